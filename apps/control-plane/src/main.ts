@@ -1,0 +1,1 @@
+import "./require-node.ts";

@@ -1,0 +1,45 @@
+/** Closed sets that more than one module speaks of. */
+export const targetKinds = ["tool", "agent"] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+export const outcomes = ["allow", "deny"] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** What stands behind a tool's promise, strongest first (contract: AgentManifest). */
+export const guaranteeLevels = ["full", "connector", "network", "consent_only"] as const;
+export type GuaranteeLevel = (typeof guaranteeLevels)[number];
+
+export const accessKinds = ["read", "write"] as const;
+export type Access = (typeof accessKinds)[number];
+
+/** The endpoint whose decision a record holds. */
+export const decisionStages = ["authorize", "exchange", "mint"] as const;
+export type DecisionStage = (typeof decisionStages)[number];
+
+export const manifestStatuses = ["reconciled", "attested", "rejected", "needs_review"] as const;
+export type ManifestStatus = (typeof manifestStatuses)[number];
+
+export const popFailureCauses = ["missing", "invalid", "wrong_agent", "not_enrolled"] as const;
+export type PopFailureCause = (typeof popFailureCauses)[number];
+
+/** What the enforcement point did with a call. */
+export const pepOutcomes = ["allowed", "blocked", "observed_would_block"] as const;
+export type PepOutcome = (typeof pepOutcomes)[number];
+
+/** Why the enforcement point blocked a call. */
+export const blockCauses = [
+  "policy",
+  "pdp_unreachable",
+  "exchange_unreachable",
+  "mint_unreachable",
+  "audit_unavailable",
+  "unauthorized",
+  "unresolvable_call",
+  "body_too_large",
+  "unbindable",
+  "other",
+] as const;
+export type BlockCause = (typeof blockCauses)[number];
+
+/** The agent name pattern and the tool alphabet overlap, so a mark on the human has no name: it is null. */
+export type ChainMember = string | null;

@@ -1,0 +1,48 @@
+import { z } from "zod";
+
+const hasControlCharacter = (text: string): boolean => /\p{Cc}/u.test(text);
+const codePoints = (text: string): number => [...text].length;
+
+/** Text for people and for databases: 1-255 code points, well-formed Unicode, no control characters. */
+const plainText = z
+  .string()
+  .min(1)
+  .max(510)
+  .refine((text) => codePoints(text) <= 255, "must have at most 255 characters")
+  .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
+  .refine((text) => !hasControlCharacter(text), "must not contain control characters");
+
+export const scopeName = plainText;
+export const userSub = plainText;
+
+const agentPattern = /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/;
+const refPattern = /^[A-Za-z0-9._:/@#-]{1,255}$/;
+
+export const agentName = z.string().regex(agentPattern, "must be an agent name: lower case letters, digits, . _ -");
+export const toolRef = z.string().regex(refPattern, "must be 1-255 of A-Z a-z 0-9 . _ : / @ # -");
+export const dataClass = toolRef.refine(
+  (name) => !name.split(".").includes(""),
+  "must be a dotted name without empty segments",
+);
+
+/** Data classes as they stand in a request and in a token's `scope`: one, or for an agent several, space-separated. */
+export const dataClassList = z
+  .string()
+  .max(4096)
+  .refine((text) => {
+    const names = text.split(" ");
+    return names.every((name) => dataClass.safeParse(name).success) && new Set(names).size === names.length;
+  }, "must be data classes separated by single spaces, without repeats");
+
+/** The one implicit, unprivileged tool an agent has on each MCP server it declares a tool of. */
+export const protocolDataClass = "protocol";
+
+const mcpRef = /^mcp:([^/#]+)(?:[/#].+)?$/;
+
+/** `mcp:ledger` for `mcp:ledger/post_entry`, `mcp:ledger#resources/read` and itself; undefined for other refs. */
+export function mcpServerRef(ref: string): string | undefined {
+  const server = mcpRef.exec(ref)?.[1];
+  return server === undefined ? undefined : `mcp:${server}`;
+}
+
+export const isMcpServerRef = (ref: string): boolean => ref === mcpServerRef(ref);

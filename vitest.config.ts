@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+
+const inPackage = ["packages/core", "packages/tokens", "packages/telemetry", "packages/client", "packages/verifier"];
+const inApp = ["apps/control-plane", "apps/pep", "apps/cli"];
+const blackBox = ["test/vectors", "test/conformance", "test/e2e"];
+
+const project = (root: string, include: string) => ({
+  extends: true as const,
+  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include] },
+});
+
+export default defineConfig({
+  // The key that counts: resolve.conditions alone fails while dist is absent.
+  ssr: { resolve: { conditions: ["@svc/source", "module", "node", "development|production"] } },
+  test: {
+    projects: [
+      ...[...inPackage, ...inApp].map((root) => project(root, "test/**/*.test.ts")),
+      ...blackBox.map((root) => project(root, "**/*.test.ts")),
+    ],
+  },
+});
