@@ -1,6 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-const inPackage = ["packages/core", "packages/tokens", "packages/telemetry", "packages/client", "packages/verifier"];
+const inPackage = [
+  "packages/core",
+  "packages/tokens",
+  "packages/telemetry",
+  "packages/client",
+  "packages/verifier",
+  "packages/settings",
+];
 const inApp = ["apps/control-plane", "apps/pep", "apps/cli"];
 const blackBox = ["test/vectors", "test/conformance", "test/e2e"];
 

@@ -1,0 +1,73 @@
+/**
+ * The setting names of each app (contract: How it is started), so that an app can tell another's setting from a typo
+ * of its own. Each app's table is typed against its tuple, so that neither can drift from the other.
+ */
+export const sharedSettingNames = [
+  "SVC_DEV",
+  "SVC_LOG_LEVEL",
+  "SVC_TELEMETRY_KEY",
+  "SVC_TELEMETRY_DISCLOSE_IDENTITIES",
+] as const;
+export type SharedSettingName = (typeof sharedSettingNames)[number];
+
+export const controlPlaneSettingNames = [
+  "HOST",
+  "PORT",
+  "SVC_ADMIN_TOKEN",
+  "SVC_AUDIT_TOKEN",
+  "SVC_IDENTITY_TOKEN",
+  "SVC_DATA_DIR",
+  "SVC_TLS_CERT_FILE",
+  "SVC_TLS_KEY_FILE",
+  "SVC_MIGRATION_DATABASE_URL",
+  "DATABASE_URL",
+  "AUDIT_DATABASE_URL",
+  "REDIS_URL",
+  "SVC_ISSUER",
+  "SVC_ISSUER_PRIVATE_KEY",
+  "SVC_KEY_ENCRYPTION_KEY",
+  "SVC_MIGRATE",
+  "SVC_CONSENT_TTL_SECONDS",
+  "SVC_OBSERVE_SCOPES",
+  "SVC_IDENTITY_REQUIRED",
+  "SVC_IDP_ISSUER",
+  "SVC_IDP_AUDIENCE",
+  "SVC_DISCOVERY_ALLOW",
+  "SVC_WORKERS",
+  "PROMETHEUS_MULTIPROC_DIR",
+] as const;
+export type ControlPlaneSettingName = (typeof controlPlaneSettingNames)[number];
+
+export const pepSettingNames = [
+  "SVC_CONTROL_PLANE_URL",
+  "SVC_CONTROL_PLANE_CA_FILE",
+  "SVC_PEP_CONFIG",
+  "SVC_PEP_LISTEN",
+  "SVC_PEP_ADMIN_LISTEN",
+  "SVC_PEP_MODE",
+  "SVC_PEP_OBSERVE_UNDECIDED",
+  "SVC_PEP_BIND_CAP_BYTES",
+  "SVC_PEP_GRACE_SECONDS",
+  "SVC_PEP_UPSTREAM_TIMEOUT_SECONDS",
+  "SVC_PEP_RENEWAL_IDLE_SECONDS",
+  "SVC_PEP_SESSION_FILE",
+  "SVC_PEP_STATE_DIR",
+  "SVC_PEP_AGENT_KEY_FILE",
+  "SVC_PEP_AGENT_NAME",
+] as const;
+export type PepSettingName = (typeof pepSettingNames)[number];
+
+export const injectorSettingNames = ["SVC_INJECTOR_TLS_CERT_FILE", "SVC_INJECTOR_TLS_KEY_FILE"] as const;
+export type InjectorSettingName = (typeof injectorSettingNames)[number];
+
+/** Read by the inline client inside whatever process it lives in. */
+export const clientSettingNames = ["SVC_TRACE_PATH"] as const;
+
+/** Every `SVC_*` name that some part of the project reads: what an app passes as `knownElsewhere`. */
+export const everySettingName: readonly string[] = [
+  ...sharedSettingNames,
+  ...controlPlaneSettingNames,
+  ...pepSettingNames,
+  ...injectorSettingNames,
+  ...clientSettingNames,
+].filter((name) => name.startsWith("SVC_"));

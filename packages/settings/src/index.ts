@@ -1,0 +1,17 @@
+export {
+  type ControlPlaneSettingName,
+  clientSettingNames,
+  controlPlaneSettingNames,
+  everySettingName,
+  type InjectorSettingName,
+  injectorSettingNames,
+  type PepSettingName,
+  pepSettingNames,
+  type SharedSettingName,
+  sharedSettingNames,
+} from "./app-settings.ts";
+export { type Environment, type ReadOptions, readSettings, type SettingsResult } from "./read-settings.ts";
+export { type SettingReference, settingsMarkdown, settingsReference } from "./reference.ts";
+export { defaulted, optional, required, type Setting, type SettingsTable, type SettingValues } from "./setting.ts";
+export { logLevels, sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
+export { commaList, flag, httpUrl, type ListenAddress, listenAddress, oneOf, text, wholeNumber } from "./values.ts";
