@@ -1,5 +1,21 @@
+export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
+export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";
+export { covers, isWithin, splitDataClasses } from "./data-class.ts";
+export {
+  type Block,
+  checkNames,
+  decide,
+  type PresentState,
+  runChecks,
+  type Verdict,
+  type VerdictFacts,
+} from "./decide.ts";
+export { type DecisionRecord, type RecordContext, recordVersion, toDecisionRecord } from "./decision-record.ts";
 export { type DenyReason, denyReasons, isRecoverable } from "./deny-reason.ts";
 export { type ErrorCode, errorCodes, type OAuthErrorCode, oauthErrorCodes } from "./error-code.ts";
+export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
+export { callerOf, type HopRequest } from "./hop.ts";
+export { type IdentityStatus, identityStatuses, type QuarantineReason, quarantineReasons } from "./identity.ts";
 export {
   type Access,
   accessKinds,
@@ -22,6 +38,14 @@ export {
   targetKinds,
 } from "./kinds.ts";
 export {
+  type AgentManifest,
+  type AgentManifestDocument,
+  type AgentScope,
+  agentManifest,
+  type DeclaredTool,
+  type DiscoverySource,
+} from "./manifest.ts";
+export {
   agentName,
   dataClass,
   dataClassList,
@@ -32,5 +56,43 @@ export {
   toolRef,
   userSub,
 } from "./names.ts";
+export {
+  type CompiledPolicy,
+  decodePolicyDocument,
+  encodePolicyDocument,
+  grantsNothing,
+  grantsTheSame,
+  type PolicyDocument,
+  policySchemaVersion,
+  toCatalog,
+} from "./policy.ts";
+export {
+  type AgentIndex,
+  type CallerIndex,
+  indexPolicy,
+  type PolicyIndex,
+  type ToolGrant,
+} from "./policy-index.ts";
+export {
+  type DiffEntry,
+  type DiffKind,
+  type Discovered,
+  type DiscoveredTool,
+  diffKinds,
+  type Reconciliation,
+  reconcile,
+  type SourceAnswer,
+} from "./reconcile.ts";
+export {
+  type CallEffect,
+  classifySource,
+  type Delegation,
+  type EffectiveTaint,
+  effectiveTaint,
+  type MarkSource,
+  type Marks,
+  type NewMark,
+  newMarks,
+} from "./taint.ts";
 export { highestTaint, type Taint, taints } from "./taint-level.ts";
 export * from "./wire.ts";

@@ -1,0 +1,9 @@
+/** `finance` covers `finance` and `finance.entries`, never `financeX` (contract: data classes). */
+export const covers = (parent: string, child: string): boolean =>
+  child === parent || (child.length > parent.length && child.startsWith(parent) && child[parent.length] === ".");
+
+export const isWithin = (child: string, parents: readonly string[]): boolean =>
+  parents.some((parent) => covers(parent, child));
+
+/** A request's or token's data classes: one, or for an agent several separated by spaces. */
+export const splitDataClasses = (list: string): readonly string[] => list.split(" ");

@@ -1,0 +1,182 @@
+import { isWithin } from "./data-class.ts";
+import type { Access, ManifestStatus } from "./kinds.ts";
+import type { AgentManifest, DeclaredTool, DiscoverySource } from "./manifest.ts";
+import { mcpServerRef } from "./names.ts";
+
+/** What one discovery source says about one tool; an absent member says nothing. */
+export interface DiscoveredTool {
+  readonly ref: string;
+  readonly dataClasses?: readonly string[] | undefined;
+  readonly privileged?: boolean | undefined;
+  readonly access?: Access | undefined;
+}
+
+/** One source's answer, or why there is none: `remedy` is what a person can do about it. */
+export type Discovered =
+  | {
+      readonly ok: true;
+      readonly tools: readonly DiscoveredTool[];
+      /** Where the source lists downstream agents at all. */
+      readonly downstreamAgents?: readonly string[] | undefined;
+    }
+  | { readonly ok: false; readonly remedy: string };
+
+export interface SourceAnswer {
+  readonly source: DiscoverySource;
+  readonly discovered: Discovered;
+}
+
+export const diffKinds = ["exceeds", "conflicts", "undiscovered"] as const;
+export type DiffKind = (typeof diffKinds)[number];
+
+/** One way in which a declaration and what was discovered differ, with what to do about it. */
+export interface DiffEntry {
+  readonly ref: string;
+  readonly kind: DiffKind;
+  readonly field: string;
+  readonly declared: unknown;
+  readonly discovered: unknown;
+  readonly remedy: string;
+}
+
+export interface Reconciliation {
+  readonly status: ManifestStatus;
+  readonly discoveryOk: boolean;
+  readonly diff: readonly DiffEntry[];
+}
+
+/**
+ * Holds a manifest against what its sources advertise (contract: Verdicts of a reconciliation). Any contradiction
+ * rejects, also under an override: an override accepts ignorance, never a contradiction.
+ */
+export function reconcile(
+  manifest: AgentManifest,
+  answers: readonly SourceAnswer[],
+  overridden: boolean,
+): Reconciliation {
+  const discoveryOk = answers.length > 0 && answers.every(({ discovered }) => discovered.ok);
+  const known = stricterTools(answers);
+  const tools = new Map<string, DiffEntry>();
+  for (const [scope, { tools: declared }] of manifest.scopes) {
+    for (const tool of declared) {
+      const entry = toolDiff(tool, `scopes.${scope}.tools`, known, answers);
+      // One entry a reference: a contradiction under any scope outranks ignorance under another.
+      if (entry !== undefined && (!tools.has(tool.ref) || isHard(entry))) tools.set(tool.ref, entry);
+    }
+  }
+  const diff = [...tools.values(), ...downstreamDiff(manifest, answers)];
+  return { status: statusOf(diff, discoveryOk, overridden), discoveryOk, diff };
+}
+
+const isHard = (entry: DiffEntry): boolean => entry.kind !== "undiscovered";
+
+function statusOf(diff: readonly DiffEntry[], discoveryOk: boolean, overridden: boolean): ManifestStatus {
+  if (diff.some(isHard)) return "rejected";
+  if (discoveryOk) return "reconciled";
+  return overridden ? "attested" : "needs_review";
+}
+
+function toolDiff(
+  declared: DeclaredTool,
+  field: string,
+  known: ReadonlyMap<string, DiscoveredTool>,
+  answers: readonly SourceAnswer[],
+): DiffEntry | undefined {
+  const discovered = known.get(declared.ref);
+  if (discovered !== undefined) return conflict(declared, discovered);
+  const silent = silentSource(declared.ref, answers);
+  if (silent === undefined) {
+    return {
+      ref: declared.ref,
+      kind: "exceeds",
+      field,
+      declared: declared.ref,
+      discovered: null,
+      remedy: `Remove ${declared.ref} from the manifest, or have its server advertise it and submit again.`,
+    };
+  }
+  return {
+    ref: declared.ref,
+    kind: "undiscovered",
+    field,
+    declared: declared.ref,
+    discovered: null,
+    remedy: silent,
+  };
+}
+
+function conflict(declared: DeclaredTool, discovered: DiscoveredTool): DiffEntry | undefined {
+  const entry = (field: string, ours: unknown, theirs: unknown, remedy: string): DiffEntry => ({
+    ref: declared.ref,
+    kind: "conflicts",
+    field,
+    declared: ours,
+    discovered: theirs,
+    remedy,
+  });
+  if (discovered.privileged === true && !declared.privileged) {
+    const remedy = `Declare ${declared.ref} with "privileged": true: its server advertises it as destructive.`;
+    return entry("privileged", false, true, remedy);
+  }
+  if (discovered.access === "write" && declared.access === "read") {
+    const remedy = `Declare ${declared.ref} with "access": "write": its server advertises it as a write.`;
+    return entry("access", "read", "write", remedy);
+  }
+  const advertised = discovered.dataClasses;
+  const beyond = advertised && declared.dataClasses.filter((name) => !isWithin(name, advertised));
+  if (beyond === undefined || beyond.length === 0) return undefined;
+  const remedy = `Remove ${beyond.join(", ")} from the data classes of ${declared.ref}: its server does not advertise them.`;
+  return entry("data_classes", declared.dataClasses, advertised, remedy);
+}
+
+/** The remedy where a source that could have advertised the ref gave no answer; undefined where all of them answered. */
+function silentSource(ref: string, answers: readonly SourceAnswer[]): string | undefined {
+  if (answers.length === 0) {
+    return 'Add a "discovery" entry to the manifest, or submit it with an override that says why it can be trusted.';
+  }
+  const server = mcpServerRef(ref);
+  const own = answers.filter(({ source }) => source.kind === "mcp" && `mcp:${source.name}` === server);
+  const silent = (own.length > 0 ? own : answers).find(({ discovered }) => !discovered.ok)?.discovered;
+  return silent === undefined || silent.ok ? undefined : silent.remedy;
+}
+
+/** Where several sources advertise one ref, the stricter facts hold. */
+function stricterTools(answers: readonly SourceAnswer[]): ReadonlyMap<string, DiscoveredTool> {
+  const known = new Map<string, DiscoveredTool>();
+  for (const { discovered } of answers) {
+    for (const tool of discovered.ok ? discovered.tools : []) known.set(tool.ref, stricter(tool, known.get(tool.ref)));
+  }
+  return known;
+}
+
+const stricter = (a: DiscoveredTool, b: DiscoveredTool = a): DiscoveredTool => ({
+  ref: a.ref,
+  privileged: a.privileged === true || b.privileged === true || (a.privileged ?? b.privileged),
+  access: a.access === "write" || b.access === "write" ? "write" : (a.access ?? b.access),
+  dataClasses: commonClasses(a.dataClasses, b.dataClasses),
+});
+
+function commonClasses(a: readonly string[] | undefined, b: readonly string[] | undefined) {
+  if (a === undefined || b === undefined) return a ?? b;
+  return [...a.filter((name) => isWithin(name, b)), ...b.filter((name) => isWithin(name, a) && !a.includes(name))];
+}
+
+/** Downstream agents are held against the sources that list any; with no source at all, nothing is known of them either. */
+function downstreamDiff(manifest: AgentManifest, answers: readonly SourceAnswer[]): readonly DiffEntry[] {
+  const listed = answers.flatMap(({ discovered }) => (discovered.ok ? (discovered.downstreamAgents ?? []) : []));
+  const lists = answers.some(({ discovered }) => discovered.ok && discovered.downstreamAgents !== undefined);
+  const silent = silentSource("", answers);
+  const entries = new Map<string, DiffEntry>();
+  for (const [scope, { downstreamAgents, tools }] of manifest.scopes) {
+    for (const name of downstreamAgents) {
+      const common = { ref: name, field: `scopes.${scope}.downstream_agents`, declared: name, discovered: null };
+      if (lists && silent === undefined && !listed.includes(name)) {
+        const remedy = `Remove ${name} from downstream_agents, or have the agent's discovery list it and submit again.`;
+        entries.set(name, { ...common, kind: "exceeds", remedy });
+      } else if (silent !== undefined && tools.length === 0) {
+        entries.set(name, { ...common, kind: "undiscovered", remedy: silent });
+      }
+    }
+  }
+  return [...entries.values()];
+}

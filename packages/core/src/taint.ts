@@ -1,0 +1,109 @@
+import { callerOf, type HopRequest } from "./hop.ts";
+import type { ChainMember } from "./kinds.ts";
+import type { Taint } from "./taint-level.ts";
+
+/** A mark says that a chain member has touched untrusted data in this session. It names its source and never falls. */
+export type Marks = ReadonlyMap<ChainMember, MarkSource>;
+/** The target whose results were untrusted, or `declared` where a request said so itself. */
+export type MarkSource = string;
+
+export interface NewMark {
+  readonly member: ChainMember;
+  readonly source: MarkSource;
+}
+
+/** A delegation that was allowed, or forwarded while observing, earlier in the session. */
+export interface Delegation {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface EffectiveTaint {
+  readonly taint: Taint;
+  readonly source: MarkSource | null;
+}
+
+const declared: MarkSource = "declared";
+
+/**
+ * The highest of the token's claim, the request's word and the marks on the chain; a mark on the human counts for every
+ * chain of the session (contract: the verdict function).
+ */
+export function effectiveTaint(hop: HopRequest, marks: Marks): EffectiveTaint {
+  const inherited = inheritedTaint(hop, marks);
+  if (inherited.taint === "untrusted_external" || hop.declaredTaint !== "untrusted_external") return inherited;
+  return { taint: "untrusted_external", source: declared };
+}
+
+function inheritedTaint(hop: HopRequest, marks: Marks): EffectiveTaint {
+  if (marks.size > 0) {
+    const source = hop.chain.map((agent) => marks.get(agent)).findLast((mark) => mark !== undefined) ?? marks.get(null);
+    if (source !== undefined) return { taint: "untrusted_external", source };
+  }
+  return { taint: hop.tokenTaint, source: null };
+}
+
+/** What a call leaves behind, once it goes out: untrusted results for a tool, a delegation for an agent. */
+export type CallEffect =
+  | { readonly kind: "none" }
+  | { readonly kind: "results"; readonly taint: Taint }
+  | { readonly kind: "delegation" };
+
+/**
+ * The marks a decision adds (contract: the verdict function, "Effective taint"). `effect` is `none` for a call that
+ * will not go out; `delegations` are those of the session before this one.
+ */
+export function newMarks(
+  hop: HopRequest,
+  effect: CallEffect,
+  marks: Marks,
+  delegations: readonly Delegation[],
+): readonly NewMark[] {
+  const added = new Map<ChainMember, MarkSource>();
+  const mark = (member: ChainMember, source: MarkSource): void => {
+    if (!marks.has(member) && !added.has(member)) added.set(member, source);
+  };
+  if (raisesTaint(hop, marks)) mark(callerOf(hop), declared);
+  if (effect.kind === "results" && effect.taint === "untrusted_external") {
+    for (const member of callMembers(hop)) mark(member, hop.target);
+  }
+  const current = effect.kind === "delegation" ? markDelegation(hop, marks, mark, added) : [];
+  markDelegators(added, [...delegations, ...current], mark);
+  return [...added].map(([member, source]) => ({ member, source }));
+}
+
+const raisesTaint = (hop: HopRequest, marks: Marks): boolean =>
+  hop.declaredTaint === "untrusted_external" && inheritedTaint(hop, marks).taint === "trusted_internal";
+
+/** The human is a member only of its own calls. */
+const callMembers = (hop: HopRequest): readonly ChainMember[] => (hop.chain.length === 0 ? [null] : hop.chain);
+
+function markDelegation(
+  hop: HopRequest,
+  marks: Marks,
+  mark: (member: ChainMember, source: MarkSource) => void,
+  added: ReadonlyMap<ChainMember, MarkSource>,
+): readonly Delegation[] {
+  const effective = effectiveTaint(hop, marks);
+  if (effective.taint === "untrusted_external") mark(hop.target, effective.source ?? declared);
+  const onTarget = marks.get(hop.target) ?? added.get(hop.target);
+  if (onTarget !== undefined) for (const agent of hop.chain) mark(agent, onTarget);
+  const from = callerOf(hop);
+  return from === null ? [] : [{ from, to: hop.target }];
+}
+
+/** Results flow back up: a new mark reaches every agent that delegated to the marked one, and on from there. */
+function markDelegators(
+  added: ReadonlyMap<ChainMember, MarkSource>,
+  delegations: readonly Delegation[],
+  mark: (member: ChainMember, source: MarkSource) => void,
+): void {
+  // A Map's iteration also visits what is added meanwhile, which makes this loop the closure.
+  for (const [member, source] of added) {
+    for (const { from, to } of delegations) if (to === member) mark(from, source);
+  }
+}
+
+/** Where a value came from, as the inline client labels it: an unmatched source is untrusted. */
+export const classifySource = (source: string, trustedSources: readonly string[]): Taint =>
+  trustedSources.includes(source) ? "trusted_internal" : "untrusted_external";
