@@ -1,1 +1,43 @@
-export {};
+export { type FetchTransportOptions, fetchTransport } from "../fetch-transport.ts";
+export { type HopContext, hopContext } from "../hop-context.ts";
+export type { PoolSnapshot, PoolStore } from "../renewal/pool-store.ts";
+export {
+  type Lease,
+  type LeaseOptions,
+  type LeaseResult,
+  type PoolFault,
+  poolFaults,
+  type RenewalPool,
+  type RenewalPoolOptions,
+  type RenewalSource,
+} from "../renewal-pool.ts";
+export { type Answer, type Unusable, type UnusableFault, unusableFaults } from "./answer.ts";
+export {
+  type Allowed,
+  type DecideRequest,
+  type DecideResult,
+  type Decision,
+  type Denied,
+  decide,
+} from "./decide.ts";
+export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./exchange.ts";
+export { type HopClaims, readHopClaims } from "./hop-claims.ts";
+export { type MintRequest, type MintResult, mint } from "./mint.ts";
+export { maxRenewalCount, type RenewResult, renew } from "./renew.ts";
+export {
+  type ActorProver,
+  type HopCredential,
+  type Stage,
+  type StepOptions,
+  type StepPorts,
+  stages,
+  type TraceHeaders,
+} from "./step.ts";
+export {
+  type Transport,
+  TransportFault,
+  type TransportFaultCode,
+  type TransportRequest,
+  type TransportResponse,
+  transportFaultCodes,
+} from "./transport.ts";

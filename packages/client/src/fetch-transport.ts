@@ -1,0 +1,78 @@
+import { type Transport, TransportFault } from "./steps/transport.ts";
+
+export interface FetchTransportOptions {
+  /** The control plane's base address; a path in it is kept. */
+  readonly baseUrl: string;
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/**
+ * The transport over `fetch`. Redirects are answers, so that no credential follows one.
+ *
+ * @throws {TypeError} where `baseUrl` is no http or https address
+ */
+export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTransportOptions): Transport {
+  const base = new URL(baseUrl);
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError("baseUrl must be an http or https address");
+  const prefix = base.origin + base.pathname.replace(/\/+$/, "");
+
+  return {
+    async send({ method, path, headers, body, deadlineMs, maxResponseBytes, signal }) {
+      const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs)));
+      try {
+        const response = await fetch(prefix + path, {
+          method,
+          headers,
+          redirect: "manual",
+          signal: signal ? AbortSignal.any([deadline, signal]) : deadline,
+          ...(body !== undefined && { body }),
+        });
+        return {
+          status: response.status,
+          headers: Object.fromEntries(response.headers),
+          body: await boundedText(response, maxResponseBytes),
+        };
+      } catch (error) {
+        throw asTransportFault(error, deadline, signal);
+      }
+    },
+  };
+}
+
+async function boundedText(response: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  // Leaving the loop early cancels the body.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new TransportFault("too_large");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function asTransportFault(error: unknown, deadline: AbortSignal, signal: AbortSignal | undefined): TransportFault {
+  if (error instanceof TransportFault) return error;
+  if (signal?.aborted) return new TransportFault("aborted", { cause: error });
+  if (deadline.aborted) return new TransportFault("timeout", { cause: error });
+  return new TransportFault(neverConnected(error) ? "refused" : "unreachable", { cause: error });
+}
+
+/** True only where no connection was made, so that the control plane saw nothing. */
+function neverConnected(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { cause } = error;
+  if (!(cause instanceof Error)) return false;
+  const { syscall, code, errors } = cause as Error & {
+    syscall?: string;
+    code?: string;
+    errors?: { syscall?: string }[];
+  };
+  return (
+    syscall === "connect" ||
+    syscall === "getaddrinfo" ||
+    code === "UND_ERR_CONNECT_TIMEOUT" ||
+    (Array.isArray(errors) && errors.every((each) => each.syscall === "connect"))
+  );
+}

@@ -1,0 +1,48 @@
+/** What a step asks of the control plane; the inline client answers it over fetch, the enforcement point over undici. */
+export interface TransportRequest {
+  readonly method: "GET" | "POST";
+  /** Begins with `/v1/` or another absolute path, query included; relative to the control plane's base address. */
+  readonly path: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds from now to the last byte of the answer. */
+  readonly deadlineMs: number;
+  /** Bytes of the answer's body; one more is the fault `too_large`. */
+  readonly maxResponseBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  /** Lower-case names; a repeated header's values are joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body, decoded as UTF-8. */
+  readonly body: string;
+}
+
+export interface Transport {
+  /**
+   * Sends the request once: no retry, no redirect followed, no cache, no cookie.
+   *
+   * @throws {TransportFault} where no whole answer arrived within the deadline
+   */
+  send(request: TransportRequest): Promise<TransportResponse>;
+}
+
+/**
+ * Why no answer came. Only `refused` (no connection was made: refused, unresolved, unroutable) promises that the
+ * control plane saw nothing of the request; after any other it may have been carried out.
+ */
+export const transportFaultCodes = ["refused", "unreachable", "timeout", "aborted", "too_large"] as const;
+export type TransportFaultCode = (typeof transportFaultCodes)[number];
+
+export class TransportFault extends Error {
+  override readonly name = "TransportFault";
+  readonly code: TransportFaultCode;
+
+  constructor(code: TransportFaultCode, options?: ErrorOptions) {
+    super(`control plane: ${code}`, options);
+    this.code = code;
+  }
+}
