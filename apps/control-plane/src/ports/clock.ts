@@ -1,0 +1,10 @@
+/** Time, identifiers and randomness, so that commands can be driven by a test. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  nowMs(): number;
+}
+
+export interface Ids {
+  /** A UUIDv7. */
+  next(): string;
+}

@@ -1,0 +1,65 @@
+import postgres from "postgres";
+
+export type Sql = postgres.Sql<{ bigint: bigint }>;
+export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
+
+/** The database did not answer in time, or could not take the statement. The caller knows nothing of its effect. */
+export class DatabaseUnavailable extends Error {
+  readonly code = "database_unavailable";
+}
+
+export interface PoolSettings {
+  readonly url: string;
+  readonly maxConnections: number;
+  /** The server gives up on a statement after this long. */
+  readonly statementTimeoutMs: number;
+}
+
+/**
+ * A pool whose every commit is durable when it is acknowledged, whatever the server's default. Connections are made
+ * again by themselves; nothing is queued for longer than the caller's deadline (see `bounded`).
+ */
+export const connect = ({ url, maxConnections, statementTimeoutMs }: PoolSettings): Sql =>
+  postgres(url, {
+    max: maxConnections,
+    connect_timeout: 2,
+    // Retry soon: a database that is back must be noticed at once.
+    backoff: () => 0.1,
+    fetch_types: false,
+    onnotice: () => {},
+    types: { bigint: postgres.BigInt },
+    connection: {
+      application_name: "svc-control-plane",
+      synchronous_commit: "on",
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: 300,
+      idle_in_transaction_session_timeout: 5_000,
+    },
+  });
+
+/**
+ * Answers within the deadline or throws DatabaseUnavailable: the driver itself can wait for ever when no server
+ * answers. A statement that finishes later is not undone, so a caller must treat it as unknown.
+ */
+export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DatabaseUnavailable(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } catch (error) {
+    throw isUnavailable(error) ? new DatabaseUnavailable("the database cannot serve", { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Connection faults of driver and network, and the server's classes for "not now": 08, 53, 57, 58, read-only, timeouts. */
+const unavailableCodes =
+  /^(?:08|53|57|58)|^(?:25006|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
+
+function isUnavailable(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return unavailableCodes.test(code);
+}
