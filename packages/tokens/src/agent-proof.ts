@@ -1,0 +1,165 @@
+import { agentName, type PopFailureCause } from "@svc/core";
+import { z } from "zod";
+import { decodeObject, splitCompactJws } from "./compact-jws.ts";
+import { sha256Base64url } from "./encoding.ts";
+import { signJwt } from "./issue.ts";
+import type { SigningKey, VerificationKey } from "./key-set.ts";
+import { refuse } from "./refusal.ts";
+import type { MaybePromise } from "./runtime/port.ts";
+
+export const actorProofType = "agent-proof+jwt";
+export const identityAssertionType = "agent-identity+jwt";
+
+/** A proof is made for one request and lives no longer than it may take. */
+export const proofLifetimeSeconds = 60;
+
+/** What ties a proof to one use: the token it goes with, or at enrollment the server's challenge. */
+export type ProofBinding = { readonly subjectToken: string } | { readonly nonce: string };
+
+export interface ProofStatement {
+  /** The agent's name; both `iss` and `sub`. */
+  readonly agent: string;
+  /** The issuer for an actor proof, the target for an identity assertion. */
+  readonly audience: string;
+  readonly nowSeconds: number;
+  readonly jti: string;
+}
+
+/** Signs an actor proof, the `actor_token` of RFC 8693 (contract: Tokens). */
+export const signActorProof = (key: SigningKey, statement: ProofStatement, binding: ProofBinding): Promise<string> =>
+  signJwt(key, actorProofType, { ...writeStatement(statement), ...actorBinding(binding) });
+
+/** Signs an identity assertion, the `Agent-Identity` header that goes with an access token. */
+export const signIdentityAssertion = (
+  key: SigningKey,
+  statement: ProofStatement,
+  accessToken: string,
+): Promise<string> =>
+  signJwt(key, identityAssertionType, { ...writeStatement(statement), ath: sha256Base64url(accessToken) });
+
+const writeStatement = ({ agent, audience, nowSeconds, jti }: ProofStatement) => {
+  const iat = Math.floor(nowSeconds);
+  return { iss: agent, sub: agent, aud: audience, iat, exp: iat + proofLifetimeSeconds, jti };
+};
+
+const actorBinding = (binding: ProofBinding): Readonly<Record<string, string>> =>
+  "nonce" in binding ? { nonce: binding.nonce } : { sth: sha256Base64url(binding.subjectToken) };
+
+/**
+ * Why a proof is refused. `agent`: from an agent not asked for one; `not_enrolled`: that agent has no key; `lifetime`:
+ * longer than a proof may live; `binding`: made for another token, or another challenge.
+ */
+export const proofRefusals = [
+  "malformed",
+  "type",
+  "agent",
+  "not_enrolled",
+  "signature",
+  "audience",
+  "lifetime",
+  "not_yet_valid",
+  "expired",
+  "binding",
+] as const;
+export type ProofRefusal = (typeof proofRefusals)[number];
+
+export interface ProvenAgent {
+  readonly agent: string;
+  /** For the verifier to spend: a proof is good once. */
+  readonly jti: string;
+  readonly exp: number;
+  /** The key that signed. */
+  readonly kid: string;
+}
+
+export type ProofVerification =
+  | { readonly ok: true; readonly proof: ProvenAgent }
+  | { readonly ok: false; readonly cause: ProofRefusal };
+
+export interface VerifyProofOptions {
+  /**
+   * The pinned keys of the agent that a proof says it is from: none where it never enrolled, undefined where a proof
+   * of that agent is not asked for. The name is not proven when this is called.
+   */
+  readonly keysOf: (agent: string) => MaybePromise<readonly VerificationKey[] | undefined>;
+  readonly audience: string;
+  readonly nowSeconds: number;
+  /** How far ahead `iat` and `nbf` may lie. Default 5. */
+  readonly futureLeewaySeconds?: number;
+}
+
+/** Verifies an actor proof. That its `jti` is fresh is for the caller to ensure. */
+export const verifyActorProof = (
+  token: string,
+  binding: ProofBinding,
+  options: VerifyProofOptions,
+): Promise<ProofVerification> => verifyProof(token, actorProofType, actorBinding(binding), options);
+
+/** Verifies an identity assertion that came with `accessToken`. */
+export const verifyIdentityAssertion = (
+  token: string,
+  accessToken: string,
+  options: VerifyProofOptions,
+): Promise<ProofVerification> =>
+  verifyProof(token, identityAssertionType, { ath: sha256Base64url(accessToken) }, options);
+
+/** The closed label that metrics and spans use (specification: `authz.pop_failure_cause`). */
+export function popFailureCause(refusal: ProofRefusal): PopFailureCause {
+  if (refusal === "agent") return "wrong_agent";
+  return refusal === "not_enrolled" ? "not_enrolled" : "invalid";
+}
+
+const numericDate = z.int().min(0);
+const proofPayload = z
+  .looseObject({
+    iss: agentName,
+    sub: agentName,
+    aud: z.string().min(1),
+    iat: numericDate,
+    exp: numericDate,
+    nbf: numericDate.optional(),
+    jti: z.string().min(1).max(255),
+  })
+  .refine(({ iss, sub }) => iss === sub);
+type ProofPayload = z.infer<typeof proofPayload>;
+
+async function verifyProof(
+  token: string,
+  typ: string,
+  binding: Readonly<Record<string, string>>,
+  options: VerifyProofOptions,
+): Promise<ProofVerification> {
+  const jws = splitCompactJws(token);
+  if (jws === undefined) return refuse("malformed");
+  if (jws.typ !== typ) return refuse("type");
+  const payload = proofPayload.safeParse(decodeObject(jws.payloadSegment)).data;
+  if (payload === undefined) return refuse("malformed");
+  const keys = await options.keysOf(payload.iss);
+  if (keys === undefined) return refuse("agent");
+  if (keys.length === 0) return refuse("not_enrolled");
+  const key = await signerAmong(keys, token, jws.alg);
+  if (key === undefined) return refuse("signature");
+  const cause = staleness(payload, options) ?? (bindsAlone(payload, binding) ? undefined : "binding");
+  if (cause !== undefined) return refuse(cause);
+  return { ok: true, proof: { agent: payload.iss, jti: payload.jti, exp: payload.exp, kid: key.kid } };
+}
+
+/** The keys are the pinned ones of one agent, so `kid` has nothing to choose and is not consulted. */
+async function signerAmong(keys: readonly VerificationKey[], token: string, alg: string) {
+  for (const key of keys) if (key.algs.includes(alg) && (await key.check(token))) return key;
+  return undefined;
+}
+
+function staleness(
+  { aud, iat, nbf = iat, exp }: ProofPayload,
+  { audience, nowSeconds, futureLeewaySeconds = 5 }: VerifyProofOptions,
+): ProofRefusal | undefined {
+  if (aud !== audience) return "audience";
+  if (exp <= iat || exp - iat > proofLifetimeSeconds) return "lifetime";
+  if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return "not_yet_valid";
+  return nowSeconds >= exp ? "expired" : undefined;
+}
+
+/** Exactly the one binding asked for: a proof that also answers a challenge must not serve an exchange. */
+const bindsAlone = (payload: ProofPayload, binding: Readonly<Record<string, string>>): boolean =>
+  ["sth", "nonce", "ath"].every((claim) => payload[claim] === binding[claim]);

@@ -1,0 +1,177 @@
+import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
+import { z } from "zod";
+import { type Act, actClaim, actDepth } from "./act-chain.ts";
+
+/**
+ * A hop token (contract: Tokens; RFC 9068 profile, `act` of RFC 8693 section 4.1). JWT's registered names stay as they
+ * are; dates are integers, in seconds since 1970.
+ *
+ * Three holders share the kind: `targetKind` null is the root grant (hop 1, audience the issuer, no `act`), "agent" an
+ * agent's token, "tool" a token for one resource server.
+ */
+export interface HopClaims {
+  readonly iss: string;
+  /** The consenting human, the same on every hop. */
+  readonly sub: string;
+  readonly aud: string;
+  /** The consented scope on a root grant, afterwards the data class (for an agent: classes, space-separated). */
+  readonly scope: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly nbf?: number;
+  readonly jti: string;
+  readonly hop: number;
+  /** Who acted before, latest first; null on a root grant. */
+  readonly act: Act | null;
+  readonly sessionId: string;
+  readonly policyVersion: number;
+  /** The audit record the token was narrowed from; null on a root grant. */
+  readonly actionId: string | null;
+  readonly taint: Taint;
+  readonly targetKind: TargetKind | null;
+  readonly privileged: boolean;
+  /** A sibling from a renewal, which no resource server admits. */
+  readonly renewed: boolean;
+}
+
+/** A transaction token: one privileged call with exactly these parameters (contract: Tokens). */
+export interface TransactionClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  readonly scope: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly nbf?: number;
+  readonly jti: string;
+  /** `txn`: the action this call is. */
+  readonly actionId: string;
+  /** `req_wl`: the workload that asked, which is the caller. */
+  readonly caller: string;
+  readonly sessionId: string;
+  readonly target: string;
+  readonly paramsHash: string;
+  /** base64url(SHA-256(jti)) of the hop token it accompanies. */
+  readonly hopJtiHash: string;
+}
+
+export const hopTokenType = "at+jwt";
+export const transactionTokenType = "txntoken+jwt";
+
+/** Budgets end at 32 hops; a token beyond twice that is forged or broken. */
+const maxHop = 64;
+
+const text = z.string().min(1);
+const numericDate = z.int().min(0);
+
+const registered = {
+  iss: text,
+  sub: text,
+  aud: text,
+  scope: text,
+  iat: numericDate,
+  exp: numericDate,
+  nbf: numericDate.optional(),
+  jti: text,
+};
+
+const hopPayload = z.object({
+  ...registered,
+  hop: z.int().min(1).max(maxHop),
+  act: actClaim.optional(),
+  sid: text,
+  policy_version: z.int().min(1),
+  action_id: text.optional(),
+  taint: z.enum(taints),
+  target_kind: z.enum(targetKinds).optional(),
+  privileged: z.boolean().optional(),
+  renewed: z.boolean().optional(),
+});
+type HopPayload = z.infer<typeof hopPayload>;
+
+const transactionPayload = z.object({
+  ...registered,
+  txn: text,
+  req_wl: text,
+  sid: text,
+  tctx: z.object({ target: text, params_hash: text }),
+  hop_jti_hash: text,
+});
+type TransactionPayload = z.infer<typeof transactionPayload>;
+
+const isRootPayload = (payload: HopPayload): boolean =>
+  payload.hop === 1 &&
+  payload.aud === payload.iss &&
+  payload.act === undefined &&
+  payload.action_id === undefined &&
+  payload.target_kind === undefined &&
+  payload.privileged === undefined;
+
+/** The chain must be exactly as long as `hop` says: a forged `act` would else lend the caller another history. */
+const isNarrowedPayload = (payload: HopPayload): boolean =>
+  payload.hop > 1 &&
+  payload.act !== undefined &&
+  actDepth(payload.act) === payload.hop - 1 &&
+  payload.action_id !== undefined &&
+  payload.target_kind !== undefined &&
+  payload.privileged !== undefined;
+
+/** The claims of a hop token's payload, or undefined where one is missing or odd. Unknown claims are ignored. */
+export function readHopClaims(payload: unknown): HopClaims | undefined {
+  const { data } = hopPayload.safeParse(payload);
+  if (data === undefined || !(isRootPayload(data) || isNarrowedPayload(data))) return undefined;
+  const { sid, policy_version, action_id, target_kind, act, privileged, renewed, nbf, ...same } = data;
+  return {
+    ...same,
+    ...(nbf !== undefined && { nbf }),
+    act: act ?? null,
+    sessionId: sid,
+    policyVersion: policy_version,
+    actionId: action_id ?? null,
+    targetKind: target_kind ?? null,
+    privileged: privileged ?? false,
+    renewed: renewed ?? false,
+  };
+}
+
+export function writeHopClaims(claims: HopClaims): HopPayload {
+  const { sessionId, policyVersion, actionId, targetKind, act, privileged, renewed, ...same } = claims;
+  return {
+    ...same,
+    ...(act !== null && { act }),
+    sid: sessionId,
+    policy_version: policyVersion,
+    ...(actionId !== null && { action_id: actionId }),
+    ...(targetKind !== null && { target_kind: targetKind, privileged }),
+    ...(renewed && { renewed }),
+  };
+}
+
+/** The claims of a transaction token's payload, or undefined where one is missing or odd. */
+export function readTransactionClaims(payload: unknown): TransactionClaims | undefined {
+  const { data } = transactionPayload.safeParse(payload);
+  if (data === undefined) return undefined;
+  const { txn, req_wl, sid, tctx, hop_jti_hash, nbf, ...same } = data;
+  return {
+    ...same,
+    ...(nbf !== undefined && { nbf }),
+    actionId: txn,
+    caller: req_wl,
+    sessionId: sid,
+    target: tctx.target,
+    paramsHash: tctx.params_hash,
+    hopJtiHash: hop_jti_hash,
+  };
+}
+
+export function writeTransactionClaims(claims: TransactionClaims): TransactionPayload {
+  const { actionId, caller, sessionId, target, paramsHash, hopJtiHash, ...same } = claims;
+  return {
+    ...same,
+    txn: actionId,
+    req_wl: caller,
+    sid: sessionId,
+    tctx: { target, params_hash: paramsHash },
+    hop_jti_hash: hopJtiHash,
+  };
+}

@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { decodeBase64url } from "./encoding.ts";
+import { parseExactObject } from "./strict-json.ts";
+
+/** No token of ours comes near; whatever does is refused before a byte of it is decoded. */
+const maxTokenLength = 16_384;
+
+/**
+ * Nothing but these three members: a header that asks for anything else (`crit`, `b64`) or offers a key (`jku`, `jwk`,
+ * `x5u`, `x5c`) is not one of ours (RFC 8725 sections 3.1 and 3.10).
+ */
+const jwsHeader = z.strictObject({ alg: z.string(), typ: z.string(), kid: z.string().optional() });
+
+export interface CompactJws {
+  readonly alg: string;
+  readonly typ: string;
+  readonly kid: string | undefined;
+  /** The claims, not decoded yet. */
+  readonly payloadSegment: string;
+}
+
+/** The header of a compact JWS (RFC 7515 section 7.1), or undefined for anything else. Nothing of it is verified. */
+export function splitCompactJws(token: string): CompactJws | undefined {
+  if (token.length > maxTokenLength) return undefined;
+  const segments = token.split(".", 4);
+  const [headerSegment, payloadSegment, signature] = segments;
+  if (segments.length !== 3 || !headerSegment || !payloadSegment || !signature) return undefined;
+  if (decodeBase64url(signature) === undefined) return undefined;
+  const header = jwsHeader.safeParse(decodeObject(headerSegment)).data;
+  return header && { alg: header.alg, typ: header.typ, kid: header.kid, payloadSegment };
+}
+
+/** The JSON object in a segment; undefined where it is none, or one that two readers could read differently. */
+export function decodeObject(segment: string): object | undefined {
+  const bytes = decodeBase64url(segment);
+  return bytes && parseExactObject(bytes);
+}

@@ -1,0 +1,171 @@
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importPKCS8 } from "jose";
+import { z } from "zod";
+import { runtime } from "#runtime";
+import { algorithmsOf, type PrivateJwk, type PublicJwk, toPublicJwk } from "./jwk.ts";
+import { type KeyRefusal, readPrivateJwk, readPublicJwk } from "./read-jwk.ts";
+import type { CheckJws, SignJws } from "./runtime/port.ts";
+
+/** Checks signatures; its algorithm is part of it, so that no token can choose one. */
+export interface VerificationKey {
+  /** RFC 7638 thumbprint, or the name its key set gave it. */
+  readonly kid: string;
+  readonly algs: readonly string[];
+  readonly publicJwk: PublicJwk;
+  readonly check: CheckJws;
+}
+
+/** Signs; the private key is not a member and cannot be logged. */
+export interface SigningKey {
+  /** RFC 7638 thumbprint of the public half. */
+  readonly kid: string;
+  readonly alg: string;
+  readonly publicJwk: PublicJwk;
+  readonly sign: SignJws;
+}
+
+/** Where verification finds a key: a Map's own lookup, so that a `kid` can reach nothing but what was put there. */
+export interface KeyLookup {
+  get(kid: string): VerificationKey | undefined;
+}
+
+/** Key material from a setting, a file or the database that cannot be used. Its message holds nothing of the key. */
+export class KeyRefused extends Error {
+  override readonly name = "KeyRefused";
+  readonly code: KeyRefusal;
+
+  constructor(code: KeyRefusal) {
+    super(`key refused: ${code}`);
+    this.code = code;
+  }
+}
+
+/** A fresh ES256 key pair. */
+export async function generatePrivateJwk(): Promise<PrivateJwk> {
+  const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+  return accepted(readPrivateJwk(await exportJWK(privateKey)));
+}
+
+/** RFC 7638, SHA-256: the same for every spelling of one public key. */
+export const thumbprint = (jwk: PublicJwk): Promise<string> => calculateJwkThumbprint({ ...jwk }, "sha256");
+
+/**
+ * The issuer's key out of a JWK, its JSON text or a PKCS#8 PEM. ES256 only.
+ * @throws {KeyRefused} where it is none.
+ */
+export async function importIssuerKey(material: string | PrivateJwk): Promise<SigningKey> {
+  const key = await importAgentKey(material);
+  if (key.alg !== "ES256") throw new KeyRefused("unsupported");
+  return key;
+}
+
+/**
+ * An agent's key out of a JWK, its JSON text or a PKCS#8 PEM: ES256 or Ed25519.
+ * @throws {KeyRefused} where it is none.
+ */
+export async function importAgentKey(material: string | PrivateJwk): Promise<SigningKey> {
+  const jwk =
+    typeof material === "string" ? await readPrivateText(material.trim()) : accepted(readPrivateJwk(material));
+  const publicJwk = toPublicJwk(jwk);
+  const kid = await thumbprint(publicJwk);
+  const [alg] = algorithmsOf(jwk);
+  try {
+    const sign = await runtime.signer(jwk);
+    const check = await runtime.checker(publicJwk);
+    // A private half of another pair imports without complaint and would sign what nobody can verify.
+    if (await check(await sign({ alg, typ: "JWT", kid }, "{}"))) return { kid, alg, publicJwk, sign };
+  } catch {
+    // The platform's message may quote the material.
+  }
+  throw new KeyRefused("malformed");
+}
+
+async function readPrivateText(text: string): Promise<PrivateJwk> {
+  if (text.startsWith("-----BEGIN")) return readPkcs8(text);
+  let jwk: unknown;
+  try {
+    jwk = JSON.parse(text);
+  } catch {
+    throw new KeyRefused("malformed");
+  }
+  return accepted(readPrivateJwk(jwk));
+}
+
+async function readPkcs8(pem: string): Promise<PrivateJwk> {
+  for (const alg of ["ES256", "EdDSA"]) {
+    try {
+      return accepted(readPrivateJwk(await exportJWK(await importPKCS8(pem, alg, { extractable: true }))));
+    } catch {
+      // Not this algorithm's key, or none at all.
+    }
+  }
+  throw new KeyRefused("unsupported");
+}
+
+export type PublicKeyReading =
+  | { readonly ok: true; readonly key: VerificationKey }
+  | { readonly ok: false; readonly cause: KeyRefusal };
+
+/** A public key somebody presents (an enrolling agent). A private, symmetric, RSA or odd one is refused. */
+export async function readPublicKey(value: unknown): Promise<PublicKeyReading> {
+  const jwk = readPublicJwk(value);
+  if (typeof jwk === "string") return { ok: false, cause: jwk };
+  try {
+    return { ok: true, key: await toVerificationKey(jwk) };
+  } catch {
+    return { ok: false, cause: "malformed" };
+  }
+}
+
+async function toVerificationKey(publicJwk: PublicJwk, kid?: string): Promise<VerificationKey> {
+  const check = await runtime.checker(publicJwk);
+  return { kid: kid ?? (await thumbprint(publicJwk)), algs: algorithmsOf(publicJwk), publicJwk, check };
+}
+
+/** What verifies the tokens of a signing key of ours. */
+export const verificationKeyOf = ({ publicJwk, kid }: SigningKey): Promise<VerificationKey> =>
+  toVerificationKey(publicJwk, kid);
+
+/** A JWKS document (RFC 7517 section 5), as published at `/.well-known/jwks.json`. */
+export interface JwksDocument {
+  readonly keys: readonly (PublicJwk & { readonly kid: string; readonly alg: string; readonly use: "sig" })[];
+}
+
+export function toJwks(keys: Iterable<Pick<VerificationKey, "kid" | "publicJwk">>): JwksDocument {
+  return {
+    keys: Array.from(keys, ({ kid, publicJwk }) => ({
+      ...publicJwk,
+      kid,
+      alg: algorithmsOf(publicJwk)[0],
+      use: "sig" as const,
+    })),
+  };
+}
+
+const jwks = z.object({ keys: z.array(z.unknown()).max(256) });
+const named = z.object({ kid: z.string().min(1).max(255) });
+
+/**
+ * The keys of a JWKS document by `kid` (the thumbprint where an entry names none). Keys of other kinds are skipped, as
+ * RFC 7517 section 5 asks; a `kid` that two different keys claim belongs to neither.
+ * @throws {KeyRefused} where it is no JWKS document.
+ */
+export async function importJwks(document: unknown): Promise<ReadonlyMap<string, VerificationKey>> {
+  const entries = jwks.safeParse(document).data?.keys;
+  if (entries === undefined) throw new KeyRefused("malformed");
+  const keys = new Map<string, VerificationKey>();
+  const contested = new Set<string>();
+  for (const entry of entries) {
+    const reading = await readPublicKey(entry);
+    if (!reading.ok) continue;
+    const kid = named.safeParse(entry).data?.kid ?? reading.key.kid;
+    if (keys.has(kid)) contested.add(kid);
+    keys.set(kid, { ...reading.key, kid });
+  }
+  for (const kid of contested) keys.delete(kid);
+  return keys;
+}
+
+export function accepted<T>(reading: T | KeyRefusal): Exclude<T, string> {
+  if (typeof reading === "string") throw new KeyRefused(reading as KeyRefusal);
+  return reading as Exclude<T, string>;
+}

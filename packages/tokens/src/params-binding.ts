@@ -1,0 +1,63 @@
+import canonicalize from "canonicalize";
+import { sha256Base64url } from "./encoding.ts";
+import { refuse } from "./refusal.ts";
+import { isJsonObject, jsonFaults, maxParamsDepth, parseStrictJson, type StrictJson } from "./strict-json.ts";
+
+/** Why parameters cannot be bound. All but `not_object` are the contract's "unbindable". */
+export const bindingRefusals = [
+  "not_object",
+  ...jsonFaults,
+  "duplicate_member",
+  "unsafe_number",
+  "lone_surrogate",
+] as const;
+export type BindingRefusal = (typeof bindingRefusals)[number];
+
+export type ParamsBinding =
+  | { readonly ok: true; readonly paramsHash: string }
+  | { readonly ok: false; readonly cause: BindingRefusal };
+
+/**
+ * `params_hash` = base64url(SHA-256(RFC 8785 canonical JSON)) of a call's parameters, from the text as it is sent.
+ * Refused is whatever a receiver could read otherwise than it was hashed (contract: Tokens).
+ */
+export function bindParams(json: string | Uint8Array): ParamsBinding {
+  const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });
+  return parsed.ok ? bindParsedParams(parsed) : refuse(parsed.cause);
+}
+
+/**
+ * The same for parameters inside a larger text, parsed already with a `maxDepth` of 64 more than what is around them.
+ * The facts of the whole text count against every part of it.
+ */
+export function bindParsedParams(parsed: StrictJson, params: unknown = parsed.value): ParamsBinding {
+  if (!isJsonObject(params)) return refuse("not_object");
+  if (parsed.duplicateDepth !== null) return refuse("duplicate_member");
+  if (parsed.unsafeNumber) return refuse("unsafe_number");
+  if (parsed.loneSurrogate) return refuse("lone_surrogate");
+  return { ok: true, paramsHash: sha256Base64url(canonicalJson(params)) };
+}
+
+/** The same for a value, as `JSON.stringify` would send it. What JSON has no words for (NaN, a cycle, a bigint) is refused. */
+export function bindParamsValue(params: unknown): ParamsBinding {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(params, onlyFinite);
+  } catch {
+    return refuse("syntax");
+  }
+  return json === undefined ? refuse("not_object") : bindParams(json);
+}
+
+// JSON.stringify would write null, and bind a value that nobody passed.
+function onlyFinite(_name: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("not a JSON number");
+  return value;
+}
+
+/** RFC 8785. Throws for lone surrogates and non-finite numbers. */
+export function canonicalJson(value: object): string {
+  const json = canonicalize(value);
+  if (json === undefined) throw new TypeError("not a JSON value");
+  return json;
+}

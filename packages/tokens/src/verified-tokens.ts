@@ -1,0 +1,53 @@
+import { sha256Base64url } from "./encoding.ts";
+import {
+  type ClaimsOf,
+  checkPresent,
+  checkSigned,
+  type SignedClaims,
+  type TokenKind,
+  type Verification,
+  type VerifyOptions,
+} from "./verify.ts";
+
+/** {@link verifyToken} for one kind, remembering what it verified. */
+export type VerifyRemembering<Kind extends TokenKind> = (
+  token: string,
+  options: VerifyOptions,
+) => Promise<Verification<ClaimsOf[Kind]>>;
+
+export interface RememberOptions {
+  /** How many tokens are remembered; the oldest is forgotten first. */
+  readonly capacity: number;
+}
+
+/**
+ * Verifies as {@link verifyToken} does, but the signature of one token only once. Remembered by the token's SHA-256 are
+ * its claims and the key that signed it: issuer, epoch and time are checked at every use, and so is that the lookup
+ * still holds that very key, so that removing a key forgets everything it ever verified.
+ */
+export function rememberVerified<Kind extends TokenKind>(
+  kind: Kind,
+  { capacity }: RememberOptions,
+): VerifyRemembering<Kind> {
+  const remembered = new Map<string, SignedClaims<Kind>>();
+
+  return async (token, options) => {
+    const name = sha256Base64url(token);
+    const known = remembered.get(name);
+    if (known !== undefined && options.keys.get(known.key.kid) === known.key)
+      return checkPresent(known.claims, options);
+
+    remembered.delete(name);
+    const signed = await checkSigned(kind, token, options.keys);
+    if (!signed.ok) return signed;
+    const verification = checkPresent(signed.claims, options);
+    if (verification.ok) remember(remembered, name, signed, capacity);
+    return verification;
+  };
+}
+
+function remember<T>(entries: Map<string, T>, name: string, entry: T, capacity: number): void {
+  entries.set(name, entry);
+  const [oldest] = entries.keys();
+  if (entries.size > capacity && oldest !== undefined) entries.delete(oldest);
+}

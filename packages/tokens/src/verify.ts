@@ -1,0 +1,125 @@
+import {
+  type HopClaims,
+  hopTokenType,
+  readHopClaims,
+  readTransactionClaims,
+  type TransactionClaims,
+  transactionTokenType,
+} from "./claims.ts";
+import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
+import type { KeyLookup, VerificationKey } from "./key-set.ts";
+import { refuse } from "./refusal.ts";
+
+/** The kinds the issuer signs, each with its own `typ` so that none passes for another (RFC 8725 section 3.11). */
+const kinds = {
+  hop: { typ: hopTokenType, read: readHopClaims },
+  transaction: { typ: transactionTokenType, read: readTransactionClaims },
+} as const;
+
+export interface ClaimsOf {
+  readonly hop: HopClaims;
+  readonly transaction: TransactionClaims;
+}
+export type TokenKind = keyof ClaimsOf;
+
+/**
+ * Why a token is refused. `malformed` includes a missing or odd claim; `unknown_key` a `kid` the lookup does not hold;
+ * `superseded` one from before the issuer's epoch.
+ */
+export const tokenRefusals = [
+  "malformed",
+  "type",
+  "unknown_key",
+  "signature",
+  "issuer",
+  "superseded",
+  "not_yet_valid",
+  "expired",
+] as const;
+export type TokenRefusal = (typeof tokenRefusals)[number];
+
+export type Verification<Claims> =
+  | { readonly ok: true; readonly claims: Claims }
+  | { readonly ok: false; readonly cause: TokenRefusal };
+
+export interface VerifyOptions {
+  readonly keys: KeyLookup;
+  readonly issuer: string;
+  readonly nowSeconds: number;
+  /** How far ahead `iat` and `nbf` may lie. Default 5. */
+  readonly futureLeewaySeconds?: number;
+  /** How long after `exp` a token still passes: 0 on the issuer's own clock (the default), 5 on another machine's. */
+  readonly expLeewaySeconds?: number;
+  /** The issuer's epoch: whatever was issued in an earlier second is refused. */
+  readonly minIssuedAtSeconds?: number;
+}
+
+export interface SignedClaims<Kind extends TokenKind> {
+  readonly ok: true;
+  readonly claims: ClaimsOf[Kind];
+  readonly key: VerificationKey;
+}
+
+/**
+ * Verifies a token of the issuer (contract: Tokens): kind, signature, all claims, issuer and time. The audience is for
+ * the caller to compare, who knows which it is.
+ */
+export async function verifyToken<Kind extends TokenKind>(
+  kind: Kind,
+  token: string,
+  options: VerifyOptions,
+): Promise<Verification<ClaimsOf[Kind]>> {
+  const signed = await checkSigned(kind, token, options.keys);
+  return signed.ok ? checkPresent(signed.claims, options) : signed;
+}
+
+/** What of a token does not change with time: kind, signature and the shape of its claims. */
+export async function checkSigned<Kind extends TokenKind>(
+  kind: Kind,
+  token: string,
+  keys: KeyLookup,
+): Promise<SignedClaims<Kind> | { readonly ok: false; readonly cause: TokenRefusal }> {
+  const jws = splitCompactJws(token);
+  if (jws === undefined) return refuse("malformed");
+  if (jws.typ !== kinds[kind].typ) return refuse("type");
+  const key = keyOf(jws, keys);
+  if (key === undefined) return refuse("unknown_key");
+  // The algorithm is the key's (RFC 8725 section 3.1): the header may only agree.
+  if (!key.algs.includes(jws.alg) || !(await key.check(token))) return refuse("signature");
+  const claims = kinds[kind].read(decodeObject(jws.payloadSegment)) as ClaimsOf[Kind] | undefined;
+  return claims === undefined ? refuse("malformed") : { ok: true, claims, key };
+}
+
+const keyOf = ({ kid }: CompactJws, keys: KeyLookup): VerificationKey | undefined =>
+  kid === undefined ? undefined : keys.get(kid);
+
+/** What of a token does change: whose it is here and now. */
+export function checkPresent<Claims extends HopClaims | TransactionClaims>(
+  claims: Claims,
+  options: Omit<VerifyOptions, "keys">,
+): Verification<Claims> {
+  const { issuer, nowSeconds, futureLeewaySeconds = 5, expLeewaySeconds = 0, minIssuedAtSeconds = 0 } = options;
+  const { iss, iat, nbf = iat, exp } = claims;
+  if (iss !== issuer) return refuse("issuer");
+  if (iat < minIssuedAtSeconds) return refuse("superseded");
+  if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return refuse("not_yet_valid");
+  // RFC 7519 section 4.1.4: "on or after", so the exact second is too late.
+  if (nowSeconds >= exp + expLeewaySeconds) return refuse("expired");
+  return { ok: true, claims };
+}
+
+/**
+ * What a hop token says of itself. Nothing is verified: for the holder, who wants to know its own hop and chain, never
+ * for a decision about anybody.
+ */
+export function decodeUnverifiedHopToken(token: string): HopClaims | undefined {
+  const jws = splitCompactJws(token);
+  return jws?.typ === hopTokenType ? readHopClaims(decodeObject(jws.payloadSegment)) : undefined;
+}
+
+/** The issuer that any JWT names, ours or not, to tell them apart. Nothing is verified. */
+export function decodeUnverifiedIssuer(token: string): string | undefined {
+  const payload = token.length > 65_536 ? undefined : token.split(".", 4)[1];
+  const claims: { readonly iss?: unknown } | undefined = payload ? decodeObject(payload) : undefined;
+  return typeof claims?.iss === "string" ? claims.iss : undefined;
+}
