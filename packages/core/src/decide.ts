@@ -5,7 +5,7 @@ import type { IdentityStatus } from "./identity.ts";
 import type { GuaranteeLevel } from "./kinds.ts";
 import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./names.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
-import { type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
+import { type CallEffect, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
 
 /** An emergency block on a tool, on all tools of an MCP server, on an agent, or on a scope. */
 export interface Block {
@@ -91,6 +91,19 @@ export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentSta
     }
   }
   return { outcome: "allow", facts };
+}
+
+/**
+ * Checks 1-4 alone, for a caller without a target: whether it may go on at all (renewal). The narrowing and taint of
+ * `hop` play no part.
+ */
+export function decideStanding(policy: PolicyIndex, hop: HopRequest, present: PresentState): DenyReason | undefined {
+  const question: Question = { ...ask(policy, hop, present), tool: undefined, declared: false };
+  for (const [, check] of checks.slice(0, 4)) {
+    const reason = check(question);
+    if (reason !== undefined) return reason;
+  }
+  return undefined;
 }
 
 /** Every check with what it says by itself, for an explanation; `decide` stops at the first that fails. */
@@ -228,4 +241,16 @@ function consentable(hop: HopRequest, present: PresentState): readonly string[] 
     })
     .map((other) => other.scope)
     .sort((a, b) => (a < b ? -1 : 1));
+}
+
+/**
+ * What the call leaves behind in the session. It goes out when it was allowed, and also when a deny is only observed;
+ * there an undeclared target counts as untrusted (contract: the verdict function, "Effective taint").
+ */
+export function callEffect(policy: PolicyIndex, hop: HopRequest, verdict: Verdict, enforced: boolean): CallEffect {
+  if (verdict.outcome === "deny" && enforced) return { kind: "none" };
+  const caller = callerIndex(policy, hop);
+  if (hop.targetKind === "agent" && caller?.downstream.has(hop.target)) return { kind: "delegation" };
+  const { tool } = verdict.facts;
+  return { kind: "results", taint: tool?.resultTaint ?? "untrusted_external" };
 }

@@ -3,8 +3,10 @@ export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";
 export { covers, isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
+  callEffect,
   checkNames,
   decide,
+  decideStanding,
   type PresentState,
   runChecks,
   type Verdict,
