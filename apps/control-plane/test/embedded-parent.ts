@@ -1,0 +1,7 @@
+import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+
+/** A process to be killed: starts the server on the folder it is given, says so, and stays. */
+const [dataDir = ""] = process.argv.slice(2);
+await startEmbeddedPostgres({ dataDir });
+console.log("started");
+setInterval(() => {}, 60_000);

@@ -1,0 +1,264 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { installedPackage, postgresBinaries } from "../src/embedded/binaries.ts";
+import { DataFolderInUse } from "../src/embedded/folder-lock.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+
+// Each start runs initdb and waits for a disk that other tests use as well.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const isRoot = process.getuid?.() === 0;
+const undo: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+/** As on a machine where other accounts may pass through to it, unless `mode` says otherwise. */
+function temporaryFolder(mode = 0o711): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-embedded-"));
+  chmodSync(folder, mode);
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function start(dataDir: string): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir });
+  undo.push(server.stop);
+  return server;
+}
+
+async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe<Row[]>(text);
+  } finally {
+    await sql.end();
+  }
+}
+
+/** A parent that was killed with the server running, and what is left of it. */
+async function killedParent(dataDir: string): Promise<{ serverPid: number }> {
+  const program = fileURLToPath(new URL("embedded-parent.ts", import.meta.url));
+  const parent = spawn(process.execPath, ["--conditions=@svc/source", program, dataDir], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  undo.push(() => parent.kill("SIGKILL"));
+  await once(parent.stdout, "data");
+  const serverPid = postmasterPid(dataDir);
+  const url = connection(dataDir).owner_url;
+  await query(url, "create table kept (n int); insert into kept values (7)");
+  parent.kill("SIGKILL");
+  await once(parent, "exit");
+  return { serverPid };
+}
+
+const pidFile = (dataDir: string): string => join(dataDir, "postgres", "cluster", "postmaster.pid");
+const postmasterPid = (dataDir: string): number => Number.parseInt(readFileSync(pidFile(dataDir), "utf8"), 10);
+const connection = (dataDir: string): { owner_url: string; app_url: string } =>
+  JSON.parse(readFileSync(join(dataDir, "connection.json"), "utf8"));
+
+/** A server that nobody watches, as a power cut to its parent leaves it. */
+async function orphan(dataDir: string): Promise<number> {
+  const home = realpathSync(join(dataDir, "postgres"));
+  const { uid, gid } = statSync(home);
+  const { pgCtl } = await postgresBinaries(await installedPackage(), isRoot ? { uid, gid } : undefined);
+  const options = { uid, gid, cwd: "/", stdio: "ignore" as const };
+  execFileSync(pgCtl, ["start", "-w", "-D", join(home, "cluster"), "-l", join(home, "server.log")], options);
+  const pid = postmasterPid(dataDir);
+  undo.push(() => isAlive(pid) && process.kill(pid, "SIGQUIT"));
+  return pid;
+}
+
+async function stoppedFolder(): Promise<string> {
+  const dataDir = temporaryFolder();
+  const server = await start(dataDir);
+  await query(server.ownerUrl, "create table kept (n int); insert into kept values (7)");
+  await server.stop();
+  return dataDir;
+}
+
+/** One that has ended counts as gone, whether or not its parent has asked for its exit code yet. */
+function isAlive(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
+  } catch {
+    return false;
+  }
+}
+
+describe("a started server", () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "svc-embedded-"));
+  let server: EmbeddedPostgres;
+
+  beforeAll(async () => {
+    chmodSync(dataDir, 0o711);
+    server = await startEmbeddedPostgres({ dataDir });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  test("lets the owner make tables and the service only what it was granted", async () => {
+    const { ownerUrl, appUrl } = server;
+    await query(ownerUrl, "create table note (n int); grant insert, select on note to svc_app");
+    await query(appUrl, "insert into note values (1)");
+    expect(await query(appUrl, "select n from note")).toEqual([{ n: 1 }]);
+    await expect(query(appUrl, "delete from note")).rejects.toThrow(/permission denied/);
+    await expect(query(appUrl, "create table mine (n int)")).rejects.toThrow(/permission denied/);
+  });
+
+  test("acknowledges a commit only once it is on disk", async () => {
+    const { appUrl } = server;
+    expect(await query(appUrl, "select current_setting('synchronous_commit') s, current_setting('fsync') f")).toEqual([
+      { s: "on", f: "on" },
+    ]);
+  });
+
+  test("listens on loopback alone and asks for the password", async () => {
+    const { appUrl, superuserUrl } = server;
+    expect(await query(superuserUrl, "show listen_addresses")).toEqual([{ listen_addresses: "127.0.0.1" }]);
+    expect(await query(superuserUrl, "show unix_socket_directories")).toEqual([{ unix_socket_directories: "" }]);
+    const wrong = new URL(appUrl);
+    wrong.password = "wrong";
+    await expect(query(wrong.href, "select 1")).rejects.toThrow(/password authentication failed/);
+  });
+
+  test("tells its addresses in a file that only its owner can read", async () => {
+    const { ownerUrl, appUrl } = server;
+    expect(connection(dataDir)).toMatchObject({ owner_url: ownerUrl, app_url: appUrl });
+    for (const file of ["connection.json", "passwords.json"]) {
+      expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test("never runs as root", () => {
+    expect(statSync(`/proc/${postmasterPid(dataDir)}`).uid).not.toBe(0);
+  });
+});
+
+describe("one data folder", () => {
+  test("keeps its rows and passwords over a stop and a start", async () => {
+    const dataDir = temporaryFolder();
+    const first = await start(dataDir);
+    await query(first.ownerUrl, "create table kept (n int); insert into kept values (7)");
+    await first.stop();
+    const second = await start(dataDir);
+    expect(await query(second.ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+    expect(new URL(second.appUrl).password).toBe(new URL(first.appUrl).password);
+  });
+
+  test("serves one process at a time", async () => {
+    const dataDir = temporaryFolder();
+    const first = await start(dataDir);
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toThrow(DataFolderInUse);
+    expect(await query(first.ownerUrl, "select 1 as n")).toEqual([{ n: 1 }]);
+  });
+
+  test("is made anew where the first start was cut short", async () => {
+    const dataDir = temporaryFolder();
+    await (await start(dataDir)).stop();
+    cpSync(join(dataDir, "postgres", "cluster"), join(dataDir, "postgres", "partial"), { recursive: true });
+    rmSync(join(dataDir, "postgres", "cluster"), { recursive: true });
+    const { appUrl } = await start(dataDir);
+    expect(await query(appUrl, "select 1 as n")).toEqual([{ n: 1 }]);
+  });
+
+  test("that cannot be written is named in the error", async () => {
+    await expect(startEmbeddedPostgres({ dataDir: "/proc/svc-data" })).rejects.toThrow("/proc/svc-data");
+  });
+});
+
+describe("after the parent was killed", () => {
+  test("the server ends by itself and the next start finds every committed row", async () => {
+    const dataDir = temporaryFolder();
+    const { serverPid } = await killedParent(dataDir);
+    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 10_000 });
+    const { ownerUrl } = await start(dataDir);
+    expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+  });
+
+  test("the next start stops a server that stayed", async () => {
+    const dataDir = await stoppedFolder();
+    const serverPid = await orphan(dataDir);
+    const { ownerUrl } = await start(dataDir);
+    expect(isAlive(serverPid)).toBe(false);
+    expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+  });
+
+  test("a process that bears the server's old number is left alone", async () => {
+    const dataDir = await stoppedFolder();
+    const serverPid = await orphan(dataDir);
+    const text = readFileSync(pidFile(dataDir), "utf8");
+    process.kill(serverPid, "SIGQUIT");
+    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 10_000 });
+    // Of the server's own account: PostgreSQL itself takes any such process for a running server.
+    const { uid, gid } = statSync(join(dataDir, "postgres"));
+    const stranger = spawn("sleep", ["600"], { uid, gid, stdio: "ignore" });
+    undo.push(() => stranger.kill());
+    writeFileSync(pidFile(dataDir), text.replace(/^\d+/, String(stranger.pid)));
+    chownSync(pidFile(dataDir), uid, gid);
+    const { ownerUrl } = await start(dataDir);
+    expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+    expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+  });
+});
+
+// What only root meets; an ordinary user has one account and reads its own files.
+if (isRoot) {
+  const nobody = { uid: 65_534, gid: 65_534 };
+
+  describe("as root", () => {
+    test("a cluster that another account made is served, and its orphan stopped, as that account", async () => {
+      const dataDir = await stoppedFolder();
+      execFileSync("chown", ["-R", `${nobody.uid}:${nobody.gid}`, join(dataDir, "postgres")]);
+      const orphanPid = await orphan(dataDir);
+      const { ownerUrl } = await start(dataDir);
+      expect(isAlive(orphanPid)).toBe(false);
+      expect(statSync(`/proc/${postmasterPid(dataDir)}`).uid).toBe(nobody.uid);
+      expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+    });
+
+    test("a data folder below a private home works, and a link tells where the cluster is", async () => {
+      const dataDir = join(temporaryFolder(0o700), "data");
+      const { ownerUrl, stop } = await start(dataDir);
+      const home = realpathSync(join(dataDir, "postgres"));
+      undo.unshift(() => rmSync(home, { recursive: true }));
+      expect(home.startsWith(dataDir)).toBe(false);
+      await query(ownerUrl, "create table kept (n int); insert into kept values (7)");
+      await stop();
+      expect(await query((await start(dataDir)).ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
+    });
+
+    test("programs below a private home are copied to where the server's account can run them", async () => {
+      const installed = await installedPackage();
+      const native = join(temporaryFolder(0o700), "native");
+      cpSync(installed.native, native, { recursive: true, verbatimSymlinks: true });
+      const cache = temporaryFolder();
+      const copied = await postgresBinaries({ ...installed, native }, nobody, cache);
+      expect(copied.initdb.startsWith(cache)).toBe(true);
+      expect(execFileSync(copied.initdb, ["--version"], { ...nobody, cwd: "/", encoding: "utf8" })).toContain(
+        "PostgreSQL",
+      );
+      expect(await postgresBinaries({ ...installed, native }, nobody, cache)).toEqual(copied);
+    });
+  });
+}
