@@ -1,0 +1,54 @@
+import { type DenyReason, isRecoverable } from "@svc/core";
+import { spanAttributes } from "./contract.ts";
+import type { SpanFacts } from "./contract-types.ts";
+import { type Check, checkOf, knownHttpMethod } from "./value-kind.ts";
+
+/**
+ * A decision as span attributes: outcome, the reason exactly for a deny, and whether asking the human could help.
+ * `denyReason` is null for an allow.
+ */
+export const verdictFacts = (denyReason: DenyReason | null) =>
+  denyReason === null
+    ? ({ "authz.outcome": "allow" } as const)
+    : ({
+        "authz.outcome": "deny",
+        "authz.deny_reason": denyReason,
+        "authz.recoverable": isRecoverable(denyReason),
+      } as const);
+
+export type AttributeValue = string | number | boolean;
+export type Attributes = Record<string, AttributeValue>;
+
+const checks: ReadonlyMap<string, Check> = new Map(
+  Object.entries(spanAttributes).map(([key, kind]) => [key, checkOf(kind)]),
+);
+
+const identityPairs = [
+  ["authz.agent_ref", "authz.agent"],
+  ["authz.act_chain_ref", "authz.act_chain"],
+  ["authz.taint_source_ref", "authz.taint_source"],
+] as const;
+const plaintextKeys: readonly string[] = identityPairs.map(([, plaintext]) => plaintext);
+
+/** Copies what the contract admits into `attributes`; anything else is left out, whatever a cast claimed. */
+export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: boolean): void {
+  for (const [key, value] of Object.entries(facts)) {
+    if (value == null || !checks.get(key)?.(value)) continue;
+    if (!disclose && plaintextKeys.includes(key)) continue;
+    attributes[key] = key === "http.request.method" ? knownHttpMethod(String(value)) : value;
+  }
+}
+
+/**
+ * Upholds what spans promise as a whole: a deny reason if and only if the outcome is a deny, and no pseudonym beside
+ * its plaintext (specification: Span attributes; Rules for the whole surface, 5).
+ */
+export function settleFacts(attributes: Attributes): Attributes {
+  const isDeny = attributes["authz.outcome"] === "deny";
+  if (!isDeny) delete attributes["authz.deny_reason"];
+  else if (attributes["authz.deny_reason"] === undefined) delete attributes["authz.outcome"];
+  for (const [ref, plaintext] of identityPairs) {
+    if (attributes[ref] !== undefined) delete attributes[plaintext];
+  }
+  return attributes;
+}

@@ -1,0 +1,107 @@
+import { type DestinationStream, destination, pino } from "pino";
+import { type Component, type LogLevel, logFields } from "./contract.ts";
+import type { LogFacts, StaticText } from "./contract-types.ts";
+import { checkOf } from "./value-kind.ts";
+
+/** The ids a log line carries of its span. */
+export interface SpanIds {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+type LogMethod = <M extends string>(message: M & StaticText<M>, facts?: LogFacts, span?: SpanIds) => void;
+
+/**
+ * Structured log lines: `level`, `time` (ISO 8601, UTC), the contract's fields and `msg`, which is a literal: what
+ * varies goes into fields. Without a `span` the active one is attached.
+ */
+export interface Logger {
+  log<M extends string>(level: LogLevel, message: M & StaticText<M>, facts?: LogFacts, span?: SpanIds): void;
+  readonly debug: LogMethod;
+  readonly info: LogMethod;
+  readonly warn: LogMethod;
+  readonly error: LogMethod;
+}
+
+/** Writes one line. `Logger` is the same with messages held to literals; only this package calls it directly. */
+export type WriteLog = (level: LogLevel, message: string, facts?: LogFacts, span?: SpanIds) => void;
+
+export interface LogWriterOptions {
+  readonly component: Component;
+  readonly level: LogLevel;
+  /** Takes whole lines; standard output by default. A line whose write throws is lost. */
+  readonly destination?: DestinationStream | undefined;
+  readonly activeSpan?: () => SpanIds | undefined;
+  /** Called once for each lost line. */
+  readonly onLost?: () => void;
+}
+
+const maxBufferedBytes = 1024 * 1024;
+
+/**
+ * Standard output, written off the event loop's back: a reader that stalls costs lines (counted), never a decision,
+ * and never more than 1 MiB.
+ */
+function standardOutput(onLost: () => void): DestinationStream {
+  const stream = destination({ dest: 1, sync: false, maxLength: maxBufferedBytes });
+  let isClosed = false;
+  stream.on("drop", onLost);
+  // Other errors keep the lines buffered and try again with the next one; a reader that went away does not come back.
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    isClosed ||= error.code === "EPIPE";
+  });
+  return { write: (line) => (isClosed ? onLost() : stream.write(line)) };
+}
+
+const guarded = (stream: DestinationStream, onLost: () => void): DestinationStream => ({
+  write(line) {
+    try {
+      stream.write(line);
+    } catch {
+      onLost();
+    }
+  },
+});
+
+const settable = ["authz.session_id", "authz.action_id", "authz.hop", "error.type"] as const;
+const checks = settable.map((field) => [field, checkOf(logFields[field])] as const);
+
+type Fields = Record<string, string | number>;
+
+/** Copies what the contract admits; facts of a span that are no log fields are left out. */
+function toFields(facts: LogFacts | undefined, span: SpanIds | undefined): Fields {
+  const fields: Fields = {};
+  for (const [field, isAllowed] of facts ? checks : []) {
+    const value = facts?.[field];
+    if (value != null && isAllowed(value)) fields[field] = value;
+  }
+  if (span) {
+    fields.trace_id = span.traceId;
+    fields.span_id = span.spanId;
+  }
+  return fields;
+}
+
+export function createLogWriter(options: LogWriterOptions): WriteLog {
+  const { component, level, activeSpan = () => undefined, onLost = () => {} } = options;
+  const lines = pino(
+    {
+      level,
+      base: { "authz.component": component },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    guarded(options.destination ?? standardOutput(onLost), onLost),
+  );
+  return (at, message, facts, span = activeSpan()) => {
+    if (lines.isLevelEnabled(at)) lines[at](toFields(facts, span), message);
+  };
+}
+
+export function createLogger(write: WriteLog): Logger {
+  const at =
+    (level: LogLevel): LogMethod =>
+    (message, facts, span) =>
+      write(level, message, facts, span);
+  return { log: write, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}

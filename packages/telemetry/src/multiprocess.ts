@@ -1,0 +1,120 @@
+import { writeFileSync } from "node:fs";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AggregatorRegistry, type PrometheusContentType, type Registry } from "prom-client";
+import { type FamilySnapshot, parseSnapshot, templateOf } from "./metric-snapshot.ts";
+import type { Rendered } from "./metrics.ts";
+
+/** Metrics of several processes on one directory (specification: Multi-process deployments). */
+export interface SharedMetrics {
+  /**
+   * The sum over every process that ever wrote here, exited ones included. Only what lies in the directory is answered,
+   * so that no counter falls from one scrape to the next, whichever process answers and whichever died in between.
+   */
+  render(): Promise<Rendered>;
+  /** Writes the last state and stops writing. */
+  close(): Promise<void>;
+}
+
+export interface SharedMetricsOptions {
+  /** `PROMETHEUS_MULTIPROC_DIR`: writable, and empty when the deployment starts. */
+  readonly dir: string;
+  readonly registry: Registry;
+  readonly pid: number;
+  /** Tells this process from an earlier one of the same pid. Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly publishEveryMillis?: number;
+  readonly isRunning?: (pid: number) => boolean;
+}
+
+interface SharedFile {
+  readonly version: string;
+  readonly families: readonly FamilySnapshot[];
+}
+
+const filePattern = /^(\d+)-(\d+)\.json$/;
+
+function isProcessRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+const withoutGauges = (families: readonly FamilySnapshot[]) => families.filter(({ type }) => type !== "gauge");
+
+/** Throws at once where the directory cannot be written. */
+export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
+  const { dir, registry, pid, startedAt, publishEveryMillis = 1000, isRunning = isProcessRunning } = options;
+  const ownFile = join(dir, `${pid}-${startedAt}.json`);
+  const draft = `${ownFile}.draft`;
+  const template = templateOf(registry);
+  const known = new Map<string, SharedFile>();
+  writeFileSync(draft, "");
+
+  // A failed write leaves the state written before in place; the next one makes up for it.
+  const writeOwn = async () => {
+    const snapshot = JSON.stringify(await registry.getMetricsAsJSON());
+    await writeFile(draft, snapshot)
+      .then(() => rename(draft, ownFile))
+      .catch(() => {});
+  };
+
+  // One write at a time, or an older state could land on a newer one; a waiting write serves all who ask meanwhile.
+  let running = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+  const publish = (): Promise<void> => {
+    waiting ??= running.then(() => {
+      waiting = undefined;
+      running = writeOwn();
+      return running;
+    });
+    return waiting;
+  };
+
+  /** What could not be read keeps the state it was last read with: a counter must not fall for it. */
+  async function load(name: string): Promise<readonly FamilySnapshot[]> {
+    const before = known.get(name);
+    try {
+      const { mtimeMs, size, ino } = await stat(join(dir, name));
+      const version = `${ino}:${mtimeMs}:${size}`;
+      if (before?.version === version) return before.families;
+      const families = parseSnapshot(await readFile(join(dir, name), "utf8"), await template);
+      if (families !== undefined) known.set(name, { version, families });
+      return families ?? before?.families ?? [];
+    } catch {
+      return before?.families ?? [];
+    }
+  }
+
+  const isLive = (file: RegExpExecArray): boolean =>
+    Number(file[1]) === pid ? Number(file[2]) === startedAt : isRunning(Number(file[1]));
+
+  async function loadAll(): Promise<(readonly FamilySnapshot[])[]> {
+    const names = await readdir(dir).catch(() => [...known.keys()]);
+    const loaded: (readonly FamilySnapshot[])[] = [await template];
+    for (const name of names) {
+      const file = filePattern.exec(name);
+      if (file === null) continue;
+      const families = await load(name);
+      loaded.push(isLive(file) ? families : withoutGauges(families));
+    }
+    return loaded;
+  }
+
+  const timer = setInterval(publish, publishEveryMillis);
+  timer.unref();
+
+  return {
+    async render() {
+      await publish();
+      const merged = AggregatorRegistry.aggregate<PrometheusContentType>(await loadAll());
+      return { contentType: merged.contentType, body: await merged.metrics() };
+    },
+    async close() {
+      clearInterval(timer);
+      await publish();
+    },
+  };
+}

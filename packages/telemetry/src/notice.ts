@@ -1,0 +1,19 @@
+import type { StaticText } from "./contract-types.ts";
+import type { WriteLog } from "./logger.ts";
+
+/**
+ * Tells the operator something about the configuration, at WARNING. The log line is static, like every other; which
+ * settings are meant stands on standard error, where names only are written: a value may be a secret.
+ */
+export type Notice = <M extends string>(message: M & StaticText<M>, settingNames?: readonly string[]) => void;
+
+const settingName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+
+/** `writeLine` takes one line of plain text without its end. */
+export const createNotice =
+  (writeLog: WriteLog, writeLine: (line: string) => void): Notice =>
+  (message, settingNames = []) => {
+    writeLog("warn", message);
+    const names = settingNames.map((name) => (settingName.test(name) ? name : "(not a setting name)"));
+    writeLine(names.length === 0 ? `WARNING: ${message}` : `WARNING: ${message}: ${names.join(", ")}`);
+  };

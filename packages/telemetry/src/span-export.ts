@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
+import {
+  BatchSpanProcessor,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+} from "@opentelemetry/sdk-trace-node";
+
+export interface SpanQueue extends SpanProcessor {
+  /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
+  drain(withinMillis: number): Promise<void>;
+}
+
+export interface SpanQueueOptions {
+  readonly maxQueueSize: number;
+  /** Called with a number of spans lost; each span is counted once. */
+  readonly onDropped: (spans: number) => void;
+}
+
+/**
+ * The SDK's batch processor with its losses made known: it drops without a word when its queue is full or an export
+ * fails. What waits in it is counted from outside, by what goes in and what reaches the exporter.
+ */
+export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions): SpanQueue {
+  let queued = 0;
+  let inFlight = 0;
+  let isClosed = false;
+  let isAbandoned = false;
+
+  const settleOnce = (count: number, done: (result: ExportResult) => void) => {
+    let isSettled = false;
+    return (result: ExportResult) => {
+      if (isSettled) return;
+      isSettled = true;
+      inFlight -= count;
+      if (result.code !== ExportResultCode.SUCCESS && !isAbandoned) onDropped(count);
+      done(result);
+    };
+  };
+
+  const counted: SpanExporter = {
+    export(spans: ReadableSpan[], done) {
+      queued -= spans.length;
+      inFlight += spans.length;
+      const settle = settleOnce(spans.length, done);
+      try {
+        exporter.export(spans, settle);
+      } catch {
+        settle({ code: ExportResultCode.FAILED });
+      }
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+  const batches = new BatchSpanProcessor(counted, { maxQueueSize });
+
+  const drain = async (withinMillis: number) => {
+    isClosed = true;
+    const deadline = new AbortController();
+    await Promise.race([batches.shutdown(), delay(withinMillis, undefined, { signal: deadline.signal })]).catch(
+      () => {},
+    );
+    deadline.abort();
+    isAbandoned = true;
+    if (queued + inFlight > 0) onDropped(queued + inFlight);
+  };
+
+  return {
+    onStart: () => {},
+    onEnd(span) {
+      if (isClosed || queued >= maxQueueSize) return onDropped(1);
+      queued += 1;
+      batches.onEnd(span);
+    },
+    forceFlush: () => batches.forceFlush(),
+    shutdown: () => batches.shutdown(),
+    drain,
+  };
+}

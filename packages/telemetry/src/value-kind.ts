@@ -1,0 +1,88 @@
+/**
+ * The kinds of value a span attribute or log field may hold. Each has a compile-time type and a check at run time, so
+ * that neither a cast nor a value that arrived over the wire carries anything past the contract (specification:
+ * Events, rules for the whole surface).
+ */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** 32 hex characters made by the keyed pseudonym function, and by nothing else. */
+export type Pseudonym = Branded<"pseudonym">;
+/** A name that the disclosure opt-in released; only `createIdentities` makes one. */
+export type Disclosed = Branded<"disclosed">;
+/** The class name of an exception; only `errorType` makes one. */
+export type ErrorType = Branded<"error type">;
+
+export type NamedKind =
+  | "uuid"
+  | "ordinal"
+  | "integer"
+  | "boolean"
+  | "data_class"
+  | "pseudonym"
+  | "plaintext"
+  | "error_type"
+  | "http_method"
+  | "http_status"
+  | "trace_id"
+  | "span_id";
+
+/** A named kind, or the closed list of the strings allowed. */
+export type ValueKind = NamedKind | readonly string[];
+
+export type ValueOf<K> = K extends readonly (infer V)[]
+  ? V
+  : K extends "ordinal" | "integer" | "http_status"
+    ? number
+    : K extends "boolean"
+      ? boolean
+      : K extends "pseudonym"
+        ? Pseudonym
+        : K extends "plaintext"
+          ? Disclosed
+          : K extends "error_type"
+            ? ErrorType
+            : string;
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const dataClass = /^[A-Za-z0-9._:/@#-]{1,255}(?: [A-Za-z0-9._:/@#-]{1,255})*$/;
+const className = /^[A-Za-z_$][\w$]{0,63}$/;
+const matches = (pattern: RegExp) => (value: unknown) => typeof value === "string" && pattern.test(value);
+
+const isAllowed: Record<NamedKind, (value: unknown) => boolean> = {
+  uuid: matches(uuid),
+  ordinal: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+  integer: Number.isSafeInteger,
+  boolean: (value) => typeof value === "boolean",
+  data_class: (value) => typeof value === "string" && value.length <= 4096 && dataClass.test(value),
+  pseudonym: matches(/^[0-9a-f]{32}$/),
+  plaintext: (value) => typeof value === "string",
+  error_type: matches(className),
+  http_method: (value) => typeof value === "string",
+  http_status: (value) => Number.isSafeInteger(value) && Number(value) >= 100 && Number(value) <= 599,
+  trace_id: matches(/^[0-9a-f]{32}$/),
+  span_id: matches(/^[0-9a-f]{16}$/),
+};
+
+export type Check = (value: unknown) => boolean;
+
+export const checkOf = (kind: ValueKind): Check => {
+  if (typeof kind === "string") return isAllowed[kind];
+  const allowed = new Set<unknown>(kind);
+  return (value) => allowed.has(value);
+};
+
+const httpMethods = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"]);
+
+/** A method a caller made up is `_OTHER` (OpenTelemetry HTTP semantic conventions). */
+export const knownHttpMethod = (method: string): string => (httpMethods.has(method) ? method : "_OTHER");
+
+/**
+ * The class name of a caught value, never its `name` or `message`: those are data and may quote a request. Anything
+ * thrown that is no Error is `Error`.
+ */
+export function errorType(error: unknown): ErrorType {
+  const name = error instanceof Error ? error.constructor.name : "Error";
+  return (className.test(name) ? name : "Error") as ErrorType;
+}
