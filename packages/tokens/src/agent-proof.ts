@@ -86,6 +86,8 @@ export interface VerifyProofOptions {
   readonly nowSeconds: number;
   /** How far ahead `iat` and `nbf` may lie. Default 5. */
   readonly futureLeewaySeconds?: number;
+  /** How long after `exp` a proof still passes. Default 0. */
+  readonly expLeewaySeconds?: number;
 }
 
 /** Verifies an actor proof. That its `jti` is fresh is for the caller to ensure. */
@@ -152,12 +154,12 @@ async function signerAmong(keys: readonly VerificationKey[], token: string, alg:
 
 function staleness(
   { aud, iat, nbf = iat, exp }: ProofPayload,
-  { audience, nowSeconds, futureLeewaySeconds = 5 }: VerifyProofOptions,
+  { audience, nowSeconds, futureLeewaySeconds = 5, expLeewaySeconds = 0 }: VerifyProofOptions,
 ): ProofRefusal | undefined {
   if (aud !== audience) return "audience";
   if (exp <= iat || exp - iat > proofLifetimeSeconds) return "lifetime";
   if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return "not_yet_valid";
-  return nowSeconds >= exp ? "expired" : undefined;
+  return nowSeconds >= exp + expLeewaySeconds ? "expired" : undefined;
 }
 
 /** Exactly the one binding asked for: a proof that also answers a challenge must not serve an exchange. */

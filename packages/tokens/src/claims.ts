@@ -34,6 +34,16 @@ export interface HopClaims {
   readonly renewed: boolean;
 }
 
+/** A token that an exchange (or a renewal of its answer) made: an agent's or a tool's. */
+export type NarrowedClaims = HopClaims & {
+  readonly act: Act;
+  readonly actionId: string;
+  readonly targetKind: TargetKind;
+};
+
+/** False for the root grant. */
+export const isNarrowed = (claims: HopClaims): claims is NarrowedClaims => claims.targetKind !== null;
+
 /** A transaction token: one privileged call with exactly these parameters (contract: Tokens). */
 export interface TransactionClaims {
   readonly iss: string;

@@ -16,7 +16,14 @@ export {
   verifyActorProof,
   verifyIdentityAssertion,
 } from "./agent-proof.ts";
-export { type HopClaims, hopTokenType, type TransactionClaims, transactionTokenType } from "./claims.ts";
+export {
+  type HopClaims,
+  hopTokenType,
+  isNarrowed,
+  type NarrowedClaims,
+  type TransactionClaims,
+  transactionTokenType,
+} from "./claims.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
 export { issueHopToken, issueTransactionToken } from "./issue.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";

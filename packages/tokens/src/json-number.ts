@@ -3,6 +3,7 @@ const doubleDigits = 17;
 
 /** Integers and short decimals this long are exact in a double, whatever their digits. */
 const safeLength = 15;
+const exponent = /e/i;
 
 /**
  * Whether a JSON number survives canonicalization, that is, whether a reader with doubles (RFC 8785 section 3.2.2.3)
@@ -11,7 +12,7 @@ const safeLength = 15;
  * holds. A fraction of up to 17 digits is how some writers spell a double, and names it.
  */
 export function survivesCanonicalization(literal: string): boolean {
-  if (literal.length <= safeLength && !/e/i.test(literal)) return true;
+  if (literal.length <= safeLength && !exponent.test(literal)) return true;
   const double = Number(literal);
   if (!Number.isFinite(double)) return false;
   const written = toDecimal(literal);

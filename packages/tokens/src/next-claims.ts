@@ -1,6 +1,6 @@
 import type { Taint, TargetKind } from "@svc/core";
-import { callerOfToken, nextAct } from "./act-chain.ts";
-import type { HopClaims, TransactionClaims } from "./claims.ts";
+import { nextAct } from "./act-chain.ts";
+import { type HopClaims, isNarrowed, type NarrowedClaims, type TransactionClaims } from "./claims.ts";
 import { sha256Base64url } from "./encoding.ts";
 
 /** The lifetime of an exchanged token (specification: Limits). */
@@ -54,7 +54,7 @@ export function rootGrantClaims(consent: ConsentFacts, issuance: Issuance): HopC
 }
 
 /** What an exchange answers: the subject token one hop further, narrowed to what was allowed. */
-export function narrowedClaims(subject: HopClaims, allow: AllowFacts, issuance: Issuance): HopClaims {
+export function narrowedClaims(subject: HopClaims, allow: AllowFacts, issuance: Issuance): NarrowedClaims {
   return {
     iss: subject.iss,
     sub: subject.sub,
@@ -76,13 +76,13 @@ export function narrowedClaims(subject: HopClaims, allow: AllowFacts, issuance: 
 /** A renewal's sibling: the same place in the chain, a fresh `jti`, no right to be admitted by itself. */
 export function siblingClaims(subject: HopClaims, taint: Taint, issuance: Issuance): HopClaims {
   const { nbf: _, ...same } = subject;
-  const lifetime = subject.targetKind === null ? issuance.sessionExpiresAtSeconds : shortLived(issuance);
+  const lifetime = isNarrowed(subject) ? shortLived(issuance) : issuance.sessionExpiresAtSeconds;
   return { ...same, taint, renewed: true, ...fresh(issuance, lifetime) };
 }
 
 /** The transaction token beside a narrowed token: the same call, bound to its parameters, for what is left of its life. */
 export function transactionClaims(
-  hopToken: HopClaims & { readonly actionId: string },
+  hopToken: NarrowedClaims,
   paramsHash: string,
   issuance: Pick<Issuance, "jti" | "nowSeconds">,
 ): TransactionClaims {
@@ -92,7 +92,7 @@ export function transactionClaims(
     aud: hopToken.aud,
     scope: hopToken.scope,
     actionId: hopToken.actionId,
-    caller: hopToken.act?.sub ?? callerOfToken(hopToken),
+    caller: hopToken.act.sub,
     sessionId: hopToken.sessionId,
     target: hopToken.aud,
     paramsHash,

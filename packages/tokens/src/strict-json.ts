@@ -60,62 +60,69 @@ export function parseExactObject(json: string | Uint8Array, options?: StrictJson
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** What was read so far; `open` has the member names of each object still open, and null for an array. */
+interface Scan extends Mutable<JsonFacts> {
+  readonly open: (Set<string> | null)[];
+}
+type Mutable<T> = { -readonly [Member in keyof T]: T[Member] };
+
+const [quote, backslash, colon] = [0x22, 0x5c, 0x3a];
+const [openBrace, openBracket, closeBrace, closeBracket] = [0x7b, 0x5b, 0x7d, 0x5d];
+const [minus, zero, nine] = [0x2d, 0x30, 0x39];
+
 /**
  * Reads strings, numbers and brackets of a text that may yet prove to be no JSON: whether it is, `JSON.parse` decides.
  * Throws SyntaxError for a malformed escape.
  */
 function readFacts(text: string, maxDepth: number): JsonFacts | "depth" {
-  /** The member names of each open object; null for an open array. */
-  const open: (Set<string> | null)[] = [];
+  const scan: Scan = { open: [], duplicateDepth: null, unsafeNumber: false, loneSurrogate: !text.isWellFormed() };
   let latest = "";
-  let duplicateDepth: number | null = null;
-  let unsafeNumber = false;
-  let loneSurrogate = !text.isWellFormed();
-
-  for (let at = 0; at < text.length; ) {
-    const char = text.charAt(at);
-    if (char === '"') {
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
       const end = endOfString(text, at);
-      const raw = text.slice(at, end);
-      if (raw.includes("\\")) {
-        latest = JSON.parse(raw);
-        loneSurrogate ||= !latest.isWellFormed();
-      } else {
-        latest = raw.slice(1, -1);
-      }
+      latest = text.slice(at, end);
+      if (latest.includes("\\")) scan.loneSurrogate ||= !unescaped(latest).isWellFormed();
       at = end;
-    } else if (char === "-" || isDigit(char)) {
+    } else if (code === minus || (code >= zero && code <= nine)) {
       const end = endOfNumber(text, at);
-      unsafeNumber ||= !survivesCanonicalization(text.slice(at, end));
+      scan.unsafeNumber ||= !survivesCanonicalization(text.slice(at, end));
       at = end;
     } else {
-      at++;
-      if (char === "{" || char === "[") {
-        if (open.length === maxDepth) return "depth";
-        open.push(char === "{" ? new Set() : null);
-      } else if (char === "}" || char === "]") {
-        open.pop();
-      } else if (char === ":") {
-        const members = open.at(-1);
-        if (members?.has(latest) && (duplicateDepth === null || open.length < duplicateDepth))
-          duplicateDepth = open.length;
-        members?.add(latest);
+      if (code === colon) noteMember(scan, unescaped(latest));
+      else if (code === closeBrace || code === closeBracket) scan.open.pop();
+      else if (code === openBrace || code === openBracket) {
+        if (scan.open.length === maxDepth) return "depth";
+        scan.open.push(code === openBrace ? new Set() : null);
       }
+      at++;
     }
   }
+  const { duplicateDepth, unsafeNumber, loneSurrogate } = scan;
   return { duplicateDepth, unsafeNumber, loneSurrogate };
 }
 
-const isDigit = (char: string): boolean => char >= "0" && char <= "9";
+function noteMember(scan: Scan, name: string): void {
+  const members = scan.open.at(-1);
+  const depth = scan.open.length;
+  if (members?.has(name)) scan.duplicateDepth = Math.min(scan.duplicateDepth ?? depth, depth);
+  members?.add(name);
+}
+
+/** The text of a JSON string; `"a"` and `"\u0061"` are the same member. */
+const unescaped = (raw: string): string => (raw.includes("\\") ? JSON.parse(raw) : raw.slice(1, -1));
 
 function endOfString(text: string, start: number): number {
   let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at + 1;
 }
 
+const numberCharacters = new Set([..."0123456789+-.eE"].map((char) => char.charCodeAt(0)));
+
 function endOfNumber(text: string, start: number): number {
   let at = start + 1;
-  while (at < text.length && /[\d.eE+-]/.test(text.charAt(at))) at++;
+  while (numberCharacters.has(text.charCodeAt(at))) at++;
   return at;
 }

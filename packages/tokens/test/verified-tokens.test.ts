@@ -1,0 +1,79 @@
+import { beforeAll, expect, test } from "vitest";
+import { issueHopToken, rememberVerified, type VerificationKey } from "../src/index.ts";
+import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds } from "./fixtures.ts";
+
+let pair: KeyPair;
+beforeAll(async () => {
+  pair = await makeKeyPair();
+});
+
+/** A lookup whose one key counts the signatures it checked. */
+function counting() {
+  const checked: string[] = [];
+  const key: VerificationKey = {
+    ...pair.verification,
+    check: (token) => {
+      checked.push(token);
+      return pair.verification.check(token);
+    },
+  };
+  return { checked, keys: new Map([[key.kid, key]]) };
+}
+
+const options = (keys: ReadonlyMap<string, VerificationKey>, now = nowSeconds) => ({ keys, issuer, nowSeconds: now });
+
+test("a signature is checked once", async () => {
+  const { checked, keys } = counting();
+  const verify = rememberVerified("hop", { capacity: 10 });
+  const claims = agentHop();
+  const token = await issueHopToken(pair.signing, claims);
+  for (let n = 0; n < 3; n++) expect(await verify(token, options(keys))).toEqual({ ok: true, claims });
+  expect(checked).toHaveLength(1);
+});
+
+test("time, issuer and epoch are checked every time", async () => {
+  const { keys } = counting();
+  const verify = rememberVerified("hop", { capacity: 10 });
+  const token = await issueHopToken(pair.signing, agentHop());
+  expect(await verify(token, options(keys))).toMatchObject({ ok: true });
+  expect(await verify(token, options(keys, nowSeconds + 60))).toEqual({ ok: false, cause: "expired" });
+  expect(await verify(token, { ...options(keys), issuer: "https://other" })).toEqual({ ok: false, cause: "issuer" });
+  expect(await verify(token, { ...options(keys), minIssuedAtSeconds: nowSeconds + 1 })).toEqual({
+    ok: false,
+    cause: "superseded",
+  });
+});
+
+test("removing a key forgets what it verified, and so does replacing it", async () => {
+  const { keys } = counting();
+  const verify = rememberVerified("hop", { capacity: 10 });
+  const token = await issueHopToken(pair.signing, agentHop());
+  expect(await verify(token, options(keys))).toMatchObject({ ok: true });
+
+  const other = await makeKeyPair();
+  const impostor = new Map([[pair.signing.kid, { ...other.verification, kid: pair.signing.kid }]]);
+  expect(await verify(token, options(impostor))).toEqual({ ok: false, cause: "signature" });
+  expect(await verify(token, options(new Map()))).toEqual({ ok: false, cause: "unknown_key" });
+});
+
+test("what was refused is not remembered", async () => {
+  const { checked, keys } = counting();
+  const verify = rememberVerified("hop", { capacity: 10 });
+  const token = await issueHopToken(pair.signing, agentHop());
+  const forged = `${token.slice(0, -4)}AAAA`;
+  for (let n = 0; n < 2; n++) expect(await verify(forged, options(keys))).toMatchObject({ ok: false });
+  for (let n = 0; n < 2; n++) expect(await verify(token, options(keys, nowSeconds + 60))).toMatchObject({ ok: false });
+  expect(checked).toHaveLength(4);
+});
+
+test("no more than its capacity is remembered, the oldest goes first", async () => {
+  const { checked, keys } = counting();
+  const verify = rememberVerified("hop", { capacity: 2 });
+  const tokens = await Promise.all([1, 2, 3].map(() => issueHopToken(pair.signing, agentHop())));
+  for (const token of tokens) await verify(token, options(keys));
+  expect(checked).toEqual(tokens);
+  const [oldest = "", , newest = ""] = tokens;
+  await verify(newest, options(keys));
+  await verify(oldest, options(keys));
+  expect(checked).toEqual([...tokens, oldest]);
+});
