@@ -1,4 +1,4 @@
-import { readHopClaims } from "./steps/hop-claims.ts";
+import { actChain, callerOfToken, decodeUnverifiedHopToken } from "@svc/tokens";
 import type { HopCredential } from "./steps/step.ts";
 
 /** Where an agent stands in a delegation: session and token, no more (specification: Client value objects). */
@@ -21,15 +21,15 @@ export interface HopContext extends HopCredential {
  * @throws {TypeError} where it is no hop token; the message does not repeat it
  */
 export function hopContext(sessionId: string, token: string): HopContext {
-  const claims = readHopClaims(token);
+  const claims = decodeUnverifiedHopToken(token);
   if (!claims) throw new TypeError("not a hop token");
-  const { actChain, hop } = claims;
+  const chain = actChain(claims);
   return Object.freeze({
     sessionId,
     token,
-    actChain,
-    hop,
-    caller: hop > 1 ? claims.audience : claims.sub,
+    actChain: chain,
+    hop: chain.length,
+    caller: callerOfToken(claims),
     headers: () => ({ Authorization: `Bearer ${token}`, "X-Svc-Session": sessionId }),
     advanced: (narrowed: string) => hopContext(sessionId, narrowed),
   });

@@ -1,20 +1,23 @@
+import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
 import type { PoolStore } from "./renewal/pool-store.ts";
+import { TokenPool } from "./renewal/token-pool.ts";
 import type { Answer, UnusableFault } from "./steps/answer.ts";
 import type { RenewResult } from "./steps/renew.ts";
 import type { HopCredential } from "./steps/step.ts";
 
-/** What the pool needs of the control plane. Both run on deadlines of their own: a renewal outlives its first caller. */
+/** What the pool needs of the control plane, on deadlines of its own: a renewal outlives the call that started it. */
 export interface RenewalSource {
+  /** Rejects only where nothing was sent, and so nothing spent. */
   renew(presented: HopCredential, count: number): Promise<RenewResult>;
-  /** Whether the control plane says that it is ready; asked only after a renewal's answer was lost. */
+  /** Whether the control plane says that it is ready; asked only after a renewal's answer was lost. Never rejects. */
   ready(): Promise<boolean>;
 }
 
-/** Pool faults beyond the steps': too many live pools, or the state could not be written. */
-export const poolFaults = ["pool_full", "state_unwritable", "closed"] as const;
+/** Faults beyond the steps': all pools are busy, the state could not be read or written, the pool is closed. */
+export const poolFaults = ["pool_full", "state_unavailable", "closed"] as const;
 export type PoolFault = (typeof poolFaults)[number];
 
-/** One unspent token, for one authorize and one exchange. Whoever holds it alone presents it. */
+/** One unspent token, for one authorize and one exchange. Nobody else holds it. */
 export interface Lease {
   readonly token: string;
   /** Returns the token because it was not spent (a deny, no exchange sent). Not called: it counts as spent. */
@@ -46,15 +49,95 @@ export interface RenewalPoolOptions {
   readonly monotonicMs?: () => number;
   /** [0, 1): spreads the renewals of pools that started together. */
   readonly random?: () => number;
-  /** Calls `run` every `ms` without keeping the process alive; answers how to stop. */
-  readonly every?: (ms: number, run: () => void) => () => void;
+  /** Runs once after `ms`, without keeping the process alive; answers how to cancel. */
+  readonly after?: (ms: number, run: () => void) => () => void;
 }
 
 export interface RenewalPool {
-  /** A token to act with in place of the presented one. Never the same token twice, unless it was given back. */
+  /**
+   * A token to act with in place of the presented one. No token is leased twice unless it was given back, and none
+   * that may have been spent is presented again.
+   *
+   * A renewal refused on its merits still leases the unspent token, so that the decision says so and is recorded.
+   */
   lease(presented: HopCredential, options: LeaseOptions): Promise<LeaseResult>;
-  /** Live pools. */
+  /** Pools held. */
   readonly size: number;
-  /** Ends every timer and refuses further leases; resolves when what was to be stored is stored. */
+  /** Ends every timer and refuses further leases; resolves when renewals under way are over and stored. */
   close(): Promise<void>;
+}
+
+const sweepMs = 1_000;
+
+/** Renewed siblings of the tokens that agents present (contract: Renewal; What happens to a call). */
+export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
+  const { source, store, idleSeconds = 300, maxPools = 1024 } = options;
+  const { now = Date.now, monotonicMs = () => performance.now(), random = Math.random, after = unreferenced } = options;
+  const ports = { source, store, now, monotonicMs, random, after };
+  /** By hash of the presented token; the longest unused first. */
+  const pools = new Map<string, TokenPool>();
+  let isClosed = false;
+  let stopSweeping: (() => void) | undefined;
+
+  const end = (key: string, pool: TokenPool) => {
+    pools.delete(key);
+    void pool.end();
+  };
+
+  const sweep = () => {
+    const idleSinceMs = monotonicMs() - idleSeconds * 1000;
+    for (const [key, pool] of pools) {
+      if (!pool.isBusy && pool.lastLeaseMs <= idleSinceMs) end(key, pool);
+      else pool.tend();
+    }
+    stopSweeping = pools.size > 0 ? after(sweepMs, sweep) : undefined;
+  };
+
+  /** Makes room at the cost of a pool nobody misses: an empty one, else the one unused for longest. */
+  const makeRoom = (): boolean => {
+    if (pools.size < maxPools) return true;
+    const idle = [...pools].filter(([, pool]) => !pool.isBusy);
+    const victim = idle.find(([, pool]) => pool.isDry) ?? idle[0];
+    if (victim) end(...victim);
+    return victim !== undefined;
+  };
+
+  const poolOf = (presented: HopCredential, key: string): TokenPool | undefined => {
+    const pool = pools.get(key) ?? (makeRoom() ? new TokenPool(key, presented, ports) : undefined);
+    if (!pool) return undefined;
+    pools.delete(key);
+    pools.set(key, pool);
+    stopSweeping ??= after(sweepMs, sweep);
+    return pool;
+  };
+
+  return {
+    async lease(presented, leaseOptions) {
+      if (isClosed) return { kind: "unusable", fault: "closed" };
+      const key = sha256Base64url(presented.token);
+      // Before anything is spent: siblings are of the token's own session, whatever session the caller names.
+      const sessionId = pools.get(key)?.sessionId ?? decodeUnverifiedHopToken(presented.token)?.sessionId;
+      if (sessionId !== presented.sessionId) return { kind: "unauthorized" };
+      const pool = poolOf(presented, key);
+      if (!pool) return { kind: "unusable", fault: "pool_full" };
+      const result = await pool.lease(leaseOptions);
+      if (pool.isRejected && pools.get(key) === pool) pools.delete(key);
+      return result;
+    },
+    get size() {
+      return pools.size;
+    },
+    async close() {
+      isClosed = true;
+      stopSweeping?.();
+      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      pools.clear();
+    },
+  };
+}
+
+function unreferenced(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

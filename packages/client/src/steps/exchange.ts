@@ -6,8 +6,8 @@ import {
   type Taint,
   tokenExchangeGrantType,
 } from "@svc/core";
+import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
 import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
-import { type HopClaims, readHopClaims } from "./hop-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -71,7 +71,7 @@ export function exchange(
 function read(response: TransportResponse, subject: HopCredential, asked: ExchangeRequest): ExchangeResult {
   if (response.status !== 200) return refusal(response);
   const body = bodyAs(exchangeResponse, response);
-  const claims = body && readHopClaims(body.access_token);
+  const claims = body && decodeUnverifiedHopToken(body.access_token);
   // Here and below without the answer: the body of a 200 holds a token.
   if (!body || !claims) return unusable("malformed");
   if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");
@@ -94,15 +94,20 @@ const reasonNamedIn = ({ message = "" }: Answer): DenyReason | null =>
 
 /** Every claim the exchange promises (specification: Hop token claims), so that no other hop's token is ever used. */
 function narrowsAsAsked(given: HopClaims, subject: HopCredential, asked: ExchangeRequest): boolean {
-  const before = readHopClaims(subject.token);
+  const before = decodeUnverifiedHopToken(subject.token);
   return (
     before !== undefined &&
-    given.audience === asked.target &&
+    given.aud === asked.target &&
     given.scope === asked.dataClass &&
     given.actionId === asked.actionId &&
     given.sessionId === subject.sessionId &&
     given.sub === before.sub &&
     given.hop === before.hop + 1 &&
-    given.actChain.slice(0, -1).every((actor, index) => actor === before.actChain[index])
+    isSameChain(given, { sub: before.sub, aud: asked.target, act: nextAct(before) })
   );
 }
+
+type ChainClaims = Parameters<typeof actChain>[0];
+
+const isSameChain = (one: ChainClaims, other: ChainClaims): boolean =>
+  JSON.stringify(actChain(one)) === JSON.stringify(actChain(other));

@@ -1,7 +1,11 @@
+export { type AgentProver, type AgentProverOptions, agentProver } from "../agent-prover.ts";
 export { type FetchTransportOptions, fetchTransport } from "../fetch-transport.ts";
 export { type HopContext, hopContext } from "../hop-context.ts";
+export { filePoolStore } from "../renewal/file-pool-store.ts";
 export type { PoolSnapshot, PoolStore } from "../renewal/pool-store.ts";
+export { renewalSource } from "../renewal/renewal-source.ts";
 export {
+  createRenewalPool,
   type Lease,
   type LeaseOptions,
   type LeaseResult,
@@ -21,8 +25,8 @@ export {
   decide,
 } from "./decide.ts";
 export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./exchange.ts";
-export { type HopClaims, readHopClaims } from "./hop-claims.ts";
 export { type MintRequest, type MintResult, mint } from "./mint.ts";
+export { isReady } from "./ready.ts";
 export { maxRenewalCount, type RenewResult, renew } from "./renew.ts";
 export {
   type ActorProver,

@@ -1,7 +1,7 @@
 import { type DenyReason, transactionResponse } from "@svc/core";
+import { decodeBase64url } from "@svc/tokens";
 import { z } from "zod";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
-import { payloadOf } from "./hop-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -78,8 +78,18 @@ const transactionClaims = z.object({
   aud: z.string(),
   txn: z.string(),
   sid: z.string(),
-  tctx: z.object({ target: z.string(), params_hash: z.string() }),
+  tctx: z.object({ target: z.string() }),
 });
+
+/** What a token says of itself; whoever admits it verifies it. */
+function payloadOf(token: string): unknown {
+  const bytes = decodeBase64url(token.split(".", 3)[1] ?? "");
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
 
 function refusal(response: TransportResponse): MintResult {
   const answer = answerOf(response);

@@ -1,6 +1,6 @@
 import { type DenyReason, renewResponse } from "@svc/core";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
-import { readHopClaims } from "./hop-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -60,18 +60,18 @@ function refusal(response: TransportResponse): RenewResult {
 }
 
 function isSibling(token: string, presented: HopCredential): boolean {
-  const given = readHopClaims(token);
-  const before = readHopClaims(presented.token);
+  const given = decodeUnverifiedHopToken(token);
+  const before = decodeUnverifiedHopToken(presented.token);
   return (
     given !== undefined &&
     before !== undefined &&
-    token !== presented.token &&
+    given.jti !== before.jti &&
     given.sub === before.sub &&
-    given.audience === before.audience &&
+    given.aud === before.aud &&
     given.scope === before.scope &&
     given.sessionId === before.sessionId &&
     given.actionId === before.actionId &&
     given.hop === before.hop &&
-    given.actChain.every((actor, index) => actor === before.actChain[index])
+    JSON.stringify(given.act) === JSON.stringify(before.act)
   );
 }

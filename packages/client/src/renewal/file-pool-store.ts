@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { PoolSnapshot, PoolStore } from "./pool-store.ts";
+
+const snapshotShape = z.strictObject({
+  sessionId: z.string(),
+  tokens: z.array(z.strictObject({ token: z.string(), expiresAt: z.number() })),
+});
+
+/** No session outlives this (specification: Limits, consent `ttl_seconds`). */
+const longestSessionMs = 86_400_000;
+
+const snapshotName = /^[\w-]+\.json$/;
+
+/**
+ * Keeps snapshots as files of mode 0600 in `directory`, which it makes with mode 0700 where it is missing; meant for a
+ * folder in memory that outlives the process and not the pod. What earlier processes left half written or expired is
+ * removed first.
+ *
+ * @throws the file system's error where the folder cannot be used
+ */
+export async function filePoolStore(directory: string, now: () => number = Date.now): Promise<PoolStore> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await sweep(directory, now());
+  const fileOf = (key: string) => join(directory, `${key}.json`);
+  return {
+    load: (key) => read(fileOf(key)),
+    save: async (key, snapshot) => {
+      const written = join(directory, `${key}.${randomUUID()}.tmp`);
+      await writeDurably(written, JSON.stringify(snapshot));
+      await rename(written, fileOf(key));
+      await syncFolder(directory);
+    },
+    remove: (key) => unlink(fileOf(key)).catch(ignoreAbsence),
+  };
+}
+
+async function sweep(directory: string, nowMs: number): Promise<void> {
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    const isLeftover = name.endsWith(".tmp") || (snapshotName.test(name) && (await isExpired(path, nowMs)));
+    if (isLeftover) await unlink(path).catch(ignoreAbsence);
+  }
+}
+
+/** A snapshot without tokens still remembers that the presented token was used, for as long as it could live. */
+async function isExpired(path: string, nowMs: number): Promise<boolean> {
+  const { mtimeMs } = await stat(path);
+  if (nowMs - mtimeMs > longestSessionMs) return true;
+  const snapshot = await read(path).catch(() => undefined);
+  return snapshot !== undefined && snapshot.tokens.length > 0 && snapshot.tokens.every((t) => t.expiresAt <= nowMs);
+}
+
+/** An unreadable file is an error, not an absence: the token it speaks of may have been spent. */
+async function read(path: string): Promise<PoolSnapshot | undefined> {
+  const text = await readFile(path, "utf8").catch(ignoreAbsence);
+  return text === undefined ? undefined : snapshotShape.parse(JSON.parse(text));
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(directory: string): Promise<void> {
+  const folder = await open(directory, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function ignoreAbsence(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}

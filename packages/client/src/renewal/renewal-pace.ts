@@ -1,0 +1,58 @@
+/** A failed renewal is tried again at once, then ever more slowly: a control plane that is down is not hammered. */
+const firstDelayMs = 250;
+const longestDelayMs = 5_000;
+
+/** Distance at which a refusal on the merits is asked about again; the agent's state or a block may have changed. */
+const refusedDelayMs = 1_000;
+
+/** Siblings that live no longer than their elders by this much end with the session: refreshing gains nothing. */
+const leastGainMs = 1_000;
+
+/** When the next renewal may be sent, and when one is due although no call needs a token. */
+export class RenewalPace {
+  readonly #monotonicMs: () => number;
+  readonly #random: () => number;
+  #failures = 0;
+  #notBeforeMs = Number.NEGATIVE_INFINITY;
+  #refreshAtMs = Number.POSITIVE_INFINITY;
+  #refusedUntilMs = Number.NEGATIVE_INFINITY;
+  #newestExpiryMs = Number.NEGATIVE_INFINITY;
+
+  constructor(monotonicMs: () => number, random: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#random = random;
+  }
+
+  get mayRenew(): boolean {
+    return this.#monotonicMs() >= this.#notBeforeMs;
+  }
+
+  /** True from about half of the newest tokens' life on, which leaves the other half for a control plane's restart. */
+  get isRefreshDue(): boolean {
+    return this.#monotonicMs() >= this.#refreshAtMs;
+  }
+
+  /** While nobody waits, a refusal is not asked about again. */
+  get isRefusalFresh(): boolean {
+    return this.#monotonicMs() < this.#refusedUntilMs;
+  }
+
+  renewed(askedAtMs: number, expiresAtMs: number): void {
+    this.#failures = 0;
+    this.#notBeforeMs = Number.NEGATIVE_INFINITY;
+    const gains = expiresAtMs > this.#newestExpiryMs + leastGainMs;
+    const share = 0.4 + 0.2 * this.#random();
+    this.#refreshAtMs = gains ? askedAtMs + share * (expiresAtMs - askedAtMs) : Number.POSITIVE_INFINITY;
+    this.#newestExpiryMs = expiresAtMs;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+    const delayMs = this.#failures === 1 ? 0 : firstDelayMs * 2 ** (this.#failures - 2);
+    this.#notBeforeMs = this.#monotonicMs() + Math.min(delayMs, longestDelayMs);
+  }
+
+  refused(): void {
+    this.#refusedUntilMs = this.#monotonicMs() + refusedDelayMs;
+  }
+}
