@@ -209,9 +209,12 @@ function dataClassIsDeclared(question: Question): DenyReason | undefined {
 
 /** A tool is asked for one class; an agent for one or several, each within what it or its downstream agents declare. */
 function declaresDataClass({ policy, hop, tool }: Question): boolean {
-  if (hop.targetKind === "tool") return tool !== undefined && isWithin(hop.dataClass, tool.dataClasses);
+  const asked = splitDataClasses(hop.dataClass);
+  // A list would lie within the first of its classes as text, and carry the others along.
+  if (hop.targetKind === "tool")
+    return tool !== undefined && asked.length === 1 && isWithin(hop.dataClass, tool.dataClasses);
   const reachable = policy.agents.get(hop.target)?.reachableClasses ?? [];
-  return splitDataClasses(hop.dataClass).every((name) => isWithin(name, reachable));
+  return asked.every((name) => isWithin(name, reachable));
 }
 
 function dataClassIsNarrowed({ hop }: Question): DenyReason | undefined {
