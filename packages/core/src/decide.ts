@@ -174,10 +174,10 @@ function nothingIsBlocked(question: Question): DenyReason | undefined {
   return covered ? "TARGET_BLOCKED" : undefined;
 }
 
-/** Compiled paths are closed under prefixes, so being a prefix of one is being one. */
+/** Compiled paths are closed under prefixes, so being a prefix of one is being one; no chain, a prefix of any there is. */
 function chainIsCompiled({ policy, hop }: Question): DenyReason | undefined {
-  const stands = hop.chain.length === hop.hop - 1 && (hop.chain.length === 0 || policy.budgets.has(pathKey(hop.chain)));
-  return stands ? undefined : "PATH_NOT_DECLARED";
+  const isPrefix = hop.chain.length === 0 ? policy.budgets.size > 0 : policy.budgets.has(pathKey(hop.chain));
+  return isPrefix && hop.chain.length === hop.hop - 1 ? undefined : "PATH_NOT_DECLARED";
 }
 
 function withinBudget({ policy, hop, declared }: Question): DenyReason | undefined {
