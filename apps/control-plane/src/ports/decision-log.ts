@@ -7,14 +7,24 @@ export type Marking =
   /** An edge that marks flow back along: commits before or after a concurrent mark, never beside it. */
   | { readonly kind: "delegation" }
   /** Computed from the session's delegations as they stand when the marks are set. */
-  | { readonly kind: "marks"; readonly marksFor: (delegations: readonly Delegation[]) => readonly NewMark[] };
+  | {
+      readonly kind: "marks";
+      readonly marksFor: (delegations: readonly Delegation[]) => readonly NewMark[];
+      /** SHA-256 of the presented token's `jti`: a spent token never marks. */
+      readonly jtiHash: Uint8Array;
+    };
+
+export interface Committed {
+  /** How many marks were set. */
+  readonly marks: number;
+}
 
 export interface DecisionLog {
   /**
    * Commits the record and its marks, all or nothing; durable when it resolves. `stale` when session or denials
    * changed since `epochs` were read: nothing was written, read again and decide again.
    */
-  append(record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<"committed" | "stale">;
+  append(record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale">;
   find(actionId: string): Promise<DecisionRecord | undefined>;
   /** The action and every ancestor that exists, in one query; undefined where the action does not. */
   lineage(actionId: string): Promise<Lineage | undefined>;

@@ -1,3 +1,4 @@
+import type { Committed, Marking } from "./decision-log.ts";
 import type { Epochs } from "./present.ts";
 
 /** Proof of possession that a spend used up. */
@@ -20,19 +21,27 @@ export type Spend = SpendBase &
   ({ readonly kind: "exchange"; readonly actionId: string } | { readonly kind: "renewal" });
 
 /**
- * `spent`: durable, and no other call will ever get this answer for this token or allow. `already_spent`: the token, the
- * allow or the proof was used before. `stale`: session or denials changed since `epochs` were read; nothing was spent.
+ * `spent`: durable, and no other call will ever get this answer for this token or allow. The others spent nothing:
+ * `token_spent`, `allow_spent` and `proof_used` say what was used before; `stale` that session or denials changed since
+ * `epochs` were read.
  */
-export type SpendOutcome = "spent" | "already_spent" | "stale";
+export type SpendOutcome =
+  | (Committed & { readonly kind: "spent" })
+  | { readonly kind: "token_spent" | "allow_spent" | "proof_used" | "stale" };
 
 export interface SpendLedger {
-  /** Atomic across processes; a database constraint decides. */
-  spend(spend: Spend, epochs: Epochs): Promise<SpendOutcome>;
-  /** Whether the token or the allow was spent before: a fast answer, never proof that it was not. */
-  isSpent(jtiHash: Uint8Array, actionId: string | undefined): Promise<boolean>;
+  /** Atomic across processes, its marks included; a database constraint decides. */
+  spend(spend: Spend, marking: Marking, epochs: Epochs): Promise<SpendOutcome>;
+  /** What was spent before: a fast answer, never proof that nothing was. */
+  spent(jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent>;
   mint(mint: Mint, epochs: Epochs): Promise<MintOutcome>;
   /** Whether an exchange spent this allow, and whether a transaction token was minted for it. */
   uses(actionId: string): Promise<{ readonly exchanged: boolean; readonly minted: boolean }>;
+}
+
+export interface Spent {
+  readonly token: boolean;
+  readonly allow: boolean;
 }
 
 export interface Mint {
@@ -43,4 +52,4 @@ export interface Mint {
   readonly mintedAtMs: number;
 }
 
-export type MintOutcome = "minted" | "already_minted" | "stale";
+export type MintOutcome = "minted" | "already_minted" | "proof_used" | "stale";

@@ -25,7 +25,6 @@ export const connect = ({ url, maxConnections, statementTimeoutMs }: PoolSetting
     connect_timeout: 2,
     // Retry soon: a database that is back must be noticed at once.
     backoff: () => 0.1,
-    fetch_types: false,
     onnotice: () => {},
     types: { bigint: postgres.BigInt },
     connection: {

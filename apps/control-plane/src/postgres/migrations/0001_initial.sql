@@ -187,7 +187,7 @@ create table block (
 create table signing_key (
   kid text primary key,
   public_jwk jsonb not null,
-  sealed_private_jwk bytea not null,
+  sealed_private_jwk text not null,
   created_at timestamptz not null,
   activates_at timestamptz not null,
   -- Set when the next key takes over; the key stays published until every token it signed has expired.

@@ -1,0 +1,109 @@
+import {
+  type CallEffect,
+  type Delegation,
+  type HopRequest,
+  newMarks,
+  type PolicyIndex,
+  type PresentState,
+  splitDataClasses,
+} from "@svc/core";
+import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
+import type { Marking } from "../ports/decision-log.ts";
+import type { Present } from "../ports/present.ts";
+import type { HopDeps } from "./hop-deps.ts";
+import { PolicyMissing } from "./hop-faults.ts";
+
+/** Where a verified token stands: its session as it is now, and the policy that session pinned. */
+export interface Standing {
+  readonly claims: HopClaims;
+  readonly present: Present;
+  readonly policy: PolicyIndex;
+}
+
+/** The claims of a token that this issuer signed and that is neither expired nor superseded. */
+export async function verifySubject(deps: HopDeps, token: string): Promise<HopClaims | undefined> {
+  const keys = deps.issuerKeys.current();
+  return verifyUnder(deps, token, keys);
+}
+
+async function verifyUnder(
+  deps: HopDeps,
+  token: string,
+  keys: ReturnType<HopDeps["issuerKeys"]["current"]>,
+): Promise<HopClaims | undefined> {
+  const verified = await deps.verifyHopToken(token, {
+    keys: keys.lookup,
+    issuer: deps.issuer,
+    nowSeconds: deps.clock.nowMs() / 1000,
+    minIssuedAtSeconds: keys.minIssuedAtSeconds,
+  });
+  return verified.ok ? verified.claims : undefined;
+}
+
+/**
+ * Reads the present state of the token's session. Undefined where there is none, or where the token was signed by a
+ * key that was removed since this process read its keys.
+ */
+export async function readStanding(
+  deps: HopDeps,
+  token: string,
+  claims: HopClaims,
+  targetAgent?: string,
+): Promise<Standing | undefined> {
+  const agents = targetAgent === undefined ? chainOf(claims) : [...chainOf(claims), targetAgent];
+  const present = await deps.present.read({ sessionId: claims.sessionId, agents, nowMs: deps.clock.nowMs() });
+  if (present === undefined) return undefined;
+  const known = deps.issuerKeys.current();
+  if (known.epoch !== present.epochs.denials) {
+    const keys = await deps.issuerKeys.asOf(present.epochs.denials);
+    if ((await verifyUnder(deps, token, keys)) === undefined) return undefined;
+  }
+  const policy = await deps.policies.pinned(present.session.scope, present.session.policyVersion);
+  if (policy === undefined) throw new PolicyMissing("a session pins a policy that is not stored");
+  return { claims, present, policy };
+}
+
+/** The agents up to the token's holder; the human is not among them. */
+export const chainOf = (claims: HopClaims): readonly string[] => actChain(claims).slice(1);
+
+/** What a root grant's scope names is the consent; a narrowed token's are data classes. */
+export const narrowedTo = (claims: HopClaims): readonly string[] | undefined =>
+  claims.act === null ? undefined : splitDataClasses(claims.scope);
+
+export type Asked = Pick<HopRequest, "target" | "targetKind" | "dataClass" | "declaredTaint">;
+
+export const toHopRequest = (claims: HopClaims, asked: Asked): HopRequest => ({
+  ...asked,
+  hop: claims.hop,
+  chain: chainOf(claims),
+  narrowedTo: narrowedTo(claims),
+  tokenTaint: claims.taint,
+});
+
+export const toPresentState = (
+  deps: HopDeps,
+  { session, revoked, identities, blocks, marks }: Present,
+  otherScopes: readonly PolicyIndex[] = [],
+): PresentState => ({
+  session: { expired: deps.clock.nowMs() >= session.expiresAtMs, revoked },
+  identities,
+  identityRequired: deps.hopSettings.identityRequired,
+  blocks,
+  marks,
+  otherScopes,
+});
+
+/** Marks need the session's delegations only where there are any to set, so most decisions commit in one statement. */
+export function markingOf(hop: HopRequest, effect: CallEffect, { claims, present }: Standing): Marking {
+  const { marks } = present;
+  if (newMarks(hop, effect, marks, []).length > 0) {
+    const marksFor = (delegations: readonly Delegation[]) => newMarks(hop, effect, marks, delegations);
+    return { kind: "marks", marksFor, jtiHash: jtiHashOf(claims) };
+  }
+  return { kind: effect.kind === "delegation" ? "delegation" : "none" };
+}
+
+export const jtiHashOf = (claims: HopClaims): Uint8Array => Buffer.from(sha256Base64url(claims.jti), "base64url");
+
+/** Reading and deciding again is for the rare change in between; a session that changes faster than this is refused. */
+export const maxAttempts = 3;

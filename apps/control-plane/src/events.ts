@@ -1,0 +1,74 @@
+import type { Span, Telemetry, TraceHeaders } from "@svc/telemetry";
+import type { Authorized } from "./commands/authorize.ts";
+import type { Exchanged } from "./commands/exchange.ts";
+import type { Minted } from "./commands/mint.ts";
+import type { Renewed } from "./commands/renew.ts";
+import { hopEvents } from "./hop-events.ts";
+
+/** One function per event: metric, span and log from the same facts. Nothing is counted or logged anywhere else. */
+export type Events = ReturnType<typeof createEvents>;
+
+export function createEvents(telemetry: Telemetry<"control_plane">) {
+  const hop = hopEvents(telemetry.identify);
+  return {
+    /** Log lines written by `work` carry the span's ids. */
+    within: <T>(span: Span, work: () => T): T => telemetry.within(span, work),
+    decideStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.decide", inbound),
+    exchangeStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.exchange", inbound),
+    mintStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.transaction.mint", inbound),
+
+    authorizeAnswered: (span: Span, result: Authorized) => telemetry.finish(span, hop.authorize(result)),
+    exchangeAnswered: (span: Span, result: Exchanged) => telemetry.finish(span, hop.exchange(result)),
+    renewAnswered: (result: Renewed) => telemetry.emit(hop.renew(result)),
+    mintAnswered: (span: Span, result: Minted) => telemetry.finish(span, hop.mint(result)),
+
+    authorizeMalformed: (span: Span) =>
+      telemetry.finish(span, { log: ["info", "authorize refused: malformed request"] }),
+    exchangeMalformed: (span: Span) =>
+      telemetry.finish(span, {
+        facts: { "authz.result": "refused" },
+        log: ["info", "exchange refused: malformed request"],
+      }),
+    mintMalformed: (span: Span) =>
+      telemetry.finish(span, {
+        facts: { "authz.result": "refused" },
+        count: { svc_transaction_mints: { result: "refused" } },
+        log: ["info", "mint refused: malformed request"],
+      }),
+
+    /** No record, no decision: somebody must look at the database. */
+    decisionNotRecorded: (span: Span, error: unknown) =>
+      telemetry.finish(span, {
+        count: { svc_audit_write_failures: 1 },
+        error,
+        log: ["error", "a decision could not be recorded; it was not told"],
+      }),
+    /** The single use could not be decided, so nothing was issued. */
+    exchangeUnavailable: (span: Span, error: unknown) =>
+      telemetry.finish(span, {
+        facts: { "authz.result": "unavailable" },
+        error,
+        log: ["error", "an exchange could not be decided; no token was issued"],
+      }),
+    renewUnavailable: (error: unknown) =>
+      telemetry.emit({ error, log: ["error", "a renewal could not be decided; no token was issued"] }),
+    mintUnavailable: (span: Span, error: unknown) =>
+      telemetry.finish(span, {
+        facts: { "authz.result": "unavailable" },
+        count: { svc_transaction_mints: { result: "refused" } },
+        error,
+        log: ["error", "a mint could not be recorded; no token was issued"],
+      }),
+
+    chainRead: (result: "complete" | "broken" | "not_found", seconds: number) =>
+      telemetry.emit({
+        count: { svc_chain_queries: { result } },
+        observe: { svc_chain_query_duration_seconds: seconds },
+        log: ["debug", "chain read"],
+      }),
+    requestFailed: (error: unknown) => telemetry.emit({ error, log: ["error", "a request failed"] }),
+    storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),
+    evictionUnknown: () =>
+      telemetry.emit({ log: ["warn", "the cache store does not tell its eviction policy: it must be noeviction"] }),
+  };
+}

@@ -1,0 +1,136 @@
+import type { DecisionRecord, RecordedHop } from "@svc/core";
+import type {
+  Committed,
+  DecisionFilter,
+  DecisionLog,
+  DecisionQuery,
+  DecisionRow,
+  Lineage,
+  Marking,
+} from "../ports/decision-log.ts";
+import type { Epochs } from "../ports/present.ts";
+import { bounded, type Sql, type Transaction } from "./database.ts";
+import { type DecisionColumns, recordColumns, toRecord } from "./decision-rows.ts";
+import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
+
+export interface DecisionLogSettings {
+  /** Commits, apart from readers, so that no audit query stands before them. */
+  readonly writer: Sql;
+  readonly reader: Sql;
+  readonly commitDeadlineMs: number;
+  readonly readDeadlineMs: number;
+}
+
+export const decisionLog = (settings: DecisionLogSettings): DecisionLog => {
+  const { writer, reader, commitDeadlineMs, readDeadlineMs } = settings;
+  return {
+    append: (record, marking, epochs) => bounded(commitDeadlineMs, append(writer, record, marking, epochs)),
+    find: (actionId) => bounded(commitDeadlineMs, find(writer, actionId)),
+    lineage: (actionId) => bounded(readDeadlineMs, lineage(reader, actionId)),
+    page: (query) => bounded(readDeadlineMs, page(reader, query)),
+  };
+};
+
+async function append(
+  sql: Sql,
+  record: DecisionRecord,
+  marking: Marking,
+  epochs: Epochs,
+): Promise<Committed | "stale"> {
+  if (marking.kind === "marks") {
+    return sql.begin((tx) => appendMarking(tx, record, marking, epochs)).catch(staleIfRolledBack);
+  }
+  return (await insert(sql, record, epochs, marking.kind === "delegation")) ? { marks: 0 } : "stale";
+}
+
+/** One statement: it inserts only where the epochs still stand. A delegation also keeps marks away until it commits. */
+async function insert(sql: Sql | Transaction, r: DecisionRecord, epochs: Epochs, keepMarksAway: boolean) {
+  const { count } = await sql`
+    insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+      data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
+      guarantee_level, parent_action_id, decided_at)
+    select ${r.actionId}, ${r.recordVersion}, st.session_id, ${r.stage}, ${r.hop}, ${r.chain as string[]},
+      ${r.actingAgent}, ${r.target}, ${r.targetKind}, ${r.dataClass}, ${r.decision}, ${r.denyReason}, ${r.recoverable},
+      ${r.enforced}, ${r.privileged}, ${r.taint}, ${r.taintSource}, ${r.policyVersion}, ${r.guaranteeLevel},
+      ${r.parentActionId}, ${new Date(r.decidedAtMs)}
+    from session_state st cross join denial_epoch d
+    where st.session_id = ${r.sessionId} and st.epoch = ${epochs.session} and d.epoch = ${epochs.denials}
+    ${keepMarksAway ? sql`for share of st` : sql``}`;
+  return count === 1;
+}
+
+async function appendMarking(
+  tx: Transaction,
+  record: DecisionRecord,
+  marking: Extract<Marking, { kind: "marks" }>,
+  epochs: Epochs,
+) {
+  const action = { sessionId: record.sessionId, actionId: record.actionId, atMs: record.decidedAtMs };
+  const set = await setMarks(tx, action, marking, epochs);
+  if (!(await insert(tx, record, set.epochs, false))) throw new Stale();
+  return { marks: set.marks };
+}
+
+async function find(sql: Sql, actionId: string): Promise<DecisionRecord | undefined> {
+  const [row] = await sql<DecisionColumns[]>`
+    select ${recordColumns(sql)} from decision d where d.action_id = ${actionId}`;
+  return row && toRecord(row);
+}
+
+interface LineageRow extends DecisionColumns {
+  exchanged: boolean;
+}
+
+/** Up through the parents in one query. A chain is at most 32 hops; the bound stops a cycle that only damage could make. */
+async function lineage(sql: Sql, actionId: string): Promise<Lineage | undefined> {
+  const rows = await sql<LineageRow[]>`
+    with recursive up as (
+      select d.*, 1 as depth from decision d where d.action_id = ${actionId}
+      union all
+      select d.*, up.depth + 1 from decision d join up on d.action_id = up.parent_action_id where up.depth < 64
+    )
+    select ${recordColumns(sql)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
+    from up d order by d.depth`;
+  const hops = rows.map((row): RecordedHop => ({ record: toRecord(row), exchanged: row.exchanged }));
+  const [action] = hops;
+  return action && { action, reached: new Map(hops.map((hop) => [hop.record.actionId, hop])) };
+}
+
+interface PageRow extends DecisionColumns {
+  seq: bigint;
+  spent_at: Date | null;
+  params_hash: string | null;
+}
+
+async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Promise<readonly DecisionRow[]> {
+  const rows = await sql<PageRow[]>`
+    select ${recordColumns(sql)}, d.seq, s.spent_at, m.params_hash
+    from decision d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
+    where ${conditions(sql, filter, beforeSeq)}
+    order by d.seq desc limit ${limit}`;
+  return rows.map((row) => ({
+    seq: row.seq,
+    record: toRecord(row),
+    spentAtMs: row.spent_at?.getTime() ?? null,
+    paramsHash: row.params_hash,
+  }));
+}
+
+/** Only what is asked stands in the statement, so that the planner finds the index of each filter. */
+function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefined) {
+  const { sessionId, agent, outcome, denyReason, enforced, targetKind, sinceMs, untilMs, taint, privileged } = filter;
+  const asked = [
+    beforeSeq !== undefined && sql`and d.seq < ${beforeSeq}`,
+    sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
+    agent !== undefined && sql`and d.acting_agent = ${agent}`,
+    outcome !== undefined && sql`and d.decision = ${outcome}`,
+    denyReason != null && sql`and d.deny_reason = ${denyReason}`,
+    enforced !== undefined && (enforced ? sql`and d.enforced` : sql`and not d.enforced`),
+    targetKind !== undefined && sql`and d.target_kind = ${targetKind}`,
+    sinceMs !== undefined && sql`and d.decided_at >= ${new Date(sinceMs)}`,
+    untilMs !== undefined && sql`and d.decided_at < ${new Date(untilMs)}`,
+    taint !== undefined && sql`and d.taint = ${taint}`,
+    privileged !== undefined && (privileged ? sql`and d.privileged` : sql`and not d.privileged`),
+  ].flatMap((condition) => (condition === false ? [] : [condition]));
+  return [sql`true`, ...asked];
+}

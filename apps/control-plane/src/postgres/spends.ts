@@ -1,0 +1,106 @@
+import type { Committed, Marking } from "../ports/decision-log.ts";
+import type { Epochs } from "../ports/present.ts";
+import type { Mint, MintOutcome, Spend, SpendLedger, SpendOutcome, Spent } from "../ports/spend-ledger.ts";
+import { bounded, type Sql, type Transaction } from "./database.ts";
+import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
+
+/** Inserts select from the allow's own row and its session's: no record, no spend (contract: the single use). */
+export const spendLedger = (sql: Sql, deadlineMs: number): SpendLedger => ({
+  spend: (spend, marking, epochs) => bounded(deadlineMs, spendOnce(sql, spend, marking, epochs)),
+  spent: (jtiHash, actionId) => bounded(deadlineMs, whatIsSpent(sql, jtiHash, actionId)),
+  mint: (mint, epochs) => bounded(deadlineMs, insertMint(sql, mint, epochs)),
+  uses: (actionId) => bounded(deadlineMs, uses(sql, actionId)),
+});
+
+async function spendOnce(sql: Sql, spend: Spend, marking: Marking, epochs: Epochs): Promise<SpendOutcome> {
+  const spent =
+    marking.kind === "marks" && spend.kind === "exchange"
+      ? await sql.begin((tx) => spendMarking(tx, spend, marking, epochs)).catch(staleIfRolledBack)
+      : (await insertSpend(sql, spend, epochs)) && { marks: 0 };
+  return typeof spent === "object" ? { kind: "spent", ...spent } : { kind: await whyNot(sql, spend) };
+}
+
+async function spendMarking(
+  tx: Transaction,
+  spend: Extract<Spend, { kind: "exchange" }>,
+  marking: Extract<Marking, { kind: "marks" }>,
+  epochs: Epochs,
+): Promise<Committed> {
+  const set = await setMarks(tx, { ...spend, atMs: spend.spentAtMs }, marking, epochs);
+  if (!(await insertSpend(tx, spend, set.epochs))) throw new Stale();
+  return { marks: set.marks };
+}
+
+async function insertSpend(sql: Sql | Transaction, spend: Spend, epochs: Epochs): Promise<boolean> {
+  const insert = spend.kind === "exchange" ? insertExchange(sql, spend, epochs) : insertRenewal(sql, spend, epochs);
+  return (await insert).count === 1;
+}
+
+/** Nothing was inserted: a unique key stood against it, or else what it selects from no longer holds. */
+async function whyNot(sql: Sql, spend: Spend): Promise<Exclude<SpendOutcome["kind"], "spent">> {
+  const actionId = spend.kind === "exchange" ? spend.actionId : undefined;
+  const { token, allow } = await whatIsSpent(sql, spend.jtiHash, actionId);
+  if (token) return "token_spent";
+  if (allow) return "allow_spent";
+  return (await isProofUsed(sql, spend)) ? "proof_used" : "stale";
+}
+
+const insertExchange = (sql: Sql | Transaction, spend: Extract<Spend, { kind: "exchange" }>, epochs: Epochs) => sql`
+  insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
+  select ${spend.jtiHash}, d.action_id, d.session_id, 'exchange', ${spend.prover?.agent ?? null},
+    ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}
+  from decision d join session s using (session_id) join session_state st using (session_id) cross join denial_epoch e
+  where d.action_id = ${spend.actionId} and d.session_id = ${spend.sessionId}
+    and d.decision = 'allow' and d.stage = 'authorize'
+    and st.revoked_at is null and s.expires_at > ${new Date(spend.spentAtMs)}
+    and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
+  on conflict do nothing`;
+
+const insertRenewal = (sql: Sql | Transaction, spend: Spend, epochs: Epochs) => sql`
+  insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
+  select ${spend.jtiHash}, null, s.session_id, 'renewal', ${spend.prover?.agent ?? null},
+    ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}
+  from session s join session_state st using (session_id) cross join denial_epoch e
+  where s.session_id = ${spend.sessionId}
+    and st.revoked_at is null and s.expires_at > ${new Date(spend.spentAtMs)}
+    and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
+  on conflict do nothing`;
+
+async function whatIsSpent(sql: Sql, jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent> {
+  const [row] = await sql<Spent[]>`
+    select exists (select from spend where jti_hash = ${jtiHash}) as token,
+      exists (select from spend where action_id = ${actionId ?? null}) as allow`;
+  return row ?? { token: true, allow: true };
+}
+
+async function isProofUsed(sql: Sql, { prover }: Pick<Spend, "prover">): Promise<boolean> {
+  if (prover === undefined) return false;
+  const [row] = await sql<{ used: boolean }[]>`
+    select exists (select from spend where proof_jti_hash = ${prover.proofJtiHash})
+      or exists (select from mint where proof_jti_hash = ${prover.proofJtiHash}) as used`;
+  return row?.used ?? true;
+}
+
+async function insertMint(sql: Sql, mint: Mint, epochs: Epochs): Promise<MintOutcome> {
+  const { count } = await sql`
+    insert into mint (action_id, session_id, params_hash, prover, proof_jti_hash, minted_at)
+    select d.action_id, d.session_id, ${mint.paramsHash}, ${mint.prover?.agent ?? null},
+      ${mint.prover?.proofJtiHash ?? null}, ${new Date(mint.mintedAtMs)}
+    from decision d join spend p using (action_id) join session s on s.session_id = d.session_id
+      join session_state st on st.session_id = d.session_id cross join denial_epoch e
+    where d.action_id = ${mint.actionId} and d.session_id = ${mint.sessionId} and d.decision = 'allow' and d.privileged
+      and st.revoked_at is null and s.expires_at > ${new Date(mint.mintedAtMs)}
+      and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
+    on conflict do nothing`;
+  if (count === 1) return "minted";
+  const { minted } = await uses(sql, mint.actionId);
+  if (minted) return "already_minted";
+  return (await isProofUsed(sql, mint)) ? "proof_used" : "stale";
+}
+
+async function uses(sql: Sql, actionId: string): Promise<{ exchanged: boolean; minted: boolean }> {
+  const [row] = await sql<{ exchanged: boolean; minted: boolean }[]>`
+    select exists (select from spend where action_id = ${actionId}) as exchanged,
+      exists (select from mint where action_id = ${actionId}) as minted`;
+  return row ?? { exchanged: false, minted: false };
+}
