@@ -63,7 +63,8 @@ export function newMarks(
   const mark = (member: ChainMember, source: MarkSource): void => {
     if (!marks.has(member) && !added.has(member)) added.set(member, source);
   };
-  if (raisesTaint(hop, marks)) mark(callerOf(hop), declared);
+  // Also where the chain is tainted already: the caller's word holds in its other chains too.
+  if (hop.declaredTaint === "untrusted_external") mark(callerOf(hop), declared);
   if (effect.kind === "results" && effect.taint === "untrusted_external") {
     for (const member of callMembers(hop)) mark(member, hop.target);
   }
@@ -71,9 +72,6 @@ export function newMarks(
   markDelegators(added, [...delegations, ...current], mark);
   return [...added].map(([member, source]) => ({ member, source }));
 }
-
-const raisesTaint = (hop: HopRequest, marks: Marks): boolean =>
-  hop.declaredTaint === "untrusted_external" && inheritedTaint(hop, marks).taint === "trusted_internal";
 
 /** The human is a member only of its own calls. */
 const callMembers = (hop: HopRequest): readonly ChainMember[] => (hop.chain.length === 0 ? [null] : hop.chain);
