@@ -104,14 +104,14 @@ async function authorize(
     },
     options,
   );
-  return heard.kind === "unusable" ? heard : read(heard.response, request);
+  return heard.kind === "unusable" ? heard : read(heard.response, sessionId, request);
 }
 
 // The record's name apart, so that a decision nobody recorded is told from a malformed one.
-const unrecordedDecision = authorizeResponse.omit({ action_id: true });
+const unrecordedDecision = authorizeResponse.omit({ action_id: true }).extend({ session_id: z.string().optional() });
 const recordName = z.object({ action_id: z.string().min(1) });
 
-function read(response: TransportResponse, asked: DecideRequest): DecideResult {
+function read(response: TransportResponse, sessionId: string, asked: DecideRequest): DecideResult {
   if (response.status === 401) return { kind: "unauthorized", answer: answerOf(response) };
   if (response.status === 503 && answerOf(response).code === "audit_unavailable") {
     return { kind: "audit_unavailable", answer: answerOf(response) };
@@ -121,14 +121,15 @@ function read(response: TransportResponse, asked: DecideRequest): DecideResult {
   if (!body) return unusable("malformed", response);
   const record = bodyAs(recordName, response);
   if (!record) return { kind: "audit_unavailable", answer: answerOf(response) };
-  if (!answersWhatWasAsked(body, asked)) return unusable("mismatch", response);
+  if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);
   const decision = toDecision({ ...body, ...record });
   return decision ? { kind: "decided", decision } : unusable("malformed", response);
 }
 
 type UnrecordedDecision = z.output<typeof unrecordedDecision>;
 
-const answersWhatWasAsked = (body: UnrecordedDecision, asked: DecideRequest): boolean =>
+const answersWhatWasAsked = (body: UnrecordedDecision, sessionId: string, asked: DecideRequest): boolean =>
+  (body.session_id ?? sessionId) === sessionId &&
   body.target === asked.target &&
   body.target_kind === asked.targetKind &&
   body.data_class === asked.dataClass &&

@@ -1,0 +1,49 @@
+import { verificationKeyOf, verifyActorProof, verifyIdentityAssertion } from "@svc/tokens";
+import { expect, test } from "vitest";
+import { agentProver, hopContext } from "../src/steps/index.ts";
+import { issuer, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
+
+const root = rootClaims();
+const planner = narrowed(root, "planner");
+const auditor = narrowed(planner, "auditor");
+
+test("at hop 1 the human acts", async () => {
+  expect(hopContext(sessionId, await signed(root))).toMatchObject({ hop: 1, actChain: ["user-1"], caller: "user-1" });
+});
+
+test("advanced, the session stays and the chain grows", async () => {
+  const first = hopContext(sessionId, await signed(root));
+  const third = first.advanced(await signed(planner)).advanced(await signed(auditor));
+  expect(third).toMatchObject({ sessionId, hop: 3, actChain: ["user-1", "planner", "auditor"], caller: "auditor" });
+  expect(first.hop).toBe(1);
+});
+
+test("its headers are what an enforcement point reads", async () => {
+  const token = await signed(planner);
+  expect(hopContext(sessionId, token).headers()).toEqual({
+    Authorization: `Bearer ${token}`,
+    "X-Svc-Session": sessionId,
+  });
+});
+
+test("what is no hop token is refused, and not repeated", () => {
+  expect(() => hopContext(sessionId, "secret.secret.secret")).toThrow(/^not a hop token$/);
+});
+
+test("a prover signs for one token, towards the token's issuer; its assertion is for one target", async () => {
+  const nowSeconds = Date.now() / 1000;
+  const prover = agentProver({ agentName: "planner", key: issuerKey });
+  const token = await signed(planner);
+  const keysOf = async () => [await verificationKeyOf(issuerKey)];
+  const proof = await prover.prove(token);
+  expect(
+    await verifyActorProof(proof, { subjectToken: token }, { keysOf, audience: issuer, nowSeconds }),
+  ).toMatchObject({
+    ok: true,
+    proof: { agent: "planner" },
+  });
+  expect(await prover.prove(token)).not.toBe(proof);
+  const assertion = await prover.assertIdentity(token, "http:ledger/x");
+  const options = { keysOf, audience: "http:ledger/x", nowSeconds };
+  expect(await verifyIdentityAssertion(assertion, token, options)).toMatchObject({ ok: true });
+});

@@ -1,0 +1,41 @@
+import {
+  type StepPorts,
+  type Transport,
+  TransportFault,
+  type TransportFaultCode,
+  type TransportRequest,
+} from "../../src/steps/index.ts";
+
+/** One answer of the control plane, or the fault that stands for it. */
+export type Scripted = TransportFaultCode | { status: number; body: unknown };
+
+/** A transport that answers from a list and keeps what it was asked. */
+export function scripted(...answers: Scripted[]): Transport & { readonly sent: TransportRequest[] } {
+  const sent: TransportRequest[] = [];
+  return {
+    sent,
+    async send(request) {
+      sent.push(request);
+      const answer = answers[Math.min(sent.length, answers.length) - 1];
+      if (answer === undefined || typeof answer === "string") throw new TransportFault(answer ?? "unreachable");
+      const body = typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body);
+      return { status: answer.status, headers: {}, body };
+    },
+  };
+}
+
+export const portsOf = (transport: Transport, more: Partial<StepPorts> = {}): StepPorts => ({
+  transport,
+  monotonicMs: () => 0,
+  ...more,
+});
+
+export const oauthRefusal = (status: number, error: string, description = "refused"): Scripted => ({
+  status,
+  body: { error, error_description: description },
+});
+
+export const refusal = (status: number, code: string, details?: object): Scripted => ({
+  status,
+  body: { error: { code, message: "refused" }, ...(details && { details }) },
+});
