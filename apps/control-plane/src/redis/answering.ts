@@ -1,0 +1,81 @@
+import { GuardUnavailable } from "../ports/replay-guard.ts";
+import type { Store } from "./store.ts";
+
+/** A store asked within a deadline, and connected anew when it stays silent. */
+export interface AnsweringStore {
+  /** Throws GuardUnavailable on a late answer, an error reply, or none to be had. */
+  ask<T>(command: (store: Store) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+export interface AnsweringOptions {
+  readonly deadlineMs: number;
+  /** Told once per outage, when answers stop. */
+  readonly onUnavailable: (cause: unknown) => void;
+}
+
+/**
+ * Commands on their way, late ones included. A server that stands still must not collect more: the driver would keep
+ * them in memory and write them all when it goes on.
+ */
+const maxPending = 1024;
+
+/** A connection that answers nothing for this long is given up: it may lead to a server that is gone. */
+const silenceMs = 2000;
+
+/**
+ * The driver's own timeouts do not bound a command that was already written, so every one is raced against our
+ * deadline. What answers later is ignored, and its effect unknown.
+ */
+export function answering(connect: () => Store, { deadlineMs, onUnavailable }: AnsweringOptions): AnsweringStore {
+  let store = connect();
+  let pending = 0;
+  let silentSinceMs: number | undefined;
+
+  const failed = (cause: unknown): GuardUnavailable => {
+    const nowMs = performance.now();
+    if (silentSinceMs === undefined) {
+      silentSinceMs = nowMs;
+      onUnavailable(cause);
+    } else if (nowMs - silentSinceMs > silenceMs) {
+      silentSinceMs = nowMs;
+      store.destroy();
+      store = connect();
+    }
+    return new GuardUnavailable("the cache store does not answer", { cause });
+  };
+
+  const settled = () => {
+    pending -= 1;
+  };
+
+  return {
+    async ask(command) {
+      if (!store.isReady()) throw failed(new Error("not connected"));
+      if (pending >= maxPending) throw failed(new Error("too many commands without an answer"));
+      pending += 1;
+      const answer = command(store);
+      answer.then(settled, settled);
+      try {
+        const value = await within(deadlineMs, answer);
+        silentSinceMs = undefined;
+        return value;
+      } catch (cause) {
+        throw failed(cause);
+      }
+    },
+    close: () => store.destroy(),
+  };
+}
+
+async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  });
+  try {
+    return await Promise.race([answer, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,105 @@
+import { createClient, createCluster, createSentinel } from "redis";
+import type { StoreAddress } from "./address.ts";
+
+/** The three commands of the guard over one connection, or one set of them. */
+export interface Store {
+  /** False while commands would wait for a connection. */
+  isReady(): boolean;
+  /** `SET NX PX GET`: null when written, else what stood there. */
+  setIfAbsent(key: string, value: string, ttlMs: number): Promise<string | null>;
+  deleteIfEqual(key: string, value: string): Promise<unknown>;
+  /** `INFO memory` of every server that takes writes. */
+  memoryInfo(): Promise<readonly string[]>;
+  /** Drops every connection; commands on their way are rejected. */
+  destroy(): void;
+}
+
+/** Connects in the background and again after every loss; never throws. */
+export function connectStore(address: StoreAddress): Store {
+  if (address.kind === "sentinel") return sentinelStore(address);
+  if (address.kind === "cluster") return clusterStore(address);
+  return singleStore(address);
+}
+
+const releaseScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+
+const setOptions = (ttlMs: number) =>
+  ({ condition: "NX", GET: true, expiration: { type: "PX", value: ttlMs } }) as const;
+const releaseOptions = (key: string, value: string) => ({ keys: [key], arguments: [value] });
+
+/** Of every connection: nothing waits for a lost one to come back. */
+const connection = (address: StoreAddress) => ({
+  disableOfflineQueue: true,
+  disableClientInfo: true,
+  maintNotifications: "disabled" as const,
+  ...(address.username === undefined ? {} : { username: address.username }),
+  ...(address.password === undefined ? {} : { password: address.password }),
+  socket: socket(address),
+});
+
+const socket = (address: StoreAddress) => ({
+  connectTimeout: 500,
+  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, 500),
+  ...(address.tls ? { tls: true as const } : {}),
+});
+
+/** Told to whoever issued a command; a listener must exist, or the process would end. */
+const ignore = (): void => {};
+
+function singleStore(address: StoreAddress): Store {
+  const shared = connection(address);
+  const client = createClient({
+    ...shared,
+    database: address.database,
+    socket: { ...shared.socket, ...address.nodes[0] },
+  });
+  client.on("error", ignore);
+  client.connect().catch(ignore);
+  return {
+    isReady: () => client.isReady,
+    setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
+    deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    memoryInfo: async () => [await client.info("memory")],
+    destroy: () => client.destroy(),
+  };
+}
+
+function sentinelStore(address: StoreAddress): Store {
+  const client = createSentinel({
+    name: address.group,
+    sentinelRootNodes: [...address.nodes],
+    nodeClientOptions: { ...connection(address), database: address.database },
+    sentinelClientOptions: {
+      ...connection({ ...address, username: address.sentinelUsername, password: address.sentinelPassword }),
+    },
+    scanInterval: 1000,
+  });
+  client.on("error", ignore);
+  client.connect().catch(ignore);
+  return {
+    isReady: () => client.isReady,
+    setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
+    deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    memoryInfo: async () => [await client.info("memory")],
+    destroy: () => void client.destroy().catch(ignore),
+  };
+}
+
+function clusterStore(address: StoreAddress): Store {
+  const defaults = connection(address);
+  const client = createCluster({
+    rootNodes: address.nodes.map((node) => ({ ...defaults, socket: { ...defaults.socket, ...node } })),
+    defaults,
+    topologyRefreshOnReconnectionAttemptStrategy: 500,
+  });
+  client.on("error", ignore);
+  client.connect().catch(ignore);
+  return {
+    isReady: () => client.isReady,
+    setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
+    deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    memoryInfo: () =>
+      Promise.all(client.masters.map(async (master) => (await client.nodeClient(master)).info("memory"))),
+    destroy: () => client.destroy(),
+  };
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import {
+  type OwnRedis,
+  type RedisCluster,
+  type RedisSentinelGroup,
+  startFaultProxy,
+  startOwnRedis,
+  startRedis,
+  startRedisCluster,
+  startRedisSentinel,
+  waitUntil,
+} from "@svc/test-support";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { GuardUnavailable, type ReplayGuard } from "../src/ports/replay-guard.ts";
+import { parseStoreAddress } from "../src/redis/address.ts";
+import { redisGuard } from "../src/redis/guard.ts";
+import { guardSuite } from "./guard-suite.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+async function connected(url: string): Promise<ReplayGuard> {
+  const guard = redisGuard({ address: parseStoreAddress(url) });
+  await waitUntil("the guard to be connected", () => guard.ping().then(() => true));
+  return guard;
+}
+
+async function ownServer(settings: readonly string[] = []): Promise<OwnRedis> {
+  const server = await startOwnRedis(settings);
+  undo.push(() => server.stop());
+  return server;
+}
+
+async function guardOn(server: { url: string }): Promise<ReplayGuard> {
+  const guard = await connected(server.url);
+  undo.push(() => guard.close());
+  return guard;
+}
+
+const claimOf = (key = randomUUID(), actionId = "action") => ({ key, actionId, ttlSeconds: 60 });
+
+/** How long it took to be refused; anything but GuardUnavailable fails the test. */
+async function refusedAfterMs(attempt: Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await expect(attempt).rejects.toBeInstanceOf(GuardUnavailable);
+  return performance.now() - startMs;
+}
+
+const kinds = [
+  { kind: "single server", start: startRedis },
+  { kind: "Sentinel", start: startRedisSentinel },
+  { kind: "Cluster", start: startRedisCluster },
+];
+
+describe.each(kinds)("$kind", ({ kind, start }) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let guard: ReplayGuard;
+
+  beforeAll(async () => {
+    server = await start();
+    guard = await connected(server.url);
+  });
+
+  afterAll(async () => {
+    await guard.close();
+    await server.stop();
+  });
+
+  guardSuite(kind, () => guard);
+});
+
+describe("a store that stands still", () => {
+  test("is answered for within the deadline, by a refusal", async () => {
+    const server = await ownServer();
+    const guard = await guardOn(server);
+    server.freeze();
+    const claims = Array.from({ length: 20 }, () => refusedAfterMs(guard.claim(claimOf())));
+    const others = [guard.ping(), guard.release(claimOf())].map(refusedAfterMs);
+    // The deadline is 150 ms; the rest is for a busy machine.
+    for (const ms of await Promise.all([...claims, ...others])) expect(ms).toBeLessThan(1000);
+    server.thaw();
+  });
+
+  test("takes a late claim as the same action's, and as another's", async () => {
+    const server = await ownServer();
+    const guard = await guardOn(server);
+    server.freeze();
+    const late = claimOf();
+    await refusedAfterMs(guard.claim(late));
+    server.thaw();
+    await waitUntil("the late write", async () => (await server.command("GET", `svc:guard:${late.key}`)) === "action");
+    await waitUntil("the guard to answer", () => guard.ping().then(() => true));
+    expect(await guard.claim(late)).toBe("same_action");
+    expect(await guard.claim(claimOf(late.key, "other"))).toBe("other_action");
+  });
+
+  test("collects no queue: beyond a bound, claims are refused without being sent", async () => {
+    const server = await ownServer();
+    const guard = await guardOn(server);
+    server.freeze();
+    const keys = Array.from({ length: 3000 }, () => randomUUID());
+    await Promise.all(keys.map((key) => refusedAfterMs(guard.claim(claimOf(key)))));
+    server.thaw();
+    await waitUntil("the guard to answer", () => guard.ping().then(() => true));
+    expect(await server.command("DBSIZE")).toBeLessThanOrEqual(1025);
+  });
+
+  test("is given up for a fresh connection when it stays silent", async () => {
+    const server = await ownServer();
+    const proxy = await startFaultProxy(server.port);
+    undo.push(() => proxy.stop());
+    const guard = await guardOn({ url: `redis://127.0.0.1:${proxy.port}` });
+    proxy.stall();
+    await refusedAfterMs(guard.claim(claimOf()));
+    const key = randomUUID();
+    await waitUntil("a claim to be answered", () => guard.claim(claimOf(key)).then(() => true), 20_000);
+  });
+});
+
+describe("a store that is gone", () => {
+  test("is refused for at once, and found again when it is back", async () => {
+    const server = await ownServer();
+    const guard = await guardOn(server);
+    await server.kill();
+    await waitUntil("the loss to be noticed", () =>
+      guard.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    await refusedAfterMs(guard.claim(claimOf()));
+    await server.restart();
+    expect(await waitUntil("a claim to be answered", () => guard.claim(claimOf()))).toBe("claimed");
+  });
+
+  test("before the first connection is no reason to give up", async () => {
+    const server = await ownServer();
+    await server.kill();
+    const guard = redisGuard({ address: parseStoreAddress(server.url) });
+    undo.push(() => guard.close());
+    await refusedAfterMs(guard.claim(claimOf()));
+    await server.restart();
+    expect(await waitUntil("a claim to be answered", () => guard.claim(claimOf()))).toBe("claimed");
+  });
+
+  test("is told of once per outage", async () => {
+    const told: unknown[] = [];
+    const server = await ownServer();
+    const watched = redisGuard({ address: parseStoreAddress(server.url), onUnavailable: (cause) => told.push(cause) });
+    undo.push(() => watched.close());
+    await waitUntil("the guard to be connected", () => watched.ping().then(() => true));
+    told.length = 0;
+    await server.kill();
+    await waitUntil("the loss to be noticed", () =>
+      watched.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    for (let n = 0; n < 5; n += 1) await refusedAfterMs(watched.claim(claimOf()));
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe("a failover behind Sentinel", () => {
+  let group: RedisSentinelGroup;
+  beforeAll(async () => {
+    group = await startRedisSentinel();
+  });
+  afterAll(() => group.stop());
+
+  test("is survived: claims are refused meanwhile, then taken by the new primary", async () => {
+    const guard = await guardOn(group);
+    const kept = claimOf();
+    await guard.claim(kept);
+    await waitUntil(
+      "the entry to be on the replica",
+      async () => (await group.replica.command("EXISTS", `svc:guard:${kept.key}`)) === 1,
+    );
+    await group.primary.kill();
+    await waitUntil("a claim to be answered", () => guard.claim(claimOf()).then(() => true), 30_000);
+    expect(await guard.claim(claimOf(kept.key, "other"))).toBe("other_action");
+  });
+});
+
+describe("a cluster that loses a node", () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(() => cluster.stop());
+
+  test("refuses within the deadline, and serves every key again when the node is back", async () => {
+    const guard = await guardOn(cluster);
+    await cluster.nodes[0]?.kill();
+    const keys = Array.from({ length: 60 }, () => randomUUID());
+    await waitUntil("the loss to be noticed", async () =>
+      (await Promise.allSettled(keys.map((key) => guard.claim(claimOf(key))))).some(
+        ({ status }) => status === "rejected",
+      ),
+    );
+    await cluster.nodes[0]?.restart();
+    await waitUntil(
+      "every key to be served",
+      () => Promise.all(keys.map((key) => guard.claim(claimOf(key)))).then(() => true),
+      30_000,
+    );
+  });
+});
+
+describe("a store that cannot be trusted with an entry", () => {
+  test.each(["allkeys-lru", "volatile-ttl"])("by its policy %s is found out", async (policy) => {
+    const guard = await guardOn(await ownServer([`maxmemory-policy ${policy}`]));
+    expect(await guard.evictionPolicy()).toBe("evicts");
+  });
+
+  test("because it takes no writes fails the ping, and claims", async () => {
+    const primary = await ownServer();
+    const replica = await ownServer([`replicaof 127.0.0.1 ${primary.port}`]);
+    const guard = redisGuard({ address: parseStoreAddress(replica.url) });
+    undo.push(() => guard.close());
+    await waitUntil("the guard to be connected", () => guard.evictionPolicy().then((policy) => policy !== "unknown"));
+    await refusedAfterMs(guard.ping());
+    await refusedAfterMs(guard.claim(claimOf()));
+  });
+
+  test("whose policy cannot be read is unknown, and still serves", async () => {
+    const server = await ownServer();
+    await server.command("ACL", "SETUSER", "svc", "on", ">secret", "~*", "+@all", "-info");
+    const guard = await connected(`redis://svc:secret@127.0.0.1:${server.port}`);
+    undo.push(() => guard.close());
+    expect(await guard.evictionPolicy()).toBe("unknown");
+    expect(await guard.claim(claimOf())).toBe("claimed");
+  });
+});

@@ -1,0 +1,67 @@
+import { randomUUID } from "node:crypto";
+import { waitUntil } from "@svc/test-support";
+import { describe, expect, test } from "vitest";
+import type { ReplayGuard } from "../src/ports/replay-guard.ts";
+
+/** What every replay guard promises; run on each of them. */
+export function guardSuite(name: string, guard: () => ReplayGuard): void {
+  const claim = (key: string, actionId: string, ttlSeconds = 60) => guard().claim({ key, actionId, ttlSeconds });
+
+  describe(`${name}: a claim`, () => {
+    test("is told apart from a second one of the same action and from one of another", async () => {
+      const key = randomUUID();
+      expect(await claim(key, "first")).toBe("claimed");
+      expect(await claim(key, "first")).toBe("same_action");
+      expect(await claim(key, "second")).toBe("other_action");
+      expect(await claim(key, "first")).toBe("same_action");
+    });
+
+    test("of one token says nothing about another", async () => {
+      await claim(randomUUID(), "action");
+      expect(await claim(randomUUID(), "action")).toBe("claimed");
+    });
+
+    test("succeeds for exactly one of many at once", async () => {
+      const key = randomUUID();
+      const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => claim(key, `action-${n}`)));
+      expect(outcomes.filter((outcome) => outcome === "claimed")).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === "other_action")).toHaveLength(63);
+    });
+
+    test("keeps its full life whatever is claimed after it", async () => {
+      const key = randomUUID();
+      await claim(key, "first", 60);
+      await claim(key, "second", 1);
+      await claim(key, "first", 1);
+      const short = randomUUID();
+      await claim(short, "first", 1);
+      await waitUntil("the short life to end", async () => (await claim(short, "other")) === "claimed");
+      expect(await claim(key, "second")).toBe("other_action");
+    });
+  });
+
+  describe(`${name}: a release`, () => {
+    test("frees the token for another action", async () => {
+      const key = randomUUID();
+      await claim(key, "first");
+      await guard().release({ key, actionId: "first" });
+      expect(await claim(key, "second")).toBe("claimed");
+    });
+
+    test("by another action frees nothing", async () => {
+      const key = randomUUID();
+      await claim(key, "first");
+      await guard().release({ key, actionId: "second" });
+      expect(await claim(key, "second")).toBe("other_action");
+    });
+
+    test("of what was never claimed does nothing", async () => {
+      await expect(guard().release({ key: randomUUID(), actionId: "first" })).resolves.toBeUndefined();
+    });
+  });
+
+  test(`${name}: answers a ping and keeps what it holds`, async () => {
+    await guard().ping();
+    expect(await guard().evictionPolicy()).toBe("keeps");
+  });
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A started program whose output is kept. Ends at the latest with this process, also when a test failed. */
+export interface Child {
+  readonly pid: number;
+  /** Everything written so far, standard output and error interleaved. */
+  output(): string;
+  /** Standard output alone. */
+  stdout(): string;
+  hasExited(): boolean;
+  /** Exit code, or the name of the signal that ended it. */
+  readonly exited: Promise<number | NodeJS.Signals>;
+  kill(signal?: NodeJS.Signals): void;
+  /** SIGTERM, and SIGKILL when that was not enough. Idempotent. */
+  stop(): Promise<number | NodeJS.Signals>;
+}
+
+export interface ChildOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  readonly stopTimeoutMs?: number;
+}
+
+const living = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of living) child.kill("SIGKILL");
+});
+
+export function startChild(file: string, args: readonly string[], options: ChildOptions = {}): Child {
+  const { env = process.env, cwd, stopTimeoutMs = 30_000 } = options;
+  const child = spawn(file, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  if (child.pid === undefined) throw new Error(`${file} could not be started`);
+  living.add(child);
+  let all = "";
+  let out = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    all += text;
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    all += text;
+  });
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  const exited = once(child, "close").then(([code, signal]) => {
+    living.delete(child);
+    return (code ?? signal) as number | NodeJS.Signals;
+  });
+  return {
+    pid: child.pid,
+    output: () => all,
+    stdout: () => out,
+    hasExited,
+    exited,
+    kill: (signal = "SIGKILL") => void child.kill(signal),
+    async stop() {
+      if (!hasExited()) child.kill("SIGTERM");
+      const timeout = new AbortController();
+      const late = delay(stopTimeoutMs, "late", { signal: timeout.signal }).catch(() => "settled");
+      if ((await Promise.race([exited, late])) === "late") child.kill("SIGKILL");
+      timeout.abort();
+      return exited;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "redis";
+import { type Child, startChild } from "./child.ts";
+import { freePort } from "./free-port.ts";
+import { redisBinary } from "./redis-binary.ts";
+import { waitUntil } from "./wait-until.ts";
+
+export interface RedisServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** A server of our own, to be frozen, killed and started again. */
+export interface OwnRedis extends RedisServer {
+  readonly port: number;
+  /** Sends one command, such as `command("CONFIG", "SET", "maxmemory", "1mb")`. */
+  command(...args: string[]): Promise<unknown>;
+  /** Stands still, its connections open: SIGSTOP. */
+  freeze(): void;
+  thaw(): void;
+  kill(): Promise<void>;
+  /** Starts it on the same port; what it held is gone. */
+  restart(): Promise<void>;
+}
+
+/** The server that `REDIS_URL` names, else one of our own. */
+export async function startRedis(): Promise<RedisServer> {
+  const url = process.env.REDIS_URL;
+  return url === undefined ? startOwnRedis() : { url, stop: async () => {} };
+}
+
+/** @param settings lines of its configuration file, as `["maxmemory 1mb"]` */
+export async function startOwnRedis(
+  settings: readonly string[] = [],
+  flags: readonly string[] = [],
+): Promise<OwnRedis> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-redis-"));
+  const port = await freePort();
+  const start = () => startServer(folder, port, settings, flags);
+  let child = await start();
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    command: (...args) => sendCommand(port, args),
+    freeze: () => child.kill("SIGSTOP"),
+    thaw: () => child.kill("SIGCONT"),
+    async kill() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    async restart() {
+      await child.stop();
+      child = await start();
+    },
+    async stop() {
+      child.kill("SIGCONT");
+      await child.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startServer(
+  folder: string,
+  port: number,
+  settings: readonly string[],
+  flags: readonly string[],
+): Promise<Child> {
+  const file = join(folder, "redis.conf");
+  const always = ["bind 127.0.0.1", `port ${port}`, `dir ${folder}`, 'save ""', "appendonly no"];
+  writeFileSync(file, [...always, ...settings, ""].join("\n"));
+  const child = startChild(redisBinary(), [file, ...flags]);
+  await waitUntil("Redis to answer", async () => {
+    if (child.hasExited()) throw new Error(child.output());
+    return (await sendCommand(port, ["PING"])) === "PONG";
+  });
+  return child;
+}
+
+async function sendCommand(port: number, args: readonly string[]): Promise<unknown> {
+  const client = createClient({
+    RESP: 2,
+    socket: { host: "127.0.0.1", port, reconnectStrategy: false },
+    disableClientInfo: true,
+    maintNotifications: "disabled",
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return await client.sendCommand(args);
+  } finally {
+    client.destroy();
+  }
+}

@@ -1,0 +1,20 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/**
+ * Waits until `condition` holds, that is neither throws nor returns false, and returns what it returned.
+ * @param what completes "waited 10000 ms for ..."
+ */
+export async function waitUntil<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 10_000): Promise<T> {
+  const endMs = performance.now() + timeoutMs;
+  let last: unknown;
+  do {
+    try {
+      const value = await condition();
+      if (value !== false) return value;
+    } catch (cause) {
+      last = cause;
+    }
+    await delay(20);
+  } while (performance.now() < endMs);
+  throw new Error(`waited ${timeoutMs} ms for ${what}`, { cause: last });
+}
