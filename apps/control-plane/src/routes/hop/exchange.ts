@@ -1,0 +1,139 @@
+import {
+  exchangeResponse,
+  jwtTokenType,
+  type OAuthErrorCode,
+  oauthError,
+  taints,
+  tokenExchangeGrantType,
+} from "@svc/core";
+import type { Context } from "hono";
+import { z } from "zod";
+import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/exchange.ts";
+import type { App } from "../../http/endpoint.ts";
+import { readForm } from "../../http/form.ts";
+import { mount } from "../../http/mount.ts";
+import type { HopRouteDeps } from "./authorize.ts";
+import { openSpan, takeSpan } from "./spans.ts";
+
+/** The form, for the OpenAPI document; `readCommand` says in which order its faults are told. */
+const exchangeForm = z.object({
+  grant_type: z.literal(tokenExchangeGrantType),
+  subject_token: z.string(),
+  subject_token_type: z.literal(jwtTokenType),
+  resource: z.string(),
+  scope: z.string(),
+  action_id: z.string(),
+  actor_token: z.string().optional(),
+  actor_token_type: z.literal(jwtTokenType).optional(),
+  audience: z.string().optional(),
+  taint: z.enum(taints).optional(),
+});
+
+export function exchangeRoute(app: App, deps: HopRouteDeps): void {
+  const { events } = deps;
+  openSpan(app, "/v1/token/exchange", events, events.exchangeStarted, events.exchangeMalformed);
+  mount(
+    app,
+    deps,
+    {
+      method: "post",
+      path: "/v1/token/exchange",
+      access: "none",
+      tag: "Hops",
+      summary: "RFC 8693: spend the current-hop token and an allow for the next hop's token.",
+      reads: { mediaType: "application/x-www-form-urlencoded", schema: exchangeForm },
+      replies: {
+        200: { description: "The narrowed token.", schema: exchangeResponse },
+        400: { description: "RFC 6749 section 5.2.", schema: oauthError },
+        403: { description: "The allow no longer holds.", schema: oauthError },
+        503: { description: "The single use could not be decided; nothing was issued.", schema: oauthError },
+      },
+      errors: [],
+    },
+    async ({ c }) => {
+      const form = await readForm(c.req.raw);
+      if (!form.ok) return refuse(c, form.status, "invalid_request", form.description);
+      const reading = readCommand(form.fields);
+      return "error" in reading ? refuse(c, 400, reading.error, reading.description) : answer(deps, c, reading.command);
+    },
+  );
+}
+
+async function answer(deps: HopRouteDeps, c: Context, command: ExchangeCommand): Promise<Response> {
+  const result = await exchange(deps, command).catch((error: unknown) => {
+    deps.events.exchangeUnavailable(takeSpan(c), error);
+  });
+  if (result === undefined) return refuse(c, 503, "invalid_grant", "single use cannot be decided now; start again");
+  deps.events.exchangeAnswered(takeSpan(c), result);
+  return result.kind === "exchanged" ? c.json(toResponse(result), 200, noStore) : refuse(c, ...refusalOf(result));
+}
+
+type Refusal = readonly [status: 400 | 403 | 413 | 503, error: OAuthErrorCode, description: string];
+
+function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
+  switch (result.kind) {
+    case "invalid_subject_token":
+      return [400, "invalid_request", "subject_token does not verify as a current-hop token"];
+    case "invalid_proof":
+      return [400, "invalid_request", "actor_token is missing or does not prove the caller"];
+    case "invalid_grant":
+      // One answer for every cause, so that nobody learns which record exists.
+      return [400, "invalid_grant", "no unspent allow for exactly this hop: authorize again"];
+    case "denied":
+      return [403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`];
+  }
+}
+
+type Reading = { readonly command: ExchangeCommand } | { readonly error: OAuthErrorCode; readonly description: string };
+
+const required = ["grant_type", "subject_token", "subject_token_type", "resource", "scope"] as const;
+
+/** In the contract's order; unknown parameters are ignored (RFC 6749 section 3.2). */
+function readCommand(fields: ReadonlyMap<string, string>): Reading {
+  // An empty value counts as omitted (RFC 6749 section 3.2).
+  const field = (name: string): string | undefined => fields.get(name) || undefined;
+  const invalid = (description: string): Reading => ({ error: "invalid_request", description });
+  const [grantType, subjectToken, subjectTokenType, resource, scope] = required.map(field);
+  const missing = required.find((name) => field(name) === undefined);
+  if (
+    missing === "grant_type" ||
+    subjectToken === undefined ||
+    resource === undefined ||
+    scope === undefined ||
+    missing
+  ) {
+    return invalid(`${missing} is missing`);
+  }
+  if (grantType !== tokenExchangeGrantType) {
+    return { error: "unsupported_grant_type", description: `grant_type must be ${tokenExchangeGrantType}` };
+  }
+  if (subjectTokenType !== jwtTokenType) return invalid(`subject_token_type must be ${jwtTokenType}`);
+  const actorToken = field("actor_token");
+  if ((actorToken === undefined) !== (field("actor_token_type") === undefined)) {
+    return invalid("actor_token and actor_token_type come together");
+  }
+  if (actorToken !== undefined && field("actor_token_type") !== jwtTokenType) {
+    return invalid(`actor_token_type must be ${jwtTokenType}`);
+  }
+  const taint = z.enum(taints).optional().safeParse(field("taint"));
+  if (!taint.success) return invalid(`taint must be one of ${taints.join(", ")}`);
+  const audience = field("audience");
+  if (audience !== undefined && audience !== resource) {
+    return { error: "invalid_target", description: "audience must equal resource" };
+  }
+  return { command: { subjectToken, actorToken, resource, scope, actionId: field("action_id"), taint: taint.data } };
+}
+
+const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
+
+function refuse(c: Context, status: Refusal[0], error: OAuthErrorCode, description: string): Response {
+  const headers = status === 503 ? { ...noStore, "Retry-After": "1" } : noStore;
+  return c.json({ error, error_description: description }, status, headers);
+}
+
+const toResponse = (result: Extract<Exchanged, { kind: "exchanged" }>) => ({
+  access_token: result.accessToken,
+  issued_token_type: jwtTokenType,
+  token_type: "Bearer" as const,
+  expires_in: result.expiresInSeconds,
+});
