@@ -1,6 +1,9 @@
 /** A printed double has at most this many significant digits (IEEE 754: 17 tell any two doubles apart). */
 const doubleDigits = 17;
 
+/** Below it a double holds fewer digits, down to none. */
+const smallestNormal = 2 ** -1022;
+
 /** Integers and short decimals this long are exact in a double, whatever their digits. */
 const safeLength = 15;
 const exponent = /e/i;
@@ -18,7 +21,8 @@ export function survivesCanonicalization(literal: string): boolean {
   const written = toDecimal(literal);
   const canonical = toDecimal(String(double));
   if (written.digits === canonical.digits && written.exponent === canonical.exponent) return true;
-  return !isIntegral(written) && !isIntegral(canonical) && written.digits.length <= doubleDigits;
+  const spellsDouble = written.digits.length <= doubleDigits && Math.abs(double) >= smallestNormal;
+  return spellsDouble && !isIntegral(written) && !isIntegral(canonical);
 }
 
 /** The value `digits * 10^exponent`; digits hold neither leading nor trailing zeros and are empty for zero. */
@@ -30,7 +34,7 @@ interface Decimal {
 const isIntegral = ({ digits, exponent }: Decimal): boolean => digits === "" || exponent >= 0;
 
 function toDecimal(literal: string): Decimal {
-  const [mantissa = "", power = "0"] = literal.replace("-", "").toLowerCase().split("e");
+  const [mantissa = "", power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e");
   const [integer = "", fraction = ""] = mantissa.split(".");
   const digits = withoutLeadingZeros(integer + fraction);
   const significant = withoutTrailingZeros(digits);

@@ -146,7 +146,7 @@ const named = z.object({ kid: z.string().min(1).max(255) });
 
 /**
  * The keys of a JWKS document by `kid` (the thumbprint where an entry names none). Keys of other kinds are skipped, as
- * RFC 7517 section 5 asks; a `kid` that two different keys claim belongs to neither.
+ * RFC 7517 section 5 asks; a `kid` claimed twice belongs to neither.
  * @throws {KeyRefused} where it is no JWKS document.
  */
 export async function importJwks(document: unknown): Promise<ReadonlyMap<string, VerificationKey>> {

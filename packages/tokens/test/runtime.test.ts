@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { PrivateJwk } from "../src/index.ts";
+import { toPublicJwk } from "../src/jwk.ts";
+import { runtime as node } from "../src/runtime/node.ts";
+import { runtime as web } from "../src/runtime/web.ts";
+
+const header = { alg: "ES256", typ: "at+jwt", kid: "k" };
+
+const ecJwk: PrivateJwk = {
+  kty: "EC",
+  crv: "P-256",
+  x: "usWxHK2PmfnHKwXPS54m0kTcGJ90UiglWiGahtagnv8",
+  y: "IBOL-C3BttVivg-lSreASjpkttcsz-1rb7btKLv8EX4",
+  d: "V8kgd2ZBRuh2dgyVINBUqpPDr7BOMGcF22CQMIUHtNM",
+};
+// RFC 8037 appendix A.1.
+const edJwk: PrivateJwk = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+  d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+};
+const platforms = [
+  ["node:crypto", node],
+  ["WebCrypto", web],
+] as const;
+const keys = [
+  ["ES256", ecJwk],
+  ["EdDSA", edJwk],
+] as const;
+
+test("both platforms hash and encode alike", () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })), (data) => {
+      expect(Buffer.from(web.sha256(data))).toEqual(Buffer.from(node.sha256(data)));
+      expect(web.toBase64url(data)).toBe(node.toBase64url(data));
+      const text = node.toBase64url(data);
+      expect(Buffer.from(web.fromBase64url(text))).toEqual(Buffer.from(node.fromBase64url(text)));
+    }),
+  );
+});
+
+test.each(platforms)("%s decodes what is no base64url to anything but an error", (_name, { fromBase64url }) => {
+  for (const text of ["=", "+/", "A", "a b", "é", "\0"]) expect(() => fromBase64url(text)).not.toThrow();
+});
+
+describe.each(keys)("%s", (alg, jwk) => {
+  const publicJwk = toPublicJwk(jwk);
+
+  test.each(platforms)("signed with %s, both check it", async (_name, { signer }) => {
+    const token = await (await signer(jwk))({ ...header, alg }, '{"sub":"é"}');
+    for (const [, { checker }] of platforms) {
+      const check = await checker(publicJwk);
+      expect(await check(token)).toBe(true);
+      expect(await check(`${token.slice(0, -1)}${token.endsWith("A") ? "Q" : "A"}`)).toBe(false);
+    }
+  });
+
+  test.each(platforms)("%s refuses what the key did not sign, and never throws", async (_name, { signer, checker }) => {
+    const token = await (await signer(jwk))({ ...header, alg }, "{}");
+    const [head, , signature] = token.split(".");
+    const check = await checker(publicJwk);
+    for (const other of [
+      `${head}.e30x.${signature}`,
+      `${head}.e30.`,
+      `${head}.e30.AAAA`,
+      "",
+      ".",
+      "..",
+      "abc",
+      `${token}A`,
+    ]) {
+      expect(await check(other)).toBe(false);
+    }
+  });
+});
+
+test.each(platforms)("%s takes no point off its curve", async (_name, { checker, signer }) => {
+  const off = { ...ecJwk, y: ecJwk.x };
+  await expect((async () => checker(toPublicJwk(off)))()).rejects.toThrow();
+  await expect((async () => signer(off))()).rejects.toThrow();
+});
+
+test("nothing but the Node runtime names anything of Node", () => {
+  const source = join(import.meta.dirname, "../src");
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+  const naming = files.filter((file) =>
+    /from "node:|\bBuffer\b|\bprocess\./.test(readFileSync(join(source, file), "utf8")),
+  );
+  expect(naming).toEqual([join("runtime", "node.ts")]);
+});
