@@ -45,10 +45,6 @@ const agentScope = z
       .default([]),
     downstream_agents: uniqueList(agentName).default([]),
   })
-  .refine(
-    (scope) => !scope.tools.some((tool) => scope.downstream_agents.includes(tool.ref)),
-    "a name is either a tool or an agent, not both",
-  )
   .transform((scope) => ({
     hopBudget: scope.hop_budget,
     entry: scope.entry,
@@ -72,6 +68,13 @@ const withoutProto = z.custom<Record<string, unknown>>(
   "must be an object of scopes, none named __proto__",
 );
 
+/** Across all scopes: an agent's name is not a tool ref, and the other way round (contract: Conventions). */
+function namesAreEitherKind({ scopes }: { readonly scopes: Readonly<Record<string, AgentScope>> }): boolean {
+  const declared = Object.values(scopes);
+  const agents = new Set(declared.flatMap((scope) => scope.downstreamAgents));
+  return !declared.some((scope) => scope.tools.some((tool) => agents.has(tool.ref)));
+}
+
 export const agentManifest = z
   .strictObject({
     discovery: z.union([discoverySource, z.array(discoverySource).min(1).max(16)]).optional(),
@@ -80,6 +83,7 @@ export const agentManifest = z
       return count >= 1 && count <= 64;
     }, "must have 1-64 scopes"),
   })
+  .refine(namesAreEitherKind, "a name is either a tool or an agent, not both")
   .transform((manifest) => ({
     discovery: [manifest.discovery ?? []].flat(),
     scopes: new Map(Object.entries(manifest.scopes)) as ReadonlyMap<string, AgentScope>,
