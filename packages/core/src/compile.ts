@@ -85,19 +85,34 @@ function delegationPaths(
   entries: ReadonlySet<string>,
 ): readonly Path[] | undefined {
   const found: Path[] = [];
+  const known = knownDownstream(agents);
   const walk = (path: readonly string[], budget: number): boolean => {
     if (path.length > budget) return true;
     if (found.length === maxPaths) return false;
     found.push({ path, effective_hop_budget: budget });
-    const downstream = agents.get(path[path.length - 1] ?? "")?.downstreamAgents ?? [];
-    return sortedUnique(downstream).every((name) => {
-      const next = agents.get(name);
-      return next === undefined || path.includes(name) || walk([...path, name], Math.min(budget, next.hopBudget));
-    });
+    const downstream = known.get(path[path.length - 1] ?? "") ?? [];
+    return downstream.every(
+      ({ name, hopBudget }) => path.includes(name) || walk([...path, name], Math.min(budget, hopBudget)),
+    );
   };
   const whole = [...entries].every((name) => walk([name], agents.get(name)?.hopBudget ?? 0));
   return whole ? found : undefined;
 }
+
+/**
+ * Whom each agent delegates to, in order. Names that declare nothing here are left out once, not on every path: a
+ * manifest may list thousands of them.
+ */
+const knownDownstream = (agents: ReadonlyMap<string, AgentScope>) =>
+  new Map(
+    [...agents].map(([agent, { downstreamAgents }]) => [
+      agent,
+      sortedUnique(downstreamAgents).flatMap((name) => {
+        const next = agents.get(name);
+        return next === undefined ? [] : { name, hopBudget: next.hopBudget };
+      }),
+    ]),
+  );
 
 const branchingAgents = (agents: ReadonlyMap<string, AgentScope>): readonly string[] =>
   [...agents]
