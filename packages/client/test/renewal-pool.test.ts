@@ -105,26 +105,27 @@ describe("what was lost", () => {
     );
   });
 
-  test("no single loss after the first renewal ends the session", async () => {
+  test("no single loss after the first renewal ends the session, however many calls come at once", async () => {
     const calm = fc.integer({ min: 1, max: 6 });
     const losses = fc.array(fc.tuple(calm, fc.constantFrom<Fate>("request_lost", "answer_lost")), { maxLength: 10 });
+    const bursts = fc.array(
+      fc.record({ calls: fc.integer({ min: 1, max: 12 }), waitMs: fc.integer({ min: 0, max: 20_000 }) }),
+      { maxLength: 30 },
+    );
     await fc.assert(
-      fc.asyncProperty(
-        losses,
-        fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 40 }),
-        async (plan, waits) => {
-          const wire: Fate[] = plan.flatMap(([answered, fate]) => [...Array<Fate>(answered).fill("answered"), fate]);
-          const { time, plane, pool } = setUp();
-          plane.fateOf = () => wire.shift() ?? "answered";
-          const presented = await plane.issue("agent");
-          for (const wait of waits) {
-            expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
-            await time.advance(wait);
-          }
-          expect(plane.presentedAgain).toEqual([]);
-          await pool.close();
-        },
-      ),
+      fc.asyncProperty(losses, bursts, async (plan, script) => {
+        const wire = plan.flatMap(([answered, fate]): Fate[] => [...Array<Fate>(answered).fill("answered"), fate]);
+        const { time, plane, pool } = setUp();
+        plane.fateOf = () => wire.shift() ?? "answered";
+        const presented = await plane.issue("agent");
+        for (const { calls, waitMs } of script) {
+          const leases = Array.from({ length: calls }, () => pool.lease(presented, budget));
+          for (const result of await Promise.all(leases)) expect(plane.exchange(tokenOf(result))).toBe(true);
+          await time.advance(waitMs);
+        }
+        expect(plane.presentedAgain).toEqual([]);
+        await pool.close();
+      }),
     );
   });
 
@@ -308,6 +309,18 @@ describe("bounds", () => {
       expect(pool.size).toBeLessThanOrEqual(10);
     }
     await time.advance(1_000);
+    expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
+  });
+
+  test("a pool that ran dry makes room before a live one does", async () => {
+    const { plane, pool } = setUp({ maxPools: 2 });
+    const kept = await plane.issue("root");
+    tokenOf(await pool.lease(kept, budget));
+    await settled();
+    plane.fateOf = () => "answer_lost";
+    await pool.lease(await plane.issue("root"), budget);
+    plane.fateOf = () => "answered";
+    tokenOf(await pool.lease(await plane.issue("root"), budget));
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
   });
 
