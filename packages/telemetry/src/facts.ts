@@ -28,13 +28,14 @@ const identityPairs = [
   ["authz.act_chain_ref", "authz.act_chain"],
   ["authz.taint_source_ref", "authz.taint_source"],
 ] as const;
-const plaintextKeys: readonly string[] = identityPairs.map(([, plaintext]) => plaintext);
+const plaintextKeys: ReadonlySet<string> = new Set(identityPairs.map(([, plaintext]) => plaintext));
 
 /** Copies what the contract admits into `attributes`; anything else is left out, whatever a cast claimed. */
 export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: boolean): void {
-  for (const [key, value] of Object.entries(facts)) {
+  for (const key in facts) {
+    const value = facts[key as keyof SpanFacts];
     if (value == null || !checks.get(key)?.(value)) continue;
-    if (!disclose && plaintextKeys.includes(key)) continue;
+    if (!disclose && plaintextKeys.has(key)) continue;
     attributes[key] = key === "http.request.method" ? knownHttpMethod(String(value)) : value;
   }
 }
@@ -45,10 +46,11 @@ export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: b
  */
 export function settleFacts(attributes: Attributes): Attributes {
   const isDeny = attributes["authz.outcome"] === "deny";
-  if (!isDeny) delete attributes["authz.deny_reason"];
-  else if (attributes["authz.deny_reason"] === undefined) delete attributes["authz.outcome"];
+  const hasReason = attributes["authz.deny_reason"] !== undefined;
+  if (hasReason && !isDeny) delete attributes["authz.deny_reason"];
+  if (isDeny && !hasReason) delete attributes["authz.outcome"];
   for (const [ref, plaintext] of identityPairs) {
-    if (attributes[ref] !== undefined) delete attributes[plaintext];
+    if (attributes[plaintext] !== undefined && attributes[ref] !== undefined) delete attributes[plaintext];
   }
   return attributes;
 }

@@ -50,11 +50,11 @@ export function readTraceContext(headers: TraceHeaders): InboundTraceContext {
   if (traceparent === undefined) return { parent: undefined, rejected: "absent", baggageDropped };
 
   const tracestate = joined(headers.tracestate) ?? "";
-  const parent = tracestate.length > maxTracestateLength ? undefined : parseTraceparent(traceparent);
-  if (parent === undefined) return { parent, rejected: "malformed", baggageDropped };
+  const parsed = tracestate.length > maxTracestateLength ? undefined : parseTraceparent(traceparent);
+  if (parsed === undefined) return { parent: undefined, rejected: "malformed", baggageDropped };
 
-  const kept = createTraceState(tracestate).serialize();
-  return { parent: kept === "" ? parent : { ...parent, tracestate: kept }, rejected: undefined, baggageDropped };
+  const kept = tracestate && createTraceState(tracestate).serialize();
+  return { parent: kept ? { ...parsed, tracestate: kept } : parsed, rejected: undefined, baggageDropped };
 }
 
 /** The W3C header value, version 00. */

@@ -1,0 +1,181 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterEach, expect, test } from "vitest";
+import { components, errorType, type LogLevel, logLevels } from "../src/index.ts";
+import { createLogger, createLogWriter, type SpanIds } from "../src/logger.ts";
+
+function logging(level: LogLevel = "info", activeSpan?: () => SpanIds | undefined) {
+  const lines: string[] = [];
+  const write = createLogWriter({
+    component: "pep",
+    level,
+    destination: { write: (line) => lines.push(line) },
+    ...(activeSpan && { activeSpan }),
+  });
+  return { log: createLogger(write), lines, records: () => lines.map((line) => JSON.parse(line)) };
+}
+
+const actionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
+const sessionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c";
+const span = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331" };
+
+test("a line has level, time, the contract's fields and a message: no pid, no host name", () => {
+  const { log, records } = logging();
+  const facts = {
+    "authz.session_id": sessionId,
+    "authz.action_id": actionId,
+    "authz.hop": 2,
+    "error.type": errorType(new RangeError("canary")),
+  };
+  log.warn("decision not recorded", facts, span);
+  expect(records()).toEqual([
+    {
+      level: "warn",
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      "authz.component": "pep",
+      "authz.session_id": sessionId,
+      "authz.action_id": actionId,
+      "authz.hop": 2,
+      "error.type": "RangeError",
+      trace_id: span.traceId,
+      span_id: span.spanId,
+      msg: "decision not recorded",
+    },
+  ]);
+});
+
+test("fields that do not apply are left out", () => {
+  const { log, records } = logging();
+  log.info("ready", { "authz.session_id": null, "authz.hop": undefined });
+  expect(Object.keys(records()[0])).toEqual(["level", "time", "authz.component", "msg"]);
+});
+
+test.each(components)("the component %s stands on every line", (component) => {
+  const lines: string[] = [];
+  const write = createLogWriter({ component, level: "info", destination: { write: (line) => lines.push(line) } });
+  write("info", "ready");
+  expect(JSON.parse(lines[0] ?? "")["authz.component"]).toBe(component);
+});
+
+test.each(logLevels)("at level %s nothing below it is written", (level) => {
+  const { log, records } = logging(level);
+  for (const at of logLevels) log[at]("ready");
+  expect(records().map((record) => record.level)).toEqual(logLevels.slice(logLevels.indexOf(level)));
+});
+
+test("the active span's ids are attached where no span is given", () => {
+  const { log, records } = logging("info", () => span);
+  log.error("guard unreachable");
+  expect(records()).toMatchObject([{ trace_id: span.traceId, span_id: span.spanId }]);
+});
+
+const hostile = [
+  "canary\r\nlevel=error",
+  "\u001b[31mcanary\u001b[0m",
+  '{"msg":"canary"}',
+  "canary\u2028\u0000",
+  "%s canary %j",
+];
+
+test.each(hostile)(
+  "a name that holds line breaks, escapes or JSON (%j) leaves one line with its static message",
+  (name) => {
+    const { log, lines } = logging();
+    log.info("call blocked", { "authz.session_id": name, "authz.action_id": name, "authz.hop": 1 });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^\P{Cc}+\n$/u);
+    expect(lines[0]).not.toContain("canary");
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "call blocked", "authz.hop": 1 });
+  },
+);
+
+test("what does not compile is not written either", () => {
+  const { log, lines } = logging();
+  // @ts-expect-error an unknown field
+  log.info("ready", { agent: "canary" });
+  // @ts-expect-error the error itself
+  log.info("ready", { err: new Error("canary") });
+  // @ts-expect-error a message in place of the class name
+  log.info("ready", { "error.type": "canary: at line 1" });
+  // @ts-expect-error the component is the process's own
+  log.info("ready", { "authz.component": "canary" });
+  expect(lines).toHaveLength(4);
+  expect(lines.join("")).not.toContain("canary");
+});
+
+test("messages are literals: text with something varying in it does not compile", () => {
+  const { log, records } = logging();
+  const agent: string = "planner";
+  // @ts-expect-error a variable
+  log.info(agent);
+  // @ts-expect-error a template with a hole
+  log.info(`agent ${agent} blocked`);
+  const either: "call allowed" | "call blocked" = records().length > 5 ? "call allowed" : "call blocked";
+  log.info(either);
+  expect(records()).toHaveLength(3);
+});
+
+test("a line that could not be written is counted and disturbs nobody", () => {
+  let lost = 0;
+  const write = createLogWriter({
+    component: "pep",
+    level: "info",
+    destination: {
+      write: () => {
+        throw new Error("disk full");
+      },
+    },
+    onLost: () => {
+      lost += 1;
+    },
+  });
+  write("info", "ready");
+  write("debug", "not written anyway");
+  expect(lost).toBe(1);
+});
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+async function startLogging() {
+  const path = fileURLToPath(new URL("support/log-process.ts", import.meta.url));
+  const child = fork(path, { execArgv: ["--conditions=@svc/source"], stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  children.push(child);
+  await once(child, "message");
+  const logLines = async (lines: number): Promise<number> => {
+    child.send(lines);
+    return (await once(child, "message"))[0];
+  };
+  return { child, stdout: child.stdout ?? expect.fail("no standard output"), logLines };
+}
+
+test("a reader that stalls costs lines, which are counted; the others arrive whole once it reads", async () => {
+  const { child, stdout, logLines } = await startLogging();
+  const lost = await logLines(20_000);
+  expect(lost).toBeGreaterThan(0);
+  const all = text(stdout);
+  child.disconnect();
+  const lines = (await all).trimEnd().split("\n");
+  expect(lines.length + lost).toBe(20_000);
+  expect(lines.every((line) => JSON.parse(line).msg === "call forwarded")).toBe(true);
+});
+
+test("after the reader went away every line is counted as lost and the process goes on", async () => {
+  const { stdout, logLines } = await startLogging();
+  stdout.destroy();
+  await once(stdout, "close");
+  let before = await logLines(1);
+  await expect
+    .poll(async () => {
+      const now = await logLines(1);
+      const grew = now - before;
+      before = now;
+      return grew;
+    })
+    .toBe(1);
+  expect((await logLines(10)) - before).toBe(10);
+});

@@ -1,0 +1,197 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createMetrics, type Metrics } from "../src/index.ts";
+import { type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
+import { samplesOf, typesOf } from "./support/exposition.ts";
+
+let dir: string;
+const cleanups: (() => unknown)[] = [];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "svc-metrics-"));
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+interface Worker {
+  readonly metrics: Metrics<"control_plane">;
+  readonly shared: SharedMetrics;
+}
+
+function worker(pid: number, running: (pid: number) => boolean = () => true, startedAt = 1): Worker {
+  const metrics = createMetrics("control_plane", "1.2.3");
+  const shared = shareMetrics({
+    dir,
+    registry: metrics.registry,
+    pid,
+    startedAt,
+    publishEveryMillis: 1e9,
+    isRunning: running,
+  });
+  cleanups.push(() => shared.close());
+  return { metrics, shared };
+}
+
+const scrape = async ({ shared }: Worker) => samplesOf((await shared.render()).body);
+const allows = 'svc_decisions_total{outcome="allow"}';
+
+test("any worker's scrape answers for all of them", async () => {
+  const [one, other] = [worker(1), worker(2)];
+  one.metrics.inc("svc_decisions", { outcome: "allow" }, 2);
+  other.metrics.inc("svc_decisions", { outcome: "allow" }, 3);
+  one.metrics.observe("svc_chain_query_duration_seconds", 0.002);
+  other.metrics.observe("svc_chain_query_duration_seconds", 0.2);
+  await scrape(other);
+  const fromOne = await scrape(one);
+  expect(fromOne.get(allows)).toBe(5);
+  expect(fromOne.get("svc_chain_query_duration_seconds_count")).toBe(2);
+  expect(fromOne.get('svc_chain_query_duration_seconds_bucket{le="0.0025"}')).toBe(1);
+  expect(fromOne.get('svc_chain_query_duration_seconds_bucket{le="+Inf"}')).toBe(2);
+  expect(await scrape(other)).toEqual(fromOne);
+});
+
+test("the merged answer has the families and series of a single process, in the same order", async () => {
+  const alone = (await createMetrics("control_plane", "1.2.3").render()).body;
+  const merged = (await worker(1).shared.render()).body;
+  expect([...typesOf(merged)]).toEqual([...typesOf(alone)]);
+  expect([...samplesOf(merged).keys()].sort()).toEqual([...samplesOf(alone).keys()].sort());
+});
+
+test("a worker that ended still counts, and one of the same pid after it adds to it", async () => {
+  const first = worker(7, () => true, 1);
+  first.metrics.inc("svc_taint_marks", 4);
+  await first.shared.close();
+  const second = worker(7, () => true, 2);
+  second.metrics.inc("svc_taint_marks");
+  expect((await scrape(second)).get("svc_taint_marks_total")).toBe(5);
+});
+
+test("gauges are those of running processes, counters those of all", async () => {
+  const running = new Set([1, 2]);
+  const [one, other] = [worker(1, (pid) => running.has(pid)), worker(2, (pid) => running.has(pid))];
+  other.metrics.set("svc_telemetry_identity_disclosure", 1);
+  other.metrics.inc("svc_revocations");
+  await scrape(other);
+  expect((await scrape(one)).get("svc_telemetry_identity_disclosure")).toBe(1);
+  running.delete(2);
+  const after = await scrape(one);
+  expect(after.get("svc_telemetry_identity_disclosure")).toBe(0);
+  expect(after.get("svc_revocations_total")).toBe(1);
+});
+
+test("a gauge of an earlier process with this pid is not taken for this one's", async () => {
+  const earlier = worker(7, () => true, 1);
+  earlier.metrics.set("svc_telemetry_identity_disclosure", 1);
+  await earlier.shared.close();
+  expect((await scrape(worker(7, () => true, 2))).get("svc_telemetry_identity_disclosure")).toBe(0);
+});
+
+test.each([
+  ["cut off", (whole: string) => whole.slice(0, whole.length / 2)],
+  ["empty", () => ""],
+  ["no JSON", () => "\u0000\u0001"],
+  ["JSON of another shape", () => '{"svc_decisions_total": 9}'],
+  ["a list of other things", () => '[null, 1, "x", {"name": "svc_decisions_total", "values": [null, {"labels": {}}]}]'],
+])("a file that is %s costs no other process its counts", async (_name, damage) => {
+  const [one, other] = [worker(1), worker(2)];
+  one.metrics.inc("svc_taint_marks", 2);
+  other.metrics.inc("svc_taint_marks", 3);
+  await scrape(one);
+  await scrape(other);
+  const whole = readFileSync(join(dir, "2-1.json"), "utf8");
+  const reader = worker(3);
+  writeFileSync(join(dir, "2-1.json"), damage(whole));
+  expect((await scrape(reader)).get("svc_taint_marks_total")).toBe(2);
+});
+
+test("a file that becomes unreadable keeps the counts it was last read with", async () => {
+  const [one, other] = [worker(1), worker(2)];
+  other.metrics.inc("svc_taint_marks", 3);
+  await scrape(other);
+  expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
+  writeFileSync(join(dir, "2-1.json"), "[{");
+  expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
+});
+
+test("what a stranger leaves in the directory is not emitted", async () => {
+  const foreign = [
+    { name: "svc_decisions_total", help: "x", type: "counter", values: [{ labels: { outcome: "alice" }, value: 1 }] },
+    { name: "svc_logins_total", help: "x", type: "counter", values: [{ labels: {}, value: 1 }] },
+    { name: "svc_taint_marks_total", help: "forged", type: "gauge", values: [{ labels: {}, value: 2 }] },
+    { name: "svc_revocations_total", type: "counter", values: [{ labels: {}, value: -5 }] },
+  ];
+  writeFileSync(join(dir, "99-1.json"), JSON.stringify(foreign));
+  writeFileSync(join(dir, "notes.txt"), "hello");
+  const { body } = await worker(1).shared.render();
+  expect(body).not.toMatch(/alice|logins|forged|hello/);
+  expect(samplesOf(body).get("svc_taint_marks_total")).toBe(2);
+  expect(samplesOf(body).get("svc_revocations_total")).toBe(0);
+});
+
+test("a write that fails leaves what was answered before, and the next one makes up for it", async () => {
+  const one = worker(1);
+  one.metrics.inc("svc_taint_marks", 2);
+  expect((await scrape(one)).get("svc_taint_marks_total")).toBe(2);
+  const held = readFileSync(join(dir, "1-1.json"));
+  rmSync(dir, { recursive: true });
+  one.metrics.inc("svc_taint_marks");
+  expect((await scrape(one)).get("svc_taint_marks_total")).toBe(2);
+  mkdirSync(dir);
+  writeFileSync(join(dir, "1-1.json"), held);
+  expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
+});
+
+test("parallel scrapes write one whole file and leave no drafts", async () => {
+  const one = worker(1);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      one.metrics.inc("svc_taint_marks");
+      return (await scrape(one)).get("svc_taint_marks_total");
+    }),
+  );
+  expect(answers.every((value) => value === 20)).toBe(true);
+  expect(readdirSync(dir)).toEqual(["1-1.json"]);
+});
+
+test("a directory that cannot be written stops the start", () => {
+  const missing = join(dir, "missing");
+  const { registry } = createMetrics("control_plane", "1.2.3");
+  expect(() => shareMetrics({ dir: missing, registry, pid: 1, startedAt: 1 })).toThrow("ENOENT");
+});
+
+async function startProcess(): Promise<ChildProcess> {
+  const path = fileURLToPath(new URL("support/metrics-worker.ts", import.meta.url));
+  const child = fork(path, [dir], { execArgv: ["--conditions=@svc/source"] });
+  cleanups.push(() => child.kill("SIGKILL"));
+  expect(await once(child, "message")).toEqual(["ready", undefined]);
+  return child;
+}
+
+async function ask(child: ChildProcess): Promise<number> {
+  child.send("render");
+  const [body] = await once(child, "message");
+  return samplesOf(body).get(allows) ?? Number.NaN;
+}
+
+test("across real processes no counter falls when one is killed, and one that ends leaves its last counts", async () => {
+  const [killed, survivor] = [await startProcess(), await startProcess()];
+  for (let n = 0; n < 10; n += 1) killed.send("count");
+  const before = await ask(killed);
+  expect(before).toBe(10);
+  killed.kill("SIGKILL");
+  await once(killed, "exit");
+  expect(await ask(survivor)).toBe(before);
+
+  const ending = await startProcess();
+  for (let n = 0; n < 5; n += 1) ending.send("count");
+  ending.send("close");
+  await once(ending, "exit");
+  survivor.send("count");
+  expect(await ask(survivor)).toBe(before + 5 + 1);
+});

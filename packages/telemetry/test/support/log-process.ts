@@ -1,0 +1,17 @@
+import { createLogWriter } from "../../src/logger.ts";
+
+/** A process that logs to its standard output as often as it is told, and tells how many lines it lost so far. */
+let lost = 0;
+const write = createLogWriter({
+  component: "pep",
+  level: "info",
+  onLost: () => {
+    lost += 1;
+  },
+});
+
+process.on("message", (lines: number) => {
+  for (let n = 0; n < lines; n += 1) write("info", "call forwarded", { "authz.hop": n + 1 });
+  process.send?.(lost);
+});
+process.send?.("ready");
