@@ -1,0 +1,78 @@
+import type { ErrorCode, ErrorEnvelope } from "@svc/core";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+
+/** The HTTP status of every error code (specification: Errors; contract: Error envelope). */
+export const statusOf = {
+  invalid_request: 400,
+  invalid_proof: 400,
+  unauthorized: 401,
+  renewal_refused: 403,
+  mint_refused: 403,
+  agent_not_found: 404,
+  scope_not_found: 404,
+  policy_version_not_found: 404,
+  manifest_version_not_found: 404,
+  action_not_found: 404,
+  session_not_found: 404,
+  enrollment_not_found: 404,
+  key_not_found: 404,
+  route_not_found: 404,
+  method_not_allowed: 405,
+  agent_exists: 409,
+  agent_revoked: 409,
+  token_spent: 409,
+  policy_version_changed: 409,
+  needs_review: 409,
+  policy_recompile_required: 409,
+  enrollment_expired: 409,
+  already_minted: 409,
+  transaction_not_required: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  reconciliation_rejected: 422,
+  policy_too_large: 422,
+  params_unbindable: 422,
+  rate_limited: 429,
+  internal: 500,
+  audit_unavailable: 503,
+  database_unavailable: 503,
+  guard_unavailable: 503,
+} as const satisfies Record<ErrorCode, ContentfulStatusCode>;
+
+/** What a caller is told besides code and message. */
+export type ErrorDetails = NonNullable<ErrorEnvelope["details"]>;
+
+interface ApiErrorOptions {
+  readonly details?: ErrorDetails;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Stays in the process. */
+  readonly cause?: unknown;
+}
+
+/** A refusal as the caller sees it: `message` and `details` leave the process, the cause never does. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, { details, headers = {}, cause }: ApiErrorOptions = {}) {
+    super(message, { cause });
+    this.code = code;
+    this.details = details;
+    this.headers = { ...headersOf(code), ...headers };
+  }
+
+  get status(): ContentfulStatusCode {
+    return statusOf[this.code];
+  }
+
+  get envelope(): ErrorEnvelope {
+    const error = { code: this.code, message: this.message };
+    return this.details === undefined ? { error } : { error, details: this.details };
+  }
+}
+
+function headersOf(code: ErrorCode): Record<string, string> {
+  if (code === "unauthorized") return { "WWW-Authenticate": "Bearer" };
+  return statusOf[code] === 503 ? { "Retry-After": "1" } : {};
+}

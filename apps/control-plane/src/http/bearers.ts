@@ -1,0 +1,57 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { ApiError } from "./api-error.ts";
+
+/** Who may call what (contract: Planes and bearers). */
+export const planes = ["admin", "audit", "identity"] as const;
+export type Plane = (typeof planes)[number];
+
+/** One of a plane's tokens; the label is what the record calls its holder. */
+export interface BearerToken {
+  readonly label: string;
+  readonly token: string;
+}
+
+/** Whose token opened the door. */
+export interface Bearer {
+  readonly plane: Plane;
+  readonly label: string;
+}
+
+/** Answers the holder of an `Authorization` header, or throws the 401. */
+export type Bearers = (plane: Plane, authorization: string | null) => Bearer;
+
+/** A plane's own tokens and those it falls back to. */
+const accepted: Readonly<Record<Plane, readonly Plane[]>> = {
+  admin: ["admin"],
+  audit: ["audit", "admin"],
+  identity: ["identity", "audit", "admin"],
+};
+
+export function createBearers(tokens: Readonly<Record<Plane, readonly BearerToken[]>>): Bearers {
+  const known = planes.flatMap((plane) =>
+    tokens[plane].map(({ label, token }) => ({ plane, label, hash: sha256(token) })),
+  );
+  return (plane, authorization) => {
+    const hash = sha256(bearerToken(authorization));
+    // Every hash is compared, so that the time tells neither which token came close nor how many there are.
+    const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
+    const match = matches.find((candidate) => accepted[plane].includes(candidate.plane));
+    if (match === undefined) throw unauthorized();
+    return { plane: match.plane, label: match.label };
+  };
+}
+
+const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/** RFC 6750 section 2.1: one scheme, one token68. Two headers arrive joined by a comma, which no token68 holds. */
+const bearerHeader = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** @throws the 401 where the header is absent or holds anything but one bearer token. */
+export function bearerToken(authorization: string | null): string {
+  const token = bearerHeader.exec(authorization ?? "")?.[1];
+  if (token === undefined) throw unauthorized();
+  return token;
+}
+
+export const unauthorized = (): ApiError =>
+  new ApiError("unauthorized", "A valid bearer token for this route is required.");

@@ -1,0 +1,48 @@
+import { ApiError } from "./api-error.ts";
+
+/** On every route (contract: Conventions). */
+export const bodyCapBytes = 1_048_576;
+
+/**
+ * The whole body, refused as soon as it is known to pass the cap.
+ * @throws {ApiError} `payload_too_large`; `invalid_request` where the body ended early.
+ */
+export async function readBody(request: Request, capBytes = bodyCapBytes): Promise<Uint8Array> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null && Number(declared) > capBytes) throw tooLarge(capBytes);
+  try {
+    // The HTTP parser holds a body to its declared length, which spares the stream.
+    const body = declared === null ? await collect(request, capBytes) : new Uint8Array(await request.arrayBuffer());
+    if (body.byteLength > capBytes) throw tooLarge(capBytes);
+    return body;
+  } catch (error) {
+    throw error instanceof ApiError
+      ? error
+      : new ApiError("invalid_request", "The body could not be read to its end.", { cause: error });
+  }
+}
+
+async function collect(request: Request, capBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.byteLength;
+    if (length > capBytes) throw tooLarge(capBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+const tooLarge = (capBytes: number): ApiError =>
+  new ApiError("payload_too_large", `A request body may have at most ${capBytes} bytes.`);
+
+/** Null for bytes that are not UTF-8; a byte order mark stays where it is. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -1,0 +1,42 @@
+import { ApiError } from "./api-error.ts";
+import { decodeUtf8, readBody } from "./body.ts";
+import { isMediaType } from "./media-type.ts";
+import { queryText } from "./query.ts";
+import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
+
+export type FormReading =
+  | { readonly ok: true; readonly fields: ReadonlyMap<string, string> }
+  /** An RFC 6749 section 5.2 `invalid_request`; `description` is within that section's character set. */
+  | { readonly ok: false; readonly status: 400 | 413; readonly description: string };
+
+/**
+ * Reads a form as RFC 6749 section 3.2 wants it: one media type, UTF-8, no parameter twice and none in the query. Read
+ * by hand, since a lenient reader would take the last of repeated parameters and guess at malformed ones.
+ */
+export async function readForm(request: Request): Promise<FormReading> {
+  if (queryText(request.url) !== "") return refused("parameters must not be in the query");
+  if (!isMediaType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
+    return refused("the body must be application/x-www-form-urlencoded in UTF-8");
+  }
+  const body = await readBounded(request);
+  if (!(body instanceof Uint8Array)) return body;
+  const text = decodeUtf8(body);
+  const pairs = text === null ? undefined : decodeUrlEncoded(text);
+  if (pairs === undefined) return refused("the body is not percent-encoded UTF-8");
+  return repeatedName(pairs) === undefined
+    ? { ok: true, fields: new Map(pairs) }
+    : refused("a parameter must not be repeated");
+}
+
+async function readBounded(request: Request): Promise<Uint8Array | FormReading> {
+  try {
+    return await readBody(request);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.code === "payload_too_large"
+      ? refused("the body is too large", 413)
+      : refused("the body could not be read to its end");
+  }
+}
+
+const refused = (description: string, status: 400 | 413 = 400): FormReading => ({ ok: false, status, description });

@@ -1,0 +1,45 @@
+import { type JsonFault, parseStrictJson } from "@svc/tokens";
+import type { z } from "zod";
+import { ApiError } from "./api-error.ts";
+import { decodeUtf8, readBody } from "./body.ts";
+import { invalidRequest, toIssues } from "./issues.ts";
+import { isMediaType } from "./media-type.ts";
+
+/** Deeper than any body here means anything: parameters may nest 64 deep, inside their member of the body. */
+const maxDepth = 66;
+
+/**
+ * The body's text, UTF-8 without a byte order mark.
+ * @throws {ApiError} `unsupported_media_type`, `payload_too_large`, `invalid_request`.
+ */
+export async function readJsonText(request: Request): Promise<string> {
+  if (!isMediaType(request.headers.get("content-type"), "application/json")) {
+    throw new ApiError("unsupported_media_type", "The body must be application/json in UTF-8.");
+  }
+  const text = decodeUtf8(await readBody(request));
+  if (text === null || text.startsWith("\uFEFF")) throw malformed("encoding");
+  return text;
+}
+
+/**
+ * Decodes a body that says exactly one thing: well-formed, without repeated members, of the schema's shape.
+ * @throws {ApiError} `invalid_request` with an issue for each fault.
+ */
+export function decodeJson<Schema extends z.ZodType>(text: string, schema: Schema): z.output<Schema> {
+  const parsed = parseStrictJson(text, { maxDepth });
+  if (!parsed.ok) throw malformed(parsed.cause);
+  if (parsed.duplicateDepth !== null) throw invalidBody("must not repeat a member");
+  if (parsed.loneSurrogate) throw invalidBody("must be well-formed Unicode");
+  const decoded = schema.safeParse(parsed.value);
+  if (!decoded.success) throw invalidRequest("The body is not what this route takes.", toIssues(decoded.error));
+  return decoded.data;
+}
+
+const faultMessages: Readonly<Record<JsonFault, string>> = {
+  encoding: "must be UTF-8 without a byte order mark",
+  syntax: "must be one JSON text",
+  depth: `must not nest deeper than ${maxDepth}`,
+};
+const malformed = (fault: JsonFault): ApiError => invalidBody(faultMessages[fault]);
+const invalidBody = (message: string): ApiError =>
+  invalidRequest("The body is not well-formed JSON.", [{ path: "", message }]);

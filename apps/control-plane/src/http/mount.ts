@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { type Bearers, bearerToken } from "./bearers.ts";
+import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
+import { decodeJson, readJsonText } from "./json-body.ts";
+import { toOperation } from "./operation.ts";
+import { decodeQuery, readQuery } from "./query.ts";
+
+const noParameters = z.strictObject({});
+
+/** Mounts a route and writes it into the OpenAPI document. Credentials are asked before anything is read. */
+export function mount<
+  const Path extends string,
+  const A extends Access,
+  Query extends z.ZodObject = typeof noParameters,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  app: App,
+  { bearers }: { readonly bearers: Bearers },
+  endpoint: Endpoint<Path, A, Query, Body>,
+  handle: (request: Decoded<Path, A, Query, Body>) => Response | Promise<Response>,
+): void {
+  app.openAPIRegistry.registerPath(toOperation(app, endpoint));
+  app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
+    const caller = callerOf(bearers, endpoint.access, c.req.raw.headers.get("authorization"));
+    const rawQuery = endpoint.reads === undefined ? readQuery(c.req.raw.url) : {};
+    const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
+    const bodyText = endpoint.body === undefined ? "" : await readJsonText(c.req.raw);
+    const body = endpoint.body === undefined ? undefined : decodeJson(bodyText, endpoint.body);
+    const decoded: unknown = { c, caller, params: c.req.param(), query, rawQuery, body, bodyText };
+    // Held to the generic types by what was just decoded, which the compiler cannot follow.
+    return handle(decoded as Decoded<Path, A, Query, Body>);
+  });
+}
+
+function callerOf(bearers: Bearers, access: Access, authorization: string | null) {
+  if (access === "none") return undefined;
+  return access === "hop" ? { token: bearerToken(authorization) } : bearers(access, authorization);
+}

@@ -1,0 +1,98 @@
+import type { RouteConfig } from "@hono/zod-openapi";
+import { type ErrorCode, errorEnvelope } from "@svc/core";
+import { z } from "zod";
+import { statusOf } from "./api-error.ts";
+import type { Access, App, Endpoint, Reply } from "./endpoint.ts";
+import { type JsonSchema, toJsonSchema } from "./json-schema.ts";
+
+/** How each kind of access is named in the document. */
+const schemes = {
+  admin: "The admin plane's bearer token.",
+  audit: "The audit reader's bearer token.",
+  identity: "The identity reader's bearer token.",
+  hop: "The caller's current-hop token.",
+} as const;
+
+/** A bearer of any of these opens the route. */
+const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes)[]>> = {
+  admin: ["admin"],
+  audit: ["audit", "admin"],
+  identity: ["identity", "audit", "admin"],
+  hop: ["hop"],
+  none: [],
+};
+
+const envelope = errorEnvelope.meta({ id: "ErrorEnvelope" });
+
+/** The security schemes that operations refer to. */
+export function registerSecuritySchemes(app: App): void {
+  for (const [name, description] of Object.entries(schemes)) {
+    app.openAPIRegistry.registerComponent("securitySchemes", name, { type: "http", scheme: "bearer", description });
+  }
+}
+
+/** A route as an OpenAPI 3.1 operation; the named parts of its schemas become components of the document. */
+export function toOperation(app: App, endpoint: Endpoint): RouteConfig {
+  const { method, path, access, tag, summary, deprecated, query } = endpoint;
+  const params = paramNames(path);
+  return {
+    method,
+    path,
+    summary,
+    tags: [tag],
+    ...(deprecated && { deprecated }),
+    security: schemesOf[access].map((scheme) => ({ [scheme]: [] })),
+    request: {
+      ...(params.length > 0 && { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) }),
+      ...(query && { query }),
+      ...requestBody(app, endpoint),
+    },
+    responses: { ...replies(app, endpoint.replies), ...refusals(app, errorsOf(endpoint)) },
+  };
+}
+
+const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []);
+
+function requestBody(app: App, { body, reads }: Endpoint) {
+  const read = body === undefined ? reads : { mediaType: "application/json", schema: body };
+  if (read === undefined) return {};
+  return { body: { required: true, content: { [read.mediaType]: { schema: schemaOf(app, read.schema) } } } };
+}
+
+const replies = (app: App, declared: Readonly<Record<number, Reply>>) =>
+  Object.fromEntries(
+    Object.entries(declared).map(([status, { description, schema, mediaType = "application/json" }]) => [
+      status,
+      schema === undefined
+        ? { description }
+        : { description, content: { [mediaType]: { schema: schemaOf(app, schema) } } },
+    ]),
+  );
+
+/** Those of the route and those that its kind of input and access brings along. */
+function errorsOf({ access, body, reads, errors }: Endpoint): readonly ErrorCode[] {
+  const ofAccess: ErrorCode[] = access === "none" ? [] : ["unauthorized"];
+  const ofBody: ErrorCode[] = body === undefined ? [] : ["payload_too_large", "unsupported_media_type"];
+  const ofInput: ErrorCode[] = reads === undefined ? ["invalid_request"] : [];
+  return [...new Set([...ofInput, ...ofAccess, ...ofBody, ...errors, "internal" as const])];
+}
+
+function refusals(app: App, codes: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
+  const content = { "application/json": { schema: schemaOf(app, envelope) } };
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      { description: group.map((code) => `\`${code}\``).join(", "), content },
+    ]),
+  );
+}
+
+function schemaOf(app: App, schema: z.ZodType): JsonSchema {
+  return toJsonSchema(schema, (name, part) => {
+    const known = app.openAPIRegistry.definitions.some(
+      (definition) => definition.type === "component" && definition.name === name,
+    );
+    if (!known) app.openAPIRegistry.registerComponent("schemas", name, part);
+  });
+}
