@@ -1,0 +1,60 @@
+import { lookup } from "node:dns/promises";
+import type { Discovered, DiscoverySource } from "@svc/core";
+import type { Discover } from "../ports/discovery.ts";
+import { discoverA2a } from "./a2a.ts";
+import type { AllowedDestination } from "./allow-list.ts";
+import { faultKind, remedyFor } from "./fault.ts";
+import { guardedFetch, type ResolveHost } from "./guarded-fetch.ts";
+import { discoverHttp } from "./http.ts";
+import { discoverMcp } from "./mcp.ts";
+
+export interface DiscoverySettings {
+  /** Internal destinations that may be reached all the same. */
+  readonly allowed: readonly AllowedDestination[];
+  readonly resolveHost?: ResolveHost;
+  /** For all sources of a manifest together. */
+  readonly timeoutMs?: number;
+}
+
+/** Asks every source at once. A source that fails in any way is one that gave no answer, with a remedy. */
+export function createDiscover({
+  allowed,
+  resolveHost = (host) => lookup(host, { all: true }),
+  timeoutMs = 5_000,
+}: DiscoverySettings): Discover {
+  return async (sources) => {
+    const signal = AbortSignal.timeout(timeoutMs);
+    return Promise.all(
+      sources.map(async (source) => ({ source, discovered: await ask(source, { allowed, resolveHost, signal }) })),
+    );
+  };
+}
+
+async function ask(source: DiscoverySource, guard: Parameters<typeof guardedFetch>[0]): Promise<Discovered> {
+  const { fetch, close } = guardedFetch(guard);
+  try {
+    return await Promise.race([read(source, fetch), rejectOn(guard.signal)]);
+  } catch (error) {
+    return { ok: false, remedy: remedyFor(new URL(source.url).host, faultKind(error)) };
+  } finally {
+    await close();
+  }
+}
+
+function read(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
+  switch (source.kind) {
+    case "mcp":
+      return discoverMcp(source, fetch);
+    case "a2a":
+      return discoverA2a(source, fetch);
+    case "http":
+      return discoverHttp(source, fetch);
+    default:
+      return source satisfies never;
+  }
+}
+
+const rejectOn = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });

@@ -1,0 +1,47 @@
+/** Why a source gave no usable answer. */
+export const discoveryFaults = [
+  "address_refused",
+  "unreachable",
+  "timeout",
+  "redirect",
+  "status",
+  "too_large",
+  "too_many_pages",
+  "unreadable",
+] as const;
+export type DiscoveryFaultKind = (typeof discoveryFaults)[number];
+
+export class DiscoveryFault extends Error {
+  readonly kind: DiscoveryFaultKind;
+
+  constructor(kind: DiscoveryFaultKind, options: ErrorOptions = {}) {
+    super(kind, options);
+    this.kind = kind;
+  }
+}
+
+const overload = "submit again, or submit with an override that says why the manifest can be trusted.";
+
+const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
+  address_refused: `is at an internal address. Admit its host or network with SVC_DISCOVERY_ALLOW and ${overload}`,
+  unreachable: `could not be reached. Make it reachable from the control plane and ${overload}`,
+  timeout: `did not answer in time. Make it answer within 5 seconds and ${overload}`,
+  redirect: `answered with a redirect, which discovery does not follow. Name the final address and ${overload}`,
+  status: `answered with an error. Make it answer without credentials and ${overload}`,
+  too_large: `answered with more than 1 MiB, or compressed. Shorten its answer and ${overload}`,
+  too_many_pages: `lists its tools on more than 10 pages. Use larger pages and ${overload}`,
+  unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${overload}`,
+};
+
+/** What a person can do about it; names the host, never the whole URL, which may hold a secret. */
+export const remedyFor = (host: string, kind: DiscoveryFaultKind): string => `${host} ${sentences[kind]}`;
+
+/** The kind of whatever was thrown, be it wrapped by fetch or by a client on top of it. */
+export function faultKind(error: unknown): DiscoveryFaultKind {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof DiscoveryFault) return current.kind;
+    if (current.name === "TimeoutError" || current.name === "AbortError") return "timeout";
+    if (current.name === "ResponseExceededMaxSizeError") return "too_large";
+  }
+  return "unreachable";
+}

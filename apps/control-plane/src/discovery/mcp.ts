@@ -1,0 +1,69 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ListToolsResultSchema, type ServerCapabilities, type Tool } from "@modelcontextprotocol/sdk/types.js";
+import { type Discovered, type DiscoveredTool, type DiscoverySource, toolRef } from "@svc/core";
+import { DiscoveryFault } from "./fault.ts";
+
+const maxPages = 10;
+
+/**
+ * Initializes a session with a Streamable HTTP MCP server and lists its tools (contract: Discovery kinds). The server is
+ * known by the name the manifest gives it; the one it gives itself is not trusted.
+ */
+export async function discoverMcp(
+  source: Extract<DiscoverySource, { kind: "mcp" }>,
+  fetch: typeof globalThis.fetch,
+): Promise<Discovered> {
+  const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: withoutStandingStream(fetch) });
+  const client = new Client({ name: "agent-authorization-service", version: "1" });
+  try {
+    // The SDK's own class misses its own interface under exactOptionalPropertyTypes.
+    await client.connect(transport as Transport);
+    const capabilities = client.getServerCapabilities() ?? {};
+    const tools = capabilities.tools === undefined ? [] : await listTools(client);
+    await transport.terminateSession();
+    const advertised = [
+      ...tools.map((tool) => toDiscovered(source.name, tool)),
+      ...methodsOf(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })),
+    ];
+    return { ok: true, tools: advertised.filter(({ ref }) => toolRef.safeParse(ref).success) };
+  } finally {
+    await client.close();
+  }
+}
+
+/** Discovery asks and leaves: the stream on which a server speaks unasked is not opened. */
+const withoutStandingStream =
+  (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
+  async (input, init) =>
+    init?.method === "GET" ? new Response(null, { status: 405 }) : fetch(input, init);
+
+/** By plain requests: the client's own `listTools` would compile every schema that a stranger sends. */
+async function listTools(client: Client): Promise<readonly Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxPages; pages++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await client.request({ method: "tools/list", params }, ListToolsResultSchema);
+    tools.push(...answer.tools);
+    cursor = answer.nextCursor;
+    if (cursor === undefined) return tools;
+  }
+  throw new DiscoveryFault("too_many_pages");
+}
+
+const toDiscovered = (server: string, { name, annotations }: Tool): DiscoveredTool => ({
+  ref: `mcp:${server}/${name}`,
+  privileged: annotations?.destructiveHint === true ? true : undefined,
+  access: annotations?.readOnlyHint === true ? "read" : undefined,
+});
+
+/** Methods beyond tools that a capability offers, each a tool of its own. */
+const methodsOf = ({ resources, prompts, completions, logging }: ServerCapabilities): readonly string[] => [
+  ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
+  ...(resources?.subscribe ? ["resources/subscribe", "resources/unsubscribe"] : []),
+  ...(prompts ? ["prompts/list", "prompts/get"] : []),
+  ...(completions ? ["completion/complete"] : []),
+  ...(logging ? ["logging/setLevel"] : []),
+];
