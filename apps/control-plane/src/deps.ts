@@ -1,0 +1,37 @@
+import type { HopDeps } from "./commands/hop-deps.ts";
+import type { Events } from "./events.ts";
+import type { Bearers } from "./http/bearers.ts";
+import type { Discover } from "./ports/discovery.ts";
+import type { Manifests } from "./ports/manifests.ts";
+import type { SessionFacts } from "./ports/present.ts";
+import type { Sessions } from "./ports/sessions.ts";
+
+/** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent and reads. */
+export interface Deps extends HopDeps {
+  readonly bearers: Bearers;
+  /** Signs cursors; the same in every process. */
+  readonly cursorKey: Uint8Array;
+  readonly manifests: Manifests;
+  readonly sessions: Sessions;
+  readonly discover: Discover;
+  readonly consentTtlSeconds: number;
+  /** Signs the hop-1 token of a session that was committed. */
+  readonly issueRootGrant: (session: SessionFacts) => Promise<string>;
+  readonly probes: readonly Probe[];
+  readonly renderMetrics: () => Promise<Rendered>;
+  readonly events: Events;
+  /** Of the running build. */
+  readonly version: string;
+}
+
+/** What readiness asks of one store. */
+export interface Probe {
+  readonly name: "database" | "cache_store" | "draining";
+  /** Resolves when the store serves just now; rejects, or does not answer in time, when it does not. */
+  check(): Promise<void>;
+}
+
+export interface Rendered {
+  readonly contentType: string;
+  readonly body: string;
+}
