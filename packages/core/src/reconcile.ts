@@ -64,7 +64,8 @@ export function reconcile(
       if (entry !== undefined && (!tools.has(tool.ref) || isHard(entry))) tools.set(tool.ref, entry);
     }
   }
-  const diff = [...tools.values(), ...downstreamDiff(manifest, answers)];
+  const declarations = [...tools.values(), ...downstreamDiff(manifest, answers)];
+  const diff = declarations.length > 0 ? declarations : silentSources(answers);
   return { status: statusOf(diff, discoveryOk, overridden), discoveryOk, diff };
 }
 
@@ -129,16 +130,50 @@ function conflict(declared: DeclaredTool, discovered: DiscoveredTool): DiffEntry
   return entry("data_classes", declared.dataClasses, advertised, remedy);
 }
 
-/** The remedy where a source that could have advertised the ref gave no answer; undefined where all of them answered. */
+/**
+ * The remedy where a source that could have advertised the ref gave no answer; undefined where all of them answered.
+ * Once any source answers, a silent one excuses only what it has the word on: its silence is no ignorance of the rest.
+ */
 function silentSource(ref: string, answers: readonly SourceAnswer[]): string | undefined {
   if (answers.length === 0) {
     return 'Add a "discovery" entry to the manifest, or submit it with an override that says why it can be trusted.';
   }
-  const server = mcpServerRef(ref);
-  const own = answers.filter(({ source }) => source.kind === "mcp" && `mcp:${source.name}` === server);
-  const silent = (own.length > 0 ? own : answers).find(({ discovered }) => !discovered.ok)?.discovered;
+  const own = answers.filter(({ source }) => hasTheWordOn(source, ref));
+  const others = answers.filter(({ source }) => source.kind === "http");
+  const able = own.length > 0 ? own : answers.some(({ discovered }) => discovered.ok) ? others : answers;
+  const silent = able.find(({ discovered }) => !discovered.ok)?.discovered;
   return silent === undefined || silent.ok ? undefined : silent.remedy;
 }
+
+/** An MCP server or an A2A agent advertises its own refs alone; an HTTP source may list any, and none is its own. */
+function hasTheWordOn(source: DiscoverySource, ref: string): boolean {
+  switch (source.kind) {
+    case "mcp":
+      return mcpServerRef(ref) === `mcp:${source.name}`;
+    case "a2a":
+      return ref.startsWith(`a2a:${source.name}/`);
+    case "http":
+      return false;
+  }
+}
+
+/**
+ * Where all that is declared was advertised by others: a silent source might have been stricter, and without an entry
+ * of its own nobody could tell what to repair.
+ */
+const silentSources = (answers: readonly SourceAnswer[]): readonly DiffEntry[] =>
+  answers.flatMap(({ source, discovered }) =>
+    discovered.ok
+      ? []
+      : {
+          ref: source.name === undefined ? source.url : `${source.kind}:${source.name}`,
+          kind: "undiscovered",
+          field: "discovery",
+          declared: source.url,
+          discovered: null,
+          remedy: discovered.remedy,
+        },
+  );
 
 /** Where several sources advertise one ref, the stricter facts hold. */
 function stricterTools(answers: readonly SourceAnswer[]): ReadonlyMap<string, DiscoveredTool> {
