@@ -3,6 +3,7 @@
  * names, labels and values that are not here do not compile, and are dropped at run time.
  */
 import {
+  type BlockCause,
   blockCauses,
   denyReasons,
   guaranteeLevels,
@@ -45,7 +46,7 @@ export const hopResults = ["exchanged", "minted", "refused", "unavailable"] as c
 /**
  * A label's closed list of values, or `"release"`: the one version of the running build, which the emitter fills in.
  */
-export type LabelValues = readonly string[] | "release";
+type LabelValues = readonly string[] | "release";
 
 export interface MetricSpec {
   readonly type: "counter" | "gauge" | "histogram";
@@ -262,7 +263,7 @@ export const logFields = {
 } as const satisfies Record<string, ValueKind>;
 
 /** Ordinary refusals are INFO, a guardrail failure that needs a human WARNING or above; a deny is never an error. */
-export const logLevels = ["debug", "info", "warn", "error"] as const;
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** The level of a block's log line: WARNING where the specification's cause table pages, or asks to investigate. */
@@ -277,7 +278,7 @@ export const blockLogLevels = {
   body_too_large: "info",
   unbindable: "info",
   other: "warn",
-} as const satisfies Record<(typeof blockCauses)[number], LogLevel>;
+} as const satisfies Record<BlockCause, LogLevel>;
 
 /** What pseudonyms are made of (contract: Telemetry). */
 export const pseudonymKinds = ["agent", "act_chain", "taint_source"] as const;

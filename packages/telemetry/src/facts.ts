@@ -16,7 +16,7 @@ export const verdictFacts = (denyReason: DenyReason | null) =>
         "authz.recoverable": isRecoverable(denyReason),
       } as const);
 
-export type AttributeValue = string | number | boolean;
+type AttributeValue = string | number | boolean;
 export type Attributes = Record<string, AttributeValue>;
 
 const checks: ReadonlyMap<string, Check> = new Map(

@@ -41,7 +41,14 @@ export type {
   VerdictFacts,
 } from "./contract-types.ts";
 export { verdictFacts } from "./facts.ts";
-export type { Logger, SpanIds } from "./logger.ts";
+export {
+  createLogger,
+  createLogWriter,
+  type Logger,
+  type LogWriterOptions,
+  type SpanIds,
+  type WriteLog,
+} from "./logger.ts";
 export { type Counts, createMetrics, type Metrics, type Observations, type Rendered } from "./metrics.ts";
 export type { Notice } from "./notice.ts";
 export { createIdentities, type Identities, pseudonym } from "./pseudonym.ts";

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { MetricSpec } from "./contract.ts";
 
-export type Labels = Record<string, string>;
+type Labels = Record<string, string>;
 /** Adds, observes or sets, as the metric's type says. Labels outside the closed set are not recorded. */
 export type Family = (labels: Readonly<Record<string, unknown>>, value: number) => void;
 
@@ -11,7 +11,7 @@ const bucketsSeconds = [
 ];
 
 /** Counters of earlier phases are named without the suffix that their samples carry (contract: Telemetry). */
-export const familyName = (name: string, spec: MetricSpec): string =>
+const familyName = (name: string, spec: MetricSpec): string =>
   spec.type === "counter" && !name.endsWith("_total") ? `${name}_total` : name;
 
 interface FamilyConfig {

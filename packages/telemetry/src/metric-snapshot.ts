@@ -4,7 +4,7 @@
  */
 import type { Registry } from "prom-client";
 
-export interface Sample {
+interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;

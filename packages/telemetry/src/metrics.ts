@@ -4,13 +4,12 @@ import type { CounterName, GaugeName, HistogramName, IsPlain, LabelsOf, LabelVal
 import { createFamily, type Family } from "./metric-family.ts";
 
 /** A plain counter takes `(by?)`, one with labels `(labels, by?)`. */
-export type IncArguments<N extends CounterName> =
-  IsPlain<N> extends true ? [by?: number] : [labels: LabelsOf<N>, by?: number];
+type IncArguments<N extends CounterName> = IsPlain<N> extends true ? [by?: number] : [labels: LabelsOf<N>, by?: number];
 /** A plain histogram takes `(seconds)`, one with labels `(labels, seconds)`. */
-export type ObserveArguments<N extends HistogramName> =
+type ObserveArguments<N extends HistogramName> =
   IsPlain<N> extends true ? [seconds: number] : [labels: LabelsOf<N>, seconds: number];
 /** A number; for an info gauge the labels of its one series, whose value is 1. */
-export type GaugeValue<N extends GaugeName> = IsPlain<N> extends true ? number : LabelsOf<N>;
+type GaugeValue<N extends GaugeName> = IsPlain<N> extends true ? number : LabelsOf<N>;
 
 /** Several counters at once: an amount for a plain one, the labels for one with labels (by 1). */
 export type Counts<E extends Emitter> = {

@@ -27,6 +27,7 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
   let inFlight = 0;
   let isClosed = false;
   let isAbandoned = false;
+  let drained: Promise<void> | undefined;
 
   const settleOnce = (count: number, done: (result: ExportResult) => void) => {
     let isSettled = false;
@@ -54,7 +55,7 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
   };
   const batches = new BatchSpanProcessor(counted, { maxQueueSize });
 
-  const drain = async (withinMillis: number) => {
+  const drainOnce = async (withinMillis: number) => {
     isClosed = true;
     const deadline = new AbortController();
     await Promise.race([batches.shutdown(), delay(withinMillis, undefined, { signal: deadline.signal })]).catch(
@@ -74,6 +75,9 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
     },
     forceFlush: () => batches.forceFlush(),
     shutdown: () => batches.shutdown(),
-    drain,
+    drain(withinMillis) {
+      drained ??= drainOnce(withinMillis);
+      return drained;
+    },
   };
 }

@@ -14,7 +14,7 @@ export type Disclosed = Branded<"disclosed">;
 /** The class name of an exception; only `errorType` makes one. */
 export type ErrorType = Branded<"error type">;
 
-export type NamedKind =
+type NamedKind =
   | "uuid"
   | "ordinal"
   | "integer"
