@@ -20,6 +20,7 @@ export default defineConfig({
   // The key that counts: resolve.conditions alone fails while dist is absent.
   ssr: { resolve: { conditions: ["@svc/source", "module", "node", "development|production"] } },
   test: {
+    globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
       ...[...inPackage, ...inApp].map((root) => project(root, "test/**/*.test.ts")),
       ...blackBox.map((root) => project(root, "**/*.test.ts")),

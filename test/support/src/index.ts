@@ -1,6 +1,29 @@
+export {
+  type AppMain,
+  type AppOptions,
+  type ControlPlane,
+  type EnforcementPoint,
+  spawnApp,
+  startApp,
+  startControlPlane,
+  startEnforcementPoint,
+  testBearers,
+} from "./app.ts";
 export { type Child, type ChildOptions, startChild } from "./child.ts";
+export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
+export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { freePort } from "./free-port.ts";
+export {
+  aManifest,
+  aScope,
+  aTool,
+  capabilitiesOf,
+  type ManifestDocument,
+  type ScopeDocument,
+  type ToolDocument,
+} from "./manifests.ts";
+export { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";
 export { waitUntil } from "./wait-until.ts";

@@ -1,0 +1,122 @@
+import { fileURLToPath } from "node:url";
+import { request } from "undici";
+import { type Child, startChild } from "./child.ts";
+import { freePort } from "./free-port.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** The entry points of the apps, run from their sources as in production: configured by environment only. */
+export type AppMain = "@svc/control-plane/main" | "@svc/pep/main" | "@svc/injector/main" | "@svc/cli/main";
+
+export interface AppOptions {
+  readonly main: AppMain;
+  readonly args?: readonly string[];
+  /** All it sees besides `PATH`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Started when this answers 200. */
+  readonly readyUrl: string;
+}
+
+const workspace = new URL("../../../", import.meta.url);
+
+/** Starts an app without waiting for it. */
+export function spawnApp({ main, args = [], env }: Omit<AppOptions, "readyUrl">): Child {
+  const folder = main.replace("@svc/", "apps/").replace("/main", "/src/main.ts");
+  const program = fileURLToPath(new URL(folder, workspace));
+  return startChild(process.execPath, ["--conditions=@svc/source", program, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+  });
+}
+
+/** Throws with the app's output when it ends before it is ready, or is not ready in time. */
+export async function startApp({ readyUrl, ...options }: AppOptions): Promise<Child> {
+  const child = spawnApp(options);
+  try {
+    await waitUntil(`${options.main} to be ready`, () => child.hasExited() || answersOk(readyUrl), 30_000);
+  } catch (cause) {
+    await child.stop();
+    throw new Error(`${options.main} did not get ready:\n${child.output()}`, { cause });
+  }
+  if (child.hasExited()) throw new Error(`${options.main} ended at its start:\n${child.output()}`);
+  return child;
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  const { statusCode, body } = await request(url, { headersTimeout: 2000 });
+  await body.dump();
+  return statusCode === 200;
+}
+
+export interface ControlPlane extends Child {
+  readonly url: string;
+}
+
+/** The bearers of a control plane that `startControlPlane` started. */
+export const testBearers = {
+  admin: "admin-token-of-the-tests-0123456789abcdef",
+  audit: "audit-token-of-the-tests-0123456789abcdef",
+  identity: "identity-token-of-the-tests-0123456789ab",
+} as const;
+
+/**
+ * A control plane on a free port and the given stores; loopback discovery is admitted.
+ * @param env further settings, which win over those made here
+ */
+export async function startControlPlane(
+  stores: { database: { appUrl: string; ownerUrl: string }; redis?: { url: string } },
+  env: Readonly<Record<string, string>> = {},
+): Promise<ControlPlane> {
+  const port = env.PORT ?? String(await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  const child = await startApp({
+    main: "@svc/control-plane/main",
+    readyUrl: `${url}/readyz`,
+    env: {
+      HOST: "127.0.0.1",
+      PORT: port,
+      DATABASE_URL: stores.database.appUrl,
+      SVC_MIGRATION_DATABASE_URL: stores.database.ownerUrl,
+      ...(stores.redis === undefined ? {} : { REDIS_URL: stores.redis.url }),
+      SVC_ADMIN_TOKEN: testBearers.admin,
+      SVC_AUDIT_TOKEN: testBearers.audit,
+      SVC_IDENTITY_TOKEN: testBearers.identity,
+      SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
+      SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+      SVC_DISCOVERY_ALLOW: "127.0.0.0/8,::1",
+      ...env,
+    },
+  });
+  return { ...child, url };
+}
+
+export interface EnforcementPoint extends Child {
+  /** Of the proxy listener. */
+  readonly url: string;
+  /** Of the listener for health and metrics. */
+  readonly adminUrl: string;
+}
+
+/**
+ * An enforcement point on free ports.
+ * @param configFile its upstreams, as YAML or JSON
+ * @param env further settings, which win over those made here
+ */
+export async function startEnforcementPoint(
+  controlPlaneUrl: string,
+  configFile: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<EnforcementPoint> {
+  const [listen, adminListen] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const child = await startApp({
+    main: "@svc/pep/main",
+    readyUrl: `http://${adminListen}/__svc/readyz`,
+    env: {
+      SVC_CONTROL_PLANE_URL: controlPlaneUrl,
+      SVC_PEP_CONFIG: configFile,
+      SVC_PEP_LISTEN: listen,
+      SVC_PEP_ADMIN_LISTEN: adminListen,
+      SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
+      ...env,
+    },
+  });
+  return { ...child, url: `http://${listen}`, adminUrl: `http://${adminListen}` };
+}
