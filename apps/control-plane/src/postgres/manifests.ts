@@ -10,7 +10,7 @@ import type {
 import { bounded, type Sql } from "./database.ts";
 import { openSubmission } from "./manifest-submission.ts";
 
-export interface ManifestsSettings {
+export interface ManifestStoreSettings {
   /** Submissions wait for each other while they hold a connection: a pool of their own keeps them from the hops'. */
   readonly submissions: Sql;
   readonly reader: Sql;
@@ -18,7 +18,7 @@ export interface ManifestsSettings {
   readonly readDeadlineMs: number;
 }
 
-export const manifests = (settings: ManifestsSettings): Manifests => {
+export const manifestStore = (settings: ManifestStoreSettings): Manifests => {
   const { submissions, reader, submitDeadlineMs, readDeadlineMs } = settings;
   return {
     async submit<T>(agent: string, work: (submission: Awaited<ReturnType<typeof openSubmission>>) => Promise<T>) {

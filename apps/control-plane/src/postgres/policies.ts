@@ -20,7 +20,7 @@ const cachedDocumentLength = 67_108_864;
  * Policies are immutable, so an index is made once a process: parsing and indexing a large one costs more than any
  * decision. Requests for one that is being made wait for it.
  */
-export const policies = (sql: Sql, deadlineMs: number): Policies => {
+export const policyStore = (sql: Sql, deadlineMs: number): Policies => {
   const indexes = new LRUCache<string, Indexed, PolicyKey>({
     max: 10_000,
     maxSize: cachedDocumentLength,

@@ -4,14 +4,14 @@ import type { Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 
-export interface SessionsSettings {
+export interface SessionStoreSettings {
   readonly writer: Sql;
   readonly reader: Sql;
   readonly commitDeadlineMs: number;
   readonly readDeadlineMs: number;
 }
 
-export const sessions = (settings: SessionsSettings): Sessions => {
+export const sessionStore = (settings: SessionStoreSettings): Sessions => {
   const { writer, reader, commitDeadlineMs, readDeadlineMs } = settings;
   const known = new LRUCache<string, SessionFacts>({ max: 100_000 });
   return {
