@@ -17,7 +17,9 @@ export function memberText(json: string, name: string): string | undefined {
 
 /** A JSON object of the members and, last, one whose value is given as JSON text. */
 export const withMemberText = (members: Readonly<Record<string, unknown>>, name: string, text: string): string => {
-  const written = Object.entries(members).map(([member, value]) => `${JSON.stringify(member)}:${JSON.stringify(value)}`);
+  const written = Object.entries(members).map(
+    ([member, value]) => `${JSON.stringify(member)}:${JSON.stringify(value)}`,
+  );
   return `{${[...written, `${JSON.stringify(name)}:${text}`].join(",")}}`;
 };
 

@@ -1,0 +1,46 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Deps } from "./deps.ts";
+import type { App } from "./http/endpoint.ts";
+import { registerSecuritySchemes } from "./http/operation.ts";
+import { answerUnmatched } from "./http/unmatched.ts";
+import { agentRoutes } from "./routes/agents.ts";
+import { chainRoute } from "./routes/chain.ts";
+import { consentRoute } from "./routes/consent.ts";
+import { decisionRoutes } from "./routes/decisions.ts";
+import { documentRoutes } from "./routes/documents.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { authorizeRoute } from "./routes/hop/authorize.ts";
+import { exchangeRoute } from "./routes/hop/exchange.ts";
+import { renewRoute } from "./routes/hop/renew.ts";
+import { sessionTargetsRoute } from "./routes/hop/session-targets.ts";
+import { transactionRoute } from "./routes/hop/transaction.ts";
+import { manifestRoutes } from "./routes/manifests.ts";
+import { scopeRoutes } from "./routes/scopes.ts";
+import { wellKnownRoutes } from "./routes/well-known.ts";
+
+/** In the order in which the documentation shows them; the documents describe those before. */
+const routes: readonly ((app: App, deps: Deps) => void)[] = [
+  agentRoutes,
+  manifestRoutes,
+  scopeRoutes,
+  consentRoute,
+  authorizeRoute,
+  exchangeRoute,
+  renewRoute,
+  transactionRoute,
+  sessionTargetsRoute,
+  decisionRoutes,
+  chainRoute,
+  wellKnownRoutes,
+  healthRoutes,
+  documentRoutes,
+];
+
+/** Every route of the control plane over the given ports: it opens nothing and listens to nothing. */
+export function createApp(deps: Deps): App {
+  const app = new OpenAPIHono();
+  answerUnmatched(app, deps.events.requestFailed);
+  registerSecuritySchemes(app);
+  for (const mountRoutes of routes) mountRoutes(app, deps);
+  return app;
+}

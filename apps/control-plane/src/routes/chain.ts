@@ -1,0 +1,73 @@
+import { type Chain, chainBreakReasons, walkChain } from "@svc/core";
+import { z } from "zod";
+import { isUuid } from "../commands/identifier.ts";
+import type { Deps } from "../deps.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { App } from "../http/endpoint.ts";
+import { mount } from "../http/mount.ts";
+import type { SessionFacts } from "../ports/present.ts";
+import { chainHop, toChainHop } from "./decision-row.ts";
+
+const chainRead = z
+  .object({
+    root: z.object({
+      user_sub: z.string(),
+      scope: z.string(),
+      consented_at: z.iso.datetime(),
+      session_id: z.string(),
+    }),
+    hops: z.array(chainHop.meta({ id: "ChainHop" })),
+    complete: z.boolean(),
+    break: z.object({ at_hop: z.int(), reason: z.enum(chainBreakReasons) }).nullable(),
+  })
+  .meta({ id: "ChainRead" });
+
+export function chainRoute(app: App, deps: Deps): void {
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: "/v1/audit/actions/{action_id}/chain",
+      access: "audit",
+      tag: "Audit",
+      summary: "Read an action's delegation chain back to the consenting human.",
+      replies: { 200: { description: "The chain, or what was reached of it.", schema: chainRead } },
+      errors: ["action_not_found", "database_unavailable"],
+    },
+    async ({ c, params: { action_id: actionId } }) => {
+      const startedMs = deps.clock.nowMs();
+      const read = await readChain(deps, actionId);
+      const result = read === undefined ? "not_found" : read.chain.break === null ? "complete" : "broken";
+      deps.events.chainRead(result, (deps.clock.nowMs() - startedMs) / 1000);
+      if (read === undefined) throw new ApiError("action_not_found", "There is no such action.");
+      return c.json(toChainRead(read));
+    },
+  );
+}
+
+interface ReadBack {
+  readonly chain: Chain;
+  readonly session: SessionFacts;
+}
+
+async function readChain({ decisions, sessions }: Deps, actionId: string): Promise<ReadBack | undefined> {
+  const lineage = isUuid(actionId) ? await decisions.lineage(actionId) : undefined;
+  if (lineage === undefined) return undefined;
+  const session = await sessions.find(lineage.action.record.sessionId);
+  // No decision is recorded without its session, so only damage to the database leads here.
+  if (session === undefined) throw new Error("a recorded action has no session");
+  return { chain: walkChain(lineage.action, lineage.reached), session };
+}
+
+const toChainRead = ({ chain, session }: ReadBack): z.input<typeof chainRead> => ({
+  root: {
+    user_sub: session.userSub,
+    scope: session.scope,
+    consented_at: new Date(session.consentedAtMs).toISOString(),
+    session_id: session.sessionId,
+  },
+  hops: chain.hops.map(toChainHop),
+  complete: chain.break === null,
+  break: chain.break === null ? null : { at_hop: chain.break.atHop, reason: chain.break.reason },
+});

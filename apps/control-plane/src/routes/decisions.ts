@@ -1,0 +1,112 @@
+import { denyReasons, outcomes, page, taints, targetKinds, userSub } from "@svc/core";
+import type { Context } from "hono";
+import { z } from "zod";
+import { isUuid } from "../commands/identifier.ts";
+import type { Deps } from "../deps.ts";
+import type { App } from "../http/endpoint.ts";
+import { mount } from "../http/mount.ts";
+import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
+import { flagQuery, instantQuery } from "../http/query-values.ts";
+import type { DecisionFilter } from "../ports/decision-log.ts";
+import { decisionRow, toDecisionRow } from "./decision-row.ts";
+
+const tag = "Audit";
+const history = "/v1/audit/decisions";
+const formerHistory = "/v1/decisions";
+
+/** Filters compare exactly, so any plain text may be asked for. */
+const exact = userSub;
+
+const formerFilters = {
+  session_id: exact.optional(),
+  outcome: z.enum(outcomes).optional(),
+  deny_reason: z.enum(denyReasons).optional(),
+  enforced: flagQuery.optional(),
+};
+
+const filters = {
+  ...formerFilters,
+  agent: exact.optional().meta({ description: "The acting agent." }),
+  target_kind: z.enum(targetKinds).optional(),
+  since: instantQuery.optional().meta({ description: "Inclusive; ISO 8601 with offset." }),
+  until: instantQuery.optional().meta({ description: "Exclusive; ISO 8601 with offset." }),
+  taint: z.enum(taints).optional(),
+  privileged: flagQuery.optional(),
+};
+
+const historyQuery = z
+  .strictObject({ ...pageQuery, ...filters })
+  .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
+    path: ["since"],
+    message: "must not be after until",
+  });
+
+const replies = {
+  200: { description: "One page, newest first.", schema: page(decisionRow).meta({ id: "AuditDecisionPage" }) },
+};
+
+export function decisionRoutes(app: App, deps: Deps): void {
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: history,
+      access: "audit",
+      tag,
+      summary: "Read the history of decisions.",
+      query: historyQuery,
+      replies,
+      errors: ["database_unavailable"],
+    },
+    async ({ c, query, rawQuery }) => {
+      const filter = {
+        sessionId: query.session_id,
+        agent: query.agent,
+        outcome: query.outcome,
+        denyReason: query.deny_reason,
+        enforced: query.enforced,
+        targetKind: query.target_kind,
+        sinceMs: query.since,
+        untilMs: query.until,
+        taint: query.taint,
+        privileged: query.privileged,
+      };
+      return answer(c, deps, openPage(deps.cursorKey, history, rawQuery, query), filter);
+    },
+  );
+
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: formerHistory,
+      access: "audit",
+      tag,
+      summary: "The same with fewer filters, for observe-mode tooling; superseded by /v1/audit/decisions.",
+      deprecated: true,
+      query: z.strictObject({ ...pageQuery, ...formerFilters }),
+      replies,
+      errors: ["database_unavailable"],
+    },
+    async ({ c, query, rawQuery }) => {
+      c.header("Deprecation", deprecatedSince);
+      c.header("Link", `<${history}>; rel="successor-version"`);
+      const { session_id: sessionId, outcome, deny_reason: denyReason, enforced } = query;
+      const asked = openPage(deps.cursorKey, formerHistory, rawQuery, query);
+      return answer(c, deps, asked, { sessionId, outcome, denyReason, enforced });
+    },
+  );
+}
+
+/** RFC 9745 section 2.1: the first release already had the successor. */
+const deprecatedSince = `@${Date.UTC(2026, 0, 1) / 1000}`;
+
+async function answer(c: Context, deps: Deps, asked: PageRequest, filter: DecisionFilter): Promise<Response> {
+  const beforeSeq = asked.after === undefined ? undefined : BigInt(asked.after);
+  // What is no identifier of ours is nobody's session.
+  const isAnybodys = filter.sessionId === undefined || isUuid(filter.sessionId);
+  const rows = isAnybodys ? await deps.decisions.page({ filter, beforeSeq, limit: asked.limit + 1 }) : [];
+  return c.json(toPage(deps.cursorKey, asked, rows, toDecisionRow, ({ seq }) => String(seq)));
+}

@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { Deps, Probe } from "../deps.ts";
+import { ApiError } from "../http/api-error.ts";
+import type { App } from "../http/endpoint.ts";
+import { mount } from "../http/mount.ts";
+
+const tag = "Health";
+const noStore = { "Cache-Control": "no-store" };
+const status = z.object({ status: z.literal("ok") });
+
+/** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
+export function healthRoutes(app: App, deps: Deps): void {
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: "/livez",
+      access: "none",
+      tag,
+      summary: "The process is up.",
+      replies: { 200: { description: "It is.", schema: status } },
+      errors: [],
+    },
+    ({ c }) => c.json({ status: "ok" }, 200, noStore),
+  );
+
+  const unready = singleFlight(() => failingProbes(deps.probes));
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: "/readyz",
+      access: "none",
+      tag,
+      summary: "Database and cache store answered just now.",
+      replies: { 200: { description: "They did.", schema: status } },
+      errors: ["database_unavailable", "guard_unavailable"],
+    },
+    async ({ c }) => {
+      const failing = await unready();
+      if (failing.length > 0) throw notReady(failing);
+      return c.json({ status: "ok" }, 200, noStore);
+    },
+  );
+
+  mount(
+    app,
+    deps,
+    {
+      method: "get",
+      path: "/metrics",
+      access: "none",
+      tag,
+      summary: "Metrics in the Prometheus text format.",
+      replies: { 200: { description: "Every series.", schema: z.string(), mediaType: "text/plain" } },
+      errors: [],
+    },
+    async ({ c }) => {
+      const { contentType, body } = await deps.renderMetrics();
+      return c.body(body, 200, { ...noStore, "Content-Type": contentType });
+    },
+  );
+}
+
+type ProbeName = Probe["name"];
+
+function notReady(failing: readonly ProbeName[]): ApiError {
+  const code =
+    failing.includes("cache_store") && !failing.includes("database") ? "guard_unavailable" : "database_unavailable";
+  return new ApiError(code, `Not ready: ${failing.join(", ")}.`, { details: { failing } });
+}
+
+const probeBoundMs = 1_000;
+
+async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
+  const answers = await Promise.all(probes.map(async (probe) => ((await answersInTime(probe)) ? [] : [probe.name])));
+  return answers.flat();
+}
+
+/** Whether the probe answered well within the bound. */
+async function answersInTime(probe: Probe): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), probeBoundMs);
+  });
+  try {
+    return await Promise.race([probe.check().then(() => true), late]);
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whoever asks while an answer is on its way gets that one: a probe storm is one probe. */
+function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= ask().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}

@@ -1,0 +1,82 @@
+import { type AgentManifest, diffKinds, manifestStatuses } from "@svc/core";
+import type { Context } from "hono";
+import { z } from "zod";
+import type { SubmitManifest, Submitted } from "../commands/submit-manifest.ts";
+import { ApiError } from "../http/api-error.ts";
+import { memberText } from "../http/json-member.ts";
+
+/** What registering an agent and submitting a further manifest have in common. */
+
+/** Line breaks are fine in a sentence; other control characters are not text, and no database takes them all. */
+const sentence = z
+  .string()
+  .min(1)
+  .max(1000)
+  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), "must not contain control characters");
+
+export const override = z.strictObject({ reason: sentence.optional() });
+
+export const diffEntry = z
+  .object({
+    ref: z.string(),
+    kind: z.enum(diffKinds),
+    field: z.string(),
+    declared: z.unknown(),
+    discovered: z.unknown(),
+    remedy: z.string(),
+  })
+  .meta({ id: "DiffEntry" });
+
+export const agentRegistration = z
+  .object({ agent_id: z.string(), manifest_version: z.int(), status: z.enum(manifestStatuses) })
+  .meta({ id: "AgentRegistration" });
+
+export const submissionReplies = {
+  201: { description: "Accepted: a new manifest version; its scopes are compiled.", schema: agentRegistration },
+};
+export const submissionErrors = [
+  "needs_review",
+  "reconciliation_rejected",
+  "policy_too_large",
+  "database_unavailable",
+] as const;
+
+interface SubmissionBody {
+  readonly manifest: AgentManifest;
+  readonly override?: z.output<typeof override> | undefined;
+}
+
+export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: string) => ({
+  manifest: body.manifest,
+  // Stored as text, since no re-serialisation would read back as submitted (contract: AgentManifest).
+  doc: memberText(bodyText, "manifest") ?? "",
+  override: body.override && { reason: body.override.reason ?? null },
+  submittedBy,
+});
+
+/** @throws {ApiError} for everything but an accepted version. */
+export function answerSubmission(c: Context, { agent }: Pick<SubmitManifest, "agent">, result: Submitted): Response {
+  switch (result.kind) {
+    case "accepted":
+      return c.json({ agent_id: result.agentId, manifest_version: result.version, status: result.status }, 201, {
+        "Cache-Control": "no-store",
+      });
+    case "refused":
+      throw refusal(result);
+    case "agent_exists":
+      throw new ApiError("agent_exists", `${agent} is registered: submit its manifest to /v1/manifests.`);
+    case "agent_not_found":
+      throw new ApiError("agent_not_found", `${agent} was never registered: register it at /v1/agents.`);
+    case "policy_too_large":
+      throw new ApiError("policy_too_large", "A scope would have more than 10,000 delegation paths.", {
+        details: { scope: result.scope, branching_agents: result.branchingAgents },
+      });
+  }
+}
+
+const refusal = ({ status, diff }: Extract<Submitted, { kind: "refused" }>): ApiError =>
+  status === "rejected"
+    ? new ApiError("reconciliation_rejected", "The manifest contradicts what was discovered.", { details: { diff } })
+    : new ApiError("needs_review", "Discovery gave no answer: a person must vouch for the manifest with an override.", {
+        details: { diff },
+      });
