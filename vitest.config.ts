@@ -18,7 +18,7 @@ const project = (root: string, include: string) => ({
 
 export default defineConfig({
   // The key that counts: resolve.conditions alone fails while dist is absent.
-  ssr: { resolve: { conditions: ["@svc/source", "module", "node", "development|production"] } },
+  ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } },
   test: {
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [

@@ -68,6 +68,8 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       }),
     requestFailed: (error: unknown) => telemetry.emit({ error, log: ["error", "a request failed"] }),
     storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),
+    certificateUnusable: (error: unknown) =>
+      telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
     evictionUnknown: () =>
       telemetry.emit({ log: ["warn", "the cache store does not tell its eviction policy: it must be noeviction"] }),
   };

@@ -2,7 +2,7 @@ import type { SharedSettingName } from "./app-settings.ts";
 import { defaulted, optional, type Setting, type SettingValues } from "./setting.ts";
 import { flag, oneOf, text } from "./values.ts";
 
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
+export const logLevels = ["debug", "info", "warn", "error"] as const;
 
 /** Settings that every app reads alike. */
 export const sharedSettings = {

@@ -1,0 +1,121 @@
+import type { Telemetry } from "@svc/telemetry";
+import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
+import { uuidv7 } from "uuidv7";
+import type { Config } from "./config.ts";
+import type { Deps, Probe } from "./deps.ts";
+import { createDiscover } from "./discovery/discover.ts";
+import { cursorKeyOf } from "./encryption-key.ts";
+import type { Events } from "./events.ts";
+import { createBearers } from "./http/bearers.ts";
+import type { Clock, Ids } from "./ports/clock.ts";
+import type { IssuerKeys } from "./ports/issuer-keys.ts";
+import type { SessionFacts } from "./ports/present.ts";
+import { agentKeys } from "./postgres/agent-keys.ts";
+import { decisionLog } from "./postgres/decisions.ts";
+import { probeDatabase } from "./postgres/health.ts";
+import { manifestStore } from "./postgres/manifests.ts";
+import { policyStore } from "./postgres/policies.ts";
+import { presentReader } from "./postgres/present.ts";
+import { sessionStore } from "./postgres/sessions.ts";
+import { spendLedger } from "./postgres/spends.ts";
+import { budgets, type Stores } from "./stores.ts";
+
+export interface Parts {
+  readonly config: Config;
+  readonly version: string;
+  readonly telemetry: Telemetry<"control_plane">;
+  readonly events: Events;
+  readonly stores: Stores;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+  readonly encryptionKey: Uint8Array;
+  /** The address it listens on: the issuer, where the settings name none. */
+  readonly url: string;
+  readonly isDraining: () => boolean;
+}
+
+/** How many verified tokens are remembered: some 1 KiB each. */
+const rememberedTokens = 20_000;
+
+/** Every port with its adapter. */
+export function compose(parts: Parts): Deps {
+  const { config, version, telemetry, events, stores, keys, clock, encryptionKey, url } = parts;
+  const ids: Ids = { next: uuidv7 };
+  const issuer = config.issuer ?? url;
+  return {
+    clock,
+    ids,
+    version,
+    issuer,
+    events,
+    issuerKeys: keys,
+    agentKeys: agentKeys(stores.reader, budgets.read),
+    verifyHopToken: rememberVerified("hop", { capacity: rememberedTokens }),
+    present: presentReader(stores.reader, budgets.read),
+    policies: policyStore(stores.reader, budgets.read),
+    decisions: decisionLog({
+      writer: stores.writer,
+      reader: stores.audit,
+      commitDeadlineMs: budgets.commit,
+      readDeadlineMs: budgets.auditRead,
+    }),
+    spends: spendLedger(stores.writer, budgets.commit),
+    guard: stores.guard,
+    hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
+    bearers: createBearers(config.bearers),
+    cursorKey: cursorKeyOf(config.issuerPrivateKey ?? encryptionKey),
+    manifests: manifestStore({
+      submissions: stores.submissions,
+      reader: stores.reader,
+      submitDeadlineMs: budgets.submit,
+      readDeadlineMs: budgets.read,
+    }),
+    sessions: sessionStore({
+      writer: stores.writer,
+      reader: stores.reader,
+      commitDeadlineMs: budgets.commit,
+      readDeadlineMs: budgets.read,
+    }),
+    discover: createDiscover({ allowed: config.discoveryAllow }),
+    consentTtlSeconds: config.consentTtlSeconds,
+    issueRootGrant: (session) => issueRootGrant({ session, issuer, keys, clock, ids }),
+    probes: probesOf(parts),
+    renderMetrics: () => telemetry.render(),
+  };
+}
+
+interface RootGrant {
+  readonly session: SessionFacts;
+  readonly issuer: string;
+  readonly keys: IssuerKeys;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+const issueRootGrant = ({ session, issuer, keys, clock, ids }: RootGrant): Promise<string> =>
+  issueHopToken(
+    keys.current().signingKey,
+    rootGrantClaims(
+      { ...session, issuer },
+      { jti: ids.next(), nowSeconds: clock.nowMs() / 1000, sessionExpiresAtSeconds: session.expiresAtMs / 1000 },
+    ),
+  );
+
+const probesOf = ({ stores, events, isDraining }: Parts): readonly Probe[] => [
+  { name: "database", check: () => probeDatabase(stores.health, budgets.probe) },
+  { name: "cache_store", check: () => probeGuard(stores, events) },
+  {
+    name: "draining",
+    check: async () => {
+      if (isDraining()) throw new Error("this process is draining");
+    },
+  },
+];
+
+/** An evicting store could forget a spend, so it is as good as none (contract: the single use). */
+async function probeGuard({ guard }: Stores, events: Events): Promise<void> {
+  await guard.ping();
+  const policy = await guard.evictionPolicy();
+  if (policy === "evicts") throw new Error("the cache store may evict live entries");
+  if (policy === "unknown") events.evictionUnknown();
+}

@@ -1,0 +1,59 @@
+import type { Telemetry } from "@svc/telemetry";
+import { importIssuerKey } from "@svc/tokens";
+import { createApp } from "./app.ts";
+import { compose } from "./compose.ts";
+import type { Config } from "./config.ts";
+import { encryptionKeyOf } from "./encryption-key.ts";
+import { createEvents } from "./events.ts";
+import { issuerKeys } from "./postgres/issuer-keys.ts";
+import type { DatabaseTaken } from "./postgres/tenancy.ts";
+import { serve } from "./serve.ts";
+import { budgets, openStores } from "./stores.ts";
+
+export interface ControlPlane {
+  readonly url: string;
+  /** `/readyz` answers 503 from now on, so that no new traffic is sent; what comes is still served. */
+  stopBeingReady(): void;
+  /** Lets what is in flight finish until the deadline, then closes everything. */
+  close(drainDeadlineMs: number): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly config: Config;
+  readonly version: string;
+  readonly telemetry: Telemetry<"control_plane">;
+  readonly onProgress: (step: string) => void;
+  readonly onTaken: (fault: DatabaseTaken) => void;
+}
+
+/** Opens the stores, brings the schema up to date, listens; on a fault it closes what it opened. */
+export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
+  const { config, version, telemetry, onProgress, onTaken } = options;
+  const events = createEvents(telemetry);
+  const clock = { nowMs: () => Date.now() };
+  const stores = await openStores(config, { onGuardUnavailable: events.storeUnavailable, onProgress, onTaken });
+  try {
+    const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
+    const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);
+    const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: budgets.read, encryptionKey, fixedKey });
+    let isDraining = false;
+    const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
+      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, url };
+      return createApp(compose({ ...parts, isDraining: () => isDraining })).fetch;
+    });
+    return {
+      url: serving.url,
+      stopBeingReady: () => {
+        isDraining = true;
+      },
+      async close(drainDeadlineMs) {
+        await serving.drain(drainDeadlineMs);
+        keys.close();
+        await stores.close();
+      },
+    };
+  } catch (error) {
+    await stores.close();
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { Config } from "./config.ts";
+import { embeddedGuard } from "./embedded/guard.ts";
+import { startEmbeddedPostgres } from "./embedded/postgres.ts";
+import type { ReplayGuard } from "./ports/replay-guard.ts";
+import { connect, type Sql } from "./postgres/database.ts";
+import { migrate } from "./postgres/migrate.ts";
+import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
+import { parseStoreAddress } from "./redis/address.ts";
+import { redisGuard } from "./redis/guard.ts";
+
+/** Time budgets of the stores, in milliseconds: each lies within the callers' second for a step. */
+export const budgets = { statement: 800, commit: 900, read: 900, submit: 20_000, auditRead: 5_000, probe: 900 } as const;
+
+export interface Stores {
+  /** Commits, apart from readers, so that no audit query stands before them. */
+  readonly writer: Sql;
+  readonly reader: Sql;
+  readonly audit: Sql;
+  /** Manifest submissions wait for each other while they hold a connection; hops must not wait behind them. */
+  readonly submissions: Sql;
+  /** One connection that nothing else waits for. */
+  readonly health: Sql;
+  readonly guard: ReplayGuard;
+  close(): Promise<void>;
+}
+
+export interface StoreEvents {
+  readonly onGuardUnavailable: (cause: unknown) => void;
+  /** Another process took the database that this one's in-process guard needs for itself. */
+  readonly onTaken: (fault: DatabaseTaken) => void;
+  readonly onProgress: (step: string) => void;
+}
+
+interface Addresses {
+  readonly ownerUrl: string;
+  readonly appUrl: string;
+  stop(): Promise<void>;
+}
+
+/** The configured database, or an embedded one; nothing is opened twice. */
+export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]): Promise<Addresses> {
+  if (config.databaseUrl === undefined) {
+    onProgress("starting the embedded database");
+    return startEmbeddedPostgres({ dataDir: config.dataDir });
+  }
+  const appUrl = config.databaseUrl;
+  return { ownerUrl: config.migrationDatabaseUrl ?? appUrl, appUrl, stop: async () => {} };
+}
+
+export async function openStores(config: Config, events: StoreEvents): Promise<Stores> {
+  const database = await openDatabase(config, events.onProgress);
+  try {
+    if (config.migrate === "start") await migrate(database);
+    const isShared = config.redisUrl !== undefined;
+    const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
+    const pool = (maxConnections: number, statementTimeoutMs: number, url = database.appUrl): Sql =>
+      connect({ url, maxConnections, statementTimeoutMs });
+    const pools = {
+      writer: pool(10, budgets.statement),
+      reader: pool(10, budgets.statement),
+      audit: pool(4, budgets.auditRead, config.auditDatabaseUrl),
+      submissions: pool(4, budgets.submit),
+      health: pool(1, budgets.probe),
+    };
+    const guard = guardOf(config, events);
+    return {
+      ...pools,
+      guard,
+      async close() {
+        await Promise.all([
+          guard.close(),
+          claim.close(),
+          ...Object.values(pools).map((sql) => sql.end({ timeout: 2 })),
+        ]);
+        await database.stop();
+      },
+    };
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+const guardOf = ({ redisUrl }: Config, { onGuardUnavailable }: StoreEvents): ReplayGuard =>
+  redisUrl === undefined
+    ? embeddedGuard()
+    : redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable: onGuardUnavailable });
