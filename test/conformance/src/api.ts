@@ -1,0 +1,109 @@
+/** The control plane as a client sees it: plain HTTP, nothing of ours in between. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads whatever came.
+  readonly body: any;
+  readonly text: string;
+}
+
+export interface Tokens {
+  readonly admin: string;
+  readonly audit: string;
+  readonly identity: string;
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+export const exchangeGrant = {
+  grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+  subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+};
+
+export interface Hop {
+  readonly target: string;
+  readonly target_kind: "tool" | "agent";
+  readonly data_class: string;
+}
+
+export function createApi(url: string, tokens: Tokens) {
+  async function call(method: string, path: string, init: { bearer?: string; body?: unknown; raw?: RequestInit } = {}) {
+    const headers = new Headers(init.raw?.headers);
+    if (init.bearer !== undefined) headers.set("authorization", `Bearer ${init.bearer}`);
+    if (init.body !== undefined) headers.set("content-type", "application/json");
+    const response = await fetch(`${url}${path}`, {
+      method,
+      redirect: "manual",
+      ...init.raw,
+      headers,
+      ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
+    });
+    return read(response);
+  }
+  const exchangeForm = (fields: Record<string, string>) =>
+    call("POST", "/v1/token/exchange", {
+      raw: {
+        body: new URLSearchParams(fields).toString(),
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      },
+    });
+  const authorize = (session: string, token: string, hop: Hop, more: Record<string, unknown> = {}) =>
+    call("POST", "/v1/authorize", { bearer: token, body: { session_id: session, ...hop, ...more } });
+  const exchange = (token: string, hop: Pick<Hop, "target" | "data_class">, actionId: string, more = {}) =>
+    exchangeForm({
+      ...exchangeGrant,
+      subject_token: token,
+      resource: hop.target,
+      scope: hop.data_class,
+      action_id: actionId,
+      ...more,
+    });
+  return {
+    url,
+    tokens,
+    call,
+    exchangeForm,
+    authorize,
+    exchange,
+    /** Registers an agent whose discovery is not asked: a human attests the manifest. */
+    attest: (name: string, scopes: Record<string, unknown>) =>
+      call("POST", "/v1/agents", {
+        bearer: tokens.admin,
+        body: { name, manifest: { scopes }, override: { reason: "a test" } },
+      }),
+    consent: async (scope: string, more: Record<string, unknown> = {}) => {
+      const { status, body } = await call("POST", "/v1/consent", {
+        bearer: tokens.admin,
+        body: { scope, user_sub: "ada", ...more },
+      });
+      if (status !== 201) throw new Error(`consent to ${scope}: ${status} ${JSON.stringify(body)}`);
+      return { session: body.session_id as string, token: body.root_grant as string, body };
+    },
+    /** Decides and exchanges; throws where either refuses. */
+    hop: async (session: string, token: string, hop: Hop) => {
+      const decision = await authorize(session, token, hop);
+      if (decision.body?.decision !== "allow") throw new Error(`authorize: ${decision.text}`);
+      const grant = await exchange(token, hop, decision.body.action_id);
+      if (grant.status !== 200) throw new Error(`exchange: ${grant.text}`);
+      return { token: grant.body.access_token as string, action: decision.body.action_id as string };
+    },
+    renew: (token: string, count: number) => call("POST", "/v1/token/renew", { bearer: token, body: { count } }),
+    mint: (token: string, actionId: string, params: unknown) =>
+      call("POST", "/v1/token/transaction", { bearer: token, body: { action_id: actionId, params } }),
+    decisions: (query: string) => call("GET", `/v1/audit/decisions?${query}`, { bearer: tokens.audit }),
+    chain: (actionId: string) => call("GET", `/v1/audit/actions/${actionId}/chain`, { bearer: tokens.audit }),
+  };
+}
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import { createDatabase, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import { type Api, createApi } from "./api.ts";
+
+export interface One {
+  readonly api: Api;
+  stop(): Promise<void>;
+}
+
+/** One control plane on a database of its own and the in-process guard. */
+export async function startOne(env: Readonly<Record<string, string>> = {}): Promise<One> {
+  const database = await createDatabase();
+  const controlPlane = await startControlPlane({ database }, env);
+  return {
+    api: createApi(controlPlane.url, testBearers),
+    stop: async () => {
+      await controlPlane.stop();
+      await database.drop();
+    },
+  };
+}
+
+export interface Pair {
+  readonly one: Api;
+  readonly other: Api;
+  stop(): Promise<void>;
+}
+
+/** Two processes of one authority: the same database, the same Redis, the same issuer. */
+export async function startPair(): Promise<Pair> {
+  const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
+  const env = { SVC_ISSUER: "https://issuer.test" };
+  const one = await startControlPlane({ database, redis }, env);
+  const other = await startControlPlane({ database, redis }, env);
+  return {
+    one: createApi(one.url, testBearers),
+    other: createApi(other.url, testBearers),
+    stop: async () => {
+      await Promise.all([one.stop(), other.stop()]);
+      await Promise.all([redis.stop(), database.drop()]);
+    },
+  };
+}
