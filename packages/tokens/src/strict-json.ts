@@ -1,4 +1,5 @@
 import { survivesCanonicalization } from "./json-number.ts";
+import { refuse } from "./refusal.ts";
 
 /** What `JSON.parse` hides: members it drops, numbers it changes, text that is no Unicode. */
 export interface JsonFacts {
@@ -28,6 +29,7 @@ export interface StrictJsonOptions {
 export const maxParamsDepth = 64;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const byteOrderMark = "\uFEFF";
 
 /**
  * Parses one JSON text (RFC 8259) and tells what its value alone would not. `__proto__` and `constructor` are members
@@ -38,13 +40,22 @@ export function parseStrictJson(
   json: string | Uint8Array,
   { maxDepth = maxParamsDepth }: StrictJsonOptions = {},
 ): StrictJson | { readonly ok: false; readonly cause: JsonFault } {
+  const text = typeof json === "string" ? json : decodeUtf8(json);
+  if (text === undefined || text.startsWith(byteOrderMark)) return refuse("encoding");
   try {
-    const text = typeof json === "string" ? json : utf8.decode(json);
-    if (text.startsWith("\uFEFF")) return { ok: false, cause: "encoding" };
     const facts = readFacts(text, maxDepth);
-    return facts === "depth" ? { ok: false, cause: "depth" } : { ok: true, value: JSON.parse(text), ...facts };
+    return facts === "depth" ? refuse("depth") : { ok: true, value: JSON.parse(text), ...facts };
   } catch (error) {
-    return { ok: false, cause: error instanceof SyntaxError ? "syntax" : "encoding" };
+    if (error instanceof SyntaxError) return refuse("syntax");
+    throw error;
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 
