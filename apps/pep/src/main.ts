@@ -1,1 +1,66 @@
+#!/usr/bin/env node
 import "./require-node.ts";
+import { readFileSync } from "node:fs";
+import { createTelemetry } from "@svc/telemetry";
+import { runCheck } from "./check.ts";
+import { type Config, readConfig } from "./config.ts";
+import { ConfigurationRefused } from "./live-config.ts";
+import { type Pep, startPep } from "./pep.ts";
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+function configure(): Config {
+  const result = readConfig(process.env);
+  if (result.ok) {
+    for (const warning of result.warnings) say(`WARNING: ${warning}`);
+    return result.config;
+  }
+  for (const fault of result.faults) say(fault);
+  say("The enforcement point did not start. Every setting is listed in apps/pep/README.md.");
+  process.exit(1);
+}
+
+/** SIGTERM drains; SIGINT is somebody at a keyboard, and a second signal somebody in a hurry. */
+function stopOnSignal(pep: Pep): void {
+  let isStopping = false;
+  const stop = async (isUrgent: boolean): Promise<void> => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    await pep.stop({ isUrgent });
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void stop(false));
+  process.on("SIGINT", () => void stop(true));
+}
+
+async function run(config: Config): Promise<void> {
+  const telemetry = createTelemetry({ app: "pep", version, config: { ...config.telemetry, otel: process.env } });
+  const pep = await startPep(config, { telemetry, tell: say });
+  process.on("SIGHUP", pep.reload);
+  stopOnSignal(pep);
+  const warned = config.controlPlane.url;
+  if (warned.protocol === "http:" && !isLoopback(warned.hostname)) {
+    say("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
+  }
+  say(
+    `enforcement point listening on ${config.listen.host}:${pep.port}, admin on ${config.adminListen.host}:${pep.adminPort}`,
+  );
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\./.test(host);
+
+try {
+  const config = configure();
+  const [command, ...scopes] = process.argv.slice(2);
+  if (command === "--check") process.exit(await runCheck(config, scopes, process.env.SVC_ADMIN_TOKEN, say));
+  await run(config);
+} catch (error) {
+  if (error instanceof ConfigurationRefused)
+    for (const fault of error.faults) say(`${process.env.SVC_PEP_CONFIG}: ${fault}`);
+  say(`The enforcement point did not start: ${error instanceof Error ? error.message : "unknown cause"}.`);
+  process.exit(1);
+}

@@ -1,0 +1,173 @@
+import type { Decision, HopCredential, Stage, TraceHeaders } from "@svc/client/steps";
+import type { BlockCause, DenyReason, PepOutcome } from "@svc/core";
+import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
+import { actChain, decodeUnverifiedHopToken } from "@svc/tokens";
+import type { Refusal } from "./guard.ts";
+import { type RawHeaders, valuesOf } from "./headers.ts";
+import type { PepMode } from "./upstream.ts";
+
+/** The only file that knows what telemetry an event leaves behind (specification: Events). */
+export interface Events {
+  startCall(received: RawHeaders): CallRecord;
+  /** The listener serves, under these modes; called again after a reload. */
+  serving(modes: readonly PepMode[]): void;
+  stopped(): void;
+  configurationTaken(): void;
+  configurationRefused(): void;
+  sessionFileRefused(): void;
+  render(): Promise<{ contentType: string; body: string }>;
+  shutdown(): Promise<void>;
+}
+
+/** One proxied request: one span, one outcome. */
+export interface CallRecord {
+  /** For the calls made on its behalf. */
+  readonly trace: TraceHeaders;
+  stage(stage: Stage, durationMs: number): void;
+  /** Once; a later end is ignored, so that a stream can be told of when it begins. */
+  finish(end: CallEnd): void;
+  /** The agent went away before anything was decided: nothing was proxied and nothing is counted. */
+  abandon(): void;
+}
+
+export interface CallEnd {
+  readonly method: string;
+  readonly mode: PepMode;
+  readonly outcome: PepOutcome;
+  /** Of a block, and of a call that observe mode let pass. */
+  readonly refusal?: Refusal | undefined;
+  readonly decision?: Decision | undefined;
+  /** Named on the span only beside a decision, which verified it. */
+  readonly credential?: HopCredential | undefined;
+  readonly status?: number | undefined;
+  /** Until the answer was passed on, or for a stream until it began. Absent where nothing was sent. */
+  readonly upstreamMs?: number | undefined;
+  /** Total minus upstream. */
+  readonly overheadMs: number;
+  readonly error?: unknown;
+}
+
+export function createEvents(telemetry: Telemetry<"pep">): Events {
+  const { metrics, log } = telemetry;
+  return {
+    startCall: (received) => startCall(telemetry, received),
+    serving(modes) {
+      const isEnforcing = modes.every((mode) => mode === "enforce");
+      metrics.set("svc_pep_info", { mode: isEnforcing ? "enforcing" : "observing" });
+      metrics.set("svc_pep_up", 1);
+    },
+    stopped: () => metrics.set("svc_pep_up", 0),
+    configurationTaken: () => log.info("configuration taken"),
+    configurationRefused: () => log.warn("configuration refused; the previous one stays"),
+    sessionFileRefused: () => log.warn("session file refused; the previous session stays"),
+    render: () => telemetry.render(),
+    shutdown: () => telemetry.shutdown(),
+  };
+}
+
+function startCall(telemetry: Telemetry<"pep">, received: RawHeaders): CallRecord {
+  const span = telemetry.startSpan("pep.forward", {
+    traceparent: present(valuesOf(received, "traceparent")),
+    tracestate: present(valuesOf(received, "tracestate")),
+    baggage: present(valuesOf(received, "baggage")),
+  });
+  let isFinished = false;
+  return {
+    trace: span.headers(),
+    stage(stage, durationMs) {
+      if (stage !== "renew") telemetry.metrics.observe("svc_pep_stage_duration_seconds", { stage }, durationMs / 1000);
+    },
+    finish(end) {
+      if (!isFinished) telemetry.finish(span, eventOf(telemetry, end));
+      isFinished = true;
+    },
+    abandon: () => span.end(),
+  };
+}
+
+const present = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values);
+
+function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
+  const { outcome, refusal, overheadMs, upstreamMs, error } = end;
+  const isBlocked = outcome === "blocked";
+  return {
+    facts: factsOf(telemetry, end),
+    count: {
+      svc_pep_calls_total: { outcome },
+      ...(isBlocked && { svc_pep_blocks_total: { cause: refusal?.cause ?? "other" } }),
+    },
+    observe: {
+      svc_pep_overhead_seconds: overheadMs / 1000,
+      ...(upstreamMs !== undefined && { svc_pep_stage_duration_seconds: { upstream: upstreamMs / 1000 } }),
+    },
+    log: logOf(outcome, refusal?.cause),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function factsOf(telemetry: Telemetry<"pep">, end: CallEnd): SpanFacts {
+  const { method, mode, outcome, refusal, status } = end;
+  return {
+    "authz.pep.mode": mode === "enforce" ? "enforcing" : "observing",
+    "authz.pep.outcome": outcome,
+    "authz.pep.block_cause": refusal?.cause,
+    "http.request.method": method,
+    "http.response.status_code": status,
+    ...decisionFacts(telemetry, end),
+  };
+}
+
+function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credential }: CallEnd): SpanFacts {
+  if (!decision) return {};
+  const isDenied = decision.outcome === "deny" || refusal?.cause === "policy";
+  const denyReason = refusal?.denyReason ?? (decision.outcome === "deny" ? decision.denyReason : null);
+  const claims = credential && decodeUnverifiedHopToken(credential.token);
+  return {
+    ...(isDenied && denyReason === null ? {} : verdictFacts(denyReason)),
+    ...telemetry.identify({
+      agent: decision.actingAgent,
+      actChain: claims && actChain(claims),
+      taintSource: decision.taintSource,
+    }),
+    "authz.action_id": decision.actionId,
+    "authz.session_id": credential?.sessionId,
+    "authz.hop": decision.hop,
+    "authz.enforced": decision.enforced,
+    "authz.target_kind": decision.targetKind,
+    "authz.data_class": isDeclared(isDenied, denyReason) ? decision.dataClass : undefined,
+    "authz.privileged": decision.privileged,
+    "authz.taint": decision.taint,
+    "authz.policy_version": decision.policyVersion,
+    "authz.guarantee_level": decision.guaranteeLevel,
+  };
+}
+
+/** An allow, or a deny of a check that comes after the data class was found declared (contract: The verdict function). */
+const isDeclared = (isDenied: boolean, reason: DenyReason | null): boolean =>
+  !isDenied || reason === "DATA_CLASS_WIDENED" || reason === "TAINT_BLOCKED";
+
+const blockMessages = {
+  policy: "call blocked: policy",
+  pdp_unreachable: "call blocked: decision point unreachable",
+  exchange_unreachable: "call blocked: exchange unreachable",
+  mint_unreachable: "call blocked: mint unreachable",
+  audit_unavailable: "call blocked: decision not recorded",
+  unauthorized: "call blocked: unauthorized",
+  unresolvable_call: "call blocked: not configured",
+  body_too_large: "call blocked: body too large to bind",
+  unbindable: "call blocked: body cannot be bound",
+  other: "call blocked: unclassified",
+} as const satisfies Record<BlockCause, string>;
+
+const observedMessages = {
+  denied: "call forwarded although the policy denies it",
+  undecided: "call forwarded without a decision",
+} as const;
+
+function logOf(outcome: PepOutcome, cause: BlockCause = "other") {
+  if (outcome === "allowed") return ["debug", "call forwarded"] as const;
+  if (outcome === "blocked") return [blockLogLevels[cause] as LogLevel, blockMessages[cause]] as const;
+  return cause === "policy"
+    ? (["info", observedMessages.denied] as const)
+    : (["warn", observedMessages.undecided] as const);
+}

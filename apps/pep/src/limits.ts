@@ -1,0 +1,36 @@
+import { availableParallelism } from "node:os";
+
+/** Every bound on time, size and number; milliseconds where the name ends so (contract: Time budgets). */
+export interface Limits {
+  /** For decide, exchange and mint each. */
+  readonly stepMs: number;
+  /** For the three together. */
+  readonly hopMs: number;
+  readonly upstreamHeadersMs: number;
+  /** Without a byte of a body, either way; event streams have none. */
+  readonly idleBodyMs: number;
+  /** A body that pauses for longer before its exchange is taken to be a stream. */
+  readonly bodyPauseMs: number;
+  /** Between two decisions on a stream, an upgraded connection or a tunnel. */
+  readonly redecideMs: number;
+  readonly bindCapBytes: number;
+  /** Calls beyond are shed. */
+  readonly maxCalls: number;
+  /** Streams, upgraded connections and tunnels: they no longer count as calls. */
+  readonly maxStreams: number;
+}
+
+const callsPerCore = 64;
+const streamsPerCore = 1024;
+
+export const defaultLimits: Limits = {
+  stepMs: 1_000,
+  hopMs: 2_500,
+  upstreamHeadersMs: 30_000,
+  idleBodyMs: 60_000,
+  bodyPauseMs: 1_000,
+  redecideMs: 60_000,
+  bindCapBytes: 262_144,
+  maxCalls: callsPerCore * availableParallelism(),
+  maxStreams: streamsPerCore * availableParallelism(),
+};

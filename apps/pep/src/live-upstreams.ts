@@ -1,0 +1,87 @@
+import { type Dispatcher, Pool } from "undici";
+import type { Upstream, Upstreams } from "./upstream.ts";
+
+/** One configuration in use, for as long as a call holds it. */
+export interface Generation {
+  readonly upstreams: Upstreams;
+  dispatcherOf(upstream: Upstream): Dispatcher;
+  /** To be called once, when the call is over. */
+  release(): void;
+}
+
+/** The configuration in force. Calls under way keep the one they began with. */
+export interface LiveUpstreams {
+  acquire(): Generation;
+  readonly current: Upstreams;
+  replace(upstreams: Upstreams): void;
+  /** Ends every connection at once; for the end of the process. */
+  destroy(): Promise<void>;
+}
+
+export type Connect = (upstream: Upstream) => Dispatcher;
+
+export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUpstreams {
+  let current = createPools(first, connect);
+  const retired = new Set<ReturnType<typeof createPools>>();
+  const closeIfUnused = (pools: ReturnType<typeof createPools>) => {
+    if (pools === current || pools.calls > 0) return;
+    retired.delete(pools);
+    void pools.destroy();
+  };
+  return {
+    get current() {
+      return current.upstreams;
+    },
+    acquire() {
+      const pools = current;
+      pools.calls += 1;
+      return {
+        upstreams: pools.upstreams,
+        dispatcherOf: pools.dispatcherOf,
+        release() {
+          pools.calls -= 1;
+          closeIfUnused(pools);
+        },
+      };
+    },
+    replace(upstreams) {
+      const replaced = current;
+      current = createPools(upstreams, connect);
+      retired.add(replaced);
+      closeIfUnused(replaced);
+    },
+    async destroy() {
+      await Promise.all([current, ...retired].map((pools) => pools.destroy()));
+    },
+  };
+}
+
+function createPools(upstreams: Upstreams, connect: Connect) {
+  const byName = new Map<string, Dispatcher>();
+  return {
+    upstreams,
+    calls: 0,
+    dispatcherOf(upstream: Upstream): Dispatcher {
+      const known = byName.get(upstream.name);
+      if (known) return known;
+      const made = connect(upstream);
+      byName.set(upstream.name, made);
+      return made;
+    },
+    async destroy() {
+      await Promise.all([...byName.values()].map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+const maxHeaderBytes = 32 * 1024;
+const connectMs = 10_000;
+
+/** Keep-alive connections, TLS originated here. Calls in flight are bounded elsewhere. */
+export const connectPool: Connect = ({ origin, tls }) =>
+  new Pool(origin, {
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: maxHeaderBytes,
+    connect: { ...tls, timeout: connectMs },
+  });

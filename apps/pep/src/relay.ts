@@ -1,0 +1,147 @@
+import type { ServerResponse } from "node:http";
+import type { Dispatcher } from "undici";
+import type { UpstreamFault } from "./block.ts";
+import { type RawHeaders, responseHeaders, responseVia, valuesOf } from "./headers.ts";
+import type { Limits } from "./limits.ts";
+import { AgentGone, BodyWithdrawn } from "./sending-body.ts";
+
+/** Rewrites a response body on its way. */
+export interface BodyFilter {
+  /** What may be passed on now. */
+  push(chunk: Buffer): Buffer;
+  /** The rest. */
+  end(): Buffer;
+}
+
+export interface RelayOptions {
+  readonly limits: Pick<Limits, "idleBodyMs">;
+  /** Strings that must not come back in a response header. */
+  readonly secrets: readonly string[];
+  /** Called once where the response is an event stream; `close` ends it at once. */
+  readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
+  /** The filter of this response, if one applies. */
+  readonly filterFor?: ((headers: RawHeaders) => BodyFilter | undefined) | undefined;
+}
+
+export type RelayEnd =
+  | { readonly kind: "answered"; readonly status: number }
+  /** `status`: the answer that the agent saw the beginning of. Without one it still waits for an answer. */
+  | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
+  /** The body was not allowed to end; the agent still waits for an answer. */
+  | { readonly kind: "withdrawn" }
+  | { readonly kind: "gone" };
+
+/** Passes an upstream's answer on as it comes, both ways no faster than the slower side. */
+export function createRelay(
+  response: ServerResponse,
+  options: RelayOptions,
+  onEnd: (end: RelayEnd) => void,
+): Dispatcher.DispatchHandler {
+  const { limits, secrets, onEventStream, filterFor } = options;
+  let controller: Dispatcher.DispatchController | undefined;
+  let filter: BodyFilter | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let status: number | undefined;
+  let isOver = false;
+
+  const finish = (end: RelayEnd) => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(idle);
+    response.off("close", onClose).off("drain", onDrain);
+    onEnd(end);
+  };
+  /** A request that still waits for a connection has no controller yet; it is aborted before it is written. */
+  const abort = (reason: Error) => controller?.abort(reason);
+  const onClose = () => {
+    finish({ kind: "gone" });
+    abort(new AgentGone());
+  };
+  const onDrain = () => {
+    idle?.refresh();
+    controller?.resume();
+  };
+  const write = (chunk: Buffer) => {
+    if (chunk.length > 0 && !response.write(chunk)) controller?.pause();
+  };
+  response.on("close", onClose).on("drain", onDrain);
+
+  return {
+    onRequestStart(started) {
+      controller = started;
+      if (isOver) started.abort(new AgentGone());
+    },
+
+    onResponseStart(_started, statusCode) {
+      const received = toText(controller?.rawHeaders);
+      const headers = responseHeaders(received, secrets);
+      if (statusCode < 200) return relayInterim(response, statusCode, headers);
+      filter = filterFor?.(received);
+      response.writeHead(statusCode, [...settledHeaders(headers, statusCode, filter !== undefined), ...responseVia]);
+      status = statusCode;
+      // Together with the first bytes where they are there already.
+      setImmediate(() => response.writableEnded || response.flushHeaders());
+      if (isEventStream(headers)) onEventStream?.(statusCode, () => response.destroy());
+      else idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
+    },
+
+    onResponseData(_started, chunk) {
+      idle?.refresh();
+      write(filter ? filter.push(chunk) : chunk);
+    },
+
+    onResponseEnd() {
+      if (filter) write(filter.end());
+      const trailers = responseHeaders(toText(controller?.rawTrailers), secrets);
+      if (trailers.length > 0) response.addTrailers(pairs(trailers));
+      response.end();
+      finish({ kind: "answered", status: status ?? 0 });
+    },
+
+    onResponseError(_started, error) {
+      if (error instanceof AgentGone) {
+        response.destroy();
+        return finish({ kind: "gone" });
+      }
+      if (error instanceof BodyWithdrawn && status === undefined) return finish({ kind: "withdrawn" });
+      // The agent must not take a truncated answer for a whole one.
+      if (status !== undefined) response.destroy();
+      finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
+    },
+  };
+}
+
+/** Nothing came, or nothing was taken, for too long. */
+class IdleUpstream extends Error {
+  override readonly name = "IdleUpstream";
+}
+
+const timeouts: readonly unknown[] = ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"];
+
+const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
+  error instanceof IdleUpstream || timeouts.includes(error.code) ? "upstream_timeout" : "upstream_unreachable";
+
+const isEventStream = (headers: RawHeaders): boolean =>
+  valuesOf(headers, "content-type").some((type) => /^text\/event-stream\s*(?:;|$)/i.test(type));
+
+/** A 204 has no length (RFC 9110 section 8.6), and a rewritten body another one. */
+const settledHeaders = (headers: string[], status: number, isFiltered: boolean): string[] =>
+  status === 204 || isFiltered ? without(headers, "content-length") : headers;
+
+const without = (headers: string[], name: string): string[] =>
+  headers.filter((_, index) => headers[index - (index % 2)]?.toLowerCase() !== name);
+
+/** Header bytes are Latin-1 on both sides (RFC 9110 section 5.5), so that they pass unchanged. */
+const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>
+  Array.isArray(raw) ? raw.map((part) => (typeof part === "string" ? part : part.toString("latin1"))) : [];
+
+const pairs = (headers: string[]): [string, string][] =>
+  headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
+
+/** 102, 103 and their like; `100 Continue` is each neighbour's own. Node before 26 has no way to send them on. */
+function relayInterim(response: ServerResponse, status: number, headers: string[]): void {
+  if (status === 100 || !("writeInformation" in response)) return;
+  const fields: Record<string, string[]> = {};
+  for (const [name, value] of pairs(headers)) fields[name] = [...(fields[name] ?? []), value];
+  response.writeInformation(status, fields);
+}

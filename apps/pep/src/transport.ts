@@ -1,0 +1,73 @@
+import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/client/steps";
+import type { Dispatcher } from "undici";
+
+/**
+ * The steps' transport over undici (contract: The forward path). The dispatcher belongs to the control plane alone; a
+ * path in its base address is kept.
+ */
+export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
+  const prefix = baseUrl.pathname.replace(/\/+$/, "");
+  return { send: (request) => send(dispatcher, baseUrl.origin, prefix + request.path, request) };
+}
+
+function send(
+  dispatcher: Dispatcher,
+  origin: string,
+  path: string,
+  request: TransportRequest,
+): Promise<TransportResponse> {
+  const { method, headers, body, deadlineMs, maxResponseBytes, signal } = request;
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let status = 0;
+    let received: Record<string, string> = {};
+    let bytes = 0;
+    const chunks: Buffer[] = [];
+    let fault: TransportFault | undefined;
+
+    const giveUp = (code: "timeout" | "aborted" | "too_large") => {
+      fault ??= new TransportFault(code);
+      controller?.abort(fault);
+      // A request that still waits for a connection has no controller; it is aborted before it is written.
+      settle();
+      reject(fault);
+    };
+    const onAbort = () => giveUp("aborted");
+    const deadline = setTimeout(giveUp, Math.max(0, deadlineMs), "timeout");
+    const settle = () => {
+      clearTimeout(deadline);
+      signal?.removeEventListener("abort", onAbort);
+    };
+    if (signal?.aborted) return onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+
+    dispatcher.dispatch(
+      // The deadline is ours: one for the whole request.
+      { origin, path, method, headers, body: body ?? null, headersTimeout: 0, bodyTimeout: 0 },
+      {
+        onRequestStart(started) {
+          controller = started;
+          if (fault) started.abort(fault);
+        },
+        onResponseStart(_controller, statusCode, fields) {
+          status = statusCode;
+          received = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? "")]));
+        },
+        onResponseData(_controller, chunk) {
+          bytes += chunk.length;
+          if (bytes > maxResponseBytes) giveUp("too_large");
+          else chunks.push(chunk);
+        },
+        onResponseEnd() {
+          settle();
+          resolve({ status, headers: received, body: Buffer.concat(chunks).toString("utf8") });
+        },
+        onResponseError(_controller, cause) {
+          settle();
+          // Never started is never sent.
+          reject(fault ?? new TransportFault(controller ? "unreachable" : "refused", { cause }));
+        },
+      },
+    );
+  });
+}

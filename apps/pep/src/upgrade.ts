@@ -1,0 +1,114 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { createProxyServer } from "http-proxy-3";
+import { type OwnAuthorities, requestLineOf } from "./call.ts";
+import { credentialHeaders, secretsOf } from "./carried.ts";
+import { type RawHeaders, requestHeaders, responseHeaders } from "./headers.ts";
+import { type Destination, type Opening, openConnection } from "./open-connection.ts";
+import type { PepPorts } from "./ports.ts";
+import { resolve } from "./resolve.ts";
+import type { HttpUpstream } from "./upstream.ts";
+
+/** The one upgrade that is known here; any other goes on as a plain request, without its `Upgrade`. */
+export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+  method === "GET" &&
+  headers.upgrade?.toLowerCase() === "websocket" &&
+  headers["content-length"] === undefined &&
+  headers["transfer-encoding"] === undefined;
+
+interface WebSocketDestination extends Destination<HttpUpstream> {
+  readonly path: string;
+}
+
+/** A WebSocket, decided before `101 Switching Protocols` (contract: The forward path). Never rejects. */
+export function handleUpgrade(
+  ports: PepPorts,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  own: OwnAuthorities,
+): Promise<void> {
+  return openConnection<WebSocketDestination>(
+    ports,
+    request,
+    socket,
+    (upstreams) => {
+      const place = resolve(upstreams, requestLineOf(request, own));
+      // Node before 24.9 hands over every kind of upgrade.
+      if (place.kind === "unresolvable" || place.kind === "message" || !isWebSocket(request)) return undefined;
+      const { upstream, path } = place;
+      if (upstream.protocol !== "http") return undefined;
+      return { upstream, path, call: place.kind === "call" ? place.call : undefined };
+    },
+    (opening) => connectWebSocket(opening, request, socket, head),
+  );
+}
+
+const connectMs = 10_000;
+
+function connectWebSocket(
+  { destination, admission, facts, opened, failed }: Opening<WebSocketDestination>,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const { upstream, path } = destination;
+  const secrets = secretsOf(admission.carried);
+  // One proxy for each: nothing of one connection may reach another. Its events run before its own handling does.
+  const proxy = createProxyServer();
+  // Before it is handed over: the proxy copies these and asks nobody (measured: its hooks do not always run).
+  request.headers = toRecord([
+    ...requestHeaders(request.rawHeaders, request.httpVersion, [
+      ...["host", upstream.host],
+      ...Object.entries(facts.record.trace).flat(),
+      ...credentialHeaders(upstream.credential, admission.carried),
+    ]),
+    ...["connection", "Upgrade", "upgrade", "websocket"],
+  ]);
+  let isSettled = false;
+  const settle = (run: () => void) => {
+    if (!isSettled) run();
+    isSettled = true;
+  };
+  proxy.on("proxyReqWs", (outgoing) => {
+    // The proxy parses and joins paths; what was decided on is what is sent.
+    outgoing.path = path;
+    outgoing.on("upgrade", (answer) => showOnly(answer, secrets, ["connection", "Upgrade", "upgrade", "websocket"]));
+    outgoing.on("response", (answer) => {
+      showOnly(answer, secrets, []);
+      settle(() => opened(answer.statusCode ?? 502, () => socket.destroy()));
+    });
+  });
+  proxy.on("open", (upstreamSocket) => {
+    const close = () => {
+      socket.destroy();
+      upstreamSocket.destroy();
+    };
+    settle(() => opened(101, close));
+  });
+  const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
+  proxy.ws(request, socket, head, { target: targetOf(upstream), toProxy: true, connectTimeout: connectMs }, onError);
+}
+
+/** In this form the proxy takes the TLS material along. */
+function targetOf({ origin, tls }: HttpUpstream) {
+  const url = new URL(origin);
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  return { protocol: url.protocol, host: url.hostname, hostname: url.hostname, port, ...tls };
+}
+
+/** The proxy writes out what stands in `headers`, after this. */
+function showOnly(answer: IncomingMessage, secrets: readonly string[], added: RawHeaders): void {
+  answer.headers = toRecord([...responseHeaders(answer.rawHeaders, secrets), ...added]);
+}
+
+/** As Node has it: a string, and a list only for what is repeated. */
+function toRecord(headers: RawHeaders): Record<string, string | string[]> {
+  const record: Record<string, string | string[]> = {};
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = "", value = ""] = [headers[at]?.toLowerCase(), headers[at + 1]];
+    const before = record[name];
+    record[name] = before === undefined ? value : [before, value].flat();
+  }
+  return record;
+}
