@@ -1,0 +1,71 @@
+import type { Taint, TargetKind } from "@svc/core";
+
+/** Why an admission is refused (contract: Verifier). */
+export const refusalCauses = [
+  "missing_token",
+  "malformed",
+  "type",
+  "signature",
+  "issuer",
+  "audience",
+  "expired",
+  "session_mismatch",
+  "data_class",
+  "revoked",
+  "stale_identity_view",
+  "identity_missing",
+  "identity_invalid",
+  "transaction_missing",
+  "transaction_invalid",
+  "params_mismatch",
+  "replayed",
+] as const;
+export type RefusalCause = (typeof refusalCauses)[number];
+
+/** The causes that are about the transaction token (`svc_transaction_rejections`). */
+export const transactionRejectionCauses = [
+  "transaction_missing",
+  "transaction_invalid",
+  "params_mismatch",
+  "replayed",
+] as const satisfies readonly RefusalCause[];
+export type TransactionRejectionCause = (typeof transactionRejectionCauses)[number];
+
+export const isTransactionRejection = (cause: RefusalCause): cause is TransactionRejectionCause =>
+  (transactionRejectionCauses as readonly RefusalCause[]).includes(cause);
+
+/** A call that is not admitted. Its message says the cause and nothing of the tokens. */
+export class AdmissionRefused extends Error {
+  override readonly name = "AdmissionRefused";
+  override readonly cause: RefusalCause;
+
+  constructor(cause: RefusalCause) {
+    super(`not admitted: ${cause}`);
+    this.cause = cause;
+  }
+}
+
+/** A call that is admitted, and what its tokens say about it. */
+export interface Admission {
+  /** The consenting human. */
+  readonly sub: string;
+  /** Who calls: the last agent of the chain, or the human at hop 1. */
+  readonly caller: string;
+  /** [human, first delegate, ..., this audience]. */
+  readonly actChain: readonly string[];
+  readonly hop: number;
+  readonly audience: string;
+  readonly targetKind: TargetKind;
+  /** What the token was narrowed to; it covers the data class asked for. */
+  readonly dataClass: string;
+  readonly sessionId: string;
+  /** The audit record behind this call. */
+  readonly actionId: string;
+  readonly policyVersion: number;
+  readonly taint: Taint;
+  readonly privileged: boolean;
+  /** The agent whose key signed `Agent-Identity`; null where none was sent, or identities are not looked up. */
+  readonly agent: string | null;
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
+}

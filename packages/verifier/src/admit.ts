@@ -1,0 +1,165 @@
+import { isWithin, splitDataClasses } from "@svc/core";
+import {
+  actChain,
+  type HopClaims,
+  isNarrowed,
+  type NarrowedClaims,
+  type TokenRefusal,
+  type VerifyOptions,
+  type VerifyRemembering,
+  verifyIdentityAssertion,
+} from "@svc/tokens";
+import { type Admission, AdmissionRefused, type RefusalCause } from "./admission.ts";
+import { type Credentials, readCredentials } from "./credentials.ts";
+import { RefreshFault } from "./get-json.ts";
+import type { IdentityView } from "./identity-view.ts";
+import type { IssuerKeys } from "./issuer-keys.ts";
+import type { AdmitRequest, VerifierOptions } from "./options.ts";
+import type { ReplayStore } from "./replay-store.ts";
+import { checkTransaction } from "./transaction.ts";
+
+export interface AdmitDeps {
+  readonly issuer: string;
+  readonly audience: VerifierOptions["audience"];
+  readonly keys: IssuerKeys;
+  readonly verifyHop: VerifyRemembering<"hop">;
+  /** Undefined where it is off. */
+  readonly view: IdentityView | undefined;
+  readonly freshnessSeconds: number;
+  readonly identityRequired: boolean;
+  readonly replayStore: ReplayStore;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** This clock is not the issuer's (contract: Tokens). */
+const expLeewaySeconds = 5;
+
+/** What a refused token says about it; a key that is not known signs nothing. */
+const causeOf: Readonly<Record<TokenRefusal, RefusalCause>> = {
+  malformed: "malformed",
+  type: "type",
+  unknown_key: "signature",
+  signature: "signature",
+  issuer: "issuer",
+  superseded: "expired",
+  not_yet_valid: "malformed",
+  expired: "expired",
+};
+
+/**
+ * The checks, in the contract's order; the transaction is spent last, so that a call refused for anything else can be
+ * made again.
+ *
+ * @throws {AdmissionRefused}
+ */
+export async function admit(
+  deps: AdmitDeps,
+  request: AdmitRequest,
+  onVerified: (claims: NarrowedClaims) => void,
+): Promise<Admission> {
+  const credentials = readCredentials(request.headers);
+  const claims = await verifiedHop(deps, credentials.accessToken, audiencesOf(deps, request));
+  onVerified(claims);
+  if (credentials.sessionId !== claims.sessionId) throw new AdmissionRefused("session_mismatch");
+  if (!isWithin(request.dataClass, splitDataClasses(claims.scope))) throw new AdmissionRefused("data_class");
+  await deps.view?.ready;
+  checkStanding(deps, claims);
+  const agent = await identityOf(deps, credentials, claims);
+  if (claims.privileged || request.transactionRequired) await spendTransaction(deps, credentials, claims, request);
+  return toAdmission(claims, agent);
+}
+
+function audiencesOf({ audience }: AdmitDeps, request: AdmitRequest): readonly string[] {
+  if (request.audience !== undefined) return [request.audience];
+  return [typeof audience === "function" ? audience(request) : audience].flat();
+}
+
+const verifyOptionsOf = ({ keys, issuer, now }: AdmitDeps): VerifyOptions => ({
+  keys: keys.lookup,
+  issuer,
+  nowSeconds: now() / 1000,
+  expLeewaySeconds,
+});
+
+async function verifiedHop(deps: AdmitDeps, token: string, audiences: readonly string[]): Promise<NarrowedClaims> {
+  await deps.keys.ready;
+  let verification = await deps.verifyHop(token, verifyOptionsOf(deps));
+  if (!verification.ok && verification.cause === "unknown_key" && (await deps.keys.refetch())) {
+    verification = await deps.verifyHop(token, verifyOptionsOf(deps));
+  }
+  if (!verification.ok) throw new AdmissionRefused(causeOf[verification.cause]);
+  const { claims } = verification;
+  // A sibling from a renewal has no committed allow of its own (contract: Renewal).
+  if (claims.renewed) throw new AdmissionRefused("type");
+  if (!audiences.includes(claims.aud) || !isForTarget(claims)) throw new AdmissionRefused("audience");
+  return claims;
+}
+
+/** A root grant is for the issuer alone, whatever this resource server calls itself. */
+const isForTarget = (claims: HopClaims): claims is NarrowedClaims => isNarrowed(claims);
+
+/** Nobody of the chain is revoked, as far as a view fresh enough to say so knows. */
+function checkStanding({ view, freshnessSeconds }: AdmitDeps, claims: NarrowedClaims): void {
+  if (view === undefined) return;
+  const agents = actChain(claims).slice(1);
+  if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");
+  if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");
+}
+
+/** The agent that `Agent-Identity` proves, null where none is asked for. One that was sent must be right. */
+async function identityOf(
+  { view, identityRequired, now }: AdmitDeps,
+  { identityAssertion, accessToken }: Credentials,
+  claims: NarrowedClaims,
+): Promise<string | null> {
+  if (identityAssertion === undefined && identityRequired) throw new AdmissionRefused("identity_missing");
+  if (identityAssertion === undefined || view === undefined) return null;
+  const caller = callerOf(claims);
+  const verification = await verifyIdentityAssertion(identityAssertion, accessToken, {
+    audience: claims.aud,
+    nowSeconds: now() / 1000,
+    expLeewaySeconds,
+    keysOf: async (agent) => {
+      if (caller !== null && agent !== caller) return undefined;
+      return view.isRevoked(agent) ? [] : view.keysOf(agent).catch(asStale);
+    },
+  });
+  if (!verification.ok) throw new AdmissionRefused("identity_invalid");
+  return verification.proof.agent;
+}
+
+/** The calling agent; null where the human calls, who has no key: there an agent of the scope signs (contract: Identity). */
+const callerOf = (claims: NarrowedClaims): string | null => (claims.hop === 2 ? null : claims.act.sub);
+
+function asStale(error: unknown): never {
+  throw error instanceof RefreshFault ? new AdmissionRefused("stale_identity_view") : error;
+}
+
+async function spendTransaction(
+  deps: AdmitDeps,
+  { transactionToken }: Credentials,
+  claims: NarrowedClaims,
+  { params }: AdmitRequest,
+): Promise<void> {
+  const transaction = await checkTransaction(transactionToken, claims, params, verifyOptionsOf(deps));
+  const isFirst = await deps.replayStore.admitOnce(transaction.actionId, transaction.exp + expLeewaySeconds);
+  if (!isFirst) throw new AdmissionRefused("replayed");
+}
+
+const toAdmission = (claims: NarrowedClaims, agent: string | null): Admission => ({
+  sub: claims.sub,
+  caller: claims.act.sub,
+  actChain: actChain(claims),
+  hop: claims.hop,
+  audience: claims.aud,
+  targetKind: claims.targetKind,
+  dataClass: claims.scope,
+  sessionId: claims.sessionId,
+  actionId: claims.actionId,
+  policyVersion: claims.policyVersion,
+  taint: claims.taint,
+  privileged: claims.privileged,
+  agent,
+  expiresAt: claims.exp,
+});

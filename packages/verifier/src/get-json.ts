@@ -1,0 +1,57 @@
+import type { VerifierPorts } from "./ports.ts";
+
+/** Why something could not be read from the control plane. The message names no address and no credential. */
+export class RefreshFault extends Error {
+  override readonly name = "RefreshFault";
+  readonly status: number | undefined;
+
+  constructor(problem: string, options: ErrorOptions & { status?: number } = {}) {
+    super(`control plane: ${problem}`, options);
+    this.status = options.status;
+  }
+}
+
+const deadlineMs = 5_000;
+const maxBytes = 2 * 1024 * 1024;
+
+/**
+ * A JSON document, read once, within 5 s and 2 MiB; redirects are not followed.
+ *
+ * @throws {RefreshFault} also for any status but 200, which it carries
+ */
+export async function getJson(ports: VerifierPorts, url: string, bearer?: string): Promise<unknown> {
+  const { signal, cancel } = deadlineOf(ports);
+  try {
+    const response = await ports.fetch(url, {
+      headers: { accept: "application/json", ...(bearer && { authorization: `Bearer ${bearer}` }) },
+      redirect: "manual",
+      signal,
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      throw new RefreshFault(`status ${response.status}`, { status: response.status });
+    }
+    return JSON.parse(await boundedText(response));
+  } catch (cause) {
+    throw cause instanceof RefreshFault ? cause : new RefreshFault("no usable answer", { cause });
+  } finally {
+    cancel();
+  }
+}
+
+function deadlineOf({ after }: VerifierPorts): { signal: AbortSignal; cancel: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, cancel: after(deadlineMs, () => controller.abort()) };
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let bytes = 0;
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new RefreshFault("too large");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,58 @@
+import type { VerifierPorts } from "./ports.ts";
+
+/** Something kept fresh in the background. */
+export interface Refresher {
+  /** An attempt now, or the one under way. Resolves when it is over, however it ended. */
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+export interface RefresherOptions {
+  readonly attempt: () => Promise<void>;
+  readonly intervalMs: number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+const firstRetryMs = 1_000;
+
+/** Starts at once; repeats at the interval, give or take a tenth, and sooner after a failure. One attempt at a time. */
+export function startRefreshing(
+  { after, random }: Pick<VerifierPorts, "after" | "random">,
+  { attempt, intervalMs, onFailure }: RefresherOptions,
+): Refresher {
+  let underWay: Promise<void> | undefined;
+  let cancel: (() => void) | undefined;
+  let isStopped = false;
+  let failures = 0;
+
+  const nextDelayMs = () =>
+    failures === 0 ? intervalMs * (0.9 + 0.2 * random()) : Math.min(intervalMs, firstRetryMs * 2 ** (failures - 1));
+
+  const run = async () => {
+    cancel?.();
+    try {
+      await attempt();
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (!isStopped) onFailure(error);
+    } finally {
+      underWay = undefined;
+      cancel = isStopped ? undefined : after(nextDelayMs(), refresh);
+    }
+  };
+
+  const refresh = (): Promise<void> => {
+    underWay ??= isStopped ? Promise.resolve() : run();
+    return underWay;
+  };
+
+  void refresh();
+  return {
+    refresh,
+    stop: () => {
+      isStopped = true;
+      cancel?.();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { page } from "@svc/core";
+import { z } from "zod";
+import { RefreshFault } from "./get-json.ts";
+
+const timestamp = z.iso.datetime({ offset: true });
+const listPage = page(z.object({ agent_id: z.string(), agent: z.string(), as_of: timestamp })).extend({
+  as_of: timestamp,
+});
+
+/** More pages than any list has: a server that never ends is not followed forever. */
+const maxPages = 1_000;
+
+/** The revoked agents, gathered over refreshes. Revoked is final, so the list only grows. */
+export interface RevocationList {
+  has(agent: string): boolean;
+  /**
+   * Reads what was revoked since the last refresh, or all of it.
+   *
+   * @throws {RefreshFault} where the answer is odd, or older than what was read before (a control plane rolled back)
+   */
+  refresh(whole: boolean): Promise<void>;
+}
+
+/** `get` answers the JSON at a path below `/v1/identity/`. */
+export function revocationList(get: (path: string) => Promise<unknown>): RevocationList {
+  const revoked = new Set<string>();
+  let asOf: string | undefined;
+
+  const readPage = async (query: URLSearchParams) => {
+    const read = listPage.safeParse(await get(`revocations?${query}`));
+    if (!read.success) throw new RefreshFault("odd revocation list");
+    return read.data;
+  };
+
+  return {
+    has: (agent) => revoked.has(agent),
+    async refresh(whole) {
+      const since = whole ? undefined : asOf;
+      let cursor: string | null = null;
+      let firstAsOf: string | undefined;
+      for (let pages = 0; pages < maxPages; pages += 1) {
+        const query = new URLSearchParams({ limit: "200", ...(since && { since }), ...(cursor && { cursor }) });
+        const read = await readPage(query);
+        // What was revoked while later pages were read may be missing: the list is as old as its first page.
+        firstAsOf ??= read.as_of;
+        if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");
+        for (const { agent } of read.data) revoked.add(agent);
+        cursor = read.page.next_cursor;
+        if (cursor === null) {
+          asOf = firstAsOf;
+          return;
+        }
+      }
+      throw new RefreshFault("endless revocation list");
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { Taint, TargetKind } from "@svc/core";
+import type { TransactionRejectionCause } from "./admission.ts";
+
+/** Attributes of `verify.admit`, out of the specification's closed list; session and action only from a verified token. */
+export interface AdmitAttributes {
+  readonly "authz.action_id"?: string;
+  readonly "authz.session_id"?: string;
+  readonly "authz.hop"?: number;
+  readonly "authz.target_kind"?: TargetKind;
+  readonly "authz.data_class"?: string;
+  readonly "authz.privileged"?: boolean;
+  readonly "authz.taint"?: Taint;
+  readonly "authz.policy_version"?: number;
+  readonly "error.type"?: string;
+}
+
+export interface AdmitSpan {
+  readonly name: "verify.admit";
+  /** Milliseconds since the epoch. */
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly attributes: AdmitAttributes;
+}
+
+export interface VerifierLogRecord {
+  readonly level: "info" | "warn";
+  /** Static: identifiers stand in fields. */
+  readonly message: "admission refused" | "issuer keys not refreshed" | "identity view not refreshed";
+  readonly fields: Pick<AdmitAttributes, "authz.action_id" | "authz.session_id" | "authz.hop" | "error.type"> & {
+    readonly "authz.component": "verifier";
+  };
+}
+
+export type CounterSample =
+  | readonly [name: "svc_admissions", labels: { readonly result: "admitted" | "refused" }]
+  | readonly [name: "svc_transaction_rejections", labels: { readonly cause: TransactionRejectionCause }];
+
+/** Where the verifier's telemetry goes (specification: Events). Output only: nothing it does can change an admission. */
+export interface VerifierSink {
+  count?(...sample: CounterSample): void;
+  gauge?(name: "svc_identity_view_age_seconds", value: number): void;
+  span?(span: AdmitSpan): void;
+  log?(record: VerifierLogRecord): void;
+}
+
+/** The same sink, whose failures end with itself. */
+export function quiet(sink: VerifierSink): Required<VerifierSink> {
+  const swallowing = (emit: () => void) => {
+    try {
+      emit();
+    } catch {
+      // Telemetry that fails must not refuse or admit anybody.
+    }
+  };
+  return {
+    count: (...sample) => swallowing(() => sink.count?.(...sample)),
+    gauge: (name, value) => swallowing(() => sink.gauge?.(name, value)),
+    span: (span) => swallowing(() => sink.span?.(span)),
+    log: (record) => swallowing(() => sink.log?.(record)),
+  };
+}

@@ -1,0 +1,81 @@
+import { rememberVerified } from "@svc/tokens";
+import type { Admission } from "./admission.ts";
+import { admit } from "./admit.ts";
+import { identityView } from "./identity-view.ts";
+import { fixedKeys, remoteKeys } from "./issuer-keys.ts";
+import { observed } from "./observe.ts";
+import { type AdmitRequest, checkOptions, defaultFreshnessSeconds, type VerifierOptions } from "./options.ts";
+import { defaultPorts, type VerifierPorts } from "./ports.ts";
+import { memoryReplayStore } from "./replay-store.ts";
+import { quiet, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
+
+export interface Verifier {
+  /**
+   * Verifies a call without asking anybody. A transaction is admitted once.
+   *
+   * @throws {AdmissionRefused} where the call must not be served
+   * @throws the replay store's error where it cannot tell; the call must not be served then either
+   */
+  admit(request: AdmitRequest): Promise<Admission>;
+  /** Resolves when the first attempts to have keys and view are over. `admit` waits for them by itself. */
+  ready(): Promise<void>;
+  /** Ends refreshing. */
+  close(): void;
+}
+
+/** Verified signatures remembered; everything else is checked at every use. */
+const rememberedTokens = 1_024;
+
+/**
+ * A verifier for one resource server (contract: Verifier). It starts to read keys and view at once.
+ *
+ * @throws {TypeError} for options that contradict each other
+ */
+export function createVerifier(options: VerifierOptions): Verifier {
+  checkOptions(options);
+  const { issuer, audience, freshnessSeconds = defaultFreshnessSeconds, identityRequired = false } = options;
+  const ports = portsOf(options);
+  const sink = quiet(options.sink ?? {});
+  const warn = warningTo(sink);
+
+  const keys =
+    options.jwksUrl === undefined
+      ? fixedKeys(options.jwks)
+      : remoteKeys(ports, { url: options.jwksUrl, freshnessSeconds, onFailure: warn("issuer keys not refreshed") });
+  const view =
+    options.identityView === "off"
+      ? undefined
+      : identityView(ports, options.identityView, freshnessSeconds, {
+          onAge: (seconds) => sink.gauge("svc_identity_view_age_seconds", seconds),
+          onFailure: warn("identity view not refreshed"),
+        });
+  const deps = {
+    ...{ issuer, audience, keys, view, freshnessSeconds, identityRequired, now: ports.now },
+    verifyHop: rememberVerified("hop", { capacity: rememberedTokens }),
+    replayStore: options.replayStore ?? memoryReplayStore(ports),
+  };
+
+  return {
+    admit: (request) => observed(sink, ports, (onVerified) => admit(deps, request, onVerified)),
+    ready: async () => {
+      await Promise.all([keys.ready, view?.ready]);
+    },
+    close: () => {
+      keys.stop();
+      view?.stop();
+    },
+  };
+}
+
+function portsOf(options: VerifierOptions): VerifierPorts {
+  const { fetch, now, monotonicMs, random, after } = { ...defaultPorts, ...options };
+  return { fetch, now, monotonicMs, random, after };
+}
+
+const warningTo =
+  (sink: Required<VerifierSink>) =>
+  (message: VerifierLogRecord["message"]) =>
+  (error: unknown): void => {
+    const errorType = error instanceof Error ? error.name : "Error";
+    sink.log({ level: "warn", message, fields: { "authz.component": "verifier", "error.type": errorType } });
+  };
