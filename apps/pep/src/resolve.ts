@@ -105,6 +105,7 @@ function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): P
 
 function resolveHttp(upstream: HttpUpstream, { relativePath, sentPath: path }: Place, method: string): Resolution {
   const route = relativePath === undefined ? undefined : matchRoute(upstream.routes, method, relativePath);
+  if (route === "ambiguous") return unresolvable;
   return route ? { kind: "call", upstream, path, call: route.call } : { kind: "unmapped", upstream, path };
 }
 

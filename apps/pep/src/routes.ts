@@ -17,18 +17,19 @@ export interface Route {
 }
 
 /**
- * The first route in file order that matches, compared byte by byte. Undefined where none does, and where the path
- * read as a liberal server reads it would have found another: `/%61dmin` must not pass as `/:page` beside `/admin`.
+ * The first route in file order that matches, compared byte by byte. `ambiguous` where the path read as a liberal
+ * server reads it would find another: `/%61dmin` must not pass as `/:page` beside `/admin`.
  */
-export function matchRoute(routes: readonly Route[], method: string, path: string): Route | undefined {
+export function matchRoute(routes: readonly Route[], method: string, path: string): Route | "ambiguous" | undefined {
+  if (!path.startsWith("/")) return undefined;
   const segments = segmentsOf(path);
   const found = routes.find((route) => route.methods.has(method) && matches(route.segments, segments, asIs));
-  if (found === undefined || !/[%;]/.test(path)) return found;
+  if (!/[%;]/.test(path)) return found;
   const liberal = segments.map(liberalSegment);
   const liberally = routes.find(
     (route) => route.methods.has(method) && matches(route.segments, liberal, liberalSegment),
   );
-  return liberally === found ? found : undefined;
+  return liberally === found ? found : "ambiguous";
 }
 
 const asIs = (literal: string): string => literal;

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { normalAuthority, ownAuthorities } from "../src/authority.ts";
+
+test.each([
+  ["Ledger.Internal", "ledger.internal"],
+  ["ledger.internal.", "ledger.internal"],
+  ["ledger.internal:80", "ledger.internal"],
+  ["ledger.internal:443", "ledger.internal"],
+  ["LEDGER.internal.:0080", "ledger.internal"],
+  ["ledger.internal:8443", "ledger.internal:8443"],
+  ["[::1]:8080", "[::1]:8080"],
+  ["127.0.0.1", "127.0.0.1"],
+  ["my_host-1", "my_host-1"],
+])("%j is spelled %j", (text, want) => {
+  expect(normalAuthority(text)).toBe(want);
+});
+
+test.each([
+  "",
+  "a..b",
+  "ledger.internal..",
+  ".a",
+  "user@ledger.internal",
+  "a:b@c",
+  "a b",
+  "a/b",
+  "a:0",
+  "a:65536",
+  "a:",
+  "a:1:2",
+  "::1",
+  "[::1",
+  "a\u0130",
+  "a,b",
+])("%j is no authority", (text) => {
+  expect(normalAuthority(text)).toBeUndefined();
+});
+
+test("a loopback listener may be called by each of its names, with its port", () => {
+  expect([...ownAuthorities("127.0.0.1", 16_001)]).toEqual(["127.0.0.1:16001", "localhost:16001"]);
+  expect([...ownAuthorities("::1", 16_001)]).toEqual(["[::1]:16001", "localhost:16001"]);
+  expect([...ownAuthorities("10.1.2.3", 80)]).toEqual(["10.1.2.3"]);
+});

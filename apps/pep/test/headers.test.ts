@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { credentialHeaders, secretsOf } from "../src/carried.ts";
+import { acceptsTrailers, requestHeaders, responseHeaders } from "../src/headers.ts";
+
+const own = ["host", "ledger.internal:8443", "authorization", "Bearer narrowed", "x-svc-session", "s"];
+
+describe("an agent's header never reaches the upstream", () => {
+  test.each([
+    ["Authorization", "Bearer presented"],
+    ["X-Svc-Session", "other"],
+    ["X-Svc-Anything", "x"],
+    ["x_svc_session", "other"],
+    ["X-Svc_Session", "other"],
+    ["Txn-Token", "x"],
+    ["Txn_Token", "x"],
+    ["Agent-Identity", "x"],
+    ["AGENT_IDENTITY", "x"],
+    ["Forwarded", "for=1"],
+    ["X-Forwarded-For", "1.2.3.4"],
+    ["X_Forwarded_Uri", "/x"],
+    ["X-Forwarded-Host", "x"],
+    ["X-HTTP-Method-Override", "DELETE"],
+    ["X-Http-Method", "DELETE"],
+    ["X_Method_Override", "DELETE"],
+    ["X-Original-URL", "/admin"],
+    ["X-Rewrite-URL", "/admin"],
+    ["Host", "evil"],
+    ["Connection", "close"],
+    ["Keep-Alive", "timeout=5"],
+    ["Proxy-Connection", "close"],
+    ["Proxy-Authorization", "Basic x"],
+    ["TE", "gzip"],
+    ["Trailer", "x"],
+    ["Transfer-Encoding", "chunked"],
+    ["Upgrade", "h2c"],
+    ["HTTP2-Settings", "x"],
+    ["Expect", "100-continue"],
+    ["Content-Length", "3"],
+    ["traceparent", "00-x"],
+    ["baggage", "a=b"],
+  ])("%s", (name, value) => {
+    expect(requestHeaders([name, value, "Accept", "a"], "1.1", own)).toEqual([
+      "Accept",
+      "a",
+      "via",
+      "1.1 svc-pep",
+      ...own,
+    ]);
+  });
+
+  test("nor one that Connection nominates, in any of its instances", () => {
+    const received = [
+      "connection",
+      "",
+      "Connection",
+      "X-Hop , authorization",
+      "connection",
+      "x_other",
+      "X-Hop",
+      "1",
+      "X-Other",
+      "2",
+      "A",
+      "3",
+    ];
+    expect(requestHeaders(received, "1.1", own)).toEqual(["A", "3", "via", "1.1 svc-pep", ...own]);
+  });
+});
+
+test("what is the agent's own passes as it is, repeats and spelling included", () => {
+  const received = ["Accept", "a", "Cookie", "x=1", "accept", "b", "X-Real", "caf\u00e9", "Via", "1.0 agent"];
+  expect(requestHeaders(received, "1.0", own)).toEqual([...received, "via", "1.0 svc-pep", ...own]);
+});
+
+test("an upstream cannot imitate a block, nor give a token back", () => {
+  const received = [
+    ...["X-Svc-Blocked", "policy", "x_svc_blocked", "policy", "Txn-Token", "t", "Agent-Identity", "i"],
+    ...["X-Echo", "token=narrowed;", "Connection", "X-Hop", "X-Hop", "1", "Keep-Alive", "timeout=1"],
+    ...["Set-Cookie", "a=1", "Set-Cookie", "b=2", "Trailer", "X-Sum", "Content-Length", "3"],
+  ];
+  expect(responseHeaders(received, ["narrowed"])).toEqual([
+    ...["Set-Cookie", "a=1", "Set-Cookie", "b=2", "Trailer", "X-Sum", "Content-Length", "3"],
+  ]);
+});
+
+test.each([
+  [["TE", "trailers"], true],
+  [["te", "gzip, trailers"], true],
+  [["te", "gzip", "TE", "Trailers"], true],
+  [["te", "trailers;q=1x"], false],
+  [[], false],
+])("%j takes trailers: %s", (received, want) => {
+  expect(acceptsTrailers(received)).toBe(want);
+});
+
+describe("what an upstream is shown", () => {
+  const grant = { sessionId: "s", accessToken: "narrowed", transactionToken: "txn", identityAssertion: "id" };
+  const ours = ["x-svc-session", "s", "txn-token", "txn", "agent-identity", "id"];
+  test.each([
+    [
+      "hop_token",
+      { kind: "hop_token" },
+      { grant, foreignAuthorization: "Basic x" },
+      ["authorization", "Bearer narrowed", ...ours],
+    ],
+    [
+      "hop_token without a grant",
+      { kind: "hop_token" },
+      { foreignAuthorization: "Basic x" },
+      ["authorization", "Basic x"],
+    ],
+    ["hop_token without anything", { kind: "hop_token" }, {}, []],
+    [
+      "passthrough",
+      { kind: "passthrough" },
+      { grant, foreignAuthorization: "Basic x" },
+      ["authorization", "Basic x", "x-svc-authorization", "Bearer narrowed", ...ours],
+    ],
+    [
+      "passthrough without a grant",
+      { kind: "passthrough" },
+      { foreignAuthorization: "Basic x" },
+      ["authorization", "Basic x"],
+    ],
+    ["none", { kind: "none" }, { grant, foreignAuthorization: "Basic x" }, []],
+    ["a secret of its own", { kind: "header", name: "x-api-key", value: "k" }, { grant }, ["x-api-key", "k"]],
+    ["a secret of its own without a grant", { kind: "header", name: "x-api-key", value: "k" }, {}, ["x-api-key", "k"]],
+  ] as const)("%s", (_name, credential, carried, want) => {
+    expect(credentialHeaders(credential, carried)).toEqual(want);
+  });
+
+  test("an agent cannot set an upstream's own secret", () => {
+    const headers = requestHeaders(["X-Api-Key", "mine", "x_api_key", "mine"], "1.1", ["x-api-key", "k"]);
+    expect(headers).toEqual(["via", "1.1 svc-pep", "x-api-key", "k"]);
+  });
+
+  test("every token of a grant is a secret in a response", () => {
+    expect(secretsOf({ grant })).toEqual(["narrowed", "txn", "id"]);
+    expect(secretsOf({})).toEqual([]);
+  });
+});

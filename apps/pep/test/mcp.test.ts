@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { readMessage, resolveMessage } from "../src/mcp.ts";
+import { isPlainJson, isPlainText } from "../src/media.ts";
+import type { McpUpstream } from "../src/upstream.ts";
+import { files, upstreamsFrom } from "./support/upstreams.ts";
+
+const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;
+const bare = upstreamsFrom([{ ...files, data_class: undefined }]).byName.get("files") as McpUpstream;
+
+const read = (text: string | Uint8Array) => readMessage(typeof text === "string" ? Buffer.from(text) : text);
+const calls = (text: string, to = upstream) => {
+  const message = read(text);
+  const call = message && resolveMessage(to, message);
+  return call && `${call.target} ${call.dataClass}`;
+};
+const request = (method: string, params?: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+
+describe("the target stands in the body", () => {
+  test.each([
+    ["a tool", request("tools/call", { name: "read_file" }), "mcp:files/read_file docs"],
+    [
+      "a tool with a data class of its own",
+      request("tools/call", { name: "write_file" }),
+      "mcp:files/write_file docs.drafts",
+    ],
+    [
+      "a tool called without an id",
+      '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}',
+      "mcp:files/a docs",
+    ],
+    [
+      "a tool named like an inherited member",
+      request("tools/call", { name: "constructor" }),
+      "mcp:files/constructor docs",
+    ],
+    [
+      "a tool named like a method's entry",
+      request("tools/call", { name: "#resources/read" }),
+      "mcp:files/#resources/read docs",
+    ],
+    ["initialize", request("initialize", {}), "mcp:files protocol"],
+    ["ping", request("ping"), "mcp:files protocol"],
+    ["tools/list", request("tools/list", { cursor: "x" }), "mcp:files protocol"],
+    ["a notification", '{"jsonrpc":"2.0","method":"notifications/initialized"}', "mcp:files protocol"],
+    ["an answer to the server", '{"jsonrpc":"2.0","id":"s1","result":{"roots":[]}}', "mcp:files protocol"],
+    ["an error for the server", '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}', "mcp:files protocol"],
+    ["a declared method", request("resources/read", { uri: "file:///a" }), "mcp:files#resources/read docs"],
+  ])("%s", (_name, text, want) => {
+    expect(calls(text)).toBe(want);
+  });
+
+  test.each([
+    ["an undeclared method", request("prompts/get", { name: "p" })],
+    ["a notification's method with an id", request("notifications/initialized")],
+    ["a tool without a name", request("tools/call", { arguments: {} })],
+    ["a uri in place of a name", request("tools/call", { uri: "read_file" })],
+    ["a name that is no text", request("tools/call", { name: 7 })],
+    ["a name outside the alphabet", request("tools/call", { name: "read file" })],
+    ["a look-alike letter in a name", request("tools/call", { name: "re\u0430d" })],
+    ["a name that is too long", request("tools/call", { name: "a".repeat(250) })],
+  ])("%s has no target", (_name, text) => {
+    expect(calls(text)).toBeUndefined();
+  });
+
+  test("a tool has no data class where neither it nor the upstream names one", () => {
+    expect(calls(request("tools/call", { name: "read_file" }), bare)).toBeUndefined();
+    expect(calls(request("tools/call", { name: "write_file" }), bare)).toBe("mcp:files/write_file docs.drafts");
+  });
+});
+
+describe("what two readers could read differently is no message", () => {
+  test.each([
+    ["a batch", `[${request("ping")}]`],
+    ["a repeated member", '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a"}}'],
+    ["a repeated member, escaped", '{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}'],
+    ["a repeated member of params", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}'],
+    ["a member in another case", '{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping"}'],
+    [
+      "a member of params in another case",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}',
+    ],
+    [
+      "a long s, which folds to s",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","param\\u017f":{"name":"b"},"params":{"name":"a"}}',
+    ],
+    ["a Kelvin sign, which folds to k", '{"jsonrpc":"2.0","id":1,"method":"x","params":{"tas\\u212a":1}}'],
+    ["method and result at once", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"result":{}}'],
+    ["neither method nor result", '{"jsonrpc":"2.0","id":1}'],
+    ["an answer without an id", '{"jsonrpc":"2.0","result":{}}'],
+    ["another version", '{"jsonrpc":"1.0","id":1,"method":"ping"}'],
+    ["no version", '{"id":1,"method":"ping"}'],
+    ["a null id", '{"jsonrpc":"2.0","id":null,"method":"ping"}'],
+    ["an id that does not survive", '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
+    ["an infinite id", '{"jsonrpc":"2.0","id":1e400,"method":"ping"}'],
+    ["params by position", '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}'],
+    ["a method that is no text", '{"jsonrpc":"2.0","id":1,"method":7}'],
+    ["trailing bytes", `${request("ping")}{}`],
+    ["a byte order mark", `\ufeff${request("ping")}`],
+    ["no JSON", "ping"],
+    ["nothing", ""],
+    ["a value that is no object", "null"],
+    [
+      "nesting without end",
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}}`,
+    ],
+  ])("%s", (_name, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  test("bytes that are not UTF-8", () => {
+    expect(read(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping\u00ff"}', "latin1"))).toBeUndefined();
+    expect(read(Buffer.from(request("ping"), "utf16le"))).toBeUndefined();
+  });
+});
+
+test("arguments may repeat or imitate names: they are the tool's own", () => {
+  const text =
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"Name":"x","NAME":"y"}}}\n';
+  expect(calls(text)).toBe("mcp:files/a docs");
+});
+
+test.each([
+  ["application/json", undefined, true, true],
+  ["application/json; charset=utf-8", "identity", true, true],
+  ['Application/JSON;charset="UTF-8"', undefined, true, true],
+  ["application/json; charset=utf-16", undefined, false, false],
+  ["application/json", "gzip", false, false],
+  ["application/json, text/plain", undefined, false, false],
+  ["application/jsonp", undefined, false, true],
+  ["text/plain;charset=UTF-8", undefined, false, true],
+  [undefined, undefined, false, true],
+])("media type %j, coding %j: JSON %s, plain text %s", (contentType, contentEncoding, json, plain) => {
+  const headers = { contentType, contentEncoding };
+  expect([isPlainJson(headers), isPlainText(headers)]).toEqual([json, plain]);
+});
