@@ -12,7 +12,8 @@ const endsInNumber = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 /** Reads a host, an address or a CIDR; undefined for anything else. */
 export function parseAllowedDestination(entry: string): AllowedDestination | undefined {
   const text = entry.toLowerCase().replace(/^\[(.*)\]$/, "$1");
-  if (ipaddr.isValidCIDR(text)) {
+  const [base = ""] = text.split("/");
+  if (ipaddr.isValidCIDR(text) && isAddress(base)) {
     const [address, prefix] = ipaddr.parseCIDR(text);
     return { kind: "network", network: address.toString(), prefix };
   }

@@ -3,7 +3,7 @@ import type { Discovered, DiscoverySource } from "@svc/core";
 import type { Discover } from "../ports/discovery.ts";
 import { discoverA2a } from "./a2a.ts";
 import type { AllowedDestination } from "./allow-list.ts";
-import { faultKind, remedyFor } from "./fault.ts";
+import { faultBehind, remedyFor } from "./fault.ts";
 import { guardedFetch, type ResolveHost } from "./guarded-fetch.ts";
 import { discoverHttp } from "./http.ts";
 import { discoverMcp } from "./mcp.ts";
@@ -31,11 +31,13 @@ export function createDiscover({
 }
 
 async function ask(source: DiscoverySource, guard: Parameters<typeof guardedFetch>[0]): Promise<Discovered> {
-  const { fetch, close } = guardedFetch(guard);
+  const { fetch, failed, close } = guardedFetch(guard);
   try {
-    return await Promise.race([read(source, fetch), rejectOn(guard.signal)]);
+    return await Promise.race([read(source, fetch), failed]);
   } catch (error) {
-    return { ok: false, remedy: remedyFor(new URL(source.url).host, faultKind(error)) };
+    // What the guard let through and its reader could not make sense of.
+    const kind = faultBehind(error)?.kind ?? "unreadable";
+    return { ok: false, remedy: remedyFor(new URL(source.url).host, kind) };
   } finally {
     await close();
   }
@@ -53,8 +55,3 @@ function read(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<
       return source satisfies never;
   }
 }
-
-const rejectOn = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });

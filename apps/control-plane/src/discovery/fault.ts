@@ -36,12 +36,10 @@ const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
 /** What a person can do about it; names the host, never the whole URL, which may hold a secret. */
 export const remedyFor = (host: string, kind: DiscoveryFaultKind): string => `${host} ${sentences[kind]}`;
 
-/** The kind of whatever was thrown, be it wrapped by fetch or by a client on top of it. */
-export function faultKind(error: unknown): DiscoveryFaultKind {
+/** The fault behind whatever was thrown, be it wrapped by fetch or by a client on top of it. */
+export function faultBehind(error: unknown): DiscoveryFault | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if (current instanceof DiscoveryFault) return current.kind;
-    if (current.name === "TimeoutError" || current.name === "AbortError") return "timeout";
-    if (current.name === "ResponseExceededMaxSizeError") return "too_large";
+    if (current instanceof DiscoveryFault) return current;
   }
-  return "unreachable";
+  return undefined;
 }

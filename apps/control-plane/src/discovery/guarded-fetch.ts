@@ -1,8 +1,15 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
-import { Agent, buildConnector, Headers, fetch as undiciFetch } from "undici";
+import {
+  Agent,
+  buildConnector,
+  Headers,
+  type RequestInit as UndiciRequestInit,
+  type Response as UndiciResponse,
+  fetch as undiciFetch,
+} from "undici";
 import { type AllowedDestination, isAdmitted } from "./allow-list.ts";
-import { DiscoveryFault } from "./fault.ts";
+import { DiscoveryFault, faultBehind } from "./fault.ts";
 
 /** Every address of a name, as `dns.promises.lookup` with `all` answers. */
 export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>;
@@ -15,7 +22,10 @@ export interface GuardSettings {
 }
 
 export interface GuardedFetch {
+  /** Rejects with a DiscoveryFault, whatever goes wrong. */
   readonly fetch: typeof globalThis.fetch;
+  /** Rejects with the first fault, also with one that a client on top of `fetch` keeps to itself; never resolves. */
+  readonly failed: Promise<never>;
   close(): Promise<void>;
 }
 
@@ -23,39 +33,75 @@ const maxAnswerBytes = 1_048_576;
 
 /**
  * A fetch that cannot be led inside (contract: Discovery kinds): each name is resolved once, only admitted addresses of
- * it are connected to, redirects are not followed, and an answer has at most 1 MiB as it is on the wire, uncompressed.
+ * it are connected to, redirects are not followed, and an answer has at most 1 MiB.
  */
 export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): GuardedFetch {
-  const admitted = rememberOnce(async (host: string) => {
+  const failure = Promise.withResolvers<never>();
+  // Whoever does not wait for it must not be ended by it.
+  failure.promise.catch(() => {});
+  const fail = (error: unknown): DiscoveryFault => {
+    const kind = signal.aborted ? "timeout" : "unreachable";
+    const fault = faultBehind(error) ?? new DiscoveryFault(kind, { cause: error });
+    failure.reject(fault);
+    return fault;
+  };
+  signal.addEventListener("abort", () => fail(signal.reason), { once: true });
+  const dispatcher = new Agent({ connect: pinnedConnector(admittedAddresses(allowed, resolveHost)), pipelining: 0 });
+  const guarded = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
+    try {
+      const response = await send(input, init, signal, dispatcher);
+      return limited(response, fail);
+    } catch (error) {
+      throw fail(error);
+    }
+  };
+  // Every caller here passes a URL and the platform's own options.
+  return { fetch: guarded as typeof globalThis.fetch, failed: failure.promise, close: () => dispatcher.destroy() };
+}
+
+async function send(input: string | URL, init: RequestInit, signal: AbortSignal, dispatcher: Agent) {
+  const headers = new Headers(init.headers as ConstructorParameters<typeof Headers>[0]);
+  headers.set("accept-encoding", "identity");
+  const within = init.signal ? AbortSignal.any([init.signal, signal]) : signal;
+  const options = { ...init, headers, redirect: "manual", signal: within, dispatcher } as UndiciRequestInit;
+  const response = await undiciFetch(input, options);
+  if (response.status >= 300 && response.status < 400) throw new DiscoveryFault("redirect");
+  // Nothing is decompressed: a small answer could unfold without end.
+  if (response.headers.get("content-encoding") !== null) throw new DiscoveryFault("too_large");
+  return response;
+}
+
+/** The same answer, broken off where it passes the cap. */
+function limited({ body, status, headers }: UndiciResponse, fail: (error: unknown) => DiscoveryFault): Response {
+  let received = 0;
+  const counted = body?.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        received += chunk.byteLength;
+        if (received > maxAnswerBytes) controller.error(fail(new DiscoveryFault("too_large")));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  return new Response(counted ?? null, { status, headers: [...headers] });
+}
+
+type Admitted = (host: string) => Promise<readonly LookupAddress[]>;
+
+/** Resolves each name once. */
+function admittedAddresses(allowed: readonly AllowedDestination[], resolveHost: ResolveHost): Admitted {
+  const pinned = new Map<string, ReturnType<Admitted>>();
+  const resolve: Admitted = async (host) => {
     const family = isIP(host);
     const addresses = family === 0 ? await resolveHost(host) : [{ address: host, family }];
     const usable = addresses.filter(({ address }) => isAdmitted(host, address, allowed));
     if (usable.length === 0) throw new DiscoveryFault("address_refused");
     return usable;
-  });
-  const dispatcher = new Agent({ connect: pinnedConnector(admitted), maxResponseSize: maxAnswerBytes, pipelining: 0 });
-  const guarded: typeof undiciFetch = async (input, init) => {
-    const headers = new Headers(init?.headers);
-    headers.set("accept-encoding", "identity");
-    const within = init?.signal ? AbortSignal.any([init.signal, signal]) : signal;
-    const response = await undiciFetch(input, { ...init, headers, redirect: "manual", signal: within, dispatcher });
-    if (response.status >= 300 && response.status < 400) throw new DiscoveryFault("redirect");
-    // Decompression would undo the cap on the answer's size.
-    if (response.headers.get("content-encoding") !== null) throw new DiscoveryFault("too_large");
-    return response;
   };
-  // undici's own types and the platform's describe one and the same API.
-  return { fetch: guarded as unknown as typeof globalThis.fetch, close: () => dispatcher.destroy() };
-}
-
-type Admitted = (host: string) => Promise<readonly LookupAddress[]>;
-
-function rememberOnce(resolve: Admitted): Admitted {
-  const known = new Map<string, ReturnType<Admitted>>();
   return (host) => {
-    const pinned = known.get(host) ?? resolve(host);
-    known.set(host, pinned);
-    return pinned;
+    const addresses = pinned.get(host) ?? resolve(host);
+    pinned.set(host, addresses);
+    return addresses;
   };
 }
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { DiscoveryFault } from "./fault.ts";
+import { DiscoveryFault, faultBehind } from "./fault.ts";
 
 /** Fetches one JSON document and reads it by its schema. */
 export async function fetchJson<Schema extends z.ZodType>(
@@ -9,10 +9,17 @@ export async function fetchJson<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const response = await fetch(url, { headers: { accept: "application/json" } });
   if (!response.ok) throw new DiscoveryFault("status");
-  const text = await response.text();
-  const read = schema.safeParse(parse(text));
+  const read = schema.safeParse(parse(await textOf(response)));
   if (!read.success) throw new DiscoveryFault("unreadable", { cause: read.error });
   return read.data;
+}
+
+async function textOf(response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch (error) {
+    throw faultBehind(error) ?? new DiscoveryFault("unreachable", { cause: error });
+  }
 }
 
 function parse(text: string): unknown {

@@ -15,7 +15,7 @@ export async function discoverMcp(
   source: Extract<DiscoverySource, { kind: "mcp" }>,
   fetch: typeof globalThis.fetch,
 ): Promise<Discovered> {
-  const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: withoutStandingStream(fetch) });
+  const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: askingOnly(fetch) });
   const client = new Client({ name: "agent-authorization-service", version: "1" });
   try {
     // The SDK's own class misses its own interface under exactOptionalPropertyTypes.
@@ -33,11 +33,15 @@ export async function discoverMcp(
   }
 }
 
-/** Discovery asks and leaves: the stream on which a server speaks unasked is not opened. */
-const withoutStandingStream =
+/** Discovery asks and leaves: the stream on which a server speaks unasked is not opened, and a refusal is final. */
+const askingOnly =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
-  async (input, init) =>
-    init?.method === "GET" ? new Response(null, { status: 405 }) : fetch(input, init);
+  async (input, init) => {
+    if (init?.method === "GET") return new Response(null, { status: 405 });
+    const response = await fetch(input, init);
+    if (init?.method === "POST" && !response.ok) throw new DiscoveryFault("status");
+    return response;
+  };
 
 /** By plain requests: the client's own `listTools` would compile every schema that a stranger sends. */
 async function listTools(client: Client): Promise<readonly Tool[]> {

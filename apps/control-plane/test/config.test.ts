@@ -1,0 +1,181 @@
+import { controlPlaneSettingNames } from "@svc/settings";
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
+import { controlPlaneSettings } from "../src/settings-table.ts";
+
+const token = (name: string): string => `${name}-`.padEnd(40, "x");
+const production = {
+  SVC_ADMIN_TOKEN: token("admin"),
+  SVC_TELEMETRY_KEY: "pseudonyms",
+  SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+};
+
+const configOf = (environment: Record<string, string> = {}) => {
+  const result = readConfig({ ...production, ...environment });
+  if (!result.ok) throw new Error(result.faults.join("\n"));
+  return result.config;
+};
+const faultsOf = (environment: Record<string, string | undefined>) => {
+  const result = readConfig(environment);
+  return result.ok ? [] : result.faults;
+};
+
+test("what is not said has its documented default", () => {
+  expect(configOf()).toMatchObject({
+    dev: false,
+    host: "127.0.0.1",
+    port: 8080,
+    tls: undefined,
+    workers: 1,
+    dataDir: ".svc-data",
+    databaseUrl: undefined,
+    redisUrl: undefined,
+    issuer: undefined,
+    migrate: "start",
+    consentTtlSeconds: 3600,
+    identityRequired: false,
+    identityProvider: undefined,
+    discoveryAllow: [],
+    logLevel: "info",
+    discloseIdentities: false,
+  });
+});
+
+test("the table has every setting of the control plane", () => {
+  expect(Object.keys(controlPlaneSettings)).toEqual(expect.arrayContaining([...controlPlaneSettingNames]));
+});
+
+describe("outside development", () => {
+  test("what nobody may make up is required, all of it at once", () => {
+    expect(faultsOf({})).toEqual([
+      "SVC_ADMIN_TOKEN: is required unless SVC_DEV is true",
+      "SVC_TELEMETRY_KEY: is required unless SVC_DEV is true",
+      "SVC_KEY_ENCRYPTION_KEY: is required unless SVC_DEV is true or SVC_ISSUER_PRIVATE_KEY is given",
+    ]);
+  });
+
+  test("a signing key of one's own needs no key that seals others", () => {
+    const { SVC_KEY_ENCRYPTION_KEY: _, ...rest } = production;
+    expect(faultsOf({ ...rest, SVC_ISSUER_PRIVATE_KEY: "pem" })).toEqual([]);
+  });
+});
+
+describe("in development", () => {
+  test("an admin token is made up and told", () => {
+    const result = readConfig({ SVC_DEV: "true" }, { makeToken: () => "made-up" });
+    expect(result).toMatchObject({
+      ok: true,
+      config: { madeUpAdminToken: "made-up", bearers: { admin: [{ label: "admin", token: "made-up" }] } },
+    });
+  });
+
+  test("a given admin token is kept and not told", () => {
+    const config = configOf({ SVC_DEV: "true" });
+    expect(config.madeUpAdminToken).toBeUndefined();
+    expect(config.bearers.admin).toEqual([{ label: "admin", token: production.SVC_ADMIN_TOKEN }]);
+  });
+});
+
+test("a plane's tokens are a list, each with a label or the plane's name", () => {
+  const padded = `${"a".repeat(42)}==`;
+  const config = configOf({
+    SVC_ADMIN_TOKEN: `alice=${token("a")}, ${padded},bob.smith@example.org=${padded}`,
+    SVC_AUDIT_TOKEN: token("r"),
+  });
+  expect(config.bearers).toEqual({
+    admin: [
+      { label: "alice", token: token("a") },
+      { label: "admin", token: padded },
+      { label: "bob.smith@example.org", token: padded },
+    ],
+    audit: [{ label: "audit", token: token("r") }],
+    identity: [],
+  });
+});
+
+test("a secret may stand in a file", () => {
+  const readFile = (path: string): string => (path === "/run/secrets/admin" ? `${token("filed")}\n` : "");
+  const { SVC_ADMIN_TOKEN: _, ...rest } = production;
+  const result = readConfig({ ...rest, SVC_ADMIN_TOKEN_FILE: "/run/secrets/admin" }, { readFile });
+  expect(result).toMatchObject({ ok: true, config: { bearers: { admin: [{ token: token("filed") }] } } });
+});
+
+describe("observe mode is admitted", () => {
+  test.each([
+    ["*", "any", true],
+    ["none", "any", false],
+    ["a, b", "b", true],
+    ["a,b", "c", false],
+    ["none-such", "none-such", true],
+  ])("by %j for the scope %j: %j", (setting, scope, want) => {
+    expect(configOf({ SVC_OBSERVE_SCOPES: setting }).mayObserve(scope)).toBe(want);
+  });
+});
+
+describe("a fault names its setting and never shows the value", () => {
+  test.each([
+    ["SVC_ADMIN_TOKEN", "too-short"],
+    ["SVC_ADMIN_TOKEN", `${token("a")},`],
+    ["SVC_ADMIN_TOKEN", `bad label=${token("a")}`],
+    ["SVC_ADMIN_TOKEN", `with space ${token("a")}`],
+    ["PORT", "65536"],
+    ["PORT", "80a"],
+    ["SVC_DEV", "yes"],
+    ["SVC_CONSENT_TTL_SECONDS", "59"],
+    ["SVC_CONSENT_TTL_SECONDS", "86401"],
+    ["SVC_WORKERS", "0"],
+    ["SVC_OBSERVE_SCOPES", "*,a"],
+    ["SVC_OBSERVE_SCOPES", "none,a"],
+    ["SVC_DISCOVERY_ALLOW", "10.0.0.0/33"],
+    ["SVC_DISCOVERY_ALLOW", "https://ledger.internal"],
+    ["SVC_ISSUER", "plane.internal"],
+    ["SVC_ISSUER", "https://plane.internal?x"],
+    ["SVC_ISSUER", "https://user:password@plane.internal"],
+    ["SVC_KEY_ENCRYPTION_KEY", "c2hvcnQ="],
+    ["SVC_MIGRATE", "later"],
+    ["SVC_LOG_LEVEL", "loud"],
+    ["DATABASE_URL", "mysql://user:password@db/x"],
+    ["REDIS_URL", "http://user:password@cache"],
+    ["SVC_IDP_ISSUER", "ftp://idp"],
+  ])("%s=%s", (name, value) => {
+    const faults = faultsOf({ ...production, [name]: value });
+    expect(faults.filter((fault) => fault.startsWith(`${name}: `))).toHaveLength(1);
+    if (value.length > 5) expect(faults.join("\n")).not.toContain(value);
+  });
+});
+
+describe("settings that only make sense together", () => {
+  test.each([
+    [{ SVC_TLS_CERT_FILE: "/c" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
+    [{ SVC_TLS_KEY_FILE: "/k" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
+    [{ SVC_IDP_AUDIENCE: "svc" }, "SVC_IDP_ISSUER: must be given together with SVC_IDP_AUDIENCE"],
+    [{ SVC_WORKERS: "2" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
+    [{ SVC_WORKERS: "2", REDIS_URL: "redis://c" }, "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"],
+  ])("%j is a fault", (environment, fault) => {
+    expect(faultsOf({ ...production, ...environment })).toEqual([fault]);
+  });
+
+  test("are accepted together", () => {
+    const config = configOf({
+      SVC_TLS_CERT_FILE: "/c",
+      SVC_TLS_KEY_FILE: "/k",
+      SVC_IDP_ISSUER: "https://idp.example.org",
+      SVC_IDP_AUDIENCE: "svc",
+      SVC_WORKERS: "2",
+      DATABASE_URL: "postgres://db/svc",
+      REDIS_URL: "rediss://cache",
+    });
+    expect(config).toMatchObject({
+      tls: { certFile: "/c", keyFile: "/k" },
+      identityProvider: { audience: "svc" },
+      workers: 2,
+    });
+  });
+});
+
+test("a setting one letter off stops the start; another app's is ignored", () => {
+  expect(faultsOf({ ...production, SVC_ADMIN_TOKENS: "x" })).toEqual([
+    "SVC_ADMIN_TOKENS: is not a setting; did you mean SVC_ADMIN_TOKEN?",
+  ]);
+  expect(faultsOf({ ...production, SVC_PEP_MODE: "observe" })).toEqual([]);
+});
