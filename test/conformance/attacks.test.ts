@@ -108,7 +108,7 @@ describe("a privileged call is bound to its parameters once", () => {
           headers: { "content-type": "application/json" },
         },
       });
-      hashes.push((decodeJwt(answer.body.transaction_token)["tctx"] as { params_hash: string }).params_hash);
+      hashes.push((decodeJwt(answer.body.transaction_token).tctx as { params_hash: string }).params_hash);
     }
     expect(new Set(hashes).size).toBe(2);
   });

@@ -36,7 +36,10 @@ describe("a token and an allow are spent once, together", () => {
   test("one token with two allows is exchanged once", async () => {
     const { session, token, action } = await allowedRead(one);
     const second = (await one.authorize(session, token, hops.read)).body.action_id;
-    const answers = await Promise.all([one.exchange(token, hops.read, action), other.exchange(token, hops.read, second)]);
+    const answers = await Promise.all([
+      one.exchange(token, hops.read, action),
+      other.exchange(token, hops.read, second),
+    ]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 
@@ -120,7 +123,10 @@ describe("the form is read strictly, in the RFC 6749 error shape", () => {
   ])("%s", async (_case, body, error) => {
     const answer = await send(body());
     expect(answer.status).toBe(400);
-    expect(answer.body).toEqual({ error, error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/) });
+    expect(answer.body).toEqual({
+      error,
+      error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/),
+    });
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
@@ -128,8 +134,11 @@ describe("the form is read strictly, in the RFC 6749 error shape", () => {
     expect((await send(form(whole()), {}, "?action_id=1")).body.error).toBe("invalid_request");
   });
 
-  test.each(["application/json", "multipart/form-data; boundary=x", "text/plain"])("a %s body is refused", async (type) => {
-    const answer = await send("{}", { "content-type": type });
-    expect([answer.status, answer.body.error]).toEqual([400, "invalid_request"]);
-  });
+  test.each(["application/json", "multipart/form-data; boundary=x", "text/plain"])(
+    "a %s body is refused",
+    async (type) => {
+      const answer = await send("{}", { "content-type": type });
+      expect([answer.status, answer.body.error]).toEqual([400, "invalid_request"]);
+    },
+  );
 });

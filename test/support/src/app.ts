@@ -48,6 +48,10 @@ async function answersOk(url: string): Promise<boolean> {
 
 export interface ControlPlane extends Child {
   readonly url: string;
+  /** Ends it at once: what is left behind is in its stores. */
+  stop(): ReturnType<Child["stop"]>;
+  /** Ends it as an orchestrator would: SIGTERM, and time to drain. */
+  shutDown(): ReturnType<Child["stop"]>;
 }
 
 /** The bearers of a control plane that `startControlPlane` started. */
@@ -85,7 +89,11 @@ export async function startControlPlane(
       ...env,
     },
   });
-  return { ...child, url };
+  const stop = () => {
+    child.kill("SIGKILL");
+    return child.exited;
+  };
+  return { ...child, url, stop, shutDown: child.stop };
 }
 
 export interface EnforcementPoint extends Child {

@@ -9,17 +9,26 @@ export interface FaultProxy {
   stall(): void;
   /** Resets every open connection; new ones work. */
   sever(): void;
+  /** Resets every open connection and refuses new ones: the server is gone. */
+  refuse(): Promise<void>;
+  /** Takes connections again. */
+  accept(): Promise<void>;
+  /** Carries nothing, on open connections and new ones alike: the network swallows everything. */
+  freeze(): void;
+  /** Carries everything again, what was held back included. */
+  thaw(): void;
   stop(): Promise<void>;
 }
 
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
   const open = new Set<[client: Socket, target: Socket]>();
+  let isFrozen = false;
   const server = createServer((client) => {
     const target = connect(targetPort, "127.0.0.1");
     const pair: [Socket, Socket] = [client, target];
     open.add(pair);
     for (const [from, to] of [pair, pair.toReversed()] as [Socket, Socket][]) {
-      from.pipe(to);
+      if (!isFrozen) from.pipe(to);
       from.on("error", () => to.destroy());
       from.on("close", () => {
         to.destroy();
@@ -28,8 +37,16 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     }
   });
   const port = await freePort();
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
+  const listen = async () => {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  };
+  const close = async () => {
+    if (!server.listening) return;
+    server.close();
+    await once(server, "close");
+  };
+  await listen();
   const everySocket = () => [...open].flat();
   return {
     port,
@@ -39,10 +56,26 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     sever: () => {
       for (const socket of everySocket()) socket.resetAndDestroy();
     },
+    async refuse() {
+      const closed = close();
+      for (const socket of everySocket()) socket.resetAndDestroy();
+      await closed;
+    },
+    accept: listen,
+    freeze() {
+      isFrozen = true;
+      for (const socket of everySocket()) socket.unpipe().pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const [client, target] of open) {
+        client.pipe(target);
+        target.pipe(client);
+      }
+    },
     async stop() {
       for (const socket of everySocket()) socket.destroy();
-      server.close();
-      await once(server, "close");
+      await close();
     },
   };
 }

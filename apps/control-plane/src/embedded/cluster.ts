@@ -57,12 +57,15 @@ export interface RunningCluster {
   pid: number;
 }
 
-/** Starts the server on a free loopback port, after stopping one that a killed parent left behind. */
-export async function startCluster(cluster: Cluster): Promise<RunningCluster> {
+/**
+ * Starts the server, after stopping one that a killed parent left behind.
+ * @param samePort the loopback port it had before, which others know; by default a free one
+ */
+export async function startCluster(cluster: Cluster, samePort?: number): Promise<RunningCluster> {
   const folder = folderOf(cluster);
   await clearOrphan(folder, () => stopCluster(cluster));
   for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort();
+    const port = samePort ?? (await freePort());
     // Read after postgresql.conf, so that these hold whatever an earlier release wrote there.
     await writeFile(join(folder, "postgresql.auto.conf"), settings(port));
     await rm(logOf(cluster), { force: true });

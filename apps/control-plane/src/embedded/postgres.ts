@@ -6,6 +6,7 @@ import { lockFolder } from "./folder-lock.ts";
 import { stopWithParent } from "./parent-watch.ts";
 import { appRole, databaseName, ensureRoles, ownerRole } from "./roles.ts";
 import { serverAccount } from "./server-account.ts";
+import { supervise } from "./supervise.ts";
 
 /** A real PostgreSQL of our own, on loopback, for a machine with nothing installed. */
 export interface EmbeddedPostgres {
@@ -23,8 +24,8 @@ export interface EmbeddedPostgres {
  * Starts PostgreSQL on `dataDir`, making it first where needed. The addresses also stand in
  * `<dataDir>/connection.json` (mode 0600). One process at a time may use a folder.
  *
- * As root the server runs as an account of its own. After a killed process the server ends by itself, or else
- * the next start on the folder stops it; nothing acknowledged is lost.
+ * As root the server runs as an account of its own. A server that ends by itself is started again on its port. After
+ * a killed process the server ends too, or else the next start on the folder stops it; nothing acknowledged is lost.
  * Throws `DataFolderInUse`; any other error says what to do instead.
  */
 export async function startEmbeddedPostgres({ dataDir }: { dataDir: string }): Promise<EmbeddedPostgres> {
@@ -45,8 +46,14 @@ async function start(dataDir: string, release: () => void): Promise<EmbeddedPost
   const passwords = await rolePasswords(dataDir);
   await ensureCluster(cluster, passwords.superuser);
   const { port, pid } = await startCluster(cluster);
-  const dismissWatch = stopWithParent(pid, pidFileOf(cluster), account);
+  let dismissWatch = stopWithParent(pid, pidFileOf(cluster), account);
+  const supervision = supervise(port, async () => {
+    dismissWatch();
+    const restarted = await startCluster(cluster, port);
+    dismissWatch = stopWithParent(restarted.pid, pidFileOf(cluster), account);
+  });
   const stop = once(async () => {
+    await supervision.end();
     dismissWatch();
     await stopCluster(cluster);
     release();

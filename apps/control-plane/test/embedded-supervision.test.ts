@@ -1,0 +1,34 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { waitUntil } from "@svc/test-support";
+import postgres from "postgres";
+import { afterEach, expect, test } from "vitest";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+
+let server: EmbeddedPostgres | undefined;
+let dataDir: string;
+
+afterEach(async () => {
+  await server?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const pidOf = (folder: string) =>
+  Number.parseInt(readFileSync(join(folder, "postgres", "cluster", "postmaster.pid"), "utf8"), 10);
+
+test("a server that was killed is started again on its port, with everything it acknowledged", async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
+  server = await startEmbeddedPostgres({ dataDir });
+  const sql = postgres(server.ownerUrl, { max: 1, onnotice: () => {}, backoff: () => 0.05 });
+  await sql`create table kept (n int)`;
+  await sql`insert into kept values (7)`;
+  const killed = pidOf(dataDir);
+  process.kill(killed, "SIGKILL");
+  const rows = await waitUntil("the server to be back", async () => {
+    expect(pidOf(dataDir)).not.toBe(killed);
+    return sql`select n from kept`;
+  });
+  expect(rows).toEqual([{ n: 7 }]);
+  await sql.end();
+}, 30_000);

@@ -1,0 +1,134 @@
+import {
+  createDatabase,
+  type FaultProxy,
+  type OwnRedis,
+  startControlPlane,
+  startFaultProxy,
+  startOwnRedis,
+  testBearers,
+  waitUntil,
+} from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Api, createApi } from "./src/api.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+
+let api: Api;
+let database: FaultProxy;
+let redis: OwnRedis;
+const stops: (() => Promise<unknown>)[] = [];
+const hops = ledgerHops("books");
+
+beforeAll(async () => {
+  const stored = await createDatabase();
+  database = await startFaultProxy(Number(new URL(stored.appUrl).port));
+  redis = await startOwnRedis();
+  const through = (url: string) => Object.assign(new URL(url), { port: String(database.port) }).href;
+  const proxied = { appUrl: through(stored.appUrl), ownerUrl: stored.ownerUrl };
+  const controlPlane = await startControlPlane({ database: proxied, redis });
+  stops.push(
+    () => controlPlane.stop(),
+    () => database.stop(),
+    () => redis.stop(),
+    () => stored.drop(),
+  );
+  api = createApi(controlPlane.url, testBearers);
+  await registerLedger(api, "books");
+}, 60_000);
+afterAll(async () => {
+  for (const stop of stops) await stop();
+});
+
+const ready = () => api.call("GET", "/readyz");
+const becomes = (status: number) => waitUntil(`readiness ${status}`, async () => (await ready()).status === status);
+
+async function allowedRead() {
+  const { session, clerk } = await clerkSession(api, "books");
+  const decision = await api.authorize(session, clerk.token, hops.read);
+  return { session, token: clerk.token, action: decision.body.action_id as string };
+}
+
+const outages = [
+  {
+    name: "refuses connections",
+    break: () => database.refuse(),
+    mend: () => database.accept(),
+  },
+  {
+    name: "swallows everything",
+    break: async () => database.freeze(),
+    mend: async () => database.thaw(),
+  },
+];
+
+describe.each(outages)("while the database $name", ({ break: breakIt, mend }) => {
+  test("every hop endpoint refuses in its own words, nothing is issued, and all is well again by itself", async () => {
+    const { session, token, action } = await allowedRead();
+    const spare = await allowedRead();
+    await breakIt();
+    try {
+      const authorized = await api.authorize(session, token, hops.read);
+      expect([authorized.status, authorized.body.error?.code]).toEqual([503, "audit_unavailable"]);
+      const exchanged = await api.exchange(token, hops.read, action);
+      expect([exchanged.status, exchanged.body.error]).toEqual([503, "invalid_grant"]);
+      const renewed = await api.renew(spare.token, 1);
+      expect([renewed.status, renewed.body.error?.code]).toEqual([503, "guard_unavailable"]);
+      const read = await api.decisions("");
+      expect([read.status, read.body.error?.code]).toEqual([503, "database_unavailable"]);
+      for (const answer of [authorized, exchanged, renewed]) expect(answer.headers.get("retry-after")).toBe("1");
+      expect((await ready()).status).toBe(503);
+      expect((await api.call("GET", "/livez")).status).toBe(200);
+    } finally {
+      await mend();
+    }
+    await becomes(200);
+    const again = await allowedRead();
+    expect((await api.exchange(again.token, hops.read, again.action)).status).toBe(200);
+  }, 30_000);
+});
+
+const storeOutages = [
+  {
+    name: "is killed",
+    break: () => redis.kill(),
+    mend: () => redis.restart(),
+  },
+  {
+    name: "stands still",
+    break: async () => redis.freeze(),
+    mend: async () => redis.thaw(),
+  },
+];
+
+describe.each(storeOutages)("while the cache store $name", ({ break: breakIt, mend }) => {
+  test("decisions go on, no token is issued, and the same exchange succeeds once it is back", async () => {
+    const { session, token, action } = await allowedRead();
+    await breakIt();
+    try {
+      expect((await api.authorize(session, token, hops.read)).body.decision).toBe("allow");
+      const exchanged = await api.exchange(token, hops.read, action);
+      expect([exchanged.status, exchanged.body.error]).toEqual([503, "invalid_grant"]);
+      const renewed = await api.renew(token, 1);
+      expect([renewed.status, renewed.body.error?.code]).toEqual([503, "guard_unavailable"]);
+      expect((await ready()).status).toBe(503);
+    } finally {
+      await mend();
+    }
+    await becomes(200);
+    expect((await api.exchange(token, hops.read, action)).status).toBe(200);
+    expect((await api.exchange(token, hops.read, action)).status).toBe(400);
+  });
+});
+
+test("a token that was exchanged stays spent when the cache store forgets everything", async () => {
+  const { token, action } = await allowedRead();
+  expect((await api.exchange(token, hops.read, action)).status).toBe(200);
+  await redis.command("FLUSHALL");
+  expect((await api.exchange(token, hops.read, action)).body.error).toBe("invalid_grant");
+});
+
+test("a cache store that may evict entries is not ready to guard", async () => {
+  await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+  await becomes(503);
+  await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+  await becomes(200);
+});
