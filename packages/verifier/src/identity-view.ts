@@ -20,6 +20,8 @@ export interface IdentityViewOptions {
 export interface IdentityView {
   /** Resolves when the first refresh is over, however it ended. */
   readonly ready: Promise<void>;
+  /** The refresh under way. */
+  underWay(): Promise<void> | undefined;
   /** Seconds since the last good refresh was asked for, on the monotonic clock; Infinity before the first. */
   ageSeconds(): number;
   isRevoked(agent: string): boolean;
@@ -65,6 +67,7 @@ export function identityView(
 
   return {
     ready: refresher.refresh(),
+    underWay: refresher.underWay,
     ageSeconds,
     isRevoked: (agent) => revocations.has(agent),
     keysOf: (agent) => identities.keysOf(agent),

@@ -7,6 +7,8 @@ import { startRefreshing } from "./refresher.ts";
 export interface IssuerKeys {
   /** Resolves when the first attempt to have keys is over. Rejects for a fixed key set that is none. */
   readonly ready: Promise<void>;
+  /** The refresh under way. */
+  underWay(): Promise<void> | undefined;
   /** Holds nothing once the last good set is older than its freshness. */
   readonly lookup: KeyLookup;
   /** Looks for a key not known so far; false where that was done a moment ago or would change nothing. */
@@ -22,7 +24,13 @@ export function fixedKeys(document: unknown): IssuerKeys {
   });
   // Whoever awaits it sees the rejection; unawaited, it must not end the process.
   ready.catch(() => undefined);
-  return { ready, lookup: { get: (kid) => keys.get(kid) }, refetch: async () => false, stop: () => undefined };
+  return {
+    ready,
+    underWay: () => undefined,
+    lookup: { get: (kid) => keys.get(kid) },
+    refetch: async () => false,
+    stop: () => undefined,
+  };
 }
 
 export interface RemoteKeysOptions {
@@ -54,9 +62,11 @@ export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFail
 
   return {
     ready: refresher.refresh(),
+    underWay: refresher.underWay,
     lookup: { get: (kid) => (ports.monotonicMs() <= freshUntilMs ? keys.get(kid) : undefined) },
     refetch: async () => {
-      if (ports.monotonicMs() - lastAskedMs < cooldownMs) return false;
+      const isRecent = ports.monotonicMs() - lastAskedMs < cooldownMs;
+      if (isRecent && !refresher.underWay()) return false;
       await refresher.refresh();
       return true;
     },

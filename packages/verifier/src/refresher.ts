@@ -4,6 +4,8 @@ import type { VerifierPorts } from "./ports.ts";
 export interface Refresher {
   /** An attempt now, or the one under way. Resolves when it is over, however it ended. */
   refresh(): Promise<void>;
+  /** The attempt under way. */
+  underWay(): Promise<void> | undefined;
   stop(): void;
 }
 
@@ -50,6 +52,7 @@ export function startRefreshing(
   void refresh();
   return {
     refresh,
+    underWay: () => underWay,
     stop: () => {
       isStopped = true;
       cancel?.();

@@ -45,6 +45,7 @@ export function revocationList(get: (path: string) => Promise<unknown>): Revocat
         firstAsOf ??= read.as_of;
         if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");
         for (const { agent } of read.data) revoked.add(agent);
+        if (cursor !== null && read.page.next_cursor === cursor) throw new RefreshFault("endless revocation list");
         cursor = read.page.next_cursor;
         if (cursor === null) {
           asOf = firstAsOf;

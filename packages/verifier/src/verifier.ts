@@ -17,7 +17,12 @@ export interface Verifier {
    * @throws the replay store's error where it cannot tell; the call must not be served then either
    */
   admit(request: AdmitRequest): Promise<Admission>;
-  /** Resolves when the first attempts to have keys and view are over. `admit` waits for them by itself. */
+  /**
+   * Resolves when the first attempts to have keys and view are over, and any refresh under way; `admit` waits for the
+   * first by itself.
+   *
+   * @throws {KeyRefused} where `jwks` is no key set
+   */
   ready(): Promise<void>;
   /** Ends refreshing. */
   close(): void;
@@ -58,7 +63,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   return {
     admit: (request) => observed(sink, ports, (onVerified) => admit(deps, request, onVerified)),
     ready: async () => {
-      await Promise.all([keys.ready, view?.ready]);
+      await Promise.all([keys.ready, view?.ready, keys.underWay(), view?.underWay()]);
     },
     close: () => {
       keys.stop();

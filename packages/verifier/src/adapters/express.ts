@@ -24,7 +24,7 @@ export interface ExpressLikeResponse {
 /** Express middleware; a handler reads `admissionOf(req)`. A privileged route needs its body parsed before. */
 export const expressAdmission =
   <Request extends ExpressLikeRequest>(options: AdmissionOptions<Request>) =>
-  async (request: Request, response: ExpressLikeResponse, next: () => void): Promise<void> => {
+  async (request: NoInfer<Request>, response: ExpressLikeResponse, next: () => void): Promise<void> => {
     try {
       const { headers, headersDistinct = headers, body } = request;
       const asked = { headers: headersDistinct, params: paramsOf(body), ...askedBy(options, request) };

@@ -22,7 +22,7 @@ export interface FastifyLikeReply {
 /** A Fastify `preHandler` hook, which runs after the body was parsed; a handler reads `admissionOf(request)`. */
 export const fastifyAdmission =
   <Request extends FastifyLikeRequest>(options: AdmissionOptions<Request>) =>
-  async (request: Request, reply: FastifyLikeReply): Promise<unknown> => {
+  async (request: NoInfer<Request>, reply: FastifyLikeReply): Promise<unknown> => {
     try {
       // Node's own record of every value: `headers` keeps the first of two Authorizations and says nothing.
       const headers = request.raw?.headersDistinct ?? request.headers;
