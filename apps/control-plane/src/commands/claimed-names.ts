@@ -20,3 +20,9 @@ export const nameConflicts = (taken: readonly NameClaim[]): readonly DiffEntry[]
         ? `Register the agent by another name: ${name} is a tool's reference already.`
         : `Give the tool another reference: ${name} is an agent's name already.`,
   }));
+
+/** One entry a reference: a conflict outranks what discovery left open. */
+export const withConflicts = (diff: readonly DiffEntry[], conflicts: readonly DiffEntry[]): readonly DiffEntry[] => [
+  ...diff.filter(({ ref }) => !conflicts.some((conflict) => conflict.ref === ref)),
+  ...conflicts,
+];

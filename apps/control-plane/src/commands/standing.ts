@@ -9,6 +9,7 @@ import {
 } from "@svc/core";
 import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
 import type { Marking } from "../ports/decision-log.ts";
+import type { KeySet } from "../ports/issuer-keys.ts";
 import type { Present } from "../ports/present.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { PolicyMissing } from "./hop-faults.ts";
@@ -22,23 +23,20 @@ export interface Standing {
 
 /** The claims of a token that this issuer signed and that is neither expired nor superseded. */
 export async function verifySubject(deps: HopDeps, token: string): Promise<HopClaims | undefined> {
-  const keys = deps.issuerKeys.current();
-  return verifyUnder(deps, token, keys);
+  const known = await verifyUnder(deps, token, deps.issuerKeys.current());
+  if (known.ok) return known.claims;
+  if (known.cause !== "unknown_key") return undefined;
+  const again = await verifyUnder(deps, token, await deps.issuerKeys.recheck());
+  return again.ok ? again.claims : undefined;
 }
 
-async function verifyUnder(
-  deps: HopDeps,
-  token: string,
-  keys: ReturnType<HopDeps["issuerKeys"]["current"]>,
-): Promise<HopClaims | undefined> {
-  const verified = await deps.verifyHopToken(token, {
-    keys: keys.lookup,
+const verifyUnder = (deps: HopDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>
+  deps.verifyHopToken(token, {
+    keys: lookup,
     issuer: deps.issuer,
     nowSeconds: deps.clock.nowMs() / 1000,
-    minIssuedAtSeconds: keys.minIssuedAtSeconds,
+    minIssuedAtSeconds,
   });
-  return verified.ok ? verified.claims : undefined;
-}
 
 /**
  * Reads the present state of the token's session. Undefined where there is none, or where the token was signed by a
@@ -56,7 +54,7 @@ export async function readStanding(
   const known = deps.issuerKeys.current();
   if (known.epoch !== present.epochs.denials) {
     const keys = await deps.issuerKeys.asOf(present.epochs.denials);
-    if ((await verifyUnder(deps, token, keys)) === undefined) return undefined;
+    if (!(await verifyUnder(deps, token, keys)).ok) return undefined;
   }
   const policy = await deps.policies.pinned(present.session.scope, present.session.policyVersion);
   if (policy === undefined) throw new PolicyMissing("a session pins a policy that is not stored");

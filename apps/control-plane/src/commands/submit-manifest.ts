@@ -1,8 +1,8 @@
 import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { Discover } from "../ports/discovery.ts";
-import type { Manifests, ManifestSubmission } from "../ports/manifests.ts";
-import { claimsOf, nameConflicts } from "./claimed-names.ts";
+import type { ManifestSubmission, Manifests } from "../ports/manifests.ts";
+import { claimsOf, nameConflicts, withConflicts } from "./claimed-names.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
 export interface SubmitDeps {
@@ -69,13 +69,14 @@ async function store(
 ): Promise<Submitted> {
   const misplaced = judgePlace(command, submission.agent !== undefined);
   if (misplaced !== undefined) return misplaced;
-  const { status, diff } = outcome;
+  const { status } = outcome;
   if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
   const scopes = [...new Set([...command.manifest.scopes.keys(), ...(submission.agent?.acceptedScopes ?? [])])];
   await submission.lockScopes(scopes);
   const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
   if (conflicts.length > 0) {
-    return refuse(deps, command, { ...outcome, status: "rejected", diff: [...diff, ...conflicts] }, submission);
+    const rejected = { ...outcome, status: "rejected", diff: withConflicts(outcome.diff, conflicts) } as const;
+    return refuse(deps, command, rejected, submission);
   }
   const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
   const version = await append(deps, command, outcome, submission, agentId);

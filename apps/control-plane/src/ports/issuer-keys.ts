@@ -15,4 +15,9 @@ export interface IssuerKeys {
   current(): KeySet;
   /** Reads the keys again, single-flight, unless they are of this denial epoch already. */
   asOf(epoch: string): Promise<KeySet>;
+  /**
+   * For a token whose key is unknown here: another process may have made it just now. Reads again, at most once a
+   * second whatever is presented.
+   */
+  recheck(): Promise<KeySet>;
 }

@@ -27,6 +27,7 @@ export interface IssuerKeySettings {
 /** Longer than any token of ours lives (specification: Limits, `ttl_seconds`), with a minute to spare. */
 const longestTokenMs = (86_400 + 60) * 1000;
 const refreshEveryMs = 30_000;
+const recheckEveryMs = 1_000;
 
 /**
  * The issuer's keys, shared by every process through the database and refreshed in the background, so that a key which
@@ -36,7 +37,9 @@ export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKey
   if (settings.fixedKey === undefined) await ensureKey(settings);
   let current = await load(settings);
   let loading: Promise<KeySet> | undefined;
+  let loadedAtMs = performance.now();
   const refresh = (): Promise<KeySet> => {
+    loadedAtMs = performance.now();
     loading ??= load(settings)
       .then((keys) => {
         current = keys;
@@ -56,6 +59,7 @@ export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKey
       for (let attempt = 0; current.epoch !== epoch && attempt < 2; attempt++) await refresh();
       return current;
     },
+    recheck: async () => (performance.now() - loadedAtMs < recheckEveryMs ? current : refresh()),
     close: () => clearInterval(timer),
   };
 }
