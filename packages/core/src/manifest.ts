@@ -63,7 +63,7 @@ const discoverySource = z.discriminatedUnion("kind", [
 export type DiscoverySource = z.output<typeof discoverySource>;
 
 /** A record drops a `__proto__` member without a word; a scope of that name is refused instead. */
-const withoutProto = z.custom<Record<string, unknown>>(
+const withoutProto = z.custom<Record<string, z.input<typeof agentScope>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !Object.hasOwn(value, "__proto__"),
   "must be an object of scopes, none named __proto__",
 );
