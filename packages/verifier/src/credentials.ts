@@ -14,29 +14,45 @@ export interface Credentials {
 /** RFC 6750 section 2.1. */
 const bearer = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
+const names = ["authorization", "x-svc-authorization", "x-svc-session", "txn-token", "agent-identity"] as const;
+type Name = (typeof names)[number];
+const isName = (name: string): name is Name => (names as readonly string[]).includes(name);
+
 /** @throws {AdmissionRefused} `missing_token`, or `malformed` where a header came twice or holds no token */
 export function readCredentials(headers: RequestHeaders): Credentials {
+  const found = headers instanceof Headers ? fromHeaders(headers) : fromRecord(headers);
   // Beside an application's own `Authorization`, the enforcement point sends the narrowed token under this name.
-  const authorization = single(headers, "x-svc-authorization") ?? single(headers, "authorization");
+  const authorization = found.get("x-svc-authorization") ?? found.get("authorization");
   if (authorization === undefined || !/^Bearer\b/i.test(authorization)) throw new AdmissionRefused("missing_token");
   const accessToken = bearer.exec(authorization)?.[1];
   if (accessToken === undefined) throw new AdmissionRefused("malformed");
   return {
     accessToken,
-    sessionId: single(headers, "x-svc-session"),
-    transactionToken: single(headers, "txn-token"),
-    identityAssertion: single(headers, "agent-identity"),
+    sessionId: found.get("x-svc-session"),
+    transactionToken: found.get("txn-token"),
+    identityAssertion: found.get("agent-identity"),
   };
 }
 
-function single(headers: RequestHeaders, name: string): string | undefined {
-  const [value, ...more] = valuesOf(headers, name);
-  if (more.length > 0) throw new AdmissionRefused("malformed");
-  return value;
-}
-
 /** A `Headers` joins repeated values with a comma, which no token and no session id contains. */
-function valuesOf(headers: RequestHeaders, name: string): readonly string[] {
-  if (headers instanceof Headers) return [headers.get(name) ?? []].flat();
-  return Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? (value ?? []) : []));
+const fromHeaders = (headers: Headers): ReadonlyMap<Name, string> =>
+  new Map(
+    names.flatMap((name): [Name, string][] => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+
+function fromRecord(record: Exclude<RequestHeaders, Headers>): ReadonlyMap<Name, string> {
+  const found = new Map<Name, string>();
+  for (const key of Object.keys(record)) {
+    const name = key.toLowerCase();
+    const value = record[key];
+    if (value === undefined || !isName(name)) continue;
+    for (const each of typeof value === "string" ? [value] : value) {
+      if (found.has(name)) throw new AdmissionRefused("malformed");
+      found.set(name, each);
+    }
+  }
+  return found;
 }
