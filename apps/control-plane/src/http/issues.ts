@@ -9,6 +9,8 @@ export interface RequestIssue {
 }
 
 const maxIssues = 50;
+/** Paths and messages name members of the request, which may be of any length. */
+const maxLength = 300;
 
 /** 400 `invalid_request` with `details.issues` (contract: Error envelope). */
 export const invalidRequest = (message: string, issues: readonly RequestIssue[] = []): ApiError =>
@@ -16,4 +18,7 @@ export const invalidRequest = (message: string, issues: readonly RequestIssue[] 
 
 /** Schema messages name members and rules, never values. */
 export const toIssues = (error: z.ZodError): readonly RequestIssue[] =>
-  error.issues.slice(0, maxIssues).map(({ path, message }) => ({ path: z.core.toDotPath(path), message }));
+  error.issues.slice(0, maxIssues).map(({ path, message }) => ({
+    path: z.core.toDotPath(path).slice(0, maxLength),
+    message: message.slice(0, maxLength),
+  }));

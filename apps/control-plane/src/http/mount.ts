@@ -26,6 +26,8 @@ export function mount<
     const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
     const bodyText = endpoint.body === undefined ? "" : await readJsonText(c.req.raw);
     const body = endpoint.body === undefined ? undefined : decodeJson(bodyText, endpoint.body);
+    // By default: what is answered here is somebody's business, and some of it is tokens.
+    c.header("Cache-Control", "no-store");
     const decoded: unknown = { c, caller, params: c.req.param(), query, rawQuery, body, bodyText };
     // Held to the generic types by what was just decoded, which the compiler cannot follow.
     return handle(decoded as Decoded<Path, A, Query, Body>);

@@ -1,0 +1,127 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApp } from "../src/app.ts";
+import { startPlane, tokens } from "./support.ts";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+let document: Document;
+beforeAll(async () => {
+  plane = await startPlane();
+  document = (await plane.send("/openapi.json", { token: "" })).json as unknown as Document;
+}, 60_000);
+afterAll(() => plane.stop());
+
+interface Operation {
+  readonly security: readonly Record<string, unknown>[];
+  readonly responses: Record<string, { content?: Record<string, { schema: { $ref?: string } }> }>;
+  readonly parameters?: readonly { name: string; in: string; schema: object }[];
+  readonly requestBody?: { content: Record<string, { schema: object }> };
+}
+interface Document extends Record<string, unknown> {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, Record<string, unknown>> };
+}
+
+const operation = (method: string, path: string): Operation => {
+  const found = document.paths[path]?.[method];
+  if (found === undefined) throw new Error(`${method} ${path} is not documented`);
+  return found;
+};
+
+describe("the OpenAPI document", () => {
+  test("is valid OpenAPI 3.1", async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result.errors ?? []).toEqual([]);
+    expect(document.openapi).toBe("3.1.0");
+  });
+
+  test("refers to nothing that it does not hold", () => {
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+    expect(refs.length).toBeGreaterThan(20);
+    for (const [, name = ""] of refs) expect(document.components.schemas).toHaveProperty([name]);
+    expect(JSON.stringify(document)).not.toContain("#/$defs/");
+  });
+
+  test("has every route that is served", () => {
+    const served = createApp(plane.deps).routes.filter(({ method }) => method !== "ALL");
+    for (const { method, path } of served) {
+      operation(method.toLowerCase(), path.replaceAll(/:(\w+)/g, "{$1}"));
+    }
+    expect(served.length).toBeGreaterThan(20);
+  });
+
+  test.each([
+    ["post", "/v1/consent", [{ admin: [] }]],
+    ["get", "/v1/audit/decisions", [{ audit: [] }, { admin: [] }]],
+    ["post", "/v1/authorize", [{ hop: [] }]],
+    ["get", "/livez", []],
+  ])("says which bearers open %s %s", (method, path, security) => {
+    expect(operation(method, path).security).toEqual(security);
+  });
+
+  test("says which refusals to expect, each in its own shape", () => {
+    const { responses } = operation("post", "/v1/agents");
+    expect(Object.keys(responses).toSorted()).toEqual(
+      ["201", "400", "401", "409", "413", "415", "422", "500", "503"].toSorted(),
+    );
+    expect(responses["409"]?.content?.["application/json"]?.schema).toEqual({
+      $ref: "#/components/schemas/ErrorEnvelope",
+    });
+    expect(JSON.stringify(operation("post", "/v1/token/exchange").responses["400"])).toContain("error_description");
+  });
+
+  test("spells parameters and bodies as the readers take them", () => {
+    const limit = operation("get", "/v1/agents").parameters?.find(({ name }) => name === "limit");
+    expect(limit?.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 200, default: 50 });
+    expect(document.components.schemas.AgentCreate).toMatchObject({
+      type: "object",
+      additionalProperties: false,
+      required: ["name", "manifest"],
+      properties: {
+        manifest: {
+          properties: {
+            scopes: {
+              type: "object",
+              additionalProperties: { properties: { hop_budget: { type: "integer", minimum: 1, maximum: 32 } } },
+            },
+          },
+        },
+      },
+    });
+  });
+
+  test("is made once", async () => {
+    const one = await plane.send("/openapi.json");
+    expect(one.json).toEqual(document);
+  });
+});
+
+test("the page for people shows every route, loads nothing and runs nothing", async () => {
+  const page = await plane.send("/docs", { token: "" });
+  expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+  for (const path of Object.keys(document.paths)) expect(page.text).toContain(path);
+  expect(page.text).not.toMatch(/<script|<link|src=|https?:\/\/(?!plane\.test)/);
+});
+
+describe("the issuer's metadata", () => {
+  test("is what RFC 8414 wants, at the issuer's own address", async () => {
+    const { json, headers } = await plane.send("/.well-known/oauth-authorization-server", { token: "" });
+    expect(json).toMatchObject({
+      issuer: "https://plane.test",
+      token_endpoint: "https://plane.test/v1/token/exchange",
+      jwks_uri: "https://plane.test/.well-known/jwks.json",
+      grant_types_supported: ["urn:ietf:params:oauth:grant-type:token-exchange"],
+      response_types_supported: [],
+    });
+    expect(headers.get("cache-control")).toBe("public, max-age=60");
+  });
+
+  test("names a key set without any private part", async () => {
+    const { json } = await plane.send("/.well-known/jwks.json", { token: tokens.audit });
+    const keys = json.keys as unknown as Record<string, unknown>[];
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) expect(key).not.toHaveProperty("d");
+  });
+});

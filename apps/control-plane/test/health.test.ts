@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Probe } from "../src/deps.ts";
+import { startPlane } from "./support.ts";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+beforeAll(async () => {
+  plane = await startPlane();
+}, 60_000);
+afterAll(() => plane.stop());
+
+const answers: Probe["check"] = async () => {};
+const fails: Probe["check"] = () => Promise.reject(new Error("password=s3cr3t"));
+const hangs: Probe["check"] = () => new Promise(() => {});
+const readyz = (database: Probe["check"], cacheStore: Probe["check"]) =>
+  plane
+    .with({
+      probes: [
+        { name: "database", check: database },
+        { name: "cache_store", check: cacheStore },
+      ],
+    })
+    .send("/readyz", { token: "" });
+
+describe("readiness", () => {
+  test("is given by the real stores", async () => {
+    expect(await plane.send("/readyz", { token: "" })).toMatchObject({ status: 200, json: { status: "ok" } });
+  });
+
+  test.each<[string, Probe["check"], Probe["check"], string, string[]]>([
+    ["database fails", fails, answers, "database_unavailable", ["database"]],
+    ["cache store fails", answers, fails, "guard_unavailable", ["cache_store"]],
+    ["both fail", fails, fails, "database_unavailable", ["database", "cache_store"]],
+    ["database hangs", hangs, answers, "database_unavailable", ["database"]],
+    ["cache store hangs", answers, hangs, "guard_unavailable", ["cache_store"]],
+  ])("is refused where the %s, and says which", async (_name, database, cacheStore, code, failing) => {
+    const answer = await readyz(database, cacheStore);
+    expect(answer).toMatchObject({ status: 503, json: { error: { code }, details: { failing } } });
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(answer.text).not.toContain("s3cr3t");
+  });
+
+  test("asks the stores once, however many ask at once, and afresh afterwards", async () => {
+    let asked = 0;
+    const app = plane.with({
+      probes: [
+        {
+          name: "database",
+          check: async () => {
+            asked++;
+          },
+        },
+      ],
+    });
+    await Promise.all(Array.from({ length: 20 }, () => app.send("/readyz")));
+    expect(asked).toBe(1);
+    await app.send("/readyz");
+    expect(asked).toBe(2);
+  });
+});
+
+test("liveness touches no store", async () => {
+  const probes: Probe[] = [{ name: "database", check: fails }];
+  expect(await plane.with({ probes }).send("/livez", { token: "" })).toMatchObject({ status: 200 });
+});
+
+test("metrics are served in the Prometheus text format", async () => {
+  const answer = await plane.send("/metrics", { token: "" });
+  expect(answer.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  expect(answer.text).toContain("svc_chain_queries_total");
+});
