@@ -30,7 +30,7 @@ export function consentRoute(app: App, deps: Deps): void {
         policyVersion: body.policy_version,
         consentedBy: caller.label,
       });
-      return c.json(toConsentRead(granted(consented)), 201, { "Cache-Control": "no-store" });
+      return c.json(toConsentRead(granted(consented)), 201);
     },
   );
 }

@@ -5,7 +5,6 @@ import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 
 const tag = "Health";
-const noStore = { "Cache-Control": "no-store" };
 const status = z.object({ status: z.literal("ok") });
 
 /** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
@@ -22,7 +21,7 @@ export function healthRoutes(app: App, deps: Deps): void {
       replies: { 200: { description: "It is.", schema: status } },
       errors: [],
     },
-    ({ c }) => c.json({ status: "ok" }, 200, noStore),
+    ({ c }) => c.json({ status: "ok" }),
   );
 
   const unready = singleFlight(() => failingProbes(deps.probes));
@@ -41,7 +40,7 @@ export function healthRoutes(app: App, deps: Deps): void {
     async ({ c }) => {
       const failing = await unready();
       if (failing.length > 0) throw notReady(failing);
-      return c.json({ status: "ok" }, 200, noStore);
+      return c.json({ status: "ok" });
     },
   );
 
@@ -59,7 +58,7 @@ export function healthRoutes(app: App, deps: Deps): void {
     },
     async ({ c }) => {
       const { contentType, body } = await deps.renderMetrics();
-      return c.body(body, 200, { ...noStore, "Content-Type": contentType });
+      return c.body(body, 200, { "Content-Type": contentType });
     },
   );
 }

@@ -65,7 +65,6 @@ export function manifestRoutes(app: App, deps: Deps): void {
       const manifest = await findManifest(deps, { scope, version, agent });
       return c.body(toManifestRead(manifest), 200, {
         "Content-Type": "application/json",
-        "Cache-Control": "no-store",
       });
     },
   );

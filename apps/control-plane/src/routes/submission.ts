@@ -58,9 +58,7 @@ export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy
 export function answerSubmission(c: Context, { agent }: Pick<SubmitManifest, "agent">, result: Submitted): Response {
   switch (result.kind) {
     case "accepted":
-      return c.json({ agent_id: result.agentId, manifest_version: result.version, status: result.status }, 201, {
-        "Cache-Control": "no-store",
-      });
+      return c.json({ agent_id: result.agentId, manifest_version: result.version, status: result.status }, 201);
     case "refused":
       throw refusal(result);
     case "agent_exists":

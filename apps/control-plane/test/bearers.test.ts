@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { ApiError } from "../src/http/api-error.ts";
+import { createBearers, type Plane, planes } from "../src/http/bearers.ts";
+
+const token = (name: string): string => `${name}-`.padEnd(40, "x");
+const bearers = createBearers({
+  admin: [
+    { label: "alice", token: token("alice") },
+    { label: "bob", token: token("bob") },
+  ],
+  audit: [{ label: "audit", token: token("audit") }],
+  identity: [{ label: "identity", token: token("identity") }],
+});
+
+const holder = (plane: Plane, authorization: string | null): string => {
+  try {
+    return bearers(plane, authorization).label;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "unauthorized") return "401";
+    throw error;
+  }
+};
+
+describe("each plane takes its own tokens and those it falls back to, no other", () => {
+  const table: Record<string, Record<Plane, string>> = {
+    alice: { admin: "alice", audit: "alice", identity: "alice" },
+    bob: { admin: "bob", audit: "bob", identity: "bob" },
+    audit: { admin: "401", audit: "audit", identity: "audit" },
+    identity: { admin: "401", audit: "401", identity: "identity" },
+    stranger: { admin: "401", audit: "401", identity: "401" },
+  };
+  test.each(Object.entries(table).flatMap(([name, row]) => planes.map((plane) => ({ name, plane, want: row[plane] }))))(
+    "$name at $plane: $want",
+    ({ name, plane, want }) => {
+      expect(holder(plane, `Bearer ${token(name)}`)).toBe(want);
+    },
+  );
+});
+
+const good = token("alice");
+test.each([
+  ["none", null],
+  ["empty", ""],
+  ["no scheme", good],
+  ["another scheme", `Basic ${good}`],
+  ["no token", "Bearer "],
+  ["trailing junk", `Bearer ${good} x`],
+  ["a trailing comma", `Bearer ${good},`],
+  ["two, joined as HTTP joins them", `Bearer ${good}, Bearer ${good}`],
+  ["a part of it", `Bearer ${good.slice(0, -1)}`],
+  ["one character more", `Bearer ${good}x`],
+  ["another case", `Bearer ${good.toUpperCase()}`],
+  ["8 kB", `Bearer ${"x".repeat(8192)}`],
+  ["quotes", `Bearer "${good}"`],
+])("an Authorization header with %s is 401", (_name, authorization) => {
+  expect(holder("admin", authorization)).toBe("401");
+});
+
+test("the scheme's case does not matter (RFC 9110 section 11.1)", () => {
+  expect(holder("admin", `bearer ${good}`)).toBe("alice");
+});
+
+test("a plane without tokens takes nobody's but those it falls back to", () => {
+  const adminOnly = createBearers({ admin: [{ label: "admin", token: good }], audit: [], identity: [] });
+  expect(adminOnly("identity", `Bearer ${good}`)).toEqual({ plane: "admin", label: "admin" });
+  expect(() => adminOnly("audit", `Bearer ${token("audit")}`)).toThrow(ApiError);
+});
