@@ -66,6 +66,12 @@ export const mcpProtocolVectors = [
     },
     { name: "the protocol lies within every narrowed scope", narrowedTo: ["docs.drafts"], want: allow },
     {
+      name: "a class within the protocol's lies within no narrowed scope by itself",
+      dataClass: "protocol.extra",
+      narrowedTo: ["docs"],
+      want: deny("DATA_CLASS_WIDENED"),
+    },
+    {
       name: "the class alone lies within no narrowed scope",
       target: "http:drive/list",
       narrowedTo: ["docs"],

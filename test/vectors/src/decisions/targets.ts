@@ -5,8 +5,8 @@ const nowhere = deny("TARGET_NOT_DECLARED");
 const elsewhere = deny("SCOPE_NOT_CONSENTED");
 
 /**
- * `expenses` is consented. `planner` is its entry and an entry of `travel` and `payroll` too; `clerk` stands under
- * `planner` in `expenses` and `travel`, but under nobody in `archive`.
+ * `expenses` is consented. `planner` is its entry and an entry of the others too; `clerk` stands under `planner` in
+ * `expenses`, `travel` and, with no hop left, in `hurry`, but under nobody in `payroll` and `archive`.
  */
 const manifests = {
   planner: acrossScopes(
@@ -16,13 +16,19 @@ const manifests = {
       downstream_agents: ["clerk", "courier"],
     }),
     agent("payroll", 4, { tools: [tool("http:trips/book", "trips.daily")] }),
+    agent("hurry", 2, { downstream_agents: ["clerk"] }),
   ),
   clerk: acrossScopes(
+    agent("payroll", 4, { entry: false, tools: [tool("http:pay/slip", "wages")] }),
+    agent("hurry", 2, { tools: [tool("http:hurry/pay", "rush")] }),
     agent("expenses", 4, { tools: [tool("http:ledger/post", "finance.entries")] }),
     agent("travel", 4, { tools: [tool("http:trips/pay", "trips"), tool("http:ledger/post", "trips")] }),
     agent("archive", 4, { tools: [tool("http:trips/pay", "trips"), tool("http:vault/read", "trips")] }),
   ),
-  courier: agent("travel", 4, { tools: [tool("http:post/send", "trips")] }),
+  courier: acrossScopes(
+    agent("travel", 4, { tools: [tool("http:post/send", "trips")] }),
+    agent("payroll", 4, { entry: false, tools: [tool("http:post/send", "trips")] }),
+  ),
   lawyer: acrossScopes(
     agent("expenses", 4, { tools: [tool("http:law/read", "law")] }),
     agent("court", 4, { tools: [tool("http:law/file", "law")] }),
@@ -156,6 +162,13 @@ export const otherScopeClassVectors = [
       want: deny("DATA_CLASS_NOT_DECLARED"),
     },
     {
+      name: "data that the agent has under another scope, in which the caller may not delegate to it",
+      target: "clerk",
+      ...asAgent,
+      dataClass: "wages",
+      want: deny("DATA_CLASS_NOT_DECLARED"),
+    },
+    {
       name: "data of which no one scope declares all",
       target: "clerk",
       ...asAgent,
@@ -186,7 +199,12 @@ export const noOtherScopeVectors = table(
     dataClass: "trips",
   },
   [
-    { name: "a tool that only another agent declares, under a scope that the caller has not", want: nowhere },
+    // Nothing could be delegated to a caller that reaches no data class, so no exchange issues its token.
+    {
+      name: "a tool that only another agent declares, under a scope that the caller has not",
+      want: nowhere,
+      overHttp: false,
+    },
     { name: "the same asked by the human", chain: [], want: nowhere },
   ],
 );
