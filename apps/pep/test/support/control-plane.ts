@@ -51,6 +51,8 @@ export interface ControlPlaneDouble {
   consent(options?: { ttlSeconds?: number; sessionId?: string }): Promise<{ sessionId: string; token: string }>;
   /** The token that `agent` would hold after a delegation. */
   delegate(token: string, agent: string): Promise<string>;
+  /** What an exchange would answer, with some claims changed. */
+  narrowed(form: URLSearchParams, change: Partial<HopClaims>): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -103,6 +105,18 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
         taint: "trusted_internal",
       } as const;
       return issueHopToken(key, narrowedClaims(claims, allow, issuance(state, claims)));
+    },
+    narrowed: async (form, change) => {
+      const claims = claimsOf(form.get("subject_token") ?? "");
+      const allow = {
+        actionId: form.get("action_id") ?? "",
+        target: form.get("resource") ?? "",
+        dataClass: form.get("scope") ?? "",
+        targetKind: "tool",
+        privileged: false,
+        taint: "trusted_internal",
+      } as const;
+      return issueHopToken(key, { ...narrowedClaims(claims, allow, issuance(state, claims)), ...change });
     },
     close: () => closed(server),
   };

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { waitUntil } from "@svc/test-support";
+import { describe, expect, test } from "vitest";
+import { startedPep } from "./support/pep.ts";
+import { startedUpstream } from "./support/upstream.ts";
+
+const routes = [{ methods: ["POST"], path: "/note", target: "http:notes/add", data_class: "docs" }];
+
+async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_000) {
+  const upstream = await startedUpstream();
+  const running = await startedPep({
+    upstreams: [{ name: "notes", url: upstream.url, mode, routes }],
+    settings: { SVC_PEP_BIND_CAP_BYTES: "1000" },
+    limits: { bodyPauseMs },
+  });
+  const { policies } = running.controlPlane;
+  policies.set("http:notes/add", {});
+  const headers = await running.session();
+  const open = (): ClientRequest => httpRequest(`${running.url}/notes/note`, { method: "POST", headers });
+  const deny = () => policies.set("http:notes/add", { denyReason: "TAINT_BLOCKED" });
+  return { ...running, upstream, open, deny };
+}
+
+const responseTo = async (request: ClientRequest): Promise<IncomingMessage> => (await once(request, "response"))[0];
+const exchange = "/v1/token/exchange";
+const authorize = "/v1/authorize";
+
+describe("an unprivileged body whose target may refuse taint, against a double of the control plane", () => {
+  test("is whole before the exchange: what is learnt while it comes refuses the call, and nothing goes upstream", async () => {
+    const { open, deny, upstream, controlPlane } = await setup();
+    const request = open();
+    request.write("first half, ");
+    await waitUntil("the decision", () => controlPlane.countOf(authorize) === 1);
+    deny();
+    expect(controlPlane.countOf(exchange)).toBe(0);
+    request.end("second half");
+    const response = await responseTo(request);
+    expect([response.statusCode, response.headers["x-svc-blocked"]]).toEqual([403, "policy"]);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  test("that pauses streams, and ends after another decision", async () => {
+    const { open, upstream, controlPlane } = await setup("enforce", 50);
+    const request = open();
+    request.write("first,");
+    request.write("second,");
+    await waitUntil("the upstream to be called", () => upstream.received.length === 1);
+    expect(controlPlane.countOf(authorize)).toBe(1);
+    request.end("third");
+    expect((await responseTo(request)).statusCode).toBe(200);
+    expect(await upstream.received[0]?.body).toBe("first,second,third");
+    expect(controlPlane.countOf(authorize)).toBe(2);
+    expect(controlPlane.countOf(exchange)).toBe(1);
+  });
+
+  test.each([
+    ["that pauses", 50, ["first,", "second,"]],
+    ["that is too long to keep", 10_000, ["x".repeat(2_000)]],
+  ])("%s never ends upstream once its call is denied, and the agent is told", async (_name, pauseMs, pieces) => {
+    const { open, deny, upstream, metric } = await setup("enforce", pauseMs);
+    const request = open();
+    for (const piece of pieces) request.write(piece);
+    await waitUntil(
+      "the exchange",
+      async () => (await metric('svc_pep_stage_duration_seconds_count{stage="exchange"}')) === 1,
+    );
+    deny();
+    request.end("last");
+    const response = await responseTo(request);
+    expect([response.statusCode, response.headers["x-svc-blocked"]]).toEqual([403, "policy"]);
+    for (const { body } of upstream.received) await expect(body).rejects.toThrow("aborted");
+    expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
+    expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(0);
+  });
+
+  test("ends all the same in observe mode, as a call that would have been blocked", async () => {
+    const { open, deny, upstream, metric } = await setup("observe", 50);
+    const request = open();
+    request.write("first,");
+    request.write("second,");
+    await waitUntil("the upstream to be called", () => upstream.received.length === 1);
+    deny();
+    request.end("third");
+    expect((await responseTo(request)).statusCode).toBe(200);
+    expect(await upstream.received[0]?.body).toBe("first,second,third");
+    expect(await metric('svc_pep_calls_total{outcome="observed_would_block"}')).toBe(1);
+  });
+});
+
+test("a body whose target was allowed under taint streams without another decision", async () => {
+  const { open, upstream, controlPlane } = await setup();
+  controlPlane.policies.set("http:notes/add", { taint: "untrusted_external" });
+  const request = open();
+  request.write("first,");
+  await waitUntil("the upstream to be called", () => upstream.received.length === 1);
+  request.end("second");
+  expect((await responseTo(request)).statusCode).toBe(200);
+  expect(await upstream.received[0]?.body).toBe("first,second");
+  expect(controlPlane.countOf(authorize)).toBe(1);
+});

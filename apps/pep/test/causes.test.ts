@@ -1,0 +1,268 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import type { Override } from "./support/control-plane.ts";
+import { startedPep } from "./support/pep.ts";
+import { startedUpstream } from "./support/upstream.ts";
+
+const routes = [
+  { methods: ["GET"], path: "/read", target: "http:ledger/read", data_class: "finance" },
+  { methods: ["POST"], path: "/write", target: "http:ledger/write", data_class: "finance" },
+];
+
+async function setup(mode: "enforce" | "observe" = "enforce", settings: Record<string, string> = {}) {
+  const upstream = await startedUpstream();
+  const running = await startedPep({
+    upstreams: [{ name: "ledger", url: upstream.url, mode, routes }],
+    limits: { stepMs: 300, hopMs: 600 },
+    settings,
+  });
+  running.controlPlane.policies.set("http:ledger/read", {});
+  running.controlPlane.policies.set("http:ledger/write", { privileged: true });
+  return { ...running, upstream };
+}
+
+const reply =
+  (status: number, body: string, type = "application/json") =>
+  (response: ServerResponse) => {
+    response.writeHead(status, { "content-type": type }).end(body);
+  };
+/** Answers requests to one path in place of the double. */
+const at =
+  (wanted: string, answer: (response: ServerResponse) => void): Override =>
+  ({ path }, response) => {
+    if (path !== wanted) return undefined;
+    answer(response);
+    return true;
+  };
+const hang = () => {};
+const cut = (response: ServerResponse) => response.destroy();
+const envelope = (code: string, details?: object) =>
+  JSON.stringify({ error: { code, message: "x" }, ...(details && { details }) });
+const oauth = (error: string) => JSON.stringify({ error, error_description: "x" });
+
+const authorize = "/v1/authorize";
+const exchange = "/v1/token/exchange";
+const mint = "/v1/token/transaction";
+const page = "<html><body>login</body></html>";
+const almostAllow = {
+  decision: "allow",
+  deny_reason: null,
+  recoverable: false,
+  enforced: true,
+  hop: 1,
+  acting_agent: "a",
+  target: "http:ledger/read",
+  target_kind: "tool",
+  data_class: "finance",
+  privileged: false,
+  transaction_required: false,
+  taint: "trusted_internal",
+  taint_source: null,
+  policy_version: 1,
+  guarantee_level: "full",
+  decided_at: "2026-01-01T00:00:00.000Z",
+};
+const allow = JSON.stringify({ action_id: "a", ...almostAllow });
+
+describe("cases 68 and 69, against a double: whatever is not exactly the answer blocks, and nothing goes upstream", () => {
+  test.each<[string, string, number, Override]>([
+    ["decide cuts the connection", "pdp_unreachable", 503, at(authorize, cut)],
+    ["decide hangs", "pdp_unreachable", 503, at(authorize, hang)],
+    ["decide fails", "pdp_unreachable", 503, at(authorize, reply(500, envelope("internal")))],
+    ["decide is overloaded", "pdp_unreachable", 503, at(authorize, reply(503, envelope("database_unavailable")))],
+    ["decide answers a page", "pdp_unreachable", 503, at(authorize, reply(200, page, "text/html"))],
+    ["decide answers half a body", "pdp_unreachable", 503, at(authorize, reply(200, allow.slice(0, -9)))],
+    ["decide answers an empty body", "pdp_unreachable", 503, at(authorize, reply(200, ""))],
+    ["decide redirects", "pdp_unreachable", 503, at(authorize, reply(307, allow))],
+    [
+      "decide answers about another target",
+      "pdp_unreachable",
+      503,
+      at(authorize, reply(200, allow.replace("/read", "/other"))),
+    ],
+    [
+      "decide answers about another class",
+      "pdp_unreachable",
+      503,
+      at(authorize, reply(200, allow.replace('"finance"', '"f"'))),
+    ],
+    [
+      "decide answers for observe mode",
+      "pdp_unreachable",
+      503,
+      at(authorize, reply(200, allow.replace('"enforced":true', '"enforced":false'))),
+    ],
+    [
+      "decide allows with a reason",
+      "pdp_unreachable",
+      503,
+      at(authorize, reply(200, allow.replace('"deny_reason":null', '"deny_reason":"TAINT_BLOCKED"'))),
+    ],
+    ["decide answers a megabyte", "pdp_unreachable", 503, at(authorize, reply(200, " ".repeat(2 ** 20)))],
+    ["decide knows no such bearer", "unauthorized", 401, at(authorize, reply(401, envelope("unauthorized")))],
+    ["the decision has no record", "audit_unavailable", 503, at(authorize, reply(503, envelope("audit_unavailable")))],
+    ["the allow names no record", "audit_unavailable", 503, at(authorize, reply(200, JSON.stringify(almostAllow)))],
+    ["exchange cuts the connection", "exchange_unreachable", 503, at(exchange, cut)],
+    ["exchange hangs", "exchange_unreachable", 503, at(exchange, hang)],
+    ["exchange answers a page", "exchange_unreachable", 503, at(exchange, reply(200, page, "text/html"))],
+    ["the guard is unavailable", "exchange_unreachable", 503, at(exchange, reply(503, oauth("invalid_grant")))],
+    [
+      "the exchange is refused as malformed",
+      "exchange_unreachable",
+      503,
+      at(exchange, reply(400, oauth("invalid_request"))),
+    ],
+    ["the allow no longer holds", "policy", 403, at(exchange, reply(403, oauth("invalid_target")))],
+    ["the allow or token was spent", "unauthorized", 401, at(exchange, reply(400, oauth("invalid_grant")))],
+  ])("%s: %s", async (_name, cause, status, override) => {
+    const { url, session, upstream, controlPlane, metric } = await setup();
+    controlPlane.override = override;
+    const response = await fetch(`${url}/ledger/read`, { headers: await session() });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([status, cause]);
+    expect(response.headers.get("retry-after")).toBe(status === 503 ? "1" : null);
+    expect(await response.json()).toMatchObject({ error: { code: cause } });
+    expect(upstream.received).toHaveLength(0);
+    expect(await metric(`svc_pep_blocks_total{cause="${cause}"}`)).toBe(1);
+    expect(await metric('svc_pep_calls_total{outcome="blocked"}')).toBe(1);
+  });
+
+  test.each<[string, string, number, Override]>([
+    ["mint hangs", "mint_unreachable", 503, at(mint, hang)],
+    ["mint answers a page", "mint_unreachable", 503, at(mint, reply(200, page, "text/html"))],
+    ["mint answers another action's token", "mint_unreachable", 503, at(mint, reply(200, allow))],
+    ["the action was minted before", "mint_unreachable", 503, at(mint, reply(409, envelope("already_minted")))],
+    [
+      "the parameters cannot be bound there",
+      "mint_unreachable",
+      503,
+      at(mint, reply(422, envelope("params_unbindable"))),
+    ],
+    [
+      "the verdict has changed",
+      "policy",
+      403,
+      at(mint, reply(403, envelope("mint_refused", { deny_reason: "TAINT_BLOCKED" }))),
+    ],
+  ])("%s: %s", async (_name, cause, status, override) => {
+    const { url, session, upstream, controlPlane } = await setup();
+    controlPlane.override = override;
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body: "{}" });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([status, cause]);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  test.each([
+    ["audience", { aud: "http:ledger/other" }],
+    ["scope", { scope: "finance.all" }],
+    ["hop", { hop: 3 }],
+    ["subject", { sub: "somebody else" }],
+    ["session", { sessionId: "another" }],
+    ["action", { actionId: "another" }],
+  ])("an exchanged token of another %s is exchange_unreachable", async (_name, change) => {
+    const { url, session, upstream, controlPlane } = await setup();
+    const headers = await session();
+    controlPlane.override = ({ path, body }, response) => {
+      if (path !== exchange) return undefined;
+      const form = new URLSearchParams(body);
+      void controlPlane.narrowed(form, change).then((access_token) => {
+        const rest = { issued_token_type: form.get("subject_token_type"), token_type: "Bearer", expires_in: 60 };
+        reply(200, JSON.stringify({ access_token, ...rest }))(response);
+      });
+      return true;
+    };
+    const response = await fetch(`${url}/ledger/read`, { headers });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([503, "exchange_unreachable"]);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  test("a control plane that is down blocks, and serves again unaided when it is back", async () => {
+    const { url, session, controlPlane } = await setup();
+    const headers = await session();
+    const call = async () => (await fetch(`${url}/ledger/read`, { headers })).status;
+    expect(await call()).toBe(200);
+    controlPlane.override = (_asked, response) => {
+      response.destroy();
+      return true;
+    };
+    expect(await call()).toBe(503);
+    controlPlane.override = undefined;
+    expect(await call()).toBe(200);
+  });
+
+  test("the three steps together take no longer than their whole budget", async () => {
+    const { url, session, controlPlane } = await setup();
+    const headers = await session();
+    controlPlane.override = ({ path }, response) => {
+      if (path === authorize) return undefined;
+      setTimeout(() => response.destroy(), 5_000).unref();
+      return true;
+    };
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers, body: "{}" });
+    expect(response.headers.get("x-svc-blocked")).toBe("pdp_unreachable");
+  });
+});
+
+describe("the rest of the causes", () => {
+  test.each([
+    ["a path without a route", "/ledger/other", "unresolvable_call", 404],
+    ["an upstream nobody configured", "/nobody/read", "unresolvable_call", 404],
+  ])("%s: %s is %s", async (_name, path, cause, status) => {
+    const { url, session, upstream } = await setup();
+    const response = await fetch(`${url}${path}`, { headers: await session() });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([status, cause]);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  test.each([
+    ["a list", "[]"],
+    ["a string", '"x"'],
+    ["null", "null"],
+    ["nothing", ""],
+    ["a repeated member", '{"a":{"b":1,"b":2}}'],
+    ["a number that becomes infinite", '{"a":1e400}'],
+    ["an integer that loses digits", '{"a":9007199254740993}'],
+    ["a lone surrogate", '{"a":"\\ud800"}'],
+    ["a byte order mark", '\ufeff{"a":1}'],
+    ["trailing bytes", '{"a":1}x'],
+    ["deep nesting", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`],
+  ])("cases 27 to 31: %s is unbindable, and nothing is spent", async (_name, body) => {
+    const { url, session, upstream, controlPlane } = await setup();
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([422, "unbindable"]);
+    expect(controlPlane.countOf(exchange)).toBe(0);
+    expect(upstream.received).toHaveLength(0);
+  });
+
+  test.each([
+    ["compressed", { "content-encoding": "gzip" }],
+    ["in another charset", { "content-type": "application/json; charset=utf-7" }],
+  ])("a privileged body that says to be %s is unbindable", async (_name, headers) => {
+    const { url, session } = await setup();
+    const sent = { ...(await session()), ...headers };
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: sent, body: "{}" });
+    expect(response.status).toBe(422);
+  });
+
+  test("case 30: __proto__ and constructor are plain members, sent as they are", async () => {
+    const { url, session, upstream } = await setup();
+    const body = '{"__proto__":{"admin":true},"constructor":{"prototype":{}}}';
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body });
+    expect(response.status).toBe(200);
+    expect(await upstream.received[0]?.body).toBe(body);
+  });
+
+  test("case 33: a privileged body of exactly the cap passes, and one byte more is body_too_large", async () => {
+    const { url, session, upstream, controlPlane } = await setup("enforce", { SVC_PEP_BIND_CAP_BYTES: "100" });
+    const headers = await session();
+    const bodyOf = (bytes: number) => JSON.stringify({ a: "x".repeat(bytes - '{"a":""}'.length) });
+    const post = (body: string | ReadableStream) =>
+      fetch(`${url}/ledger/write`, { method: "POST", headers, body, duplex: "half" } as RequestInit);
+    expect((await post(bodyOf(100))).status).toBe(200);
+    const declared = await post(bodyOf(101));
+    expect([declared.status, declared.headers.get("x-svc-blocked")]).toEqual([413, "body_too_large"]);
+    const chunked = await post(new Blob([bodyOf(101)]).stream());
+    expect(chunked.headers.get("x-svc-blocked")).toBe("body_too_large");
+    expect(controlPlane.countOf(mint)).toBe(1);
+    expect(upstream.received).toHaveLength(1);
+  });
+});
