@@ -32,7 +32,7 @@ export interface DecisionVector {
   /** Absent: a live session, nobody enrolled, nothing blocked, nothing marked. */
   readonly present?: PresentFacts;
   readonly want: Wanted;
-  /** False where no sequence of requests leads here: the chain, the hop or the claim is one that no exchange issues. */
+  /** False where no request leads here: the chain, hop or claim is one that no exchange issues, or the wire refuses it. */
   readonly overHttp?: false;
 }
 
