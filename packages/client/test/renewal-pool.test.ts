@@ -159,6 +159,27 @@ describe("what was lost", () => {
     expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
   });
 
+  test.each([
+    [400, "invalid_proof", true],
+    [429, "rate_limited", true],
+    [503, "database_unavailable", true],
+    [403, "some_proxy", false],
+    [500, "internal", false],
+    [503, undefined, false],
+  ])("after a %i %s the presented token is used again: %s", async (status, code, want) => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    plane.refusal = { kind: "unusable", fault: "status", answer: { status, ...(code && { code }) } };
+    expect(await pool.lease(presented, budget)).toMatchObject({
+      kind: "unusable",
+      fault: "status",
+      answer: { status },
+    });
+    plane.refusal = undefined;
+    await time.advance(6_000);
+    expect((await pool.lease(presented, budget)).kind).toBe(want ? "leased" : "unauthorized");
+  });
+
   test("where the only token's renewal is lost, the call learns of the fault and later ones are unauthorized", async () => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("root");

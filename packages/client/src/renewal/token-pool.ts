@@ -1,10 +1,11 @@
-import type { DenyReason } from "@svc/core";
+import { type DenyReason, type ErrorCode, errorCodes } from "@svc/core";
 import type { LeaseOptions, LeaseResult, RenewalSource } from "../renewal-pool.ts";
 import type { Unusable } from "../steps/answer.ts";
 import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
 import type { HopCredential } from "../steps/step.ts";
 import { RenewalPace } from "./renewal-pace.ts";
 import { keptBack, StateUnavailable, type StockedToken, type StockPorts, TokenStock } from "./token-stock.ts";
+import { Waiters } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
   readonly source: RenewalSource;
@@ -14,26 +15,25 @@ export interface TokenPoolPorts extends StockPorts {
 
 type Unleased = Exclude<LeaseResult, { kind: "leased" }>;
 
-interface Waiter {
-  readonly settle: (result: LeaseResult) => void;
-  readonly fail: (error: unknown) => void;
-}
-
 /** Fewest siblings worth a renewal: one for now, one for the next call, and those kept back. */
 const leastRenewalCount = keptBack + 2;
 
 /** Refusals that nothing later in the session undoes. */
 const finalReasons: readonly (DenyReason | null)[] = ["SESSION_EXPIRED", "SESSION_REVOKED", "AGENT_REVOKED"];
 
-/** By these the control plane says that it did nothing: the presented token is unspent. */
+/** Faults of a store by which the control plane says that it did nothing. */
 const untouchedCodes: readonly unknown[] = [
   "guard_unavailable",
   "database_unavailable",
   "audit_unavailable",
-  "rate_limited",
-];
-const isUntouched = ({ fault, answer }: Unusable): boolean =>
-  fault === "refused" || (fault === "status" && untouchedCodes.includes(answer?.code));
+] satisfies ErrorCode[];
+
+/** Whether the presented token is still unspent: the answer is a refusal of the control plane's own, or never left us. */
+function isUntouched({ fault, answer }: Unusable): boolean {
+  if (fault === "refused") return true;
+  if (fault !== "status" || !answer || !errorCodes.some((code) => code === answer.code)) return false;
+  return (answer.status >= 400 && answer.status < 500) || untouchedCodes.includes(answer.code);
+}
 
 /**
  * The siblings of one presented token. Calls take the free ones; one renewal at a time brings more, before they run
@@ -45,7 +45,7 @@ export class TokenPool {
   readonly #ports: TokenPoolPorts;
   readonly #stock: TokenStock;
   readonly #pace: RenewalPace;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters: Waiters;
   #tending = Promise.resolve();
   #isTending = false;
   #isOpen = false;
@@ -66,6 +66,7 @@ export class TokenPool {
     this.#presented = token;
     this.#ports = ports;
     this.#stock = new TokenStock(key, sessionId, ports);
+    this.#waiters = new Waiters(ports.after);
     this.#pace = new RenewalPace(ports.monotonicMs, ports.random);
     this.#lastLeaseMs = ports.monotonicMs();
   }
@@ -88,13 +89,13 @@ export class TokenPool {
     return this.#isRejected;
   }
 
-  async lease({ deadlineMs, signal }: LeaseOptions): Promise<LeaseResult> {
-    if (signal?.aborted) return { kind: "unusable", fault: "aborted" };
+  async lease(options: LeaseOptions): Promise<LeaseResult> {
+    if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.#lastLeaseMs = this.#ports.monotonicMs();
     // Whoever waits already comes first; who comes alone has a past refusal asked again.
     const isAlone = this.#waiters.size === 0;
     if (isAlone) this.#isRefusedForNow = false;
-    const result = (isAlone && this.#leaseNow()) || this.#wait(deadlineMs, signal);
+    const result = (isAlone && this.#leaseNow()) || this.#waiters.wait(options);
     this.tend();
     return result;
   }
@@ -114,7 +115,7 @@ export class TokenPool {
   /** Turns everybody away; resolves when a renewal under way is over and stored. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#turnAway({ kind: "unusable", fault: "closed" });
+    this.#waiters.turnAway({ kind: "unusable", fault: "closed" });
     await this.#tending;
   }
 
@@ -226,11 +227,7 @@ export class TokenPool {
   }
 
   #serve(): void {
-    for (const waiter of this.#waiters) {
-      const leased = this.#leaseNow();
-      if (!leased) return;
-      waiter.settle(leased);
-    }
+    this.#waiters.serve(() => this.#leaseNow());
   }
 
   #leaseNow(): LeaseResult | undefined {
@@ -254,30 +251,6 @@ export class TokenPool {
     return this.#isRenewing ? keptBack - 1 : keptBack;
   }
 
-  #wait(deadlineMs: number, signal: AbortSignal | undefined): Promise<LeaseResult> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiters.delete(waiter);
-        cancelTimer();
-        signal?.removeEventListener("abort", onAbort);
-      };
-      const waiter: Waiter = {
-        settle: (result) => {
-          leave();
-          resolve(result);
-        },
-        fail: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const onAbort = () => waiter.settle({ kind: "unusable", fault: "aborted" });
-      const cancelTimer = this.#ports.after(deadlineMs, () => waiter.settle({ kind: "unusable", fault: "timeout" }));
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#waiters.add(waiter);
-    });
-  }
-
   #failed(error: unknown): void {
     if (error instanceof StateUnavailable) {
       this.#pace.failed();
@@ -285,16 +258,12 @@ export class TokenPool {
       return;
     }
     // A fault of our own (an agent key that cannot sign): whoever waits sees it; nobody else was promised anything.
-    for (const waiter of this.#waiters) waiter.fail(error);
+    this.#waiters.fail(error);
   }
 
   #turnAwayTheHopeless(): void {
     const tokensComeBack = (this.#isOver || this.#circulates) && this.#onLoan > 0;
-    if (!tokensComeBack) this.#turnAway(this.#lastFailure);
+    if (!tokensComeBack) this.#waiters.turnAway(this.#lastFailure);
     if (this.#isOpen && this.#stock.total === 0) this.#lastFailure = { kind: "unauthorized" };
-  }
-
-  #turnAway(result: Unleased): void {
-    for (const waiter of this.#waiters) waiter.settle(result);
   }
 }

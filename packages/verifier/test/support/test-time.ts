@@ -38,4 +38,4 @@ export class TestTime {
 }
 
 /** Everything that waits for nothing outside has happened. */
-export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,61 @@
+import type { LeaseOptions, LeaseResult } from "../renewal-pool.ts";
+
+interface Waiter {
+  readonly settle: (result: LeaseResult) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Calls that wait for a token, in the order they came, each until its own deadline. */
+export class Waiters {
+  readonly #after: (ms: number, run: () => void) => () => void;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(after: (ms: number, run: () => void) => () => void) {
+    this.#after = after;
+  }
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  wait({ deadlineMs, signal }: LeaseOptions): Promise<LeaseResult> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiters.delete(waiter);
+        cancelTimer();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const waiter: Waiter = {
+        settle: (result) => {
+          leave();
+          resolve(result);
+        },
+        fail: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      const onAbort = () => waiter.settle({ kind: "unusable", fault: "aborted" });
+      const cancelTimer = this.#after(deadlineMs, () => waiter.settle({ kind: "unusable", fault: "timeout" }));
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Gives to one after the other what `next` has, until it has nothing. */
+  serve(next: () => LeaseResult | undefined): void {
+    for (const waiter of this.#waiters) {
+      const result = next();
+      if (!result) return;
+      waiter.settle(result);
+    }
+  }
+
+  turnAway(result: LeaseResult): void {
+    for (const waiter of this.#waiters) waiter.settle(result);
+  }
+
+  fail(error: unknown): void {
+    for (const waiter of this.#waiters) waiter.fail(error);
+  }
+}
