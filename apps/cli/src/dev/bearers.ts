@@ -1,0 +1,32 @@
+import { randomBytes } from "node:crypto";
+import { type Environment, everySettingName, optional, readSettings, text } from "@svc/settings";
+import { Fault } from "../fault.ts";
+
+export interface Bearers {
+  readonly admin: string;
+  readonly audit: string;
+  readonly identity: string;
+}
+
+const bearer = (plane: string) => optional(text, `Bearers of the ${plane} plane.`, { secret: true });
+
+const settings = {
+  SVC_ADMIN_TOKEN: bearer("admin"),
+  SVC_AUDIT_TOKEN: bearer("audit"),
+  SVC_IDENTITY_TOKEN: bearer("identity"),
+};
+
+/** The bearers that the environment sets (of a list the first), else new ones. */
+export function bearersOf(environment: Environment): Bearers {
+  const read = readSettings(settings, environment, { knownElsewhere: everySettingName });
+  if (!read.ok) throw new Fault(read.faults.join("\n"), "Correct these environment variables, or unset them.");
+  const { SVC_ADMIN_TOKEN: admin, SVC_AUDIT_TOKEN: audit, SVC_IDENTITY_TOKEN: identity } = read.values;
+  return { admin: firstOf(admin), audit: firstOf(audit), identity: firstOf(identity) };
+}
+
+/** Of `token,token` or `label=token`; a token's own `=` stand at its end. */
+const firstOf = (list: string | undefined): string =>
+  list
+    ?.split(",")[0]
+    ?.trim()
+    .replace(/^[^=]*=(?=[^=])/, "") ?? randomBytes(24).toString("base64url");

@@ -1,0 +1,64 @@
+import pc from "picocolors";
+import { exampleScope } from "../examples/agents.ts";
+import type { Stack } from "./stack.ts";
+
+/** The one line of `--json` (contract: How it is started). */
+export const devLine = (stack: Stack): string =>
+  JSON.stringify({
+    control_plane: stack.controlPlane,
+    pep: stack.pep,
+    pep_admin: stack.pepAdmin,
+    example_mcp: stack.exampleMcp,
+    example_http: stack.exampleHttp,
+    admin_token: stack.bearers.admin,
+    audit_token: stack.bearers.audit,
+    identity_token: stack.bearers.identity,
+    pep_config: stack.pepConfig,
+    database_url: stack.databaseUrl,
+  });
+
+export function devSummary(stack: Stack, withExample: boolean): string {
+  const rows: [string, string][] = [
+    ["control plane", `${stack.controlPlane}   (/docs, /console, /openapi.json)`],
+    ["enforcement point", `${stack.pep}   (health and metrics: ${stack.pepAdmin}/__svc/metrics)`],
+    ["example MCP server", `${stack.exampleMcp}   (guarded: ${stack.pep}/everything)`],
+    ["example ledger", `${stack.exampleHttp}   (guarded: ${stack.pep}/ledger/entries/7)`],
+    ["admin token", stack.bearers.admin],
+    ["audit token", stack.bearers.audit],
+    ["identity token", stack.bearers.identity],
+    ["upstreams", `${stack.pepConfig}   (edit it: it is watched)`],
+    ["database", stack.databaseUrl],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const table = rows.map(([name, value]) => `  ${pc.bold(name.padEnd(width))}  ${value}`);
+  return [
+    pc.green("Everything runs."),
+    ...table,
+    "",
+    "Next:",
+    next(stack, withExample),
+    "",
+    "Ctrl-C ends it all.",
+  ].join("\n");
+}
+
+const next = (stack: Stack, withExample: boolean): string =>
+  withExample ? consentCommand(stack) : registerCommand(stack);
+
+const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
+  # A person consents; the answer holds a session and its hop-1 token.
+  curl -s ${controlPlane}/v1/consent -H 'Authorization: Bearer ${bearers.admin}' \\
+    -H 'Content-Type: application/json' -d '{"scope": "${exampleScope}", "user_sub": "alice"}'
+
+  # With SESSION and TOKEN from it, a guarded call; then look at it in ${controlPlane}/console
+  curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN" -H "X-Svc-Session: $SESSION"`;
+
+const registerCommand = ({ controlPlane, bearers, exampleMcp }: Stack): string => `\
+  # An agent declares what it may do (or start with --with-example).
+  curl -s ${controlPlane}/v1/agents -H 'Authorization: Bearer ${bearers.admin}' -H 'Content-Type: application/json' -d '{
+    "name": "planner",
+    "manifest": {
+      "discovery": {"kind": "mcp", "name": "everything", "url": "${exampleMcp}"},
+      "scopes": {"notes": {"hop_budget": 2, "tools": [{"ref": "mcp:everything/echo", "data_classes": ["notes"]}]}}
+    }
+  }'`;

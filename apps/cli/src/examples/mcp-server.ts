@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { createServer } from "@modelcontextprotocol/server-everything/dist/server/index.js";
+
+/**
+ * The reference MCP server on loopback, at `/mcp` over Streamable HTTP. Its own command listens on every interface, so
+ * only its tools are used. Knows nothing of this project: what stands before it decides.
+ */
+const sessions = new Map<string, StreamableHTTPServerTransport>();
+
+const listener = createHttpServer((request, response) => {
+  handle(request, response).catch(() => response.destroy());
+});
+listener.listen(Number(process.env.PORT), "127.0.0.1");
+process.once("SIGTERM", () => process.exit(0));
+
+async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  if (pathname === "/livez") return void response.end("ok");
+  if (pathname !== "/mcp") return void response.writeHead(404).end();
+  const transport = await transportOf(request.headers["mcp-session-id"]);
+  if (transport === undefined) return void response.writeHead(404).end();
+  await transport.handleRequest(request, response);
+}
+
+/** A new one for a client that names no session: the transport itself refuses all but `initialize` on it. */
+async function transportOf(
+  sessionId: string | string[] | undefined,
+): Promise<StreamableHTTPServerTransport | undefined> {
+  if (sessionId !== undefined) return sessions.get(String(sessionId));
+  const { server, cleanup } = createServer();
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: () => randomUUID(),
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+    onsessionclosed: (id) => {
+      sessions.delete(id);
+      cleanup(id);
+    },
+  });
+  await server.connect(transport);
+  return transport;
+}

@@ -1,0 +1,35 @@
+import pc from "picocolors";
+
+export interface Progress {
+  /** Says what is being done, in place of what was. */
+  show(step: string): void;
+  /** Clears the line. */
+  done(): void;
+}
+
+const frames = ["|", "/", "-", "\\"];
+
+/** On a terminal a line with a spinner; elsewhere one plain line a step; all on standard error. */
+export function progress(mode: "shown" | "silent", stream: NodeJS.WriteStream = process.stderr): Progress {
+  if (mode === "silent") return { show: () => {}, done: () => {} };
+  if (!stream.isTTY) return { show: (step) => void stream.write(`${step}\n`), done: () => {} };
+  let timer: NodeJS.Timeout | undefined;
+  let frame = 0;
+  const done = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+    stream.write("\r\x1b[K");
+  };
+  return {
+    show(step) {
+      clearInterval(timer);
+      const draw = () => {
+        frame += 1;
+        stream.write(`\r\x1b[K${pc.cyan(frames[frame % frames.length] ?? "")} ${step} ...`);
+      };
+      draw();
+      timer = setInterval(draw, 120).unref();
+    },
+    done,
+  };
+}

@@ -1,0 +1,216 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Child, type DevStack, spawnApp, spawnDev, waitUntil } from "@svc/test-support";
+import postgres from "postgres";
+import { request } from "undici";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { childrenOf, isAlive } from "./children-of.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+async function dev(...args: string[]): Promise<DevStack> {
+  const stack = await spawnDev(["--port", "0", ...args]);
+  undo.push(() => stack.stop());
+  return stack;
+}
+
+function failingDev(...args: string[]): Child {
+  const child = spawnApp({ main: "@svc/cli/main", args: ["dev", "--json", ...args], env: {} });
+  undo.push(() => child.stop());
+  return child;
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-cli-"));
+  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const statusOf = async (url: string, headers: Record<string, string> = {}): Promise<number> => {
+  const { statusCode, body } = await request(url, { headers });
+  await body.dump();
+  return statusCode;
+};
+
+/** What the enforcement point says it does. */
+async function modeOf({ pep_admin }: DevStack): Promise<string | undefined> {
+  const { body } = await request(`${pep_admin}/__svc/metrics`);
+  return /^svc_pep_info\{[^}]*mode="(\w+)"/m.exec(await body.text())?.[1];
+}
+
+describe("a running stack", () => {
+  let stack: DevStack;
+  beforeAll(async () => {
+    stack = await spawnDev(["--port", "0"]);
+  });
+  afterAll(() => stack.stop());
+
+  test("is told in one line of exactly the promised members", () => {
+    const { child, stop, ...line } = stack;
+    expect(child.stdout().trim().split("\n")).toHaveLength(1);
+    expect(Object.keys(line).sort()).toEqual([
+      "admin_token",
+      "audit_token",
+      "control_plane",
+      "database_url",
+      "example_http",
+      "example_mcp",
+      "identity_token",
+      "pep",
+      "pep_admin",
+      "pep_config",
+    ]);
+    expect(stop).toBeTypeOf("function");
+  });
+
+  test("serves control plane, enforcement point and examples", async () => {
+    expect(await statusOf(`${stack.control_plane}/readyz`)).toBe(200);
+    expect(await statusOf(`${stack.pep_admin}/__svc/readyz`)).toBe(200);
+    expect(await statusOf(`${stack.example_http}/entries/7`)).toBe(200);
+    // Asked without an Accept header that it could answer.
+    expect(await statusOf(stack.example_mcp)).toBe(406);
+    expect(await statusOf(`${stack.pep}/ledger/entries/7`)).toBe(401);
+  });
+
+  test("has registered nothing", async () => {
+    const { body } = await request(`${stack.control_plane}/v1/agents`, {
+      headers: { authorization: `Bearer ${stack.admin_token}` },
+    });
+    expect(await body.json()).toMatchObject({ data: [] });
+  });
+
+  test("has a bearer of its own for audit reads, which is no admin's", async () => {
+    const headers = { authorization: `Bearer ${stack.audit_token}` };
+    expect(await statusOf(`${stack.control_plane}/v1/audit/decisions`, headers)).toBe(200);
+    expect(await statusOf(`${stack.control_plane}/v1/agents`, headers)).toBe(401);
+  });
+
+  test("has a database that its address opens", async () => {
+    const sql = postgres(stack.database_url, { max: 1 });
+    expect(await sql`select count(*)::int as rows from decision`).toEqual([{ rows: 0 }]);
+    await sql.end();
+  });
+
+  test("takes a change of the upstreams file", async () => {
+    expect(await modeOf(stack)).toBe("enforcing");
+    const text = readFileSync(stack.pep_config, "utf8");
+    writeFileSync(stack.pep_config, text.replaceAll("protocol: http", "protocol: http\n    mode: observe"));
+    await waitUntil("the new mode to hold", async () => (await modeOf(stack)) === "observing");
+  });
+
+  test("shows its examples a token they can refuse", async () => {
+    const headers = { authorization: "Bearer not.a.token", "x-svc-session": "s" };
+    expect(await statusOf(`${stack.example_http}/entries/7`, headers)).toBe(401);
+  });
+});
+
+describe("the end of a stack", () => {
+  test("on SIGTERM leaves no process and no folder", async () => {
+    const stack = await dev();
+    const children = childrenOf(stack.child.pid);
+    expect(children).toHaveLength(4);
+    expect(await stack.child.stop()).toBe(0);
+    expect(children.filter(({ pid }) => isAlive(pid))).toEqual([]);
+    expect(existsSync(dirname(stack.pep_config))).toBe(false);
+  });
+
+  test("by SIGKILL takes its processes along", async () => {
+    const stack = await dev();
+    undo.push(() => rmSync(dirname(stack.pep_config), { recursive: true, force: true }));
+    const children = childrenOf(stack.child.pid);
+    stack.child.kill("SIGKILL");
+    await waitUntil("the children to end", () => children.every(({ pid }) => !isAlive(pid)), 30_000);
+  });
+
+  test("comes with the end of any process, and its last lines are shown", async () => {
+    const stack = await dev();
+    const pep = childrenOf(stack.child.pid).find(({ command }) => command.includes("/pep/"));
+    process.kill(pep?.pid ?? 0, "SIGKILL");
+    expect(await stack.child.exited).toBe(1);
+    expect(stack.child.output()).toMatch(/enforcement point ended \(SIGKILL\)[\s\S]*listening on/);
+    expect(childrenOf(stack.child.pid)).toEqual([]);
+  });
+});
+
+describe("what is asked for", () => {
+  test("--with-example registers agents that a session can begin with", async () => {
+    const stack = await dev("--with-example");
+    const { statusCode, body } = await request(`${stack.control_plane}/v1/consent`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${stack.admin_token}`, "content-type": "application/json" },
+      body: JSON.stringify({ scope: "expenses", user_sub: "alice" }),
+    });
+    await body.dump();
+    expect(statusCode).toBe(201);
+  });
+
+  test("--data-dir keeps what was recorded, --pep-config names the file, --mode observes", async () => {
+    const dataDir = temporaryFolder();
+    const file = join(dataDir, "mine.yaml");
+    writeFileSync(file, "upstreams: []\n");
+    const args = ["--data-dir", dataDir, "--pep-config", file, "--mode", "observe"];
+    const first = await dev("--with-example", ...args);
+    expect(first.pep_config).toBe(file);
+    expect(await modeOf(first)).toBe("observing");
+    await first.stop();
+    const second = await dev(...args);
+    const agents = await request(`${second.control_plane}/v1/agents`, {
+      headers: { authorization: `Bearer ${second.admin_token}` },
+    });
+    expect(await agents.body.json()).toMatchObject({ data: [{ name: "auditor" }, { name: "planner" }] });
+  });
+
+  test("settings of the environment apply", async () => {
+    const token = "a-token-of-my-own-0123456789abcdefghij";
+    const stack = await spawnDev(["--port", "0"], { SVC_ADMIN_TOKEN: `me=${token}` });
+    undo.push(() => stack.stop());
+    expect(stack.admin_token).toBe(token);
+    expect(await statusOf(`${stack.control_plane}/v1/agents`, { authorization: `Bearer ${token}` })).toBe(200);
+  });
+});
+
+describe("a start that cannot be", () => {
+  test("names a port in use, and what to do", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    undo.push(() => server.close());
+    await waitUntil("the port to be taken", () => server.listening);
+    const { port } = server.address() as { port: number };
+    const child = failingDev("--port", String(port));
+    expect(await child.exited).toBe(1);
+    expect(child.output()).toMatch(new RegExp(`port ${port} is in use[sS]*--port 0`));
+  });
+
+  test("shows what a process said that did not start, and leaves none running", async () => {
+    const file = join(temporaryFolder(), "bad.yaml");
+    writeFileSync(file, "upstreams: 7\n");
+    const child = failingDev("--port", "0", "--pep-config", file);
+    expect(await child.exited).toBe(1);
+    expect(child.output()).toMatch(/enforcement point ended[\s\S]*upstreams/);
+    expect(child.stdout()).toBe("");
+  });
+
+  test("refuses a misspelt setting by its name", async () => {
+    const child = spawnApp({ main: "@svc/cli/main", args: ["dev"], env: { SVC_ADMIN_TOKNE: "x" } });
+    undo.push(() => child.stop());
+    expect(await child.exited).toBe(1);
+    expect(child.output()).toMatch(/SVC_ADMIN_TOKNE/);
+  });
+
+  test.each([
+    { args: ["--mode", "off"], told: /enforce, observe/ },
+    { args: ["--port", "x"], told: /port number/ },
+    { args: ["--prot", "0"], told: /--port/ },
+    { args: ["--pep-config", "/nowhere.yaml"], told: /nowhere.yaml cannot be read/ },
+  ])("refuses $args", async ({ args, told }) => {
+    const child = failingDev(...args);
+    expect(await child.exited).not.toBe(0);
+    expect(child.output()).toMatch(told);
+  });
+});
