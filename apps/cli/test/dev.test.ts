@@ -184,7 +184,8 @@ describe("a start that cannot be", () => {
     const { port } = server.address() as { port: number };
     const child = failingDev("--port", String(port));
     expect(await child.exited).toBe(1);
-    expect(child.output()).toMatch(new RegExp(`port ${port} is in use[sS]*--port 0`));
+    expect(child.output()).toContain(`port ${port} is in use`);
+    expect(child.output()).toContain("--port 0");
   });
 
   test("shows what a process said that did not start, and leaves none running", async () => {
