@@ -52,8 +52,8 @@ function jsonFilter(context: ToolListContext, isEncoded: boolean): BodyFilter {
 const emptyList = (id: JsonRpcId | undefined): string =>
   JSON.stringify({ jsonrpc: "2.0", id: id ?? null, result: { tools: [] } });
 
-/** An empty line ends an event (HTML standard: Server-sent events). */
-const eventEnd = /\r\n\r\n|\n\n|\r\r/;
+/** An empty line ends an event, and a line may end in three ways (HTML standard: Server-sent events). */
+const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 
 function eventFilter(context: ToolListContext): BodyFilter {
   const decoder = new TextDecoder();

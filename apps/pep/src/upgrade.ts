@@ -84,6 +84,8 @@ function connectWebSocket(
       socket.destroy();
       upstreamSocket.destroy();
     };
+    // The proxy only ends it, which an upstream may answer with silence.
+    socket.once("close", () => upstreamSocket.destroy());
     settle(() => opened(101, close));
   });
   const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
