@@ -1,66 +1,13 @@
-import { aManifest, aTool } from "@svc/test-support";
-import postgres from "postgres";
-import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Row, recorder, unknownId } from "./decision-rows.ts";
 import { type Answer, startPlane, tokens } from "./support.ts";
 
-let plane: Awaited<ReturnType<typeof startPlane>>;
-let sql: postgres.Sql;
-let sessionId: string;
-beforeAll(async () => {
-  plane = await startPlane();
-  sql = postgres(plane.database.appUrl, { onnotice: () => {} });
-  const manifest = aManifest("expenses", { tools: [aTool("mcp:ledger/read")] });
-  await plane.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
-  sessionId = await consent();
-}, 60_000);
+const plane = await startPlane();
+const { sql, sessionId, consent, aRow, record, spend } = await recorder(plane);
 afterAll(async () => {
   await sql.end();
   await plane.stop();
 });
-
-async function consent(): Promise<string> {
-  const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada" } });
-  return String(json.session_id);
-}
-
-/** A well-formed identifier that nobody has. */
-const unknownId = "01900000-0000-7000-8000-000000000000";
-
-const aRow = (changes: Record<string, unknown> = {}) => ({
-  action_id: uuidv7(),
-  record_version: 2,
-  session_id: sessionId,
-  stage: "authorize",
-  hop: 1,
-  chain: [] as string[],
-  acting_agent: "ada",
-  target: "planner",
-  target_kind: "agent",
-  data_class: "finance.entries",
-  decision: "allow",
-  deny_reason: null as string | null,
-  recoverable: false,
-  enforced: true,
-  privileged: false,
-  taint: "trusted_internal",
-  taint_source: null,
-  policy_version: 1,
-  guarantee_level: null,
-  parent_action_id: null as string | null,
-  decided_at: new Date(),
-  ...changes,
-});
-type Row = ReturnType<typeof aRow>;
-
-async function record(changes: Record<string, unknown> = {}): Promise<Row> {
-  const row = aRow(changes);
-  await sql`insert into decision ${sql(row as never)}`;
-  return row;
-}
-const spend = (actionId: string) => sql`
-  insert into spend (jti_hash, action_id, session_id, kind, spent_at)
-  values (${Buffer.from(actionId)}, ${actionId}, ${sessionId}, 'exchange', now())`;
 
 const read = (search: string, path = "/v1/audit/decisions"): Promise<Answer> =>
   plane.send(`${path}?${search}`, { token: tokens.audit });
@@ -265,102 +212,4 @@ describe("the former history", () => {
       expect((await read(search, "/v1/decisions")).status).toBe(400);
     },
   );
-});
-
-describe("a chain", () => {
-  const chainOf = (actionId: string) => plane.send(`/v1/audit/actions/${actionId}/chain`, { token: tokens.audit });
-  const root = () => ({
-    user_sub: "ada",
-    scope: "expenses",
-    session_id: sessionId,
-    consented_at: expect.stringMatching(/Z$/),
-  });
-
-  const second = (parent: Row | undefined, changes: object = {}) =>
-    record({
-      hop: 2,
-      chain: ["planner"],
-      acting_agent: "planner",
-      target: "mcp:ledger/read",
-      target_kind: "tool",
-      parent_action_id: parent?.action_id ?? null,
-      ...changes,
-    });
-
-  test("reads back to the consenting human, in order of hop", async () => {
-    const first = await record();
-    await spend(first.action_id);
-    const denied = await second(first, { decision: "deny", deny_reason: "TAINT_BLOCKED", enforced: false });
-    const { status, json } = await chainOf(denied.action_id);
-    expect(status).toBe(200);
-    expect(json).toEqual({
-      root: root(),
-      hops: [
-        {
-          hop: 1,
-          action_id: first.action_id,
-          acting_agent: "ada",
-          target: "planner",
-          target_kind: "agent",
-          data_class: "finance.entries",
-          decision: "allow",
-          deny_reason: null,
-          enforced: true,
-          ts: first.decided_at.toISOString(),
-        },
-        {
-          hop: 2,
-          action_id: denied.action_id,
-          acting_agent: "planner",
-          target: "mcp:ledger/read",
-          target_kind: "tool",
-          data_class: "finance.entries",
-          decision: "deny",
-          deny_reason: "TAINT_BLOCKED",
-          enforced: false,
-          ts: denied.decided_at.toISOString(),
-        },
-      ],
-      complete: true,
-      break: null,
-    });
-  });
-
-  test.each<[string, () => Promise<Row>, number, number]>([
-    ["LEGACY_TOKEN", () => second(undefined), 2, 1],
-    ["PARENT_NOT_FOUND", () => second(aRow()), 2, 1],
-    ["PARENT_INCOMPLETE", async () => second(await record()), 2, 1],
-    ["PARENT_MISMATCH", async () => second(await spent({ target: "somebody-else" })), 2, 1],
-    ["PARENT_MISMATCH", async () => second(await spent({ session_id: await consent() })), 2, 1],
-    ["PARENT_MISMATCH", async () => second(await spent({ hop: 2 })), 2, 1],
-    ["PARENT_MISMATCH", async () => second(await record({ decision: "deny", deny_reason: "TAINT_BLOCKED" })), 2, 1],
-    ["LEGACY_RECORD", async () => second(await spent(), { record_version: 1 }), 2, 1],
-  ])("that breaks says where and why: %s", async (reason, action, atHop, reached) => {
-    const { json } = await chainOf((await action()).action_id);
-    expect(json).toMatchObject({ complete: false, break: { at_hop: atHop, reason }, root: root() });
-    expect(json.hops).toHaveLength(reached);
-  });
-
-  async function spent(changes: Record<string, unknown> = {}): Promise<Row> {
-    const row = await record(changes);
-    await spend(row.action_id);
-    return row;
-  }
-
-  test.each([unknownId, "x", "%25", "'", "01900000-0000-7000-8000-00000000000G"])(
-    "of the unknown action %s is not found",
-    async (actionId) => {
-      expect(await chainOf(actionId)).toMatchObject({ status: 404, json: { error: { code: "action_not_found" } } });
-    },
-  );
-
-  test("is counted by how it came out", async () => {
-    const results: string[] = [];
-    const chainRead = (result: string) => void results.push(result);
-    const app = plane.with({ events: { ...plane.deps.events, chainRead } });
-    for (const { action_id } of [await record(), await second(undefined), aRow()]) {
-      await app.send(`/v1/audit/actions/${action_id}/chain`);
-    }
-    expect(results).toEqual(["complete", "broken", "not_found"]);
-  });
 });

@@ -1,0 +1,63 @@
+import { aManifest, aTool } from "@svc/test-support";
+import postgres from "postgres";
+import { uuidv7 } from "uuidv7";
+import type { TestApp, TestPlane } from "./support.ts";
+
+/** A well-formed identifier that nobody has. */
+export const unknownId = "01900000-0000-7000-8000-000000000000";
+
+/** Writes decisions as no caller could, to read them back. */
+export async function recorder(plane: TestPlane & TestApp) {
+  const sql = postgres(plane.database.appUrl, { onnotice: () => {} });
+  const manifest = aManifest("expenses", { tools: [aTool("mcp:ledger/read")] });
+  await plane.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
+  const consent = async (): Promise<string> => {
+    const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada" } });
+    return String(json.session_id);
+  };
+  const sessionId = await consent();
+  const aRow = (changes: Record<string, unknown> = {}) => decisionRow(sessionId, changes);
+  return {
+    sql,
+    sessionId,
+    consent,
+    aRow,
+    async record(changes: Record<string, unknown> = {}): Promise<Row> {
+      const row = aRow(changes);
+      await sql`insert into decision ${sql(row as never)}`;
+      return row;
+    },
+    async spend(actionId: string): Promise<void> {
+      await sql`
+        insert into spend (jti_hash, action_id, session_id, kind, spent_at)
+        values (${Buffer.from(actionId)}, ${actionId}, ${sessionId}, 'exchange', now())`;
+    },
+  };
+}
+
+/** An allow at hop 1. */
+const decisionRow = (sessionId: string, changes: Record<string, unknown>) => ({
+  action_id: uuidv7(),
+  record_version: 2,
+  session_id: sessionId,
+  stage: "authorize",
+  hop: 1,
+  chain: [] as string[],
+  acting_agent: "ada",
+  target: "planner",
+  target_kind: "agent",
+  data_class: "finance.entries",
+  decision: "allow",
+  deny_reason: null as string | null,
+  recoverable: false,
+  enforced: true,
+  privileged: false,
+  taint: "trusted_internal",
+  taint_source: null,
+  policy_version: 1,
+  guarantee_level: null,
+  parent_action_id: null as string | null,
+  decided_at: new Date(),
+  ...changes,
+});
+export type Row = ReturnType<typeof decisionRow>;

@@ -1,0 +1,91 @@
+import { aManifest, aTool } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Sql } from "../src/postgres/database.ts";
+import { policyStore } from "../src/postgres/policies.ts";
+import { query, startPlane } from "./support.ts";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+let sql: Sql;
+beforeAll(async () => {
+  plane = await startPlane();
+  sql = connect({ url: plane.database.appUrl, maxConnections: 4, statementTimeoutMs: 5_000 });
+  const register = (name: string, manifest: object) =>
+    plane.send("/v1/agents", { body: { name, manifest, override: {} } });
+  await register("planner", {
+    scopes: { ...aManifest("one", { tools: [aTool("http:a/b")] }).scopes, ...aManifest("two").scopes },
+  });
+  await register("auditor", aManifest("three", { tools: [aTool("http:a/c")] }));
+  const moved = { scopes: { ...aManifest("one", { tools: [aTool("http:a/d")] }).scopes, ...aManifest("four").scopes } };
+  await plane.send("/v1/manifests", { body: { agent: "planner", manifest: moved, override: {} } });
+}, 60_000);
+afterAll(async () => {
+  await sql.end();
+  await plane.stop();
+});
+
+describe("a pinned policy", () => {
+  test("is read once, however many ask for it at once", async () => {
+    const policies = policyStore(sql, 5_000);
+    const asked = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
+    expect(new Set(asked).size).toBe(1);
+    expect(asked[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
+  });
+
+  test("is served from memory once read: the database may be gone", async () => {
+    const own = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+    const policies = policyStore(own, 1_000);
+    const before = await policies.pinned("one", 1);
+    await own.end();
+    expect(await policies.pinned("one", 1)).toBe(before);
+    await expect(policies.pinned("one", 2)).rejects.toMatchObject({ code: "database_unavailable" });
+  });
+
+  test("that is not there yet is asked for again", async () => {
+    const policies = policyStore(sql, 5_000);
+    expect(await policies.pinned("one", 3)).toBeUndefined();
+    await query(
+      plane.database.ownerUrl,
+      "insert into compiled_policy select scope, 3, schema_version, document, created_at from compiled_policy where scope = 'one' and version = 2",
+    );
+    expect((await policies.pinned("one", 3))?.version).toBe(3);
+  });
+
+  test("of one version is never taken for another's, whatever the scope is called", async () => {
+    const policies = policyStore(sql, 5_000);
+    expect((await policies.pinned("one", 1))?.version).toBe(1);
+    expect((await policies.pinned("one", 2))?.version).toBe(2);
+    expect(await policies.pinned("1 one", 1)).toBeUndefined();
+  });
+});
+
+test("the latest version is read at the moment of asking", async () => {
+  const policies = policyStore(sql, 5_000);
+  expect(await policies.latest("three")).toEqual({ version: 1, schemaVersion: 1 });
+  await query(
+    plane.database.ownerUrl,
+    "insert into compiled_policy select scope, 2, 0, document, created_at from compiled_policy where scope = 'three'",
+  );
+  expect(await policies.latest("three")).toEqual({ version: 2, schemaVersion: 0 });
+  expect(await policies.latest("never")).toBeUndefined();
+});
+
+describe("the current policies of agents", () => {
+  const currentOf = async (...agents: string[]) =>
+    (await policyStore(sql, 5_000).currentOf(agents)).map(({ scope, version }) => `${scope} ${version}`).toSorted();
+
+  test("are those of the scopes that their latest accepted manifests touch", async () => {
+    expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);
+    expect(await currentOf("nobody")).toEqual([]);
+    expect(await currentOf()).toEqual([]);
+  });
+
+  test("leave out those of an older schema", async () => {
+    expect(await currentOf("planner", "auditor")).toEqual(["four 1", "one 3"]);
+  });
+
+  test("do not move with a manifest that was not accepted", async () => {
+    const manifest = aManifest("five", { tools: [aTool("http:a/e")] });
+    expect((await plane.send("/v1/manifests", { body: { agent: "planner", manifest } })).status).toBe(409);
+    expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);
+  });
+});
