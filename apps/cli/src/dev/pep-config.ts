@@ -22,7 +22,7 @@ export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: stri
 
 const header = "# Read again on every change. See apps/pep/README.md for all it can say.\n";
 
-export const writePepConfig = (path: string, config: object): Promise<void> =>
+const writePepConfig = (path: string, config: object): Promise<void> =>
   writeFile(path, header + stringify(config), { mode: 0o600 });
 
 /** The file asked for, else one for the example services in `dataDir`, made new. */
