@@ -20,17 +20,17 @@ export class DiscoveryFault extends Error {
   }
 }
 
-const overload = "submit again, or submit with an override that says why the manifest can be trusted.";
+const andRetry = "submit again, or submit with an override that says why the manifest can be trusted.";
 
 const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
-  address_refused: `is at an internal address. Admit its host or network with SVC_DISCOVERY_ALLOW and ${overload}`,
-  unreachable: `could not be reached. Make it reachable from the control plane and ${overload}`,
-  timeout: `did not answer in time. Make it answer within 5 seconds and ${overload}`,
-  redirect: `answered with a redirect, which discovery does not follow. Name the final address and ${overload}`,
-  status: `answered with an error. Make it answer without credentials and ${overload}`,
-  too_large: `answered with more than 1 MiB, or compressed. Shorten its answer and ${overload}`,
-  too_many_pages: `lists its tools on more than 10 pages. Use larger pages and ${overload}`,
-  unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${overload}`,
+  address_refused: `is at an internal address. Admit its host or network with SVC_DISCOVERY_ALLOW and ${andRetry}`,
+  unreachable: `could not be reached. Make it reachable from the control plane and ${andRetry}`,
+  timeout: `did not answer in time. Make it answer within 5 seconds and ${andRetry}`,
+  redirect: `answered with a redirect, which discovery does not follow. Name the final address and ${andRetry}`,
+  status: `answered with an error. Make it answer without credentials and ${andRetry}`,
+  too_large: `answered with more than 1 MiB, or compressed. Shorten its answer and ${andRetry}`,
+  too_many_pages: `lists its tools on more than 10 pages. Use larger pages and ${andRetry}`,
+  unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${andRetry}`,
 };
 
 /** What a person can do about it; names the host, never the whole URL, which may hold a secret. */

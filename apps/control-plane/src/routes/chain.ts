@@ -39,7 +39,7 @@ export function chainRoute(app: App, deps: Deps): void {
       const startedMs = deps.clock.nowMs();
       const read = await readChain(deps, actionId);
       const result = read === undefined ? "not_found" : read.chain.break === null ? "complete" : "broken";
-      deps.events.chainRead(result, (deps.clock.nowMs() - startedMs) / 1000);
+      deps.events.chainRead(result, Math.max(0, deps.clock.nowMs() - startedMs) / 1000);
       if (read === undefined) throw new ApiError("action_not_found", "There is no such action.");
       return c.json(toChainRead(read));
     },
