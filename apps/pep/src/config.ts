@@ -68,10 +68,12 @@ export const pepSettings = {
 const table = { ...pepSettings, ...sharedSettings };
 type Values = SettingValues<typeof table>;
 
-const agentKeyRule = (values: Partial<Values>): string | undefined =>
-  (values.SVC_PEP_AGENT_KEY_FILE === undefined) === (values.SVC_PEP_AGENT_NAME === undefined)
-    ? undefined
-    : "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together";
+function agentKeyRule(values: Partial<Values>): string | undefined {
+  // A setting that could not be read has its own fault.
+  const areRead = "SVC_PEP_AGENT_KEY_FILE" in values && "SVC_PEP_AGENT_NAME" in values;
+  const areTogether = (values.SVC_PEP_AGENT_KEY_FILE === undefined) === (values.SVC_PEP_AGENT_NAME === undefined);
+  return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
+}
 
 /** The settings as the rest of the app speaks of them. */
 export interface Config {

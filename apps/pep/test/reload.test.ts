@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { waitUntil } from "@svc/test-support";
+import { expect, test } from "vitest";
+import { startedPep } from "./support/pep.ts";
+import { startedUpstream } from "./support/upstream.ts";
+
+const route = (path: string) => ({ methods: ["GET"], path, target: "http:app/read", data_class: "docs" });
+
+async function setup(prepare?: (folder: string) => void) {
+  const first = await startedUpstream((_request, response) => response.end("first"));
+  const second = await startedUpstream((_request, response) => response.end("second"));
+  const upstream = (url: string, path = "/a") => ({ name: "app", url, routes: [route(path)] });
+  const running = await startedPep({ upstreams: [upstream(first.url)], ...(prepare && { prepare }) });
+  running.controlPlane.policies.set("http:app/read", {});
+  const headers = await running.session();
+  const call = async (path = "/a") => (await fetch(`${running.url}/app${path}`, { headers })).text();
+  const write = (upstreams: unknown, file = running.configFile) => writeFileSync(file, JSON.stringify({ upstreams }));
+  return { ...running, first, second, upstream, headers, call, write };
+}
+
+test("a changed file is taken up by itself", async () => {
+  const { call, write, second, upstream } = await setup();
+  expect(await call()).toBe("first");
+  write([upstream(second.url)]);
+  await waitUntil("the new upstream", async () => (await call()) === "second");
+});
+
+test("SIGHUP takes it up at once", async () => {
+  const { call, write, second, upstream, pep } = await setup();
+  write([upstream(second.url)]);
+  pep.reload();
+  expect(await call()).toBe("second");
+});
+
+test("a bad file keeps the old one, and says what is wrong with it", async () => {
+  const { call, write, logs, told, metrics } = await setup();
+  write([{ name: "app", url: "nowhere", mode: "off" }]);
+  await waitUntil("the faults", () => told.length >= 2);
+  expect(told.map((line) => line.split(": ").at(1))).toEqual(
+    expect.arrayContaining(["upstreams.0.url", "upstreams.0.mode"]),
+  );
+  expect(logs).toContainEqual(
+    expect.objectContaining({ level: "warn", msg: "configuration refused; the previous one stays" }),
+  );
+  expect(await call()).toBe("first");
+  expect(await metrics()).toMatch(/^svc_pep_up 1$/m);
+});
+
+test("a file that is gone keeps the old one", async () => {
+  const { call, configFile, told } = await setup();
+  rmSync(configFile);
+  await waitUntil("the fault", () => told.some((line) => line.includes("cannot be read")));
+  expect(await call()).toBe("first");
+});
+
+test("a change of mode is shown by the gauge", async () => {
+  const { write, first, upstream, pep, metrics } = await setup();
+  expect(await metrics()).toMatch(/^svc_pep_info\{mode="enforcing",version="0.0.0-test"\} 1$/m);
+  write([{ ...upstream(first.url), mode: "observe" }]);
+  pep.reload();
+  expect(await metrics()).toMatch(/^svc_pep_info\{mode="observing",version="0.0.0-test"\} 1$/m);
+  expect(await metrics()).not.toMatch(/^svc_pep_info\{mode="enforcing",version="0.0.0-test"\} 1$/m);
+});
+
+test("a call under way ends as it began, and then the old connections close", async () => {
+  const slow = await startedUpstream((_request, response) => {
+    response.write("half,");
+    setTimeout(() => response.end("whole"), 300);
+  });
+  const { url, headers, write, second, upstream, pep, call } = await setup();
+  write([upstream(slow.url)]);
+  pep.reload();
+  const request = httpRequest(`${url}/app/a`, { headers }).end();
+  const [response] = await once(request, "response");
+  write([upstream(second.url)]);
+  pep.reload();
+  expect(await call()).toBe("second");
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  expect(text).toBe("half,whole");
+  await waitUntil("the old connections to close", () => slow.sockets.size === 0);
+});
+
+test("a secret of an upstream's own is read again when its file changes", async () => {
+  const { call, write, first, upstream, pep, folder } = await setup((folder) =>
+    writeFileSync(join(folder, "secret"), "one\n"),
+  );
+  write([{ ...upstream(first.url), credential: { header: "x-key", value_file: join(folder, "secret") } }]);
+  pep.reload();
+  await call();
+  expect(first.received.at(-1)?.headers["x-key"]).toBe("one");
+  expect(first.received.at(-1)?.headers.authorization).toBeUndefined();
+  writeFileSync(join(folder, "secret"), "two\n");
+  await waitUntil("the new secret", async () => {
+    await call();
+    return first.received.at(-1)?.headers["x-key"] === "two";
+  });
+});
+
+test("a ConfigMap, which is replaced by a link farther up its path, is taken up", async () => {
+  const first = await startedUpstream((_request, response) => response.end("first"));
+  const second = await startedUpstream((_request, response) => response.end("second"));
+  /** What the kubelet does: a new folder, and one rename of the link to it. */
+  const mount = (folder: string, version: string, url: string) => {
+    mkdirSync(join(folder, version));
+    const upstreams = [{ name: "app", url, routes: [route("/a")] }];
+    writeFileSync(join(folder, version, "pep.yaml"), JSON.stringify({ upstreams }));
+    symlinkSync(version, join(folder, "..data_tmp"));
+    renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+  };
+  const { url, session, controlPlane, folder } = await startedPep({
+    upstreams: [],
+    settings: (folder) => ({ SVC_PEP_CONFIG: join(folder, "pep.yaml") }),
+    prepare(folder) {
+      mount(folder, "..2026_1", first.url);
+      symlinkSync(join("..data", "pep.yaml"), join(folder, "pep.yaml"));
+    },
+  });
+  controlPlane.policies.set("http:app/read", {});
+  const headers = await session();
+  const call = async () => (await fetch(`${url}/app/a`, { headers })).text();
+  expect(await call()).toBe("first");
+  mount(folder, "..2026_2", second.url);
+  await waitUntil("the new upstream", async () => (await call()) === "second");
+});
