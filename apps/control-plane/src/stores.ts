@@ -9,7 +9,14 @@ import { parseStoreAddress } from "./redis/address.ts";
 import { redisGuard } from "./redis/guard.ts";
 
 /** Time budgets of the stores, in milliseconds: each lies within the callers' second for a step. */
-export const budgets = { statement: 800, commit: 900, read: 900, submit: 20_000, auditRead: 4_000, probe: 900 } as const;
+export const budgets = {
+  statement: 800,
+  commit: 900,
+  read: 900,
+  submit: 20_000,
+  auditRead: 4_000,
+  probe: 900,
+} as const;
 
 export interface Stores {
   /** Commits, apart from readers, so that no audit query stands before them. */
