@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import "./require-node.ts";
 import { Command } from "commander";
-import pc from "picocolors";
+import { colors } from "./colors.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { devCommand } from "./commands/dev.ts";
 import { Fault } from "./fault.ts";
@@ -15,7 +15,7 @@ const program = new Command("svc")
 try {
   await program.parseAsync();
 } catch (cause) {
-  process.stderr.write(`${pc.red("error:")} ${cause instanceof Error ? cause.message : String(cause)}\n`);
+  process.stderr.write(`${colors.red("error:")} ${cause instanceof Error ? cause.message : String(cause)}\n`);
   process.stderr.write(
     `${cause instanceof Fault ? cause.advice : "Run with --verbose to see what the processes log."}\n`,
   );

@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { colors } from "./colors.ts";
 
 export interface Progress {
   /** Says what is being done, in place of what was. */
@@ -25,7 +25,7 @@ export function progress(mode: "shown" | "silent", stream: NodeJS.WriteStream = 
       clearInterval(timer);
       const draw = () => {
         frame += 1;
-        stream.write(`\r\x1b[K${pc.cyan(frames[frame % frames.length] ?? "")} ${step} ...`);
+        stream.write(`\r\x1b[K${colors.cyan(frames[frame % frames.length] ?? "")} ${step} ...`);
       };
       draw();
       timer = setInterval(draw, 120).unref();

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -29,6 +29,8 @@ function failingDev(...args: string[]): Child {
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-cli-"));
+  // As root, the account that the database runs as must be able to pass through.
+  chmodSync(folder, 0o711);
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
@@ -19,6 +19,8 @@ const pidOf = (folder: string) =>
 
 test("a server that was killed is started again on its port, with everything it acknowledged", async () => {
   dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
+  // As root, the account that the server runs as must be able to pass through.
+  chmodSync(dataDir, 0o711);
   server = await startEmbeddedPostgres({ dataDir });
   const sql = postgres(server.ownerUrl, { max: 1, onnotice: () => {}, backoff: () => 0.05 });
   await sql`create table kept (n int)`;
@@ -31,4 +33,13 @@ test("a server that was killed is started again on its port, with everything it 
   });
   expect(rows).toEqual([{ n: 7 }]);
   await sql.end();
+}, 30_000);
+
+test("a server that was killed can be stopped, and its folder used again", async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
+  chmodSync(dataDir, 0o711);
+  server = await startEmbeddedPostgres({ dataDir });
+  process.kill(pidOf(dataDir), "SIGKILL");
+  await server.stop();
+  server = await startEmbeddedPostgres({ dataDir });
 }, 30_000);

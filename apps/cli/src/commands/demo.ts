@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import pc from "picocolors";
+import { colors } from "../colors.ts";
 import { newScene } from "../demo/scene.ts";
 import { story } from "../demo/story.ts";
 import { type Narration, narration } from "../demo/teller.ts";
@@ -36,7 +36,7 @@ async function runDemo({ json = false }: { json?: boolean }): Promise<void> {
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     if (!told) process.exitCode = 1;
     else if (!json)
-      process.stdout.write(`\n${pc.green(`All ${story.length} steps came out as told`)}, in ${seconds} s.\n`);
+      process.stdout.write(`\n${colors.green(`All ${story.length} steps came out as told`)}, in ${seconds} s.\n`);
   } finally {
     await stack.stop();
   }

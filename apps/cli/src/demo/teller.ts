@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { colors } from "../colors.ts";
 
 /** How a step is told: what was asked, what was decided about it, and why. */
 export interface Teller {
@@ -35,16 +35,16 @@ export function narration(format: "text" | "json", write: (line: string) => void
       const told: Told = { asked: [], decided: [], why: [] };
       step = { number, title, told };
       if (format === "json") return tellerOf(told, () => {});
-      write(`\n${pc.bold(`[${number}/${of}] ${title}`)}`);
+      write(`\n${colors.bold(`[${number}/${of}] ${title}`)}`);
       return tellerOf(told, (kind, text) => write(`  ${paint[kind](kind.padEnd(8))} ${text}`));
     },
     end(failure) {
       if (step === undefined) return;
       const { number, title, told } = step;
       if (format === "json") write(JSON.stringify({ step: number, title, ok: failure === undefined, ...told }));
-      else if (failure) write(`  ${pc.red("failed")}   ${failure.message}`);
+      else if (failure) write(`  ${colors.red("failed")}   ${failure.message}`);
     },
   };
 }
 
-const paint = { asked: pc.cyan, decided: pc.green, why: pc.dim } as const;
+const paint = { asked: colors.cyan, decided: colors.green, why: colors.dim } as const;

@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { colors } from "../colors.ts";
 import { exampleScope } from "../examples/agents.ts";
 import type { Stack } from "./stack.ts";
 
@@ -30,9 +30,9 @@ export function devSummary(stack: Stack, withExample: boolean): string {
     ["database", stack.databaseUrl],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  const table = rows.map(([name, value]) => `  ${pc.bold(name.padEnd(width))}  ${value}`);
+  const table = rows.map(([name, value]) => `  ${colors.bold(name.padEnd(width))}  ${value}`);
   return [
-    pc.green("Everything runs."),
+    colors.green("Everything runs."),
     ...table,
     "",
     "Next:",

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { PostgresBinaries } from "./binaries.ts";
 import { freePort } from "./free-port.ts";
-import { clearOrphan } from "./orphan.ts";
 import { run } from "./run.ts";
 import type { ServerAccount } from "./server-account.ts";
+import { disownPid, pidFileIn, serverPid } from "./server-process.ts";
 
 export const superuser = "postgres";
 
@@ -18,7 +18,7 @@ export interface Cluster {
 }
 
 const folderOf = ({ home }: Cluster): string => join(home, "cluster");
-export const pidFileOf = (cluster: Cluster): string => join(folderOf(cluster), "postmaster.pid");
+export const pidFileOf = (cluster: Cluster): string => pidFileIn(folderOf(cluster));
 const logOf = ({ home }: Cluster): string => join(home, "server.log");
 
 /** Makes the cluster where there is none yet. Renamed into place when whole: one cut short is made anew. */
@@ -63,7 +63,8 @@ export interface RunningCluster {
  */
 export async function startCluster(cluster: Cluster, samePort?: number): Promise<RunningCluster> {
   const folder = folderOf(cluster);
-  await clearOrphan(folder, () => stopCluster(cluster));
+  await stopCluster(cluster);
+  await disownPid(folder);
   for (let attempt = 1; ; attempt += 1) {
     const port = samePort ?? (await freePort());
     // Read after postgresql.conf, so that these hold whatever an earlier release wrote there.
@@ -106,13 +107,22 @@ log_min_error_statement = panic
 const startFailure = (log: string, cause: unknown): Error =>
   new Error(`the embedded PostgreSQL did not start:\n${log.split("\n").slice(-10).join("\n").trim()}`, { cause });
 
-/** Open transactions are rolled back; a server that does not end by itself in time is made to. */
+export const isRunning = async (cluster: Cluster): Promise<boolean> =>
+  (await serverPid(folderOf(cluster))) !== undefined;
+
+/** Open transactions are rolled back; a server that does not end by itself in time is made to. Nothing where none runs. */
 export async function stopCluster(cluster: Cluster): Promise<void> {
+  if (!(await isRunning(cluster))) return;
   const stop = (mode: string) =>
     run(
       cluster.binaries.pgCtl,
       ["stop", `--pgdata=${folderOf(cluster)}`, `--mode=${mode}`, "--wait", "--timeout=30", "--silent"],
       cluster.account,
     );
-  await stop("fast").catch(() => stop("immediate"));
+  try {
+    await stop("fast").catch(() => stop("immediate"));
+  } catch (cause) {
+    // One that ends meanwhile cannot be signalled any more, and is stopped all the same.
+    if (await isRunning(cluster)) throw cause;
+  }
 }

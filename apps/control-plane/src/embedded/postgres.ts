@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { installedPackage, postgresBinaries } from "./binaries.ts";
-import { type Cluster, ensureCluster, pidFileOf, startCluster, stopCluster, superuser } from "./cluster.ts";
+import { type Cluster, ensureCluster, isRunning, pidFileOf, startCluster, stopCluster, superuser } from "./cluster.ts";
 import { clusterHome, createDataFolder, rolePasswords, writeConnection } from "./data-folder.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { stopWithParent } from "./parent-watch.ts";
@@ -47,11 +47,12 @@ async function start(dataDir: string, release: () => void): Promise<EmbeddedPost
   await ensureCluster(cluster, passwords.superuser);
   const { port, pid } = await startCluster(cluster);
   let dismissWatch = stopWithParent(pid, pidFileOf(cluster), account);
-  const supervision = supervise(port, async () => {
+  const restart = async () => {
     dismissWatch();
     const restarted = await startCluster(cluster, port);
     dismissWatch = stopWithParent(restarted.pid, pidFileOf(cluster), account);
-  });
+  };
+  const supervision = supervise(() => isRunning(cluster), restart);
   const stop = once(async () => {
     await supervision.end();
     dismissWatch();
