@@ -191,7 +191,13 @@ const stricterOfTwo: readonly ReconciliationRow[] = [
     conflict("privileged"),
   ),
   rejected(
-    "one source alone calls it a write",
+    "the first source alone calls it a write",
+    posting(),
+    [posts(ledger, { access: "write" }), posts(list, { access: "read" })],
+    conflict("access"),
+  ),
+  rejected(
+    "the second source alone calls it a write",
     posting(),
     [posts(ledger, { access: "read" }), posts(list, { access: "write" })],
     conflict("access"),
@@ -269,6 +275,12 @@ const unknown: readonly ReconciliationRow[] = [
     tools({ ref: "a2a:auditor/audit" }),
     [isSilent(auditor)],
     "a2a:auditor/audit undiscovered scopes.expenses.tools",
+  ),
+  needsReview(
+    "a skill of a silent agent, while a tool server answers",
+    tools({ ref: "a2a:auditor/audit" }),
+    [says(ledger), isSilent(auditor)],
+    `a2a:auditor/audit undiscovered ${underTools}`,
   ),
   needsReview(
     "a silent list of agents",

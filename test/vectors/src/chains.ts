@@ -67,7 +67,11 @@ export const chainWalkVectors: readonly ChainVector[] = [
 
   row("a parent of another session", story({ 2: { sessionId: "session-2" } }), broken("PARENT_MISMATCH", 3, 3)),
   row("a parent of the same hop", story({ 2: { hop: 3 } }), broken("PARENT_MISMATCH", 3, 3)),
-  row("a parent two hops before", story({ 3: { parentActionId: "action-1" } }), broken("PARENT_MISMATCH", 3, 3)),
+  row(
+    "a parent two hops before, though it delegated to the caller",
+    story({ 1: { target: "clerk" }, 3: { parentActionId: "action-1" } }),
+    broken("PARENT_MISMATCH", 3, 3),
+  ),
   row("a parent of a later hop", story({ 2: { hop: 4 } }), broken("PARENT_MISMATCH", 3, 3)),
   row(
     "an action that names itself as its parent",

@@ -17,7 +17,7 @@ const manifests = {
     tools: [
       tool("http:ledger/read", "finance"),
       tool("http:web/browse", "finance", { result_taint: "untrusted_external" }),
-      tool("mcp:web/fetch", "finance", { result_taint: "untrusted_external" }),
+      tool("mcp:web/browse", "finance", { result_taint: "untrusted_external" }),
       tool("mcp:web/cache", "finance"),
       tool("mcp:ledger/read", "finance"),
     ],
