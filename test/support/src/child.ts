@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A started program whose output is kept. Ends at the latest with this process, also when a test failed. */
@@ -23,16 +24,29 @@ export interface ChildOptions {
   readonly stopTimeoutMs?: number;
 }
 
-const living = new Set<ChildProcess>();
-process.on("exit", () => {
-  for (const child of living) child.kill("SIGKILL");
-});
+/**
+ * Kills a process when this one ends, even by SIGKILL, as test runners end a worker that hangs: the pipe closes then.
+ * @returns lets it live on, or be gone
+ */
+function endWithThisProcess(pid: number): () => void {
+  const script = 'read -r _ || kill -KILL "$1"';
+  const watch = spawn("/bin/sh", ["-c", script, "sh", String(pid)], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    env: {},
+  });
+  watch.unref();
+  watch.stdin.on("error", () => {});
+  if (watch.stdin instanceof Socket) watch.stdin.unref();
+  return () => watch.stdin.end("dismissed\n");
+}
 
 export function startChild(file: string, args: readonly string[], options: ChildOptions = {}): Child {
   const { env = process.env, cwd, stopTimeoutMs = 30_000 } = options;
   const child = spawn(file, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
   if (child.pid === undefined) throw new Error(`${file} could not be started`);
-  living.add(child);
+  const dismiss = endWithThisProcess(child.pid);
+  child.once("exit", dismiss);
   let all = "";
   let out = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -43,10 +57,7 @@ export function startChild(file: string, args: readonly string[], options: Child
     all += text;
   });
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
-  const exited = once(child, "close").then(([code, signal]) => {
-    living.delete(child);
-    return (code ?? signal) as number | NodeJS.Signals;
-  });
+  const exited = once(child, "close").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
   return {
     pid: child.pid,
     output: () => all,
