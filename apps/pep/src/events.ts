@@ -9,7 +9,7 @@ import type { PepMode } from "./upstream.ts";
 /** The only file that knows what telemetry an event leaves behind (specification: Events). */
 export interface Events {
   startCall(received: RawHeaders): CallRecord;
-  /** The listener serves, under these modes; called again after a reload. */
+  /** The listener serves upstreams of these modes; called again after a reload. */
   serving(modes: readonly PepMode[]): void;
   stopped(): void;
   configurationTaken(): void;

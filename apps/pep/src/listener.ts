@@ -1,31 +1,36 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { normalAuthority, ownAuthorities } from "./authority.ts";
 import { handleCall, type OwnAuthorities } from "./call.ts";
 import { valuesOf } from "./headers.ts";
+import type { Limits } from "./limits.ts";
 import { isOwnPath, type OwnEndpoints, serveOwn } from "./own-endpoints.ts";
 import type { PepPorts } from "./ports.ts";
 import { handleTunnel } from "./tunnel.ts";
 import { handleUpgrade, isWebSocket } from "./upgrade.ts";
 
+const mostChecksMs = 5_000;
+
 /** Node's strict parser refuses what two readers could frame differently (RFC 9112 section 6.3): 400 and close. */
-const serverOptions: ServerOptions = {
+const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">): ServerOptions => ({
   insecureHTTPParser: false,
   requireHostHeader: true,
   maxHeaderSize: 32 * 1024,
-  headersTimeout: 30_000,
-  connectionsCheckingInterval: 5_000,
+  headersTimeout: agentHeadersMs,
+  connectionsCheckingInterval: Math.min(mostChecksMs, agentHeadersMs),
   keepAliveTimeout: 60_000,
   // Bodies have an idle time of their own; a long upload is no fault.
   requestTimeout: 0,
-};
+});
 
 /** The listener that agents call: three ways in, upgrades and tunnels on one port (contract: How a call finds its target). */
 export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Server {
-  const server = createServer({ ...serverOptions, shouldUpgradeCallback: isWebSocket });
+  const server = createServer({ ...serverOptions(ports.limits), shouldUpgradeCallback: isWebSocket });
   const own = ownAuthoritiesOf(server);
-  const onRequest: Parameters<typeof server.on>[1] = (request: IncomingMessage, response) => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    // Whatever an agent that goes away leaves half written is told of by its connection's end.
+    response.on("error", ignored);
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
     void handleCall(ports, request, response, own);
   };
@@ -44,11 +49,13 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
 }
 
 /** The listener that kubelet and Prometheus call. */
-export function createAdminServer(endpoints: OwnEndpoints): Server {
-  return createServer(serverOptions, (request, response) => {
+export function createAdminServer(endpoints: OwnEndpoints, limits: Limits): Server {
+  return createServer(serverOptions(limits), (request, response) => {
     void serveOwn(endpoints, request, response).catch(() => response.destroy());
   });
 }
+
+const ignored = (): void => {};
 
 /** Under a host that an upstream lists, every path is the upstream's. */
 function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {
@@ -59,13 +66,17 @@ function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {
 
 /** The addresses of the listener and of the connection itself; few, so remembered. */
 function ownAuthoritiesOf(server: Server): OwnAuthorities {
+  let bound: AddressInfo | undefined;
+  server.once("listening", () => {
+    bound = server.address() as AddressInfo;
+  });
   const known = new Map<string, ReadonlySet<string>>();
   return ({ socket }) => {
     const local = (socket.localAddress ?? "").replace(/^::ffff:/, "");
     const found = known.get(local);
     if (found) return found;
-    const bound = server.address() as AddressInfo;
-    const own = new Set([...ownAuthorities(bound.address, bound.port), ...ownAuthorities(local, bound.port)]);
+    const names = bound ? [bound.address, local] : [local];
+    const own = new Set(names.flatMap((name) => [...ownAuthorities(name, bound?.port ?? 0)]));
     known.set(local, own);
     return own;
   };

@@ -53,7 +53,9 @@ export async function startPep(config: Config, { telemetry, tell }: PepOptions):
     idleSeconds: config.renewalIdleSeconds,
     ...(store && { store }),
   });
-  const announce = (upstreams: Upstreams) => events.serving([defaultMode, ...upstreams.all.map(({ mode }) => mode)]);
+  const announce = ({ all }: Upstreams) => {
+    events.serving(all.length === 0 ? [defaultMode] : all.map(({ mode }) => mode));
+  };
   const configuration = liveConfig({
     file: config.configFile,
     defaultMode,
@@ -86,7 +88,7 @@ export async function startPep(config: Config, { telemetry, tell }: PepOptions):
   };
   let isReady = true;
   const endpoints = { events, isReady: () => isReady };
-  const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints), config);
+  const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
   configuration.watch();
   announce(configuration.first);
   return {

@@ -40,7 +40,9 @@ export const beginFacts = (ports: PepPorts, request: IncomingMessage, signal: Ab
 
 export function beginCall(ports: PepPorts, request: IncomingMessage, response: ServerResponse): ProxiedCall {
   const gone = new AbortController();
-  response.on("close", () => gone.abort());
+  response.on("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
   const sendContinue = () => {
     if (request.headers.expect !== undefined) response.writeContinue();
   };

@@ -6,8 +6,9 @@ import type { Dispatcher } from "undici";
  * path in its base address is kept.
  */
 export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
-  const prefix = baseUrl.pathname.replace(/\/+$/, "");
-  return { send: (request) => send(dispatcher, baseUrl.origin, prefix + request.path, request) };
+  const { origin, pathname } = baseUrl;
+  const prefix = pathname.replace(/\/+$/, "");
+  return { send: (request) => send(dispatcher, origin, prefix + request.path, request) };
 }
 
 function send(

@@ -166,6 +166,12 @@ describe("uploads stream", () => {
   });
 });
 
+test("a GET with a body is sent with it", async () => {
+  const { open, upstream } = await setup();
+  await responseTo(open("/any", { headers: { "content-length": 3 } }).end("abc"));
+  expect(await upstream.received[0]?.body).toBe("abc");
+});
+
 describe("an upstream that fails is no block", () => {
   test("nobody listens: 502", async () => {
     const { url, session, controlPlane, metric } = await startedPep({
@@ -300,5 +306,14 @@ describe("an agent that goes away", () => {
     const own = [`Authorization: ${headers.authorization}`, `X-Svc-Session: ${headers["x-svc-session"]}`];
     const agent = await rawConnection(port, [...lines, ...own, "", "half"].join("\r\n"));
     expect(await agent.closed()).toBe("");
+  });
+
+  test("case 65: 200 that send nothing, or their headers drop by drop, are cut off, and others are served meanwhile", async () => {
+    const { port, url, headers } = await setup(undefined, { agentHeadersMs: 300 });
+    const idle = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => rawConnection(port, n % 2 === 0 ? "" : "GET /fil")),
+    );
+    expect((await fetch(`${url}/files/any`, { headers })).status).toBe(200);
+    await Promise.all(idle.map((agent) => agent.closed()));
   });
 });
