@@ -33,6 +33,7 @@ export const errorCodes = [
   "audit_unavailable",
   "database_unavailable",
   "guard_unavailable",
+  "identity_provider_unavailable",
   "internal",
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];

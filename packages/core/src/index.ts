@@ -55,6 +55,7 @@ export {
   mcpServerRef,
   protocolDataClass,
   scopeName,
+  sentence,
   toolRef,
   userSub,
 } from "./names.ts";
@@ -98,3 +99,4 @@ export {
 } from "./taint.ts";
 export { highestTaint, type Taint, taints } from "./taint-level.ts";
 export * from "./wire.ts";
+export * from "./wire-identity.ts";

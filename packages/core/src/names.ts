@@ -15,6 +15,14 @@ const plainText = z
 export const scopeName = plainText;
 export const userSub = plainText;
 
+/** Why somebody did something. Line breaks are fine in a sentence; other control characters are not text. */
+export const sentence = z
+  .string()
+  .min(1)
+  .max(1000)
+  .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
+  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), "must not contain control characters");
+
 const agentPattern = /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/;
 const refPattern = /^[A-Za-z0-9._:/@#-]{1,255}$/;
 

@@ -37,6 +37,7 @@ export const statusOf = {
   audit_unavailable: 503,
   database_unavailable: 503,
   guard_unavailable: 503,
+  identity_provider_unavailable: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
 /** What a caller is told besides code and message. */

@@ -6,6 +6,7 @@ const unavailable = {
   audit_unavailable: "The decision could not be recorded.",
   database_unavailable: "The database cannot serve just now.",
   guard_unavailable: "The replay guard cannot serve just now.",
+  identity_provider_unavailable: "The identity provider cannot be asked just now.",
 } as const;
 
 const isUnavailable = (code: unknown): code is keyof typeof unavailable =>

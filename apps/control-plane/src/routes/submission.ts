@@ -1,4 +1,4 @@
-import { type AgentManifest, diffKinds, manifestStatuses } from "@svc/core";
+import { type AgentManifest, diffKinds, manifestStatuses, sentence } from "@svc/core";
 import type { Context } from "hono";
 import { z } from "zod";
 import type { SubmitManifest, Submitted } from "../commands/submit-manifest.ts";
@@ -6,13 +6,6 @@ import { ApiError } from "../http/api-error.ts";
 import { memberText } from "../http/json-member.ts";
 
 /** What registering an agent and submitting a further manifest have in common. */
-
-/** Line breaks are fine in a sentence; other control characters are not text, and no database takes them all. */
-const sentence = z
-  .string()
-  .min(1)
-  .max(1000)
-  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), "must not contain control characters");
 
 export const override = z.strictObject({ reason: sentence.optional() });
 
