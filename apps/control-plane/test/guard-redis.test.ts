@@ -43,12 +43,8 @@ async function guardOn(server: { url: string }): Promise<ReplayGuard> {
 
 const claimOf = (key = randomUUID(), actionId = "action") => ({ key, actionId, ttlSeconds: 60 });
 
-/** How long it took to be refused; anything but GuardUnavailable fails the test. */
-async function refusedAfterMs(attempt: Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await expect(attempt).rejects.toBeInstanceOf(GuardUnavailable);
-  return performance.now() - startMs;
-}
+/** Anything but a GuardUnavailable fails the test; none at all while the store stands still would hang it. */
+const refused = (attempt: Promise<unknown>): Promise<void> => expect(attempt).rejects.toBeInstanceOf(GuardUnavailable);
 
 const kinds = [
   { kind: "single server", start: startRedis },
@@ -74,14 +70,12 @@ describe.each(kinds)("$kind", ({ kind, start }) => {
 });
 
 describe("a store that stands still", () => {
-  test("is answered for within the deadline, by a refusal", async () => {
+  test("is answered for by a refusal while it still does", async () => {
     const server = await ownServer();
     const guard = await guardOn(server);
     server.freeze();
-    const claims = Array.from({ length: 20 }, () => refusedAfterMs(guard.claim(claimOf())));
-    const others = [guard.ping(), guard.release(claimOf())].map(refusedAfterMs);
-    // The deadline is 150 ms; the rest is for a busy machine.
-    for (const ms of await Promise.all([...claims, ...others])) expect(ms).toBeLessThan(1000);
+    const claims = Array.from({ length: 20 }, () => refused(guard.claim(claimOf())));
+    await Promise.all([...claims, refused(guard.ping()), refused(guard.release(claimOf()))]);
     server.thaw();
   });
 
@@ -90,7 +84,7 @@ describe("a store that stands still", () => {
     const guard = await guardOn(server);
     server.freeze();
     const late = claimOf();
-    await refusedAfterMs(guard.claim(late));
+    await refused(guard.claim(late));
     server.thaw();
     await waitUntil("the late write", async () => (await server.command("GET", `svc:guard:${late.key}`)) === "action");
     await waitUntil("the guard to answer", () => guard.ping().then(() => true));
@@ -103,7 +97,7 @@ describe("a store that stands still", () => {
     const guard = await guardOn(server);
     server.freeze();
     const keys = Array.from({ length: 3000 }, () => randomUUID());
-    await Promise.all(keys.map((key) => refusedAfterMs(guard.claim(claimOf(key)))));
+    await Promise.all(keys.map((key) => refused(guard.claim(claimOf(key)))));
     server.thaw();
     await waitUntil("the guard to answer", () => guard.ping().then(() => true));
     expect(await server.command("DBSIZE")).toBeLessThanOrEqual(1025);
@@ -115,7 +109,7 @@ describe("a store that stands still", () => {
     undo.push(() => proxy.stop());
     const guard = await guardOn({ url: `redis://127.0.0.1:${proxy.port}` });
     proxy.stall();
-    await refusedAfterMs(guard.claim(claimOf()));
+    await refused(guard.claim(claimOf()));
     const key = randomUUID();
     await waitUntil("a claim to be answered", () => guard.claim(claimOf(key)).then(() => true), 20_000);
   });
@@ -132,7 +126,7 @@ describe("a store that is gone", () => {
         () => true,
       ),
     );
-    await refusedAfterMs(guard.claim(claimOf()));
+    await refused(guard.claim(claimOf()));
     await server.restart();
     expect(await waitUntil("a claim to be answered", () => guard.claim(claimOf()))).toBe("claimed");
   });
@@ -142,7 +136,7 @@ describe("a store that is gone", () => {
     await server.kill();
     const guard = redisGuard({ address: parseStoreAddress(server.url) });
     undo.push(() => guard.close());
-    await refusedAfterMs(guard.claim(claimOf()));
+    await refused(guard.claim(claimOf()));
     await server.restart();
     expect(await waitUntil("a claim to be answered", () => guard.claim(claimOf()))).toBe("claimed");
   });
@@ -161,7 +155,7 @@ describe("a store that is gone", () => {
         () => true,
       ),
     );
-    for (let n = 0; n < 5; n += 1) await refusedAfterMs(watched.claim(claimOf()));
+    for (let n = 0; n < 5; n += 1) await refused(watched.claim(claimOf()));
     expect(told).toHaveLength(1);
   });
 });
@@ -224,8 +218,8 @@ describe("a store that cannot be trusted with an entry", () => {
     const guard = redisGuard({ address: parseStoreAddress(replica.url) });
     undo.push(() => guard.close());
     await waitUntil("the guard to be connected", () => guard.evictionPolicy().then((policy) => policy !== "unknown"));
-    await refusedAfterMs(guard.ping());
-    await refusedAfterMs(guard.claim(claimOf()));
+    await refused(guard.ping());
+    await refused(guard.claim(claimOf()));
   });
 
   test("whose policy cannot be read is unknown, and still serves", async () => {

@@ -22,7 +22,7 @@ export function redisGuard({ address, deadlineMs = 150, onUnavailable = () => {}
   const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
   return {
     async claim({ key, actionId, ttlSeconds }): Promise<ClaimOutcome> {
-      const earlier = await store.ask((now) => now.setIfAbsent(prefix + key, actionId, ttlSeconds * 1000));
+      const earlier = await store.ask((now) => now.setIfAbsent(prefix + key, actionId, Math.ceil(ttlSeconds * 1000)));
       if (earlier === null) return "claimed";
       return earlier === actionId ? "same_action" : "other_action";
     },
