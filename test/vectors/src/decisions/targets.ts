@@ -140,6 +140,12 @@ export const targetVectors = [
       want: elsewhere,
     },
     {
+      name: "a scope in which no hop is left is recoverable, by no scope",
+      target: "http:hurry/pay",
+      dataClass: "rush",
+      want: elsewhere,
+    },
+    {
       name: "a tool that only an earlier agent declares elsewhere",
       target: "http:trips/book",
       dataClass: "trips",
