@@ -4,6 +4,7 @@ export const administrativeEventKinds = [
   "manifest_overridden",
   "consent_granted",
   "token_renewed",
+  "enroll_token_issued",
   "agent_enrolled",
   "agent_quarantined",
   "agent_revoked",
