@@ -22,7 +22,8 @@ export function survivesCanonicalization(literal: string): boolean {
   const canonical = toDecimal(String(double));
   if (written.digits === canonical.digits && written.exponent === canonical.exponent) return true;
   const spellsDouble = written.digits.length <= doubleDigits && Math.abs(double) >= smallestNormal;
-  return spellsDouble && !isIntegral(written) && !isIntegral(canonical);
+  // A fraction that becomes a whole number has lost what made it one.
+  return spellsDouble && canonical.exponent < 0;
 }
 
 /** The value `digits * 10^exponent`; digits hold neither leading nor trailing zeros and are empty for zero. */
@@ -30,8 +31,6 @@ interface Decimal {
   readonly digits: string;
   readonly exponent: number;
 }
-
-const isIntegral = ({ digits, exponent }: Decimal): boolean => digits === "" || exponent >= 0;
 
 function toDecimal(literal: string): Decimal {
   const [mantissa = "", power = "0"] = literal.replace(/^-/, "").toLowerCase().split("e");

@@ -75,9 +75,8 @@ export function narrowedClaims(subject: HopClaims, allow: AllowFacts, issuance: 
 
 /** A renewal's sibling: the same place in the chain, a fresh `jti`, no right to be admitted by itself. */
 export function siblingClaims(subject: HopClaims, taint: Taint, issuance: Issuance): HopClaims {
-  const { nbf: _, ...same } = subject;
   const lifetime = isNarrowed(subject) ? shortLived(issuance) : issuance.sessionExpiresAtSeconds;
-  return { ...same, taint, renewed: true, ...fresh(issuance, lifetime) };
+  return { ...subject, taint, renewed: true, ...fresh(issuance, lifetime) };
 }
 
 /** The transaction token beside a narrowed token: the same call, bound to its parameters, for what is left of its life. */

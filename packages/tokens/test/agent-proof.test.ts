@@ -168,6 +168,7 @@ describe("refused", () => {
       { expLeewaySeconds: 5 },
     ],
     ["iat 6 s ahead", () => signed({ iat: nowSeconds + 6, exp: nowSeconds + 60 }), "not_yet_valid"],
+    ["iat ahead of a passed nbf", () => signed({ nbf: 0, iat: nowSeconds + 6 }), "not_yet_valid"],
     ["nbf 6 s ahead", () => signed({ nbf: nowSeconds + 6 }), "not_yet_valid"],
     ["another subject token", () => signed({ sth: sha256Base64url("other") }), "binding"],
     ["no binding", () => signed({ sth: undefined }), "binding"],
@@ -192,6 +193,12 @@ describe("refused", () => {
     expect(popFailureCause("agent")).toBe("wrong_agent");
     expect(popFailureCause("not_enrolled")).toBe("not_enrolled");
   });
+});
+
+test("a clock's fraction of a second makes no odd date", async () => {
+  const now = nowSeconds + 0.7;
+  const proof = await signActorProof(pair.signing, { ...statement(), nowSeconds: now }, { subjectToken });
+  expect(await verifyActorProof(proof, { subjectToken }, options({ nowSeconds: now }))).toMatchObject({ ok: true });
 });
 
 test("iat within 5 s ahead and exp within the leeway asked for pass", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { issueHopToken, issueTransactionToken, verifyToken } from "../src/index.ts";
+import { type HopClaims, issueHopToken, issueTransactionToken, verifyToken } from "../src/index.ts";
 import {
   agentHop,
   forge,
@@ -89,22 +89,29 @@ test.each(odd)("a %s token whose %s is %j is malformed, though the issuer signed
   expect(await hopWith(base, { [claim]: value })).toEqual({ ok: false, cause: "malformed" });
 });
 
+test("a chain of 64 is read, one longer is not", async () => {
+  const chain = (hops: number) =>
+    Array.from({ length: hops - 1 }).reduce<HopClaims>((subject) => agentHop(subject), rootGrant());
+  const verify = async (hops: number) => verifyToken("hop", await issueHopToken(pair.signing, chain(hops)), options());
+  expect(await verify(64)).toMatchObject({ ok: true, claims: { hop: 64 } });
+  expect(await verify(65)).toEqual({ ok: false, cause: "malformed" });
+});
+
 test("claims nobody knows are ignored", async () => {
   expect(await hopWith("tool", { client_id: "x", cnf: { jkt: "y" } })).toMatchObject({ ok: true });
 });
 
 const payloads: [string, string][] = [
-  ["a repeated claim", '{"sub":"ana","sub":"bea"'],
-  ["a claim repeated in an escape", '{"sub":"ana","s\\u0075b":"bea"'],
-  ["a repeated claim inside act", '{"act":{"sub":"ana","sub":"bea"}'],
+  ["a repeated claim", '{"sub":"bea"'],
+  ["a claim repeated in an escape", '{"s\\u0075b":"bea"'],
+  ["a repeated member inside a claim", '{"x":{"a":1,"a":1}'],
   ["a lone surrogate", '{"x":"\\ud800"'],
   ["a number that no double holds", '{"x":9007199254740993'],
   ["an infinite number", '{"x":1e400'],
 ];
 test.each(payloads)("%s is malformed, since two readers would read two tokens", async (_name, start) => {
-  const rest = JSON.stringify(payloadOf(await issueHopToken(pair.signing, toolHop()))).slice(1);
-  const name = start.startsWith('{"act"') ? rest.replace('"act"', '"before"') : rest.replace('"sub":"ana",', "");
-  const token = forge(pair.jwk, header("at+jwt"), `${start},${name}`);
+  const payload = JSON.stringify(payloadOf(await issueHopToken(pair.signing, toolHop())));
+  const token = forge(pair.jwk, header("at+jwt"), payload.replace("{", `${start},`));
   expect(await verifyToken("hop", token, options())).toEqual({ ok: false, cause: "malformed" });
 });
 

@@ -83,6 +83,14 @@ describe("exchange", () => {
     expect(jti).not.toBe(subject.jti);
   });
 
+  test("dates are whole seconds, whatever the clock says", () => {
+    const fraction = { ...issuance(), nowSeconds: nowSeconds + 0.9, sessionExpiresAtSeconds: nowSeconds + 3600.5 };
+    expect(siblingClaims(agentHop(), "trusted_internal", fraction)).toMatchObject({
+      iat: nowSeconds,
+      exp: nowSeconds + 60,
+    });
+  });
+
   test("no token outlives its session", () => {
     const soon = { ...issuance(), sessionExpiresAtSeconds: nowSeconds + 7.9 };
     expect(siblingClaims(agentHop(), "trusted_internal", soon).exp).toBe(nowSeconds + 7);

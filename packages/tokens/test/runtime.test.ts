@@ -84,6 +84,13 @@ test.each(platforms)("%s takes no point off its curve", async (_name, { checker,
   await expect((async () => signer(off))()).rejects.toThrow();
 });
 
+test.each(platforms.flatMap(([name, platform]) => keys.map(([alg, jwk]) => [name, alg, platform, jwk] as const)))(
+  "%s takes no private half of another %s pair",
+  async (_name, _alg, { signer }, jwk) => {
+    await expect((async () => signer({ ...jwk, d: `${"A".repeat(42)}E` }))()).rejects.toThrow();
+  },
+);
+
 test("nothing but the Node runtime names anything of Node", () => {
   const source = join(import.meta.dirname, "../src");
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

@@ -3,7 +3,7 @@ import type { PrivateJwk, PublicJwk } from "../jwk.ts";
 export type MaybePromise<T> = T | Promise<T>;
 
 /** The whole header of every token made here: nothing else is ever written, or accepted. */
-export interface JwsHeader {
+interface JwsHeader {
   readonly alg: string;
   readonly typ: string;
   readonly kid: string;
@@ -24,8 +24,8 @@ export interface Runtime {
   toBase64url(data: Uint8Array | string): string;
   /** Lenient about what is no base64url, and never throws: callers compare the re-encoding. */
   fromBase64url(text: string): Uint8Array;
-  /** Throws where the key material is no key (a point off its curve). */
+  /** Throws where the key material is no key: a point off its curve, halves of two pairs. */
   signer(jwk: PrivateJwk): MaybePromise<SignJws>;
-  /** Throws where the key material is no key (a point off its curve). */
+  /** Throws where the key material is no key: a point off its curve. */
   checker(jwk: PublicJwk): MaybePromise<CheckJws>;
 }
