@@ -7,8 +7,11 @@ import type { RawQuery } from "./query.ts";
 
 export type App = OpenAPIHono;
 
-/** A plane's bearer; `hop`: the caller's own hop token, which the command verifies; or none. */
-export type Access = Plane | "hop" | "none";
+/**
+ * A plane's bearer; `hop`: the caller's own hop token, which the command verifies; `admin_if_sent`: the admin's, or a
+ * credential in the body, which the route reads; or none.
+ */
+export type Access = Plane | "admin_if_sent" | "hop" | "none";
 
 /** One body that a route answers, or none. */
 export interface Reply {
@@ -36,6 +39,10 @@ export interface Endpoint<
   readonly query?: Query;
   /** A JSON body; without it, none is read. */
   readonly body?: Body;
+  /** No body at all then counts as `{}`. */
+  readonly bodyOptional?: true;
+  /** A request without any body counts as one with `{}`. */
+  readonly bodyOptional?: true;
   /** For a route that reads query and body itself: only documented here. */
   readonly reads?: { readonly mediaType: string; readonly schema: z.ZodType };
   readonly replies: Readonly<Record<number, Reply>>;
@@ -47,7 +54,13 @@ type ParamsOf<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : unknown;
 
-type CallerOf<A extends Access> = A extends Plane ? Bearer : A extends "hop" ? { readonly token: string } : undefined;
+type CallerOf<A extends Access> = A extends Plane
+  ? Bearer
+  : A extends "admin_if_sent"
+    ? Bearer | undefined
+    : A extends "hop"
+      ? { readonly token: string }
+      : undefined;
 
 /** A request, decoded: what is left to a route is to call and to reply. */
 export interface Decoded<Path extends string, A extends Access, Query extends z.ZodObject, Body extends z.ZodType> {

@@ -24,7 +24,7 @@ export function mount<
     const caller = callerOf(bearers, endpoint.access, c.req.raw.headers.get("authorization"));
     const rawQuery = endpoint.reads === undefined ? readQuery(c.req.raw.url) : {};
     const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
-    const bodyText = endpoint.body === undefined ? "" : await readJsonText(c.req.raw);
+    const bodyText = endpoint.body === undefined ? "" : await readText(endpoint, c.req.raw);
     const body = endpoint.body === undefined ? undefined : decodeJson(bodyText, endpoint.body);
     // By default: what is answered here is somebody's business, and some of it is tokens.
     c.header("Cache-Control", "no-store");
@@ -34,7 +34,15 @@ export function mount<
   });
 }
 
+const readText = async ({ bodyOptional }: Pick<Endpoint, "bodyOptional">, request: Request): Promise<string> =>
+  bodyOptional && isWithoutBody(request.headers) ? "{}" : readJsonText(request);
+
+/** RFC 9112 section 6: neither header, no body. */
+const isWithoutBody = (headers: Headers): boolean =>
+  (headers.get("content-length") ?? "0") === "0" && !headers.has("transfer-encoding") && !headers.has("content-type");
+
 function callerOf(bearers: Bearers, access: Access, authorization: string | null) {
-  if (access === "none") return undefined;
+  if (access === "none" || (access === "admin_if_sent" && authorization === null)) return undefined;
+  if (access === "admin_if_sent") return bearers("admin", authorization);
   return access === "hop" ? { token: bearerToken(authorization) } : bearers(access, authorization);
 }

@@ -14,10 +14,11 @@ const schemes = {
 } as const;
 
 /** A bearer of any of these opens the route. */
-const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes)[]>> = {
+const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none")[]>> = {
   admin: ["admin"],
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
+  admin_if_sent: ["admin", "none"],
   hop: ["hop"],
   none: [],
 };
@@ -41,7 +42,8 @@ export function toOperation(app: App, endpoint: Endpoint): RouteConfig {
     summary,
     tags: [tag],
     ...(deprecated && { deprecated }),
-    security: schemesOf[access].map((scheme) => ({ [scheme]: [] })),
+    // An empty requirement says that none is needed (OpenAPI 3.1 section 4.8.10.2).
+    security: schemesOf[access].map((scheme) => (scheme === "none" ? {} : { [scheme]: [] })),
     request: {
       ...(params.length > 0 && { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) }),
       ...(query && { query }),
@@ -53,10 +55,10 @@ export function toOperation(app: App, endpoint: Endpoint): RouteConfig {
 
 const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []);
 
-function requestBody(app: App, { body, reads }: Endpoint) {
+function requestBody(app: App, { body, bodyOptional, reads }: Endpoint) {
   const read = body === undefined ? reads : { mediaType: "application/json", schema: body };
   if (read === undefined) return {};
-  return { body: { required: true, content: { [read.mediaType]: { schema: schemaOf(app, read.schema) } } } };
+  return { body: { required: !bodyOptional, content: { [read.mediaType]: { schema: schemaOf(app, read.schema) } } } };
 }
 
 const replies = (app: App, declared: Readonly<Record<number, Reply>>) =>
