@@ -129,6 +129,24 @@ describe("what was lost", () => {
     );
   });
 
+  test("renewals in quick succession do not end the refreshing: calls go on beyond the tokens' minute", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("agent");
+    for (const { calls, waitMs } of [
+      { calls: 3, waitMs: 695 },
+      { calls: 1, waitMs: 4_513 },
+      { calls: 1, waitMs: 19_999 },
+      { calls: 1, waitMs: 17_280 },
+      { calls: 1, waitMs: 15_013 },
+      { calls: 1, waitMs: 0 },
+    ]) {
+      const leases = await Promise.all(Array.from({ length: calls }, () => pool.lease(presented, budget)));
+      for (const lease of leases) expect(plane.exchange(tokenOf(lease))).toBe(true);
+      await time.advance(waitMs);
+    }
+    await pool.close();
+  });
+
   test("a stalled control plane costs one token, not one per attempt", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");

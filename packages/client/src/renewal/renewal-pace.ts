@@ -5,8 +5,8 @@ const longestDelayMs = 5_000;
 /** Distance at which a refusal on the merits is asked about again; the agent's state or a block may have changed. */
 const refusedDelayMs = 1_000;
 
-/** Siblings that live no longer than their elders by this much end with the session: refreshing gains nothing. */
-const leastGainMs = 1_000;
+/** Two renewals closer together than this say nothing about what refreshing gains. */
+const leastElapsedMs = 1_000;
 
 /** When the next renewal may be sent, and when one is due although no call needs a token. */
 export class RenewalPace {
@@ -17,6 +17,7 @@ export class RenewalPace {
   #refreshAtMs = Number.POSITIVE_INFINITY;
   #refusedUntilMs = Number.NEGATIVE_INFINITY;
   #newestExpiryMs = Number.NEGATIVE_INFINITY;
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(monotonicMs: () => number, random: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -40,10 +41,19 @@ export class RenewalPace {
   renewed(askedAtMs: number, expiresAtMs: number): void {
     this.#failures = 0;
     this.#notBeforeMs = Number.NEGATIVE_INFINITY;
-    const gains = expiresAtMs > this.#newestExpiryMs + leastGainMs;
     const share = 0.4 + 0.2 * this.#random();
-    this.#refreshAtMs = gains ? askedAtMs + share * (expiresAtMs - askedAtMs) : Number.POSITIVE_INFINITY;
+    this.#refreshAtMs = this.#endsWithSession(askedAtMs, expiresAtMs)
+      ? Number.POSITIVE_INFINITY
+      : askedAtMs + share * (expiresAtMs - askedAtMs);
     this.#newestExpiryMs = expiresAtMs;
+    this.#renewedAtMs = askedAtMs;
+  }
+
+  /** Siblings that live hardly longer than their elders although time went by: refreshing gains nothing. */
+  #endsWithSession(askedAtMs: number, expiresAtMs: number): boolean {
+    const elapsedMs = askedAtMs - this.#renewedAtMs;
+    const gainedMs = expiresAtMs - this.#newestExpiryMs;
+    return Number.isFinite(elapsedMs) && elapsedMs >= leastElapsedMs && gainedMs < elapsedMs / 2;
   }
 
   failed(): void {
