@@ -26,6 +26,7 @@ export const errorCodes = [
   "enrollment_expired",
   "already_minted",
   "transaction_not_required",
+  "issuer_key_configured",
   "reconciliation_rejected",
   "policy_too_large",
   "params_unbindable",

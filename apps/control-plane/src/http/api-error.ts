@@ -27,6 +27,7 @@ export const statusOf = {
   enrollment_expired: 409,
   already_minted: 409,
   transaction_not_required: 409,
+  issuer_key_configured: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   reconciliation_rejected: 422,

@@ -39,8 +39,6 @@ export interface Endpoint<
   readonly query?: Query;
   /** A JSON body; without it, none is read. */
   readonly body?: Body;
-  /** No body at all then counts as `{}`. */
-  readonly bodyOptional?: true;
   /** A request without any body counts as one with `{}`. */
   readonly bodyOptional?: true;
   /** For a route that reads query and body itself: only documented here. */
