@@ -41,7 +41,8 @@ export function narration(format: "text" | "json", write: (line: string) => void
     end(failure) {
       if (step === undefined) return;
       const { number, title, told } = step;
-      if (format === "json") write(JSON.stringify({ step: number, title, ok: failure === undefined, ...told }));
+      if (format === "json")
+        write(JSON.stringify({ step: number, title, ok: failure === undefined, ...told, failure: failure?.message }));
       else if (failure) write(`  ${colors.red("failed")}   ${failure.message}`);
     },
   };
