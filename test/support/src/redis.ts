@@ -37,9 +37,10 @@ export async function startOwnRedis(
   flags: readonly string[] = [],
 ): Promise<OwnRedis> {
   const folder = mkdtempSync(join(tmpdir(), "svc-redis-"));
-  const port = await freePort();
+  const first = await startSomewhere(folder, settings, flags);
+  const { port } = first;
   const start = () => startServer(folder, port, settings, flags);
-  let child = await start();
+  let { child } = first;
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -62,6 +63,18 @@ export async function startOwnRedis(
   };
 }
 
+/** A port that was free a moment ago may be taken, and a cluster's second port, 10,000 above it, nobody asked for. */
+async function startSomewhere(folder: string, settings: readonly string[], flags: readonly string[]) {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    try {
+      return { port, child: await startServer(folder, port, settings, flags) };
+    } catch (cause) {
+      if (attempt === 5 || !/already in use/.test(String((cause as Error).cause))) throw cause;
+    }
+  }
+}
+
 async function startServer(
   folder: string,
   port: number,
@@ -72,10 +85,10 @@ async function startServer(
   const always = ["bind 127.0.0.1", `port ${port}`, `dir ${folder}`, 'save ""', "appendonly no"];
   writeFileSync(file, [...always, ...settings, ""].join("\n"));
   const child = startChild(redisBinary(), [file, ...flags]);
-  await waitUntil("Redis to answer", async () => {
-    if (child.hasExited()) throw new Error(child.output());
-    return (await sendCommand(port, ["PING"])) === "PONG";
+  await waitUntil("Redis to answer or to end", async () => {
+    return child.hasExited() || (await sendCommand(port, ["PING"])) === "PONG";
   });
+  if (child.hasExited()) throw new Error("Redis ended at its start", { cause: child.output() });
   return child;
 }
 
