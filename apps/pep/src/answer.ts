@@ -5,10 +5,8 @@ import type { Answer } from "./block.ts";
 /** Writes an answer of our own. Where the agent saw the beginning of another, its connection is cut instead. */
 export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
   if (response.headersSent) return void response.destroy();
-  // Whoever waits for 100 Continue may now send its body or not, so the connection has no next request.
-  const isUndecided = request.headers.expect !== undefined && !request.complete;
-  const framing = ["content-length", String(Buffer.byteLength(body)), ...(isUndecided ? ["connection", "close"] : [])];
-  response.writeHead(status, [...headers, ...framing]);
+  // Node closes the connection of whoever still waits for 100 Continue.
+  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
   response.end(request.method === "HEAD" ? undefined : body);
 }
 

@@ -85,11 +85,3 @@ function toolCall(ref: string, dataClass: string | undefined): CallTarget | unde
   if (dataClass === undefined || !toolRef.safeParse(target).success) return undefined;
   return { target, targetKind: "tool", dataClass };
 }
-
-/** Headers that mirror the body say the same as the body, or are absent. */
-export const headersAgree = (
-  { method, name, uri }: McpMessage,
-  mirrored: { readonly method: string | undefined; readonly name: string | undefined },
-): boolean =>
-  (mirrored.method === undefined || mirrored.method === method) &&
-  (mirrored.name === undefined || mirrored.name === (name ?? uri));

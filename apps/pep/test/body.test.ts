@@ -17,7 +17,8 @@ async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_0
   const { policies } = running.controlPlane;
   policies.set("http:notes/add", {});
   const headers = await running.session();
-  const open = (): ClientRequest => httpRequest(`${running.url}/notes/note`, { method: "POST", headers });
+  const open = (more: object = {}): ClientRequest =>
+    httpRequest(`${running.url}/notes/note`, { method: "POST", headers: { ...headers, ...more } });
   const deny = () => policies.set("http:notes/add", { denyReason: "TAINT_BLOCKED" });
   return { ...running, upstream, open, deny };
 }
@@ -55,24 +56,29 @@ describe("an unprivileged body whose target may refuse taint, against a double o
   });
 
   test.each([
-    ["that pauses", 50, ["first,", "second,"]],
-    ["that is too long to keep", 10_000, ["x".repeat(2_000)]],
-  ])("%s never ends upstream once its call is denied, and the agent is told", async (_name, pauseMs, pieces) => {
-    const { open, deny, upstream, metric } = await setup("enforce", pauseMs);
-    const request = open();
-    for (const piece of pieces) request.write(piece);
-    await waitUntil(
-      "the exchange",
-      async () => (await metric('svc_pep_stage_duration_seconds_count{stage="exchange"}')) === 1,
-    );
-    deny();
-    request.end("last");
-    const response = await responseTo(request);
-    expect([response.statusCode, response.headers["x-svc-blocked"]]).toEqual([403, "policy"]);
-    for (const { body } of upstream.received) await expect(body).rejects.toThrow("aborted");
-    expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
-    expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(0);
-  });
+    ["that pauses", 50, ["first,", "second,"], {}],
+    ["that is too long to keep", 10_000, ["x".repeat(2_000)], {}],
+    ["of a declared length that pauses", 50, ["first,", "second,"], { "content-length": 17 }],
+    ["of a declared length that is too long to keep", 10_000, ["x".repeat(2_000)], { "content-length": 2_004 }],
+  ])(
+    "%s never ends upstream once its call is denied, and the agent is told",
+    async (_name, pauseMs, pieces, length) => {
+      const { open, deny, upstream, metric } = await setup("enforce", pauseMs);
+      const request = open(length);
+      for (const piece of pieces) request.write(piece);
+      await waitUntil(
+        "the exchange",
+        async () => (await metric('svc_pep_stage_duration_seconds_count{stage="exchange"}')) === 1,
+      );
+      deny();
+      request.end("last");
+      const response = await responseTo(request);
+      expect([response.statusCode, response.headers["x-svc-blocked"]]).toEqual([403, "policy"]);
+      for (const { body } of upstream.received) await expect(body).rejects.toThrow("aborted");
+      expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
+      expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(0);
+    },
+  );
 
   test("ends all the same in observe mode, as a call that would have been blocked", async () => {
     const { open, deny, upstream, metric } = await setup("observe", 50);

@@ -78,4 +78,16 @@ describe("against a double of the control plane", () => {
     expect(upstream.received).toHaveLength(0);
     expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
   });
+
+  test("denies spend nothing: an agent may be denied any number of times and goes on", async () => {
+    const { url, session, controlPlane } = await setup();
+    const headers = await session();
+    const call = async () => (await fetch(`${url}/ledger/entries/7`, { headers })).status;
+    controlPlane.policies.set("http:ledger/read_entry", { denyReason: "TAINT_BLOCKED" });
+    for (let n = 0; n < 30; n++) expect(await call()).toBe(403);
+    expect(controlPlane.countOf("/v1/token/renew")).toBeLessThanOrEqual(2);
+    expect(controlPlane.countOf("/v1/token/exchange")).toBe(0);
+    controlPlane.policies.set("http:ledger/read_entry", {});
+    expect(await call()).toBe(200);
+  });
 });

@@ -1,0 +1,93 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { waitUntil } from "@svc/test-support";
+import { Pool } from "undici";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { undiciTransport } from "../src/transport.ts";
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+async function setup(handle: Handle, path = "") {
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    handle(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  const pool = new Pool(base.origin, { connections: 1 });
+  onTestFinished(async () => {
+    await pool.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { send } = undiciTransport(pool, base);
+  const ask = (more: Partial<Parameters<typeof send>[0]> = {}) =>
+    send({ method: "POST", path: "/v1/x", headers: {}, deadlineMs: 5_000, maxResponseBytes: 100, ...more });
+  return { ask, server, requests: () => requests };
+}
+
+const faultOf = (sending: Promise<unknown>) =>
+  sending.then(
+    () => undefined,
+    (error) => error.code,
+  );
+const hang: Handle = () => {};
+
+describe("the transport of the steps over undici", () => {
+  test("keeps a path of the base address and answers whole", async () => {
+    const { ask } = await setup((request, response) => {
+      response.writeHead(418, { "x-a": ["1", "2"] }).end(`${request.method} ${request.url} caf\u00e9`);
+    }, "/plane/");
+    const answer = await ask({ method: "GET" });
+    expect(answer).toMatchObject({ status: 418, body: "GET /plane/v1/x caf\u00e9" });
+  });
+
+  test("a redirect is an answer", async () => {
+    const { ask, requests } = await setup((_request, response) => response.writeHead(307, { location: "/" }).end());
+    expect((await ask()).status).toBe(307);
+    expect(requests()).toBe(1);
+  });
+
+  test("takes a body of exactly the limit, and one byte more is too_large", async () => {
+    const { ask } = await setup((_request, response) => response.end("x".repeat(100)));
+    expect((await ask()).body).toHaveLength(100);
+    expect(await faultOf(ask({ maxResponseBytes: 99 }))).toBe("too_large");
+  });
+
+  test("nobody listening is refused: nothing was sent", async () => {
+    const { ask, server } = await setup(hang);
+    server.close();
+    expect(await faultOf(ask())).toBe("refused");
+  });
+
+  test("a connection cut before the answer is unreachable: it may have been carried out", async () => {
+    const { ask } = await setup((request) => request.socket.destroy());
+    expect(await faultOf(ask())).toBe("unreachable");
+  });
+
+  test("a deadline covers the whole answer", async () => {
+    const { ask } = await setup((_request, response) => response.writeHead(200).write("half"));
+    expect(await faultOf(ask({ deadlineMs: 50 }))).toBe("timeout");
+  });
+
+  test("a signal ends it at once, given before or meanwhile", async () => {
+    const { ask, requests } = await setup(hang);
+    expect(await faultOf(ask({ signal: AbortSignal.abort() }))).toBe("aborted");
+    expect(requests()).toBe(0);
+    const gone = new AbortController();
+    const fault = faultOf(ask({ signal: gone.signal }));
+    await waitUntil("the request", () => requests() === 1);
+    gone.abort();
+    expect(await fault).toBe("aborted");
+  });
+
+  test("a request given up while it waits for a connection is never sent", async () => {
+    const { ask, requests } = await setup((_request, response) => setTimeout(() => response.end("late"), 200));
+    const first = ask();
+    expect(await faultOf(ask({ deadlineMs: 20 }))).toBe("timeout");
+    expect((await first).body).toBe("late");
+    expect((await ask()).body).toBe("late");
+    expect(requests()).toBe(2);
+  });
+});
