@@ -4,6 +4,7 @@ import type { App } from "./http/endpoint.ts";
 import { registerSecuritySchemes } from "./http/operation.ts";
 import { answerUnmatched } from "./http/unmatched.ts";
 import { agentRoutes } from "./routes/agents.ts";
+import { blockRoutes } from "./routes/blocks.ts";
 import { chainRoute } from "./routes/chain.ts";
 import { consentRoute } from "./routes/consent.ts";
 import { decisionRoutes } from "./routes/decisions.ts";
@@ -14,8 +15,12 @@ import { exchangeRoute } from "./routes/hop/exchange.ts";
 import { renewRoute } from "./routes/hop/renew.ts";
 import { sessionTargetsRoute } from "./routes/hop/session-targets.ts";
 import { transactionRoute } from "./routes/hop/transaction.ts";
+import { enrollmentRoutes } from "./routes/identity/enrollments.ts";
+import { identityRoutes } from "./routes/identity/identities.ts";
+import { keyRoutes } from "./routes/keys.ts";
 import { manifestRoutes } from "./routes/manifests.ts";
 import { scopeRoutes } from "./routes/scopes.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
 import { wellKnownRoutes } from "./routes/well-known.ts";
 
 /** In the order in which the documentation shows them; the documents describe those before. */
@@ -29,8 +34,13 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   renewRoute,
   transactionRoute,
   sessionTargetsRoute,
+  sessionRoutes,
+  blockRoutes,
+  keyRoutes,
   decisionRoutes,
   chainRoute,
+  enrollmentRoutes,
+  identityRoutes,
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,

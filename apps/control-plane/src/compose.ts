@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
@@ -7,15 +8,21 @@ import { createDiscover } from "./discovery/discover.ts";
 import { cursorKeyOf } from "./encryption-key.ts";
 import type { Events } from "./events.ts";
 import { createBearers } from "./http/bearers.ts";
+import { openIdProvider } from "./identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "./ports/clock.ts";
 import type { IssuerKeys } from "./ports/issuer-keys.ts";
 import type { SessionFacts } from "./ports/present.ts";
 import { agentKeys } from "./postgres/agent-keys.ts";
+import { blockStore } from "./postgres/blocks.ts";
 import { decisionLog } from "./postgres/decisions.ts";
+import { enrollmentStore } from "./postgres/enrollments.ts";
 import { probeDatabase } from "./postgres/health.ts";
+import { identityStore } from "./postgres/identities.ts";
+import { issuerKeyStore, keyMaker } from "./postgres/key-store.ts";
 import { manifestStore } from "./postgres/manifests.ts";
 import { policyStore } from "./postgres/policies.ts";
 import { presentReader } from "./postgres/present.ts";
+import { sessionEnds } from "./postgres/session-ends.ts";
 import { sessionStore } from "./postgres/sessions.ts";
 import { spendLedger } from "./postgres/spends.ts";
 import { budgets, type Stores } from "./stores.ts";
@@ -73,12 +80,36 @@ export function compose(parts: Parts): Deps {
     sessions: sessionStore({
       writer: stores.writer,
       reader: stores.reader,
+      audit: stores.audit,
+      commitDeadlineMs: budgets.commit,
+      readDeadlineMs: budgets.read,
+      auditReadDeadlineMs: budgets.auditRead,
+    }),
+    sessionEnds: sessionEnds({
+      writer: stores.writer,
+      commitDeadlineMs: budgets.commit,
+      batchDeadlineMs: budgets.endBatch,
+    }),
+    blocks: blockStore({
+      writer: stores.writer,
+      reader: stores.reader,
       commitDeadlineMs: budgets.commit,
       readDeadlineMs: budgets.read,
     }),
+    issuerKeyStore: issuerKeyStore(stores.writer, budgets.commit),
+    makeKey: config.issuerPrivateKey === undefined ? keyMaker(encryptionKey) : undefined,
+    identities: identityStore({
+      writer: stores.writer,
+      reader: stores.reader,
+      commitDeadlineMs: budgets.commit,
+      readDeadlineMs: budgets.read,
+    }),
+    enrollments: enrollmentStore(stores.writer, budgets.commit),
+    identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
+    secrets: { next: () => randomBytes(32).toString("base64url") },
     discover: createDiscover({ allowed: config.discoveryAllow }),
     consentTtlSeconds: config.consentTtlSeconds,
-    issueRootGrant: (session) => issueRootGrant({ session, issuer, keys, clock, ids }),
+    issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),
     probes: probesOf(parts),
     renderMetrics: () => telemetry.render(),
   };
@@ -86,20 +117,23 @@ export function compose(parts: Parts): Deps {
 
 interface RootGrant {
   readonly session: SessionFacts;
+  readonly denialEpoch: string;
   readonly issuer: string;
   readonly keys: IssuerKeys;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-const issueRootGrant = ({ session, issuer, keys, clock, ids }: RootGrant): Promise<string> =>
-  issueHopToken(
-    keys.current().signingKey,
+async function issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }: RootGrant): Promise<string> {
+  const { signingKey } = await keys.asOf(denialEpoch);
+  return issueHopToken(
+    signingKey,
     rootGrantClaims(
       { ...session, issuer },
       { jti: ids.next(), nowSeconds: clock.nowMs() / 1000, sessionExpiresAtSeconds: session.expiresAtMs / 1000 },
     ),
   );
+}
 
 const probesOf = ({ stores, events, isDraining }: Parts): readonly Probe[] => [
   { name: "database", check: () => probeDatabase(stores.health, budgets.probe) },

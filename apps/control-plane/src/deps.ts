@@ -1,22 +1,31 @@
+import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
 import type { Events } from "./events.ts";
 import type { Bearers } from "./http/bearers.ts";
+import type { Blocks } from "./ports/blocks.ts";
 import type { Discover } from "./ports/discovery.ts";
+import type { IssuerKeyStore, MakeKey } from "./ports/issuer-keys.ts";
 import type { Manifests } from "./ports/manifests.ts";
 import type { SessionFacts } from "./ports/present.ts";
+import type { SessionEnds } from "./ports/session-ends.ts";
 import type { Sessions } from "./ports/sessions.ts";
 
-/** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent and reads. */
-export interface Deps extends HopDeps {
+/** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent, identity and reads. */
+export interface Deps extends HopDeps, EnrollmentDeps {
   readonly bearers: Bearers;
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
   readonly manifests: Manifests;
   readonly sessions: Sessions;
+  readonly sessionEnds: SessionEnds;
+  readonly blocks: Blocks;
+  readonly issuerKeyStore: IssuerKeyStore;
+  /** Undefined where the settings give the one key. */
+  readonly makeKey: MakeKey | undefined;
   readonly discover: Discover;
   readonly consentTtlSeconds: number;
-  /** Signs the hop-1 token of a session that was committed. */
-  readonly issueRootGrant: (session: SessionFacts) => Promise<string>;
+  /** Signs the hop-1 token of a session that was committed under this denial epoch. */
+  readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
   readonly probes: readonly Probe[];
   readonly renderMetrics: () => Promise<Rendered>;
   readonly events: Events;

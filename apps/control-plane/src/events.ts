@@ -1,9 +1,22 @@
 import type { Span, Telemetry, TraceHeaders } from "@svc/telemetry";
 import type { Authorized } from "./commands/authorize.ts";
+import type { Completed } from "./commands/complete-enrollment.ts";
 import type { Exchanged } from "./commands/exchange.ts";
 import type { Minted } from "./commands/mint.ts";
 import type { Renewed } from "./commands/renew.ts";
 import { hopEvents } from "./hop-events.ts";
+import type { AdministrativeEventKind } from "./ports/administrative-event.ts";
+import { completionEvent } from "./identity-events.ts";
+
+const administered = {
+  session_revoked: "sessions were ended",
+  block_set: "an emergency block was set",
+  block_lifted: "an emergency block was lifted",
+  key_rotated: "an issuer key was rotated in",
+  key_removed: "an issuer key was removed",
+  issuer_epoch_raised: "the issuer epoch was raised",
+} as const satisfies Partial<Record<AdministrativeEventKind, string>>;
+type AdministeredAct = keyof typeof administered;
 
 /** One function per event: metric, span and log from the same facts. Nothing is counted or logged anywhere else. */
 export type Events = ReturnType<typeof createEvents>;
@@ -60,11 +73,22 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
         log: ["error", "a mint could not be recorded; no token was issued"],
       }),
 
+    completionAnswered: (result: Completed) => telemetry.emit(completionEvent(result)),
+    agentRevoked: () => telemetry.emit({ count: { svc_revocations: 1 }, log: ["info", "agent revoked"] }),
+    identityProviderUnavailable: (error: unknown) =>
+      telemetry.emit({ error, log: ["error", "the identity provider could not be asked; nobody was enrolled"] }),
+
     chainRead: (result: "complete" | "broken" | "not_found", seconds: number) =>
       telemetry.emit({
         count: { svc_chain_queries: { result } },
         observe: { svc_chain_query_duration_seconds: seconds },
         log: ["debug", "chain read"],
+      }),
+    /** What administrators do is in the audit; the log tells those who watch it. */
+    administered: (act: AdministeredAct, sessionId?: string) =>
+      telemetry.emit({
+        ...(sessionId !== undefined && { facts: { "authz.session_id": sessionId } }),
+        log: ["info", administered[act]],
       }),
     requestFailed: (error: unknown) => telemetry.emit({ error, log: ["error", "a request failed"] }),
     storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),

@@ -15,6 +15,7 @@ export const budgets = {
   read: 900,
   submit: 20_000,
   auditRead: 4_000,
+  endBatch: 5_000,
   probe: 900,
 } as const;
 

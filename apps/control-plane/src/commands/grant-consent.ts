@@ -11,8 +11,8 @@ export interface ConsentDeps {
   readonly sessions: Sessions;
   /** For a consent that names no lifetime. */
   readonly consentTtlSeconds: number;
-  /** Signs the hop-1 token of a session that was committed. */
-  readonly issueRootGrant: (session: SessionFacts) => Promise<string>;
+  /** Signs the hop-1 token of a session that was committed under this denial epoch. */
+  readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
 }
 
 export interface GrantConsent {
@@ -52,6 +52,6 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
     consentedAtMs: nowMs,
     expiresAtMs: nowMs + (command.ttlSeconds ?? deps.consentTtlSeconds) * 1000,
   };
-  await deps.sessions.create(session, deps.ids.next());
-  return { kind: "granted", session, rootGrant: await deps.issueRootGrant(session) };
+  const denialEpoch = await deps.sessions.create(session, deps.ids.next());
+  return { kind: "granted", session, rootGrant: await deps.issueRootGrant(session, denialEpoch) };
 }

@@ -43,7 +43,7 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
       },
       errors: [],
     },
-    ({ c }) => c.json(deps.issuerKeys.current().published, 200, cached),
+    async ({ c }) => c.json((await deps.issuerKeys.latest()).published, 200, cached),
   );
 
   mount(

@@ -68,7 +68,10 @@ create table session (
   expires_at timestamptz not null,
   foreign key (scope, policy_version) references compiled_policy
 );
-create index session_by_user on session (user_sub);
+create index session_by_user on session (user_sub, session_id desc);
+create index session_by_scope on session (scope, session_id desc);
+-- For ending what still runs.
+create index session_by_expiry on session (expires_at);
 
 -- A writer of a session's end or of a taint mark puts a fresh random value into `epoch` under this row's lock; a
 -- decision's insert carries the value it was made under in its own WHERE. Random, not counted: after a failover a
@@ -88,10 +91,12 @@ create table denial_epoch (
 );
 insert into denial_epoch default values;
 
+-- Partitioned by the month in which its time-ordered identifier was made (RFC 9562 section 5.7), so that a month can go
+-- as a whole once its life is over. What no month covers goes to the default partition.
 create table decision (
   action_id uuid primary key,
   -- The order of the log; a clock may step, this does not.
-  seq bigint generated always as identity unique,
+  seq bigint generated always as identity,
   record_version int not null,
   session_id uuid not null,
   stage text not null check (stage in ('authorize', 'exchange', 'mint')),
@@ -112,14 +117,23 @@ create table decision (
   guarantee_level text,
   parent_action_id uuid,
   decided_at timestamptz not null,
+  -- The present state that the verdict was made under, as far as it is not the ordinary one; null where it was.
+  facts jsonb,
   constraint reason_exactly_for_denies check ((decision = 'deny') = (deny_reason is not null))
-);
+) partition by range (action_id);
+create table decision_default partition of decision default;
+create index decision_in_order on decision (seq desc);
 create index decision_by_session on decision (session_id, seq desc);
 create index decision_by_agent on decision (acting_agent, seq desc);
 create index decision_by_reason on decision (deny_reason, seq desc) where decision = 'deny';
-create index decision_would_block on decision (seq desc) where not enforced and decision = 'deny';
+create index decision_denied on decision (seq desc) where decision = 'deny';
+create index decision_observed on decision (seq desc) where not enforced;
+create index decision_privileged on decision (seq desc) where privileged;
+create index decision_tainted on decision (seq desc) where taint = 'untrusted_external';
 create index decision_by_time on decision (decided_at);
 create index decision_delegations on decision (session_id) where target_kind = 'agent';
+create index decision_would_block on decision (acting_agent, target, target_kind, data_class, deny_reason)
+  include (decided_at, session_id) where not enforced and decision = 'deny';
 
 -- The single use of a token and of an allow: the two unique keys decide it, together.
 create table spend (
@@ -131,8 +145,17 @@ create table spend (
   prover text,
   proof_jti_hash bytea unique,
   spent_at timestamptz not null,
-  constraint an_exchange_spends_an_allow check ((kind = 'exchange') = (action_id is not null))
+  -- A renewal is an event of the audit: its identifier there, who acted, and the agent where it was not the human.
+  renewal_id uuid,
+  actor text,
+  agent text,
+  constraint an_exchange_spends_an_allow check ((kind = 'exchange') = (action_id is not null)),
+  constraint a_renewal_is_an_event
+    check ((kind = 'renewal') = (renewal_id is not null) and (kind = 'renewal') = (actor is not null))
 );
+create unique index spend_renewals on spend (renewal_id desc) where kind = 'renewal';
+create index spend_renewals_by_session on spend (session_id, renewal_id desc) where kind = 'renewal';
+create index spend_renewals_by_agent on spend (agent, renewal_id desc) where kind = 'renewal';
 
 create table mint (
   action_id uuid primary key,
@@ -187,12 +210,14 @@ create table block (
 create table signing_key (
   kid text primary key,
   public_jwk jsonb not null,
-  sealed_private_jwk text not null,
+  -- The private half and the public one with it, authenticated: whoever can only write here vouches for no key. Null
+  -- from the removal on.
+  sealed_private_jwk text,
   created_at timestamptz not null,
+  -- It signs from then on until the next key does, and stays published until every token it signed has expired.
   activates_at timestamptz not null,
-  -- Set when the next key takes over; the key stays published until every token it signed has expired.
-  superseded_at timestamptz,
-  removed_at timestamptz
+  removed_at timestamptz,
+  constraint a_removed_key_is_destroyed check ((removed_at is null) = (sealed_private_jwk is not null))
 );
 
 -- Tokens issued before `not_before` are refused: raised after a restore, which forgets spends and revocations.
@@ -202,9 +227,9 @@ create table issuer_epoch (
 );
 insert into issuer_epoch default values;
 
+-- In the order of their time-ordered identifiers. Renewals are not among them: their spends say the same.
 create table administrative_event (
   event_id uuid primary key,
-  seq bigint generated always as identity unique,
   kind text not null,
   ts timestamptz not null,
   actor text not null,
@@ -213,8 +238,9 @@ create table administrative_event (
   reason text,
   details jsonb not null default '{}'
 );
-create index administrative_event_by_session on administrative_event (session_id, seq desc);
-create index administrative_event_by_agent on administrative_event (agent, seq desc);
+create index administrative_event_by_kind on administrative_event (kind, event_id desc);
+create index administrative_event_by_session on administrative_event (session_id, event_id desc);
+create index administrative_event_by_agent on administrative_event (agent, event_id desc);
 
 create function refuse_change() returns trigger language plpgsql as $$
 begin
@@ -238,3 +264,7 @@ begin
   end loop;
 end
 $$;
+
+-- A statement's trigger is not inherited: every partition needs its own.
+create trigger append_only_whole before truncate on decision_default for each statement execute function refuse_change();
+alter table decision_default enable always trigger append_only_whole;
