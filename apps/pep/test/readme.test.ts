@@ -1,0 +1,25 @@
+import { readFileSync } from "node:fs";
+import { settingsMarkdown, sharedSettings } from "@svc/settings";
+import { expect, test } from "vitest";
+import { pepSettings } from "../src/config.ts";
+import { readUpstreams } from "../src/upstreams-file.ts";
+
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const between = (start: string, end: string) => readme.split(start)[1]?.split(end)[0]?.trim();
+
+/** However the formatter aligns it. */
+const cells = (table = "") =>
+  table
+    .trim()
+    .replaceAll(/ *\| */g, "|")
+    .replaceAll(/-{3,}/g, "---");
+
+test("the README's settings are those of the one table", () => {
+  const table = settingsMarkdown({ ...pepSettings, ...sharedSettings });
+  expect(cells(between("<!-- settings -->", "<!-- /settings -->"))).toBe(cells(table));
+});
+
+test("the README's configuration holds", () => {
+  const read = readUpstreams(between("```yaml\n", "```") ?? "", { defaultMode: "enforce", readFile: () => "PEM" });
+  expect(read).toMatchObject({ ok: true });
+});
