@@ -55,7 +55,15 @@ async function roleOf(appUrl: string, tx: Transaction): Promise<string | undefin
 }
 
 /** Tables that hold present state, not records. */
-const presentState = ["session_state", "denial_epoch", "agent_identity", "block", "signing_key", "issuer_epoch"];
+const presentState = [
+  "session_state",
+  "denial_epoch",
+  "agent_identity",
+  "block",
+  "signing_key",
+  "issuer_epoch",
+  "enrollment",
+];
 
 /** Rights are granted anew at every run, so that a table added later is covered. Same role for both: nothing to grant. */
 async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {

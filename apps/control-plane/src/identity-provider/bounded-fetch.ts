@@ -1,0 +1,28 @@
+const maxAnswerBytes = 1_048_576;
+/** Metadata and key set together stay within what a caller waits for an enrollment. */
+const deadlineMs = 2_000;
+
+/** What the libraries on top say of a request. */
+interface FetchOptions {
+  readonly method: string;
+  readonly headers: Headers | Record<string, string>;
+}
+
+/** A fetch that ends in time, follows no redirect, and reads at most 1 MiB, unpacked. */
+export async function boundedFetch(url: string, { method, headers }: FetchOptions): Promise<Response> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  const response = await fetch(url, { method, headers, redirect: "manual", signal });
+  return new Response(await wholeBody(response), { status: response.status, headers: response.headers });
+}
+
+async function wholeBody({ body }: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength;
+    // Leaving the loop cancels the rest.
+    if (length > maxAnswerBytes) throw new TypeError("the identity provider's answer is too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
