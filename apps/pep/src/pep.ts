@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { agentProver, createRenewalPool, filePoolStore, renewalSource } from "@svc/client/steps";
 import type { Telemetry } from "@svc/telemetry";
 import { importAgentKey } from "@svc/tokens";
@@ -19,7 +20,7 @@ import type { Upstreams } from "./upstream.ts";
 export interface Pep extends Pick<Serving, "port" | "adminPort"> {
   /** Reads the configuration file again. */
   reload(): void;
-  /** Stops being ready, serves on until the grace period nears its end, lets calls finish, and ends. */
+  /** Stops being ready, serves on until the grace period nears its end, lets calls finish, and ends. Idempotent. */
   stop(options?: StopOptions): Promise<void>;
 }
 
@@ -33,6 +34,8 @@ export interface PepOptions {
   /** Takes one line of plain text for the operator. */
   readonly tell: (line: string) => void;
 }
+
+const lastRenewalMs = 1_000;
 
 /**
  * Puts the enforcement point together and starts it.
@@ -91,19 +94,27 @@ export async function startPep(config: Config, { telemetry, tell }: PepOptions):
   const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
   configuration.watch();
   announce(configuration.first);
+  const stop = async (graceMs: number) => {
+    isReady = false;
+    await serving.drain(graceMs);
+    configuration.stop();
+    ambient?.stop();
+    const closed = pool.close();
+    // A renewal under way may still bring tokens to keep, but not at the price of being killed.
+    await Promise.race([closed, delay(lastRenewalMs, undefined, { ref: false })]);
+    await Promise.all([disconnect(), upstreams.destroy()]);
+    await closed;
+    events.stopped();
+    await events.shutdown();
+  };
+  let stopped: Promise<void> | undefined;
   return {
     port: serving.port,
     adminPort: serving.adminPort,
     reload: configuration.reload,
-    async stop({ isUrgent = false } = {}) {
-      isReady = false;
-      await serving.drain(isUrgent ? 0 : config.graceSeconds * 1000);
-      configuration.stop();
-      ambient?.stop();
-      await Promise.all([pool.close(), upstreams.destroy()]);
-      await disconnect();
-      events.stopped();
-      await events.shutdown();
+    stop({ isUrgent = false } = {}) {
+      stopped ??= stop(isUrgent ? 0 : config.graceSeconds * 1000);
+      return stopped;
     },
   };
 }

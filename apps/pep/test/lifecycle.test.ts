@@ -153,12 +153,30 @@ test("an agent's key signs a proof for each exchange and renewal, and an asserti
   expect(decodeUnverifiedIssuer(String(upstream.received[0]?.headers["agent-identity"]))).toBe("planner");
 });
 
-test("renewed tokens are kept for a restart, readable for nobody else", async () => {
-  const { url, headers, folder } = await setup(undefined, {
-    settings: (folder) => ({ SVC_PEP_STATE_DIR: join(folder, "state") }),
+describe("a restart", () => {
+  const restarted = async (settings: (folder: string) => Record<string, string>) => {
+    const upstream = await startedUpstream();
+    const upstreams = [{ name: "app", url: upstream.url, routes }];
+    const first = await startedPep({ upstreams, settings });
+    first.controlPlane.policies.set("http:app/a", {});
+    const headers = await first.session();
+    expect((await fetch(`${first.url}/app/a`, { headers })).status).toBe(200);
+    await first.pep.stop({ isUrgent: true });
+    const second = await startedPep({ upstreams, settings, after: first });
+    return { ...second, status: (await fetch(`${second.url}/app/a`, { headers })).status };
+  };
+
+  test("with a state folder goes on with the token the agent has; its files are nobody else's", async () => {
+    const { status, folder } = await restarted((folder) => ({ SVC_PEP_STATE_DIR: join(folder, "state") }));
+    expect(status).toBe(200);
+    const files = readdirSync(join(folder, "state"));
+    expect(files).toHaveLength(1);
+    expect(files.map((file) => statSync(join(folder, "state", file)).mode & 0o777)).toEqual([0o600]);
   });
-  expect((await fetch(`${url}/app/a`, { headers })).status).toBe(200);
-  const files = readdirSync(join(folder, "state"));
-  expect(files).toHaveLength(1);
-  expect(files.map((file) => statSync(join(folder, "state", file)).mode & 0o777)).toEqual([0o600]);
+
+  test("without one fails closed", async () => {
+    const { status, controlPlane } = await restarted(() => ({}));
+    expect(status).toBe(401);
+    expect(controlPlane.countOf("/v1/token/exchange")).toBe(1);
+  });
 });

@@ -32,12 +32,20 @@ export interface PepSetup {
   readonly settings?: Record<string, string> | ((folder: string) => Record<string, string>);
   readonly limits?: Partial<Limits>;
   readonly prepare?: (folder: string, controlPlane: ControlPlaneDouble) => Promise<void> | void;
+  /** Starts in the folder and before the control plane of another. */
+  readonly after?: RunningPep;
 }
 
 /** An enforcement point on free loopback ports before a double of the control plane; ends with the test. */
-export async function startedPep({ upstreams, settings = {}, limits = {}, prepare }: PepSetup): Promise<RunningPep> {
-  const controlPlane = await controlPlaneDouble();
-  const folder = mkdtempSync(join(tmpdir(), "pep-"));
+export async function startedPep({
+  upstreams,
+  settings = {},
+  limits = {},
+  prepare,
+  after,
+}: PepSetup): Promise<RunningPep> {
+  const controlPlane = after?.controlPlane ?? (await controlPlaneDouble());
+  const folder = after?.folder ?? mkdtempSync(join(tmpdir(), "pep-"));
   const configFile = join(folder, "pep.json");
   writeFileSync(configFile, JSON.stringify({ upstreams }));
   await prepare?.(folder, controlPlane);
@@ -63,6 +71,7 @@ export async function startedPep({ upstreams, settings = {}, limits = {}, prepar
   );
   onTestFinished(async () => {
     await pep.stop({ isUrgent: true });
+    if (after) return;
     await controlPlane.close();
     rmSync(folder, { recursive: true, force: true });
   });
