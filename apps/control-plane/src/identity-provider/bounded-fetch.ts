@@ -8,12 +8,16 @@ interface FetchOptions {
   readonly headers: Headers | Record<string, string>;
 }
 
+type BoundedFetch = (url: string, options: FetchOptions) => Promise<Response>;
+
 /** A fetch that ends in time, follows no redirect, and reads at most 1 MiB, unpacked. */
-export async function boundedFetch(url: string, { method, headers }: FetchOptions): Promise<Response> {
-  const signal = AbortSignal.timeout(deadlineMs);
-  const response = await fetch(url, { method, headers, redirect: "manual", signal });
-  return new Response(await wholeBody(response), { status: response.status, headers: response.headers });
-}
+export const boundedFetch =
+  (fetch: typeof globalThis.fetch): BoundedFetch =>
+  async (url, { method, headers }) => {
+    const signal = AbortSignal.timeout(deadlineMs);
+    const response = await fetch(url, { method, headers, redirect: "manual", signal });
+    return new Response(await wholeBody(response), { status: response.status, headers: response.headers });
+  };
 
 async function wholeBody({ body }: Response): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];

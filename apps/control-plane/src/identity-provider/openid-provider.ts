@@ -17,6 +17,7 @@ export interface OpenIdProviderSettings {
   /** `aud` of the ID tokens. */
   readonly audience: string;
   readonly clock: Clock;
+  readonly fetch?: typeof globalThis.fetch;
 }
 
 /** What was learnt of the provider: its own spelling of its issuer, and its keys. */
@@ -56,14 +57,15 @@ const learntForMs = 3_600_000;
 /** Whoever makes us look for a new key holds a credential for it. */
 const keyCooldownMs = 1_000;
 
-async function discover({ issuer, clock }: OpenIdProviderSettings): Promise<Provider> {
+async function discover({ issuer, clock, fetch = globalThis.fetch }: OpenIdProviderSettings): Promise<Provider> {
   const isSecure = issuer.protocol === "https:";
+  const bounded = boundedFetch(fetch);
   try {
-    const options = { [oauthCustomFetch]: boundedFetch, [allowInsecureRequests]: !isSecure };
+    const options = { [oauthCustomFetch]: bounded, [allowInsecureRequests]: !isSecure };
     const metadata = await processDiscoveryResponse(issuer, await discoveryRequest(issuer, options));
     const keysUrl = new URL(metadata.jwks_uri ?? "");
     if (isSecure && keysUrl.protocol !== "https:") throw new TypeError("the key set is not served over HTTPS");
-    const keys = createRemoteJWKSet(keysUrl, { [customFetch]: boundedFetch, cooldownDuration: keyCooldownMs });
+    const keys = createRemoteJWKSet(keysUrl, { [customFetch]: bounded, cooldownDuration: keyCooldownMs });
     return { issuer: metadata.issuer, keys: telling(keys), learntAtMs: clock.nowMs() };
   } catch (cause) {
     throw new IdentityProviderUnavailable("the identity provider could not be discovered", { cause });
