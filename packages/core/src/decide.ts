@@ -62,19 +62,33 @@ interface Question {
 type Check = (question: Question) => DenyReason | undefined;
 
 /** In the order of the contract's table; the first that fails gives the reason. */
-const checks: readonly (readonly [name: string, check: Check])[] = [
-  ["session", sessionIsLive],
-  ["revocation", nobodyIsRevoked],
-  ["identity", everybodyIsKnown],
-  ["block", nothingIsBlocked],
-  ["path", chainIsCompiled],
-  ["hop_budget", withinBudget],
-  ["target", targetIsDeclared],
-  ["data_class", dataClassIsDeclared],
-  ["narrowing", dataClassIsNarrowed],
-  ["taint", taintIsAdmitted],
-];
-export const checkNames = checks.map(([name]) => name);
+export const checkNames = [
+  "session",
+  "revocation",
+  "identity",
+  "block",
+  "path",
+  "hop_budget",
+  "target",
+  "data_class",
+  "narrowing",
+  "taint",
+] as const;
+export type CheckName = (typeof checkNames)[number];
+
+const checkOf: Readonly<Record<CheckName, Check>> = {
+  session: sessionIsLive,
+  revocation: nobodyIsRevoked,
+  identity: everybodyIsKnown,
+  block: nothingIsBlocked,
+  path: chainIsCompiled,
+  hop_budget: withinBudget,
+  target: targetIsDeclared,
+  data_class: dataClassIsDeclared,
+  narrowing: dataClassIsNarrowed,
+  taint: taintIsAdmitted,
+};
+const checks = checkNames.map((name) => [name, checkOf[name]] as const);
 
 /**
  * THE verdict: pure, synchronous, the same for `POST /v1/authorize`, the exchange's and the mint's re-decision, replay
@@ -127,7 +141,8 @@ const factsOf = ({ tool, taint }: Question): VerdictFacts => ({
   tool,
 });
 
-const callerIndex = (policy: PolicyIndex, hop: HopRequest): CallerIndex | undefined => {
+/** What the caller declares; undefined for one that the policy does not know. */
+export const callerIndex = (policy: PolicyIndex, hop: Pick<HopRequest, "chain">): CallerIndex | undefined => {
   const caller = hop.chain.at(-1);
   return caller === undefined ? policy.human : policy.agents.get(caller);
 };

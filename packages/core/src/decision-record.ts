@@ -2,6 +2,7 @@ import type { Verdict } from "./decide.ts";
 import { type DenyReason, isRecoverable } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import type { DecisionStage, GuaranteeLevel, Outcome, TargetKind } from "./kinds.ts";
+import type { RecordedPresent } from "./recorded-present.ts";
 import type { MarkSource } from "./taint.ts";
 import type { Taint } from "./taint-level.ts";
 
@@ -38,6 +39,7 @@ export interface DecisionRecord {
   readonly parentActionId: string | null;
   /** Epoch milliseconds. */
   readonly decidedAtMs: number;
+  readonly present: RecordedPresent | null;
 }
 
 export interface RecordContext {
@@ -49,6 +51,7 @@ export interface RecordContext {
   readonly policyVersion: number;
   readonly parentActionId: string | null;
   readonly decidedAtMs: number;
+  readonly present: RecordedPresent | null;
 }
 
 export const toDecisionRecord = (hop: HopRequest, verdict: Verdict, context: RecordContext): DecisionRecord => ({

@@ -1,8 +1,10 @@
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
+export type { CheckFacts } from "./check-facts.ts";
 export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";
 export { covers, isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
+  type CheckName,
   callEffect,
   checkNames,
   decide,
@@ -16,6 +18,7 @@ export { type DecisionRecord, type RecordContext, recordVersion, toDecisionRecor
 export { type DenyReason, denyReasons, isRecoverable } from "./deny-reason.ts";
 export { type ErrorCode, errorCodes, type OAuthErrorCode, oauthErrorCodes } from "./error-code.ts";
 export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
+export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";
 export { callerOf, type HopRequest } from "./hop.ts";
 export { type IdentityStatus, identityStatuses, type QuarantineReason, quarantineReasons } from "./identity.ts";
 export {
@@ -86,6 +89,7 @@ export {
   reconcile,
   type SourceAnswer,
 } from "./reconcile.ts";
+export { presentOf, type RecordedPresent, recordPresent } from "./recorded-present.ts";
 export {
   type CallEffect,
   classifySource,

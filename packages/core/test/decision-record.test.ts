@@ -30,6 +30,7 @@ const context = {
   policyVersion: 3,
   parentActionId: "action-1",
   decidedAtMs: 1_000,
+  present: { required: true },
 } as const;
 
 test("a record holds what was asked, what was decided and under which facts, and nothing of the token", () => {

@@ -25,5 +25,6 @@ export const recorded = (actionId: string, hop: number, changes: Partial<Decisio
   guaranteeLevel: hop < 3 ? null : "network",
   parentActionId: hop === 1 ? null : `action-${hop - 1}`,
   decidedAtMs: 1_000_000 + hop,
+  present: null,
   ...changes,
 });

@@ -80,7 +80,7 @@ async function decideAndCommit(
   hop: HopRequest,
 ): Promise<Decided | "stale"> {
   const { claims, policy, present } = standing;
-  const { verdict, marking } = await judge(deps, standing, hop, command.enforced);
+  const { verdict, marking, present: recorded } = await judge(deps, standing, hop, command.enforced);
   const record = toDecisionRecord(hop, verdict, {
     actionId: deps.ids.next(),
     sessionId: claims.sessionId,
@@ -90,6 +90,7 @@ async function decideAndCommit(
     policyVersion: policy.version,
     parentActionId: claims.actionId,
     decidedAtMs: deps.clock.nowMs(),
+    present: recorded,
   });
   const outcome = await deps.decisions.append(record, marking, present.epochs);
   if (outcome === "stale") return "stale";

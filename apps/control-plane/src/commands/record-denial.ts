@@ -17,7 +17,7 @@ export async function recordDenial(
   { present, policy }: Standing,
   allow: DecisionRecord,
   hop: HopRequest,
-  { verdict, marking }: Judged,
+  { verdict, marking, present: recorded }: Judged,
   stage: Exclude<DecisionStage, "authorize">,
 ): Promise<RecordedDenial | "stale"> {
   const record = toDecisionRecord(hop, verdict, {
@@ -29,6 +29,7 @@ export async function recordDenial(
     policyVersion: policy.version,
     parentActionId: allow.parentActionId,
     decidedAtMs: deps.clock.nowMs(),
+    present: recorded,
   });
   const outcome = await deps.decisions.append(record, marking, present.epochs);
   return outcome === "stale" ? "stale" : { record, marks: outcome.marks };

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from "@svc/core";
+import type { DecisionRecord, RecordedPresent } from "@svc/core";
 import type { Sql, Transaction } from "./database.ts";
 
 export interface DecisionColumns {
@@ -23,13 +23,14 @@ export interface DecisionColumns {
   guarantee_level: DecisionRecord["guaranteeLevel"];
   parent_action_id: string | null;
   decided_at: Date;
+  present: RecordedPresent | null;
 }
 
 /** The columns of a record, for every statement that reads one; `d` is the decision table. */
 export const recordColumns = (sql: Sql | Transaction) => sql`
   d.action_id, d.record_version, d.session_id, d.stage, d.hop, d.chain, d.acting_agent, d.target, d.target_kind,
   d.data_class, d.decision, d.deny_reason, d.recoverable, d.enforced, d.privileged, d.taint, d.taint_source,
-  d.policy_version, d.guarantee_level, d.parent_action_id, d.decided_at`;
+  d.policy_version, d.guarantee_level, d.parent_action_id, d.decided_at, d.present`;
 
 export const toRecord = (row: DecisionColumns): DecisionRecord => ({
   actionId: row.action_id,
@@ -53,4 +54,5 @@ export const toRecord = (row: DecisionColumns): DecisionRecord => ({
   guaranteeLevel: row.guarantee_level,
   parentActionId: row.parent_action_id,
   decidedAtMs: row.decided_at.getTime(),
+  present: row.present,
 });

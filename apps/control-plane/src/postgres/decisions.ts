@@ -48,11 +48,11 @@ async function insert(sql: Sql | Transaction, r: DecisionRecord, epochs: Epochs,
   const { count } = await sql`
     insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
       data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
-      guarantee_level, parent_action_id, decided_at)
+      guarantee_level, parent_action_id, decided_at, present)
     select ${r.actionId}, ${r.recordVersion}, st.session_id, ${r.stage}, ${r.hop}, ${r.chain as string[]},
       ${r.actingAgent}, ${r.target}, ${r.targetKind}, ${r.dataClass}, ${r.decision}, ${r.denyReason}, ${r.recoverable},
       ${r.enforced}, ${r.privileged}, ${r.taint}, ${r.taintSource}, ${r.policyVersion}, ${r.guaranteeLevel},
-      ${r.parentActionId}, ${new Date(r.decidedAtMs)}
+      ${r.parentActionId}, ${new Date(r.decidedAtMs)}, ${r.present && JSON.stringify(r.present)}::text::jsonb
     from session_state st cross join denial_epoch d
     where st.session_id = ${r.sessionId} and st.epoch = ${epochs.session} and d.epoch = ${epochs.denials}
     ${keepMarksAway ? sql`for share of st` : sql``}`;

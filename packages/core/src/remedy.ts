@@ -1,0 +1,148 @@
+import type { CheckFacts } from "./check-facts.ts";
+import { isWithin } from "./data-class.ts";
+import type { CheckName } from "./decide.ts";
+import type { DenyReason } from "./deny-reason.ts";
+import type { HopRequest } from "./hop.ts";
+import { isMcpServerRef, protocolDataClass } from "./names.ts";
+import { type PolicyIndex, pathKey } from "./policy-index.ts";
+
+export interface Denied {
+  readonly reason: DenyReason;
+  /** The check that gave the reason. */
+  readonly check: CheckName;
+  readonly policy: PolicyIndex;
+  readonly hop: HopRequest;
+  readonly facts: CheckFacts;
+}
+
+/** What would admit a denied call, as far as this reason goes: the change to a manifest where there is one. */
+export function remedyFor(denied: Denied): string {
+  const { reason, check, policy, hop, facts } = denied;
+  switch (reason) {
+    case "SESSION_EXPIRED":
+      return "The session is over: ask the human to consent again.";
+    case "SESSION_REVOKED":
+      return "The session was ended: see in the audit events by whom and why, then ask the human to consent again.";
+    case "AGENT_REVOKED":
+      return `A revocation is final: register the workload of ${names(facts.revocation.revoked)} as a new agent.`;
+    case "AGENT_QUARANTINED":
+      return `Enroll ${names(quarantined(facts))} with an ID token of the person it belongs to.`;
+    case "IDENTITY_REQUIRED":
+      return `Enroll ${names(hop.chain.slice(-1))}: whoever calls must hold an enrolled key.`;
+    case "TARGET_BLOCKED":
+      return `Lift the emergency block on ${blocked(facts)} once its cause is gone.`;
+    case "PATH_NOT_DECLARED":
+      return linkMissing(policy, check === "path" ? hop.chain : [...hop.chain, hop.target]);
+    case "HOP_BUDGET_EXCEEDED":
+      return budgetTooSmall(policy, [...hop.chain, hop.target], hop.hop);
+    case "TARGET_NOT_DECLARED":
+      return targetMissing(denied);
+    case "SCOPE_NOT_CONSENTED":
+      return consentElsewhere(denied);
+    case "DATA_CLASS_NOT_DECLARED":
+      return dataClassMissing(denied);
+    case "DATA_CLASS_WIDENED":
+      return `Delegate ${hop.dataClass} to ${names(hop.chain.slice(-1))} with the hop before: ${narrowed(facts)}`;
+    case "TAINT_BLOCKED":
+      return taintRefused(denied);
+    default:
+      return reason satisfies never;
+  }
+}
+
+const quote = (name: string): string => JSON.stringify(name);
+const names = (list: readonly string[]): string => list.map(quote).join(", ");
+
+/** Grants are pinned by the session, so a change reaches only the sessions that come after it. */
+const consentAgain = "Then consent again: a session keeps the policy that it pinned.";
+
+const inManifest = (policy: PolicyIndex, agent: string): string =>
+  `under scope ${quote(policy.scope)} in the manifest of ${quote(agent)}`;
+
+/** Whose manifest has to declare what the caller asks for: the human has none, entry agents have. */
+const inCallersManifest = ({ policy, hop }: Denied): string => {
+  const caller = hop.chain.at(-1);
+  return caller === undefined
+    ? `under scope ${quote(policy.scope)} in the manifest of an agent that the human may delegate to`
+    : inManifest(policy, caller);
+};
+
+const quarantined = ({ identity }: CheckFacts): readonly string[] =>
+  Object.entries(identity.statuses).flatMap(([agent, status]) => (status === "quarantined" ? [agent] : []));
+
+const blocked = ({ block }: CheckFacts): string =>
+  block.blocks.map(({ kind, ref }) => `${kind} ${quote(ref)}`).join(", ");
+
+const narrowed = ({ narrowing }: CheckFacts): string =>
+  narrowing.within === null
+    ? "its token was narrowed to less."
+    : `its token was narrowed to ${names(narrowing.within)}, and no later hop widens it.`;
+
+/** The first link of the path that is not compiled, and why it is not. */
+function linkMissing(policy: PolicyIndex, path: readonly string[]): string {
+  const at = path.findIndex((_, index) => !policy.budgets.has(pathKey(path.slice(0, index + 1))));
+  const agent = path[at];
+  if (agent === undefined) return "The token's hop is not that of its chain: take a token that an exchange issued.";
+  const from = path[at - 1];
+  const declared = policy.agents.get(agent);
+  if (declared === undefined)
+    return `Declare scope ${quote(policy.scope)} in the manifest of ${quote(agent)}. ${consentAgain}`;
+  if (from === undefined) return `Set "entry": true ${inManifest(policy, agent)}. ${consentAgain}`;
+  if (path.slice(0, at).includes(agent)) {
+    return `No chain passes an agent twice: let ${quote(agent)} do it itself, before it delegates to ${quote(from)}.`;
+  }
+  if (policy.agents.get(from)?.downstream.has(agent)) return budgetTooSmall(policy, path.slice(0, at + 1), at + 1);
+  return `Add ${quote(agent)} to "downstream_agents" ${inManifest(policy, from)}. ${consentAgain}`;
+}
+
+function budgetTooSmall(policy: PolicyIndex, path: readonly string[], hops: number): string {
+  const short = path.filter((agent) => (policy.agents.get(agent)?.hopBudget ?? hops) < hops);
+  const whose = short.length === 0 ? "of its agents" : `of ${names(short)}`;
+  return `Raise "hop_budget" ${whose} under scope ${quote(policy.scope)} to at least ${hops}. ${consentAgain}`;
+}
+
+function targetMissing(denied: Denied): string {
+  const { policy, hop } = denied;
+  if (hop.targetKind === "tool") return `${declareTool(denied)} ${consentAgain}`;
+  const caller = hop.chain.at(-1);
+  return caller === undefined
+    ? linkMissing(policy, [hop.target])
+    : `Add ${quote(hop.target)} to "downstream_agents" ${inManifest(policy, caller)}. ${consentAgain}`;
+}
+
+function declareTool(denied: Denied): string {
+  const { target, dataClass } = denied.hop;
+  // It follows from the server's tools and cannot be declared by itself (contract: Compiler).
+  if (isMcpServerRef(target))
+    return `Declare a tool of that server, ${quote(`${target}/...`)}, ${inCallersManifest(denied)}.`;
+  const tool = JSON.stringify({ ref: target, data_classes: [dataClass] });
+  return `Add ${tool} to "tools" ${inCallersManifest(denied)}.`;
+}
+
+function consentElsewhere(denied: Denied): string {
+  const { check, facts } = denied;
+  const here = check === "target" ? targetMissing(denied) : dataClassMissing(denied);
+  const { scopes } = facts.target;
+  if (scopes.length === 0) return here;
+  return `Ask the human to consent to ${scopes.map((scope) => `scope ${quote(scope)}`).join(" or ")}. Or: ${here}`;
+}
+
+function dataClassMissing(denied: Denied): string {
+  const { policy, hop, facts } = denied;
+  const { asked, declared } = facts.data_class;
+  if (hop.targetKind === "agent") {
+    const missing = asked.filter((name) => !isWithin(name, declared));
+    return `Declare ${names(missing)} for a tool of ${quote(hop.target)}, or of an agent downstream of it, under scope ${quote(policy.scope)}; or delegate no more than is declared. ${consentAgain}`;
+  }
+  if (isMcpServerRef(hop.target))
+    return `Ask for data class ${quote(protocolDataClass)}: an MCP session carries no other.`;
+  if (asked.length > 1) return `Ask for one data class with each call of a tool, not for ${names(asked)} together.`;
+  return `Add ${names(asked)} to "data_classes" of ${quote(hop.target)} ${inCallersManifest(denied)}. ${consentAgain}`;
+}
+
+function taintRefused({ policy, hop, facts }: Denied): string {
+  const { source } = facts.taint;
+  const untouched = source === null ? "untrusted data" : quote(source);
+  const where = `under scope ${quote(policy.scope)} in every manifest that declares it`;
+  return `Set "accepts_taint": true for ${quote(hop.target)} ${where}, or call it in a session that has not touched ${untouched}.`;
+}
