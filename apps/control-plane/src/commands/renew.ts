@@ -1,5 +1,5 @@
 import { type DenyReason, decideStanding, effectiveTaint, type PopFailureCause } from "@svc/core";
-import { type HopClaims, issueHopToken, siblingClaims } from "@svc/tokens";
+import { callerOfToken, type HopClaims, issueHopToken, siblingClaims } from "@svc/tokens";
 import { proveActor } from "./actor-proof.ts";
 import { guardEntry } from "./exchange.ts";
 import type { HopDeps } from "./hop-deps.ts";
@@ -70,7 +70,16 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, standing: St
   const claimed = await deps.guard.claim(entry);
   if (claimed === "other_action") return { kind: "token_spent", subject };
   const outcome = await deps.spends.spend(
-    { kind: "renewal", jtiHash, sessionId: subject.sessionId, prover: proven.prover, spentAtMs: deps.clock.nowMs() },
+    {
+      kind: "renewal",
+      jtiHash,
+      sessionId: subject.sessionId,
+      prover: proven.prover,
+      spentAtMs: deps.clock.nowMs(),
+      renewalId: deps.ids.next(),
+      actor: callerOfToken(subject),
+      agent: caller ?? null,
+    },
     { kind: "none" },
     present.epochs,
   );

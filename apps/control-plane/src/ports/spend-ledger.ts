@@ -16,9 +16,24 @@ interface SpendBase {
   readonly spentAtMs: number;
 }
 
-/** An exchange spends a token and an allow together; a renewal a token alone. */
-export type Spend = SpendBase &
-  ({ readonly kind: "exchange"; readonly actionId: string } | { readonly kind: "renewal" });
+/** An exchange spends a token and an allow together. */
+export interface Exchange extends SpendBase {
+  readonly kind: "exchange";
+  readonly actionId: string;
+}
+
+/** A renewal spends a token alone, and is an event of the audit by itself. */
+export interface Renewal extends SpendBase {
+  readonly kind: "renewal";
+  /** Time-ordered: the event's identifier. */
+  readonly renewalId: string;
+  /** The token's holder; at hop 1 the human's subject. */
+  readonly actor: string;
+  /** Null for the human. */
+  readonly agent: string | null;
+}
+
+export type Spend = Exchange | Renewal;
 
 /**
  * `spent`: durable, and no other call will ever get this answer for this token or allow. The others spent nothing:

@@ -1,6 +1,15 @@
 import type { Committed, Marking } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/present.ts";
-import type { Mint, MintOutcome, Spend, SpendLedger, SpendOutcome, Spent } from "../ports/spend-ledger.ts";
+import type {
+  Exchange,
+  Mint,
+  MintOutcome,
+  Renewal,
+  Spend,
+  SpendLedger,
+  SpendOutcome,
+  Spent,
+} from "../ports/spend-ledger.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 
@@ -22,7 +31,7 @@ async function spendOnce(sql: Sql, spend: Spend, marking: Marking, epochs: Epoch
 
 async function spendMarking(
   tx: Transaction,
-  spend: Extract<Spend, { kind: "exchange" }>,
+  spend: Exchange,
   marking: Extract<Marking, { kind: "marks" }>,
   epochs: Epochs,
 ): Promise<Committed> {
@@ -45,7 +54,7 @@ async function whyNot(sql: Sql, spend: Spend): Promise<Exclude<SpendOutcome["kin
   return (await isProofUsed(sql, spend)) ? "proof_used" : "stale";
 }
 
-const insertExchange = (sql: Sql | Transaction, spend: Extract<Spend, { kind: "exchange" }>, epochs: Epochs) => sql`
+const insertExchange = (sql: Sql | Transaction, spend: Exchange, epochs: Epochs) => sql`
   insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
   select ${spend.jtiHash}, d.action_id, d.session_id, 'exchange', ${spend.prover?.agent ?? null},
     ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}
@@ -56,10 +65,11 @@ const insertExchange = (sql: Sql | Transaction, spend: Extract<Spend, { kind: "e
     and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
   on conflict do nothing`;
 
-const insertRenewal = (sql: Sql | Transaction, spend: Spend, epochs: Epochs) => sql`
-  insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
-  select ${spend.jtiHash}, null, s.session_id, 'renewal', ${spend.prover?.agent ?? null},
-    ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}
+const insertRenewal = (sql: Sql | Transaction, spend: Renewal, epochs: Epochs) => sql`
+  insert into spend (jti_hash, session_id, kind, prover, proof_jti_hash, spent_at, renewal_id, actor, agent)
+  select ${spend.jtiHash}, s.session_id, 'renewal', ${spend.prover?.agent ?? null},
+    ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}, ${spend.renewalId}, ${spend.actor},
+    ${spend.agent}
   from session s join session_state st using (session_id) cross join denial_epoch e
   where s.session_id = ${spend.sessionId}
     and st.revoked_at is null and s.expires_at > ${new Date(spend.spentAtMs)}

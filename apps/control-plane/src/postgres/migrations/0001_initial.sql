@@ -118,7 +118,7 @@ create table decision (
   parent_action_id uuid,
   decided_at timestamptz not null,
   -- The present state that the verdict was made under, as far as it is not the ordinary one; null where it was.
-  facts jsonb,
+  present jsonb,
   constraint reason_exactly_for_denies check ((decision = 'deny') = (deny_reason is not null))
 ) partition by range (action_id);
 create table decision_default partition of decision default;
