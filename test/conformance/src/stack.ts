@@ -1,8 +1,10 @@
-import { createDatabase, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import { createDatabase, startControlPlane, startOwnRedis, type TestDatabase, testBearers } from "@svc/test-support";
+import postgres from "postgres";
 import { type Api, createApi } from "./api.ts";
 
 export interface One {
   readonly api: Api;
+  readonly database: TestDatabase;
   stop(): Promise<void>;
 }
 
@@ -12,6 +14,7 @@ export async function startOne(env: Readonly<Record<string, string>> = {}): Prom
   const controlPlane = await startControlPlane({ database }, env);
   return {
     api: createApi(controlPlane.url, testBearers),
+    database,
     stop: async () => {
       await controlPlane.stop();
       await database.drop();
@@ -22,21 +25,33 @@ export async function startOne(env: Readonly<Record<string, string>> = {}): Prom
 export interface Pair {
   readonly one: Api;
   readonly other: Api;
+  readonly database: TestDatabase;
   stop(): Promise<void>;
 }
 
 /** Two processes of one authority: the same database, the same Redis, the same issuer. */
-export async function startPair(): Promise<Pair> {
+export async function startPair(settings: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
-  const env = { SVC_ISSUER: "https://issuer.test" };
+  const env = { SVC_ISSUER: "https://issuer.test", ...settings };
   const one = await startControlPlane({ database, redis }, env);
   const other = await startControlPlane({ database, redis }, env);
   return {
     one: createApi(one.url, testBearers),
     other: createApi(other.url, testBearers),
+    database,
     stop: async () => {
       await Promise.all([one.stop(), other.stop()]);
       await Promise.all([redis.stop(), database.drop()]);
     },
   };
+}
+
+/** Runs statements past the service, as the owner of its tables. */
+export async function asOwner<T>(database: TestDatabase, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
 }
