@@ -1,5 +1,15 @@
 import { readFileSync } from "node:fs";
-import type { Transport } from "@svc/client/steps";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  agentProver,
+  createRenewalPool,
+  filePoolStore,
+  type RenewalPool,
+  renewalSource,
+  type StepPorts,
+  type Transport,
+} from "@svc/client/steps";
+import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
 import type { Config } from "./config.ts";
 import { undiciTransport } from "./transport.ts";
@@ -12,4 +22,44 @@ export function connectControlPlane({ controlPlane: { url, caFile }, limits }: C
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, "utf8") };
   const pool = new Pool(url.origin, { allowH2: false, pipelining: 1, connect: { ...ca, timeout: limits.stepMs } });
   return { transport: undiciTransport(pool, url), disconnect: () => pool.destroy() };
+}
+
+/** All that hops are made with: the steps over one transport, the renewed tokens, the agent's key. */
+export interface HopMachinery {
+  readonly transport: Transport;
+  readonly steps: StepPorts;
+  readonly pool: RenewalPool;
+  /** Present where an agent key is held. */
+  readonly assertIdentity?: (accessToken: string, target: string) => Promise<string>;
+  close(): Promise<void>;
+}
+
+const lastRenewalMs = 1_000;
+
+/** @throws {KeyRefused} where the agent's key cannot be used; the file system's error where a file or folder cannot */
+export async function createHopMachinery(config: Config): Promise<HopMachinery> {
+  const prover = await proverOf(config);
+  const store = config.stateDir === undefined ? undefined : await filePoolStore(config.stateDir);
+  const { transport, disconnect } = connectControlPlane(config);
+  const steps = { transport, monotonicMs: () => performance.now(), ...(prover && { prover }) };
+  const { renewalIdleSeconds: idleSeconds } = config;
+  const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
+  return {
+    transport,
+    steps,
+    pool,
+    ...(prover && { assertIdentity: prover.assertIdentity }),
+    async close() {
+      const closed = pool.close();
+      // A renewal under way may still bring tokens to keep, but not at the price of being killed.
+      await Promise.race([closed, delay(lastRenewalMs, undefined, { ref: false })]);
+      await disconnect();
+      await closed;
+    },
+  };
+}
+
+async function proverOf({ agent }: Config) {
+  if (!agent) return undefined;
+  return agentProver({ agentName: agent.name, key: await importAgentKey(readFileSync(agent.keyFile, "utf8")) });
 }

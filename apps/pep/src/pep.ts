@@ -1,20 +1,14 @@
-import { readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
-import { agentProver, createRenewalPool, filePoolStore, renewalSource } from "@svc/client/steps";
 import type { Telemetry } from "@svc/telemetry";
-import { importAgentKey } from "@svc/tokens";
 import { fetchAllowedTools } from "./allowed-tools.ts";
 import { ambientSession } from "./ambient-session.ts";
 import type { Config } from "./config.ts";
-import { connectControlPlane } from "./control-plane.ts";
+import { configuredUpstreams } from "./configured-upstreams.ts";
+import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { createEvents } from "./events.ts";
 import { createGate } from "./gate.ts";
 import { createAdminServer, createProxyServer } from "./listener.ts";
-import { liveConfig } from "./live-config.ts";
-import { connectPool, createLiveUpstreams } from "./live-upstreams.ts";
 import type { PepPorts } from "./ports.ts";
 import { type Serving, serve } from "./serving.ts";
-import type { Upstreams } from "./upstream.ts";
 
 /** A running enforcement point. */
 export interface Pep extends Pick<Serving, "port" | "adminPort"> {
@@ -35,8 +29,6 @@ export interface PepOptions {
   readonly tell: (line: string) => void;
 }
 
-const lastRenewalMs = 1_000;
-
 /**
  * Puts the enforcement point together and starts it.
  *
@@ -44,42 +36,49 @@ const lastRenewalMs = 1_000;
  * @throws {KeyRefused} where the agent's key cannot be used; and the system's error where a port or folder cannot
  */
 export async function startPep(config: Config, { telemetry, tell }: PepOptions): Promise<Pep> {
-  const { limits, mode: defaultMode, undecided } = config;
+  const { limits, sessionFile } = config;
   const events = createEvents(telemetry);
-  const { transport, disconnect } = connectControlPlane(config);
-  const monotonicMs = () => performance.now();
-  const prover = await agentProverOf(config);
-  const steps = { transport, monotonicMs, ...(prover && { prover }) };
-  const store = config.stateDir === undefined ? undefined : await filePoolStore(config.stateDir);
-  const pool = createRenewalPool({
-    source: renewalSource(steps),
-    idleSeconds: config.renewalIdleSeconds,
-    ...(store && { store }),
-  });
-  const announce = ({ all }: Upstreams) => {
-    events.serving(all.length === 0 ? [defaultMode] : all.map(({ mode }) => mode));
-  };
-  const configuration = liveConfig({
-    file: config.configFile,
-    defaultMode,
-    onTaken(taken) {
-      upstreams.replace(taken);
-      announce(taken);
-      events.configurationTaken();
-    },
-    onRefused(faults) {
-      events.configurationRefused();
-      for (const fault of faults) tell(`${config.configFile}: ${fault}`);
-    },
-  });
-  const upstreams = createLiveUpstreams(configuration.first, connectPool);
-  const { sessionFile } = config;
+  const upstreams = configuredUpstreams(config, events, tell);
+  const machinery = await createHopMachinery(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
-  const ports: PepPorts = {
-    guard: { steps, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) },
-    upstreams,
+  const ports = portsOf(config, machinery, {
+    upstreams: upstreams.live,
     ambient: () => ambient?.current(),
     events,
+  });
+  let isReady = true;
+  const endpoints = { events, isReady: () => isReady };
+  const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
+  upstreams.serve();
+  const stop = async (graceMs: number) => {
+    isReady = false;
+    await serving.drain(graceMs);
+    ambient?.stop();
+    await Promise.all([machinery.close(), upstreams.close()]);
+    events.stopped();
+    await events.shutdown();
+  };
+  let stopped: Promise<void> | undefined;
+  return {
+    port: serving.port,
+    adminPort: serving.adminPort,
+    reload: upstreams.reload,
+    stop({ isUrgent = false } = {}) {
+      stopped ??= stop(isUrgent ? 0 : config.graceSeconds * 1000);
+      return stopped;
+    },
+  };
+}
+
+function portsOf(
+  { limits, mode: defaultMode, undecided }: Config,
+  { transport, steps, pool, assertIdentity }: HopMachinery,
+  live: Pick<PepPorts, "upstreams" | "ambient" | "events">,
+): PepPorts {
+  const { monotonicMs } = steps;
+  return {
+    ...live,
+    guard: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
     limits,
     undecided,
     defaultMode,
@@ -89,37 +88,4 @@ export async function startPep(config: Config, { telemetry, tell }: PepOptions):
     monotonicMs,
     now: Date.now,
   };
-  let isReady = true;
-  const endpoints = { events, isReady: () => isReady };
-  const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
-  configuration.watch();
-  announce(configuration.first);
-  const stop = async (graceMs: number) => {
-    isReady = false;
-    await serving.drain(graceMs);
-    configuration.stop();
-    ambient?.stop();
-    const closed = pool.close();
-    // A renewal under way may still bring tokens to keep, but not at the price of being killed.
-    await Promise.race([closed, delay(lastRenewalMs, undefined, { ref: false })]);
-    await Promise.all([disconnect(), upstreams.destroy()]);
-    await closed;
-    events.stopped();
-    await events.shutdown();
-  };
-  let stopped: Promise<void> | undefined;
-  return {
-    port: serving.port,
-    adminPort: serving.adminPort,
-    reload: configuration.reload,
-    stop({ isUrgent = false } = {}) {
-      stopped ??= stop(isUrgent ? 0 : config.graceSeconds * 1000);
-      return stopped;
-    },
-  };
-}
-
-async function agentProverOf({ agent }: Config) {
-  if (!agent) return undefined;
-  return agentProver({ agentName: agent.name, key: await importAgentKey(readFileSync(agent.keyFile, "utf8")) });
 }
