@@ -1,0 +1,30 @@
+import type { Transaction } from "./database.ts";
+
+/** Tables that hold present state, not records. */
+const presentState = [
+  "session_state",
+  "denial_epoch",
+  "agent_identity",
+  "block",
+  "signing_key",
+  "issuer_epoch",
+  "enrollment",
+  "housekeeping",
+];
+
+/** The owner's word alone, which the service only reads. */
+const ownersOwn = ["schema_migration", "retention", "retired_month"];
+
+/** They run with the owner's rights, and take no argument that could be abused. */
+const housekeepingFunctions = ["make_decision_partitions", "retire_oldest_month", "purge_retired_spends"];
+
+/** Rights are granted anew at every run, so that a table added later is covered. No role: the owner itself serves. */
+export async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {
+  if (role === undefined) return;
+  await tx`grant usage on schema public to ${tx(role)}`;
+  await tx`grant select, insert on all tables in schema public to ${tx(role)}`;
+  for (const table of ownersOwn) await tx`revoke insert on ${tx(table)} from ${tx(role)}`;
+  for (const table of presentState) await tx`grant update on ${tx(table)} to ${tx(role)}`;
+  await tx`grant delete on block to ${tx(role)}`;
+  for (const name of housekeepingFunctions) await tx`grant execute on function ${tx(name)}() to ${tx(role)}`;
+}
