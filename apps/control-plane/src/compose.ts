@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import type { HouseKeeper } from "./commands/keep-house.ts";
 import type { Config } from "./config.ts";
 import type { Deps, Probe } from "./deps.ts";
 import { createDiscover } from "./discovery/discover.ts";
@@ -36,6 +37,7 @@ export interface Parts {
   readonly keys: IssuerKeys;
   readonly clock: Clock;
   readonly encryptionKey: Uint8Array;
+  readonly houseKeeper: Pick<HouseKeeper, "lastDoneMs">;
   /** The address it listens on: the issuer, where the settings name none. */
   readonly url: string;
   readonly isDraining: () => boolean;
@@ -111,6 +113,7 @@ export function compose(parts: Parts): Deps {
     consentTtlSeconds: config.consentTtlSeconds,
     issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),
     probes: probesOf(parts),
+    lastHousekeepingMs: parts.houseKeeper.lastDoneMs,
     renderMetrics: () => telemetry.render(),
   };
 }

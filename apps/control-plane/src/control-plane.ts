@@ -1,10 +1,13 @@
 import type { Telemetry } from "@svc/telemetry";
 import { importIssuerKey } from "@svc/tokens";
+import { uuidv7 } from "uuidv7";
 import { createApp } from "./app.ts";
+import { keepHouse } from "./commands/keep-house.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { encryptionKeyOf } from "./encryption-key.ts";
 import { createEvents } from "./events.ts";
+import { housekeeping } from "./postgres/housekeeping.ts";
 import { issuerKeys } from "./postgres/issuer-keys.ts";
 import type { DatabaseTaken } from "./postgres/tenancy.ts";
 import { serve } from "./serve.ts";
@@ -36,9 +39,18 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
     const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);
     const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: budgets.read, encryptionKey, fixedKey });
+    const houseKeeper = await keepHouse({
+      housekeeping: housekeeping({
+        sql: stores.submissions,
+        clock,
+        ids: { next: uuidv7 },
+        readDeadlineMs: budgets.read,
+      }),
+      onFault: events.housekeepingFailed,
+    });
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, url };
+      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, houseKeeper, url };
       return createApp(compose({ ...parts, isDraining: () => isDraining })).fetch;
     });
     return {
@@ -49,6 +61,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);
         keys.close();
+        houseKeeper.close();
         await stores.close();
       },
     };

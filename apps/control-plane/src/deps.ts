@@ -27,6 +27,8 @@ export interface Deps extends HopDeps, EnrollmentDeps {
   /** Signs the hop-1 token of a session that was committed under this denial epoch. */
   readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
   readonly probes: readonly Probe[];
+  /** When housekeeping was last done by any process; null before the first time. */
+  readonly lastHousekeepingMs: () => number | null;
   readonly renderMetrics: () => Promise<Rendered>;
   readonly events: Events;
   /** Of the running build. */

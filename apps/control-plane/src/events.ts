@@ -5,8 +5,8 @@ import type { Exchanged } from "./commands/exchange.ts";
 import type { Minted } from "./commands/mint.ts";
 import type { Renewed } from "./commands/renew.ts";
 import { hopEvents } from "./hop-events.ts";
-import type { AdministrativeEventKind } from "./ports/administrative-event.ts";
 import { completionEvent } from "./identity-events.ts";
+import type { AdministrativeEventKind } from "./ports/administrative-event.ts";
 
 const administered = {
   session_revoked: "sessions were ended",
@@ -94,6 +94,8 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),
     certificateUnusable: (error: unknown) =>
       telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
+    housekeepingFailed: (error: unknown) =>
+      telemetry.emit({ error, log: ["warn", "housekeeping failed; it is tried again soon"] }),
     evictionUnknown: () =>
       telemetry.emit({ log: ["warn", "the cache store does not tell its eviction policy: it must be noeviction"] }),
   };

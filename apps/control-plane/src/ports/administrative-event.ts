@@ -14,6 +14,7 @@ export const administrativeEventKinds = [
   "key_removed",
   "issuer_epoch_raised",
   "session_revoked",
+  "records_retired",
 ] as const;
 export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
 

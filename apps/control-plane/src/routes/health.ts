@@ -6,6 +6,7 @@ import { mount } from "../http/mount.ts";
 
 const tag = "Health";
 const status = z.object({ status: z.literal("ok") });
+const readiness = z.object({ ...status.shape, housekeeping: z.object({ last_run: z.iso.datetime().nullable() }) });
 
 /** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {
@@ -34,13 +35,15 @@ export function healthRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "Database and cache store answered just now.",
-      replies: { 200: { description: "They did.", schema: status } },
+      replies: { 200: { description: "They did; and when housekeeping was last done.", schema: readiness } },
       errors: ["database_unavailable", "guard_unavailable"],
     },
     async ({ c }) => {
       const failing = await unready();
       if (failing.length > 0) throw notReady(failing);
-      return c.json({ status: "ok" });
+      const lastMs = deps.lastHousekeepingMs();
+      const housekeeping = { last_run: lastMs === null ? null : new Date(lastMs).toISOString() };
+      return c.json({ status: "ok", housekeeping });
     },
   );
 
