@@ -248,6 +248,13 @@ if (isRoot) {
       expect(await query((await start(dataDir)).ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
     });
 
+    test("a private data folder in a public place is opened to pass through, and nothing more", async () => {
+      const dataDir = temporaryFolder(0o700);
+      await start(dataDir);
+      expect(realpathSync(join(dataDir, "postgres")).startsWith(dataDir)).toBe(true);
+      expect(statSync(dataDir).mode & 0o777).toBe(0o701);
+    });
+
     test("programs below a private home are copied to where the server's account can run them", async () => {
       const installed = await installedPackage();
       const native = join(temporaryFolder(0o700), "native");
