@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 interface Token {
-  readonly claims?: JWTPayload;
+  readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: { readonly kid?: string; readonly typ?: string };
   readonly key?: CryptoKey;
 }
