@@ -27,7 +27,7 @@ export type RelayEnd =
   | { readonly kind: "answered"; readonly status: number }
   /** `status`: the answer that the agent saw the beginning of. Without one it still waits for an answer. */
   | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
-  /** The body was not allowed to end; the agent still waits for an answer. */
+  /** The body was not allowed to end. */
   | { readonly kind: "withdrawn" }
   | { readonly kind: "gone" };
 
@@ -85,6 +85,11 @@ export function createRelay(
       else idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
     },
 
+    onBodySent() {
+      // An upstream may answer first and then listen for as long as there is something to hear.
+      idle?.refresh();
+    },
+
     onResponseData(_started, chunk) {
       idle?.refresh();
       write(filter ? filter.push(chunk) : chunk);
@@ -103,9 +108,9 @@ export function createRelay(
         response.destroy();
         return finish({ kind: "gone" });
       }
-      if (error instanceof BodyWithdrawn && status === undefined) return finish({ kind: "withdrawn" });
       // The agent must not take a truncated answer for a whole one.
       if (status !== undefined) response.destroy();
+      if (error instanceof BodyWithdrawn) return finish({ kind: "withdrawn" });
       finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
     },
   };

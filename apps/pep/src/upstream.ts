@@ -24,7 +24,7 @@ interface UpstreamBase {
   readonly origin: string;
   /** The value of its `Host` header. */
   readonly host: string;
-  /** The path of its URL without a trailing slash: empty, or begins with one. */
+  /** The path of its URL: empty for the root, else it begins with a slash; only an MCP endpoint may end in one. */
   readonly basePath: string;
   /** Authorities that name it in forward-proxy and transparent use, in normal spelling. */
   readonly hosts: readonly string[];

@@ -7,8 +7,10 @@ import { startedUpstream } from "./support/upstream.ts";
 
 const routes = [{ methods: ["POST"], path: "/note", target: "http:notes/add", data_class: "docs" }];
 
-async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_000) {
-  const upstream = await startedUpstream();
+type Handle = Parameters<typeof startedUpstream>[0];
+
+async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_000, handle?: Handle) {
+  const upstream = await startedUpstream(handle);
   const running = await startedPep({
     upstreams: [{ name: "notes", url: upstream.url, mode, routes }],
     settings: { SVC_PEP_BIND_CAP_BYTES: "1000" },
@@ -79,6 +81,24 @@ describe("an unprivileged body whose target may refuse taint, against a double o
       expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(0);
     },
   );
+
+  test("that is withdrawn after the upstream began to answer cuts that answer, as a blocked call", async () => {
+    const { open, deny, upstream, metric } = await setup("enforce", 50, (_request, response) => {
+      response.writeHead(200, { "content-type": "text/plain" }).write("early,");
+    });
+    const request = open();
+    request.on("error", () => {});
+    request.write("first,");
+    request.write("second,");
+    const response = await responseTo(request);
+    expect(response.statusCode).toBe(200);
+    deny();
+    request.end("third");
+    await expect(response.toArray()).rejects.toThrow("aborted");
+    await expect(upstream.received[0]?.body).rejects.toThrow("aborted");
+    await waitUntil("the call to be counted", async () => (await metric('svc_pep_blocks_total{cause="policy"}')) === 1);
+    expect(await metric('svc_pep_calls_total{outcome="blocked"}')).toBe(1);
+  });
 
   test("ends all the same in observe mode, as a call that would have been blocked", async () => {
     const { open, deny, upstream, metric } = await setup("observe", 50);
