@@ -9,6 +9,8 @@ import { chainRoute } from "./routes/chain.ts";
 import { consentRoute } from "./routes/consent.ts";
 import { decisionRoutes } from "./routes/decisions.ts";
 import { documentRoutes } from "./routes/documents.ts";
+import { eventsRoute } from "./routes/events.ts";
+import { explanationRoute } from "./routes/explanation.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { authorizeRoute } from "./routes/hop/authorize.ts";
 import { exchangeRoute } from "./routes/hop/exchange.ts";
@@ -22,6 +24,7 @@ import { manifestRoutes } from "./routes/manifests.ts";
 import { scopeRoutes } from "./routes/scopes.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { wellKnownRoutes } from "./routes/well-known.ts";
+import { wouldBlockRoute } from "./routes/would-block.ts";
 
 /** In the order in which the documentation shows them; the documents describe those before. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [
@@ -39,6 +42,9 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   keyRoutes,
   decisionRoutes,
   chainRoute,
+  explanationRoute,
+  eventsRoute,
+  wouldBlockRoute,
   enrollmentRoutes,
   identityRoutes,
   wellKnownRoutes,

@@ -13,6 +13,7 @@ import { openIdProvider } from "./identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "./ports/clock.ts";
 import type { IssuerKeys } from "./ports/issuer-keys.ts";
 import type { SessionFacts } from "./ports/present.ts";
+import { administrativeEvents } from "./postgres/administrative-events.ts";
 import { agentKeys } from "./postgres/agent-keys.ts";
 import { blockStore } from "./postgres/blocks.ts";
 import { decisionLog } from "./postgres/decisions.ts";
@@ -26,6 +27,7 @@ import { presentReader } from "./postgres/present.ts";
 import { sessionEnds } from "./postgres/session-ends.ts";
 import { sessionStore } from "./postgres/sessions.ts";
 import { spendLedger } from "./postgres/spends.ts";
+import { wouldBlocks } from "./postgres/would-block.ts";
 import { budgets, type Stores } from "./stores.ts";
 
 export interface Parts {
@@ -109,6 +111,8 @@ export function compose(parts: Parts): Deps {
     enrollments: enrollmentStore(stores.writer, budgets.commit),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
+    administrativeEvents: administrativeEvents(stores.audit, budgets.auditRead),
+    wouldBlocks: wouldBlocks(stores.audit, budgets.auditRead),
     discover: createDiscover({ allowed: config.discoveryAllow }),
     consentTtlSeconds: config.consentTtlSeconds,
     issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),

@@ -3,6 +3,8 @@ import type { HopDeps } from "./commands/hop-deps.ts";
 import type { Events } from "./events.ts";
 import type { Bearers } from "./http/bearers.ts";
 import type { Blocks } from "./ports/blocks.ts";
+import type { AdministrativeEvents } from "./ports/administrative-event.ts";
+import type { WouldBlocks } from "./ports/decision-log.ts";
 import type { Discover } from "./ports/discovery.ts";
 import type { IssuerKeyStore, MakeKey } from "./ports/issuer-keys.ts";
 import type { Manifests } from "./ports/manifests.ts";
@@ -22,6 +24,8 @@ export interface Deps extends HopDeps, EnrollmentDeps {
   readonly issuerKeyStore: IssuerKeyStore;
   /** Undefined where the settings give the one key. */
   readonly makeKey: MakeKey | undefined;
+  readonly administrativeEvents: AdministrativeEvents;
+  readonly wouldBlocks: WouldBlocks;
   readonly discover: Discover;
   readonly consentTtlSeconds: number;
   /** Signs the hop-1 token of a session that was committed under this denial epoch. */

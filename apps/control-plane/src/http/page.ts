@@ -14,7 +14,7 @@ const pageLimit = z
 /** The query parameters of every paged read. */
 export const pageQuery = {
   limit: pageLimit,
-  cursor: z.string().max(1024).optional().meta({ description: "`page.next_cursor` of the page before." }),
+  cursor: z.string().max(4096).optional().meta({ description: "`page.next_cursor` of the page before." }),
 };
 
 /** One page that was asked for. */

@@ -30,3 +30,21 @@ export interface AdministrativeEvent {
   /** Facts of the kind; never a secret. */
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+export interface EventQuery {
+  readonly kind: AdministrativeEventKind | undefined;
+  readonly sessionId: string | undefined;
+  readonly agent: string | undefined;
+  /** Epoch milliseconds, inclusive. */
+  readonly sinceMs: number | undefined;
+  /** Epoch milliseconds, exclusive. */
+  readonly untilMs: number | undefined;
+  /** An event's identifier: those made before it only. */
+  readonly beforeId: string | undefined;
+  readonly limit: number;
+}
+
+export interface AdministrativeEvents {
+  /** Newest first. */
+  page(query: EventQuery): Promise<readonly AdministrativeEvent[]>;
+}

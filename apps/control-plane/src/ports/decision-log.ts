@@ -60,6 +60,34 @@ export interface DecisionFilter {
   readonly privileged?: boolean | undefined;
 }
 
+/** Everything that observe mode let pass in one way, together (contract: Audit, would-block). */
+export interface WouldBlock
+  extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** Position among the groups, for keyset paging. */
+  readonly position: WouldBlockPosition;
+}
+
+/** Agent, target, its kind, reason, and a hash of the data class. */
+export type WouldBlockPosition = readonly [string, string, string, string, string];
+
+export interface WouldBlockQuery {
+  readonly scope: string | undefined;
+  /** Epoch milliseconds, inclusive. */
+  readonly sinceMs: number | undefined;
+  /** Epoch milliseconds, exclusive. */
+  readonly untilMs: number | undefined;
+  readonly after: WouldBlockPosition | undefined;
+  readonly limit: number;
+}
+
+export interface WouldBlocks {
+  /** In the order of their positions. */
+  page(query: WouldBlockQuery): Promise<readonly WouldBlock[]>;
+}
+
 /** Newest first; rows before `beforeSeq` only. */
 export interface DecisionQuery {
   readonly filter: DecisionFilter;

@@ -6,7 +6,7 @@ import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
-import { flagQuery, instantQuery } from "../http/query-values.ts";
+import { flagQuery, spanQuery, withSpan } from "../http/query-values.ts";
 import type { DecisionFilter } from "../ports/decision-log.ts";
 import { decisionRow, toDecisionRow } from "./decision-row.ts";
 
@@ -28,18 +28,12 @@ const filters = {
   ...formerFilters,
   agent: exact.optional().meta({ description: "The acting agent." }),
   target_kind: z.enum(targetKinds).optional(),
-  since: instantQuery.optional().meta({ description: "Inclusive; ISO 8601 with offset." }),
-  until: instantQuery.optional().meta({ description: "Exclusive; ISO 8601 with offset." }),
+  ...spanQuery,
   taint: z.enum(taints).optional(),
   privileged: flagQuery.optional(),
 };
 
-const historyQuery = z
-  .strictObject({ ...pageQuery, ...filters })
-  .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
-    path: ["since"],
-    message: "must not be after until",
-  });
+const historyQuery = withSpan(z.strictObject({ ...pageQuery, ...filters }));
 
 const replies = {
   200: { description: "One page, newest first.", schema: page(decisionRow).meta({ id: "AuditDecisionPage" }) },

@@ -132,8 +132,9 @@ create index decision_privileged on decision (seq desc) where privileged;
 create index decision_tainted on decision (seq desc) where taint = 'untrusted_external';
 create index decision_by_time on decision (decided_at);
 create index decision_delegations on decision (session_id) where target_kind = 'agent';
-create index decision_would_block on decision (acting_agent, target, target_kind, data_class, deny_reason)
-  include (decided_at, session_id) where not enforced and decision = 'deny';
+-- Data classes by their hash: a list of them may be longer than an index takes.
+create index decision_would_block on decision (acting_agent, target, target_kind, deny_reason, md5(data_class))
+  where not enforced and decision = 'deny';
 
 -- The single use of a token and of an allow: the two unique keys decide it, together.
 create table spend (
