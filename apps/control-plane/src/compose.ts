@@ -3,12 +3,14 @@ import type { Telemetry } from "@svc/telemetry";
 import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import type { HouseKeeper } from "./commands/keep-house.ts";
+import { sessionOf } from "./commands/standing.ts";
 import type { Config } from "./config.ts";
 import type { Deps, Probe } from "./deps.ts";
 import { createDiscover } from "./discovery/discover.ts";
 import { cursorKeyOf } from "./encryption-key.ts";
 import type { Events } from "./events.ts";
 import { createBearers } from "./http/bearers.ts";
+import { callerLimits } from "./http/rate-limit.ts";
 import { openIdProvider } from "./identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "./ports/clock.ts";
 import type { IssuerKeys } from "./ports/issuer-keys.ts";
@@ -53,6 +55,7 @@ export function compose(parts: Parts): Deps {
   const { config, version, telemetry, events, stores, keys, clock, encryptionKey, url } = parts;
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
+  const verifyHopToken = rememberVerified("hop", { capacity: rememberedTokens });
   return {
     clock,
     ids,
@@ -61,7 +64,7 @@ export function compose(parts: Parts): Deps {
     events,
     issuerKeys: keys,
     agentKeys: agentKeys(stores.reader, budgets.read),
-    verifyHopToken: rememberVerified("hop", { capacity: rememberedTokens }),
+    verifyHopToken,
     present: presentReader(stores.reader, budgets.read),
     policies: policyStore(stores.reader, budgets.read),
     decisions: decisionLog({
@@ -74,6 +77,9 @@ export function compose(parts: Parts): Deps {
     guard: stores.guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
     bearers: createBearers(config.bearers),
+    limits: callerLimits(stores.rateLimits, (token) =>
+      sessionOf({ verifyHopToken, issuerKeys: keys, issuer, clock }, token),
+    ),
     cursorKey: cursorKeyOf(config.issuerPrivateKey ?? encryptionKey),
     manifests: manifestStore({
       submissions: stores.submissions,

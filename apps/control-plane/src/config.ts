@@ -9,6 +9,7 @@ import {
 } from "@svc/settings";
 import type { AllowedDestination } from "./discovery/allow-list.ts";
 import type { BearerToken, Plane } from "./http/bearers.ts";
+import type { RateBudget } from "./ports/rate-limit.ts";
 import type { ListedToken } from "./setting-readers.ts";
 import { controlPlaneSettings } from "./settings-table.ts";
 
@@ -41,6 +42,8 @@ export interface Config {
   readonly identityRequired: boolean;
   readonly identityProvider: { readonly issuer: URL; readonly audience: string } | undefined;
   readonly discoveryAllow: readonly AllowedDestination[];
+  /** Absent: any number of calls. */
+  readonly rateLimits: { readonly perBearer: RateBudget | undefined; readonly perSession: RateBudget | undefined };
   readonly logLevel: Values["SVC_LOG_LEVEL"];
   readonly telemetryKey: string | undefined;
   readonly discloseIdentities: boolean;
@@ -137,6 +140,7 @@ function toConfig(values: Values, makeToken: () => string): Config {
       audience,
     })),
     discoveryAllow: values.SVC_DISCOVERY_ALLOW ?? [],
+    rateLimits: { perBearer: values.SVC_RATE_LIMIT_PER_BEARER, perSession: values.SVC_RATE_LIMIT_PER_SESSION },
     logLevel: values.SVC_LOG_LEVEL,
     telemetryKey: values.SVC_TELEMETRY_KEY,
     discloseIdentities: values.SVC_TELEMETRY_DISCLOSE_IDENTITIES,

@@ -2,8 +2,9 @@ import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
 import type { Events } from "./events.ts";
 import type { Bearers } from "./http/bearers.ts";
-import type { Blocks } from "./ports/blocks.ts";
+import type { CallerLimits } from "./http/rate-limit.ts";
 import type { AdministrativeEvents } from "./ports/administrative-event.ts";
+import type { Blocks } from "./ports/blocks.ts";
 import type { WouldBlocks } from "./ports/decision-log.ts";
 import type { Discover } from "./ports/discovery.ts";
 import type { IssuerKeyStore, MakeKey } from "./ports/issuer-keys.ts";
@@ -15,6 +16,7 @@ import type { Sessions } from "./ports/sessions.ts";
 /** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent, identity and reads. */
 export interface Deps extends HopDeps, EnrollmentDeps {
   readonly bearers: Bearers;
+  readonly limits: CallerLimits;
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
   readonly manifests: Manifests;

@@ -36,17 +36,17 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     mintAnswered: (span: Span, result: Minted) => telemetry.finish(span, hop.mint(result)),
 
     authorizeMalformed: (span: Span) =>
-      telemetry.finish(span, { log: ["info", "authorize refused: malformed request"] }),
+      telemetry.finish(span, { log: ["info", "authorize not asked: its bearer, rate or body was refused"] }),
     exchangeMalformed: (span: Span) =>
       telemetry.finish(span, {
         facts: { "authz.result": "refused" },
-        log: ["info", "exchange refused: malformed request"],
+        log: ["info", "exchange not asked: its form or rate was refused"],
       }),
     mintMalformed: (span: Span) =>
       telemetry.finish(span, {
         facts: { "authz.result": "refused" },
         count: { svc_transaction_mints: { result: "refused" } },
-        log: ["info", "mint refused: malformed request"],
+        log: ["info", "mint not asked: its bearer, rate or body was refused"],
       }),
 
     /** No record, no decision: somebody must look at the database. */

@@ -1,7 +1,8 @@
 import { scopeName } from "@svc/core";
 import { commaList, text } from "@svc/settings";
-import type { z } from "zod";
+import { z } from "zod";
 import { type AllowedDestination, parseAllowedDestination } from "./discovery/allow-list.ts";
+import type { RateBudget } from "./ports/rate-limit.ts";
 import { parseStoreAddress } from "./redis/address.ts";
 
 /** What a setting's text becomes, where this app alone reads it. */
@@ -66,6 +67,16 @@ export const issuerUrl = text.refine((address) => {
 export const base64Key = text
   .regex(/^[A-Za-z0-9+/]{43}=$/, "must be 32 bytes in base64")
   .transform((base64) => new Uint8Array(Buffer.from(base64, "base64")));
+
+const rate = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/;
+
+/** `600/60`: so many calls in so many seconds. */
+export const rateBudget = text.transform((written, context): RateBudget => {
+  const [, calls, seconds] = rate.exec(written) ?? [];
+  if (calls !== undefined && Number(seconds) <= 86_400) return { calls: Number(calls), seconds: Number(seconds) };
+  context.addIssue("must be calls/seconds, as 600/60, of at most a day");
+  return z.NEVER;
+});
 
 /** `*`, `none`, or scopes: answers whether a scope is among them. */
 export const scopeSet = commaList

@@ -15,6 +15,7 @@ import {
   base64Key,
   databaseUrl,
   issuerUrl,
+  rateBudget,
   scopeSet,
   storeUrl,
   tokenList,
@@ -92,6 +93,17 @@ const deciding = {
   ),
 };
 
+const limiting = {
+  SVC_RATE_LIMIT_PER_BEARER: optional(
+    rateBudget,
+    "Calls that each bearer of a plane may make, as `calls/seconds`; without it, any number.",
+  ),
+  SVC_RATE_LIMIT_PER_SESSION: optional(
+    rateBudget,
+    "Calls that each session's hop tokens may make together, as `calls/seconds` (a guarded call makes two, a privileged one three); without it, any number.",
+  ),
+};
+
 /** Every setting of the control plane (contract: How it is started); its reference is generated from here. */
 export const controlPlaneSettings = {
   ...sharedSettings,
@@ -100,4 +112,5 @@ export const controlPlaneSettings = {
   ...stores,
   ...issuing,
   ...deciding,
+  ...limiting,
 } satisfies Record<ControlPlaneSettingName, Setting<unknown>>;

@@ -1,10 +1,12 @@
 import type { Config } from "./config.ts";
 import { embeddedGuard } from "./embedded/guard.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
+import type { RateLimits } from "./ports/rate-limit.ts";
 import type { ReplayGuard } from "./ports/replay-guard.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
+import { openRateLimits } from "./rate-limits.ts";
 import { parseStoreAddress } from "./redis/address.ts";
 import { redisGuard } from "./redis/guard.ts";
 
@@ -29,6 +31,7 @@ export interface Stores {
   /** One connection that nothing else waits for. */
   readonly health: Sql;
   readonly guard: ReplayGuard;
+  readonly rateLimits: RateLimits;
   close(): Promise<void>;
 }
 
@@ -71,10 +74,13 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
       health: pool(1, budgets.probe),
     };
     const guard = guardOf(config, events);
+    const rateLimits = openRateLimits(config, events.onGuardUnavailable);
     return {
       ...pools,
       guard,
+      rateLimits,
       async close() {
+        rateLimits.close();
         await Promise.all([
           guard.close(),
           claim.close(),

@@ -63,7 +63,7 @@ describe("the OpenAPI document", () => {
   test("says which refusals to expect, each in its own shape", () => {
     const { responses } = operation("post", "/v1/agents");
     expect(Object.keys(responses).toSorted()).toEqual(
-      ["201", "400", "401", "409", "413", "415", "422", "500", "503"].toSorted(),
+      ["201", "400", "401", "409", "413", "415", "422", "429", "500", "503"].toSorted(),
     );
     expect(responses["409"]?.content?.["application/json"]?.schema).toEqual({
       $ref: "#/components/schemas/ErrorEnvelope",

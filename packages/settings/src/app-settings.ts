@@ -33,6 +33,8 @@ export const controlPlaneSettingNames = [
   "SVC_IDP_ISSUER",
   "SVC_IDP_AUDIENCE",
   "SVC_DISCOVERY_ALLOW",
+  "SVC_RATE_LIMIT_PER_BEARER",
+  "SVC_RATE_LIMIT_PER_SESSION",
   "SVC_WORKERS",
   "PROMETHEUS_MULTIPROC_DIR",
 ] as const;

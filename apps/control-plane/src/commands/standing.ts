@@ -30,7 +30,15 @@ export async function verifySubject(deps: HopDeps, token: string): Promise<HopCl
   return again.ok ? again.claims : undefined;
 }
 
-const verifyUnder = (deps: HopDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>
+type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
+
+/** The session of a token that verifies by the keys known here. */
+export async function sessionOf(deps: VerifyDeps, token: string): Promise<string | undefined> {
+  const known = await verifyUnder(deps, token, deps.issuerKeys.current());
+  return known.ok ? known.claims.sessionId : undefined;
+}
+
+const verifyUnder = (deps: VerifyDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>
   deps.verifyHopToken(token, {
     keys: lookup,
     issuer: deps.issuer,

@@ -1,13 +1,23 @@
 import { z } from "zod";
-import { type Bearers, bearerToken } from "./bearers.ts";
+import { type Bearer, type Bearers, bearerToken } from "./bearers.ts";
 import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
 import { toOperation } from "./operation.ts";
 import { decodeQuery, readQuery } from "./query.ts";
+import { type CallerLimits, rateLimited } from "./rate-limit.ts";
 
 const noParameters = z.strictObject({});
 
-/** Mounts a route and writes it into the OpenAPI document. Credentials are asked before anything is read. */
+/** What stands before every route. */
+export interface Doors {
+  readonly bearers: Bearers;
+  readonly limits: CallerLimits;
+}
+
+/**
+ * Mounts a route and writes it into the OpenAPI document. Credentials are asked, and their rate counted, before
+ * anything is read.
+ */
 export function mount<
   const Path extends string,
   const A extends Access,
@@ -15,13 +25,15 @@ export function mount<
   Body extends z.ZodType = z.ZodUndefined,
 >(
   app: App,
-  { bearers }: { readonly bearers: Bearers },
+  { bearers, limits }: Doors,
   endpoint: Endpoint<Path, A, Query, Body>,
   handle: (request: Decoded<Path, A, Query, Body>) => Response | Promise<Response>,
 ): void {
   app.openAPIRegistry.registerPath(toOperation(app, endpoint));
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     const caller = callerOf(bearers, endpoint.access, c.req.raw.headers.get("authorization"));
+    const waitSeconds = await waitOf(limits, caller);
+    if (waitSeconds > 0) throw rateLimited(waitSeconds);
     const rawQuery = endpoint.reads === undefined ? readQuery(c.req.raw.url) : {};
     const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
     const bodyText = endpoint.body === undefined ? "" : await readText(endpoint, c.req.raw);
@@ -45,4 +57,9 @@ function callerOf(bearers: Bearers, access: Access, authorization: string | null
   if (access === "none" || (access === "admin_if_sent" && authorization === null)) return undefined;
   if (access === "admin_if_sent") return bearers("admin", authorization);
   return access === "hop" ? { token: bearerToken(authorization) } : bearers(access, authorization);
+}
+
+function waitOf(limits: CallerLimits, caller: Bearer | { readonly token: string } | undefined): Promise<number> | 0 {
+  if (caller === undefined) return 0;
+  return "token" in caller ? limits.session(caller.token) : limits.bearer(caller);
 }

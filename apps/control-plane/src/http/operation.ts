@@ -73,7 +73,7 @@ const replies = (app: App, declared: Readonly<Record<number, Reply>>) =>
 
 /** Those of the route and those that its kind of input and access brings along. */
 function errorsOf({ access, body, reads, errors }: Endpoint): readonly ErrorCode[] {
-  const ofAccess: ErrorCode[] = access === "none" ? [] : ["unauthorized"];
+  const ofAccess: ErrorCode[] = access === "none" ? [] : ["unauthorized", "rate_limited"];
   const ofBody: ErrorCode[] = body === undefined ? [] : ["payload_too_large", "unsupported_media_type"];
   const ofInput: ErrorCode[] = reads === undefined ? ["invalid_request"] : [];
   return [...new Set([...ofInput, ...ofAccess, ...ofBody, ...errors, "internal" as const])];

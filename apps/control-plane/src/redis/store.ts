@@ -1,13 +1,14 @@
 import { createClient, createCluster, createSentinel } from "redis";
 import type { StoreAddress } from "./address.ts";
 
-/** The three commands of the guard over one connection, or one set of them. */
+/** The commands of guard and rate limits over one connection, or one set of them. */
 export interface Store {
   /** False while commands would wait for a connection. */
   isReady(): boolean;
   /** `SET NX PX GET`: null when written, else what stood there. */
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<string | null>;
   deleteIfEqual(key: string, value: string): Promise<unknown>;
+  evaluate(script: string, given: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** `INFO memory` of every server that takes writes. */
   memoryInfo(): Promise<readonly string[]>;
   /** Drops every connection; commands on their way are rejected. */
@@ -59,6 +60,7 @@ function singleStore(address: StoreAddress): Store {
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
     deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    evaluate: (script, given) => client.eval(script, given),
     memoryInfo: async () => [await client.info("memory")],
     destroy: () => client.destroy(),
   };
@@ -80,6 +82,7 @@ function sentinelStore(address: StoreAddress): Store {
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
     deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    evaluate: (script, given) => client.eval(script, given),
     memoryInfo: async () => [await client.info("memory")],
     destroy: () => void client.destroy().catch(ignore),
   };
@@ -98,6 +101,7 @@ function clusterStore(address: StoreAddress): Store {
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
     deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
+    evaluate: (script, given) => client.eval(script, given),
     memoryInfo: () =>
       Promise.all(client.masters.map(async (master) => (await client.nodeClient(master)).info("memory"))),
     destroy: () => client.destroy(),

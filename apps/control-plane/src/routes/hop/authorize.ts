@@ -3,15 +3,13 @@ import { type AuthorizeCommand, authorize, type Decided } from "../../commands/a
 import type { HopDeps } from "../../commands/hop-deps.ts";
 import type { Events } from "../../events.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { Bearers } from "../../http/bearers.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
-import { mount } from "../../http/mount.ts";
+import { type Doors, mount } from "../../http/mount.ts";
 import { hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
-export interface HopRouteDeps extends HopDeps {
-  readonly bearers: Bearers;
+export interface HopRouteDeps extends HopDeps, Doors {
   readonly events: Events;
 }
 

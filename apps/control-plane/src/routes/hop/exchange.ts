@@ -12,6 +12,7 @@ import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/e
 import type { App } from "../../http/endpoint.ts";
 import { readForm } from "../../http/form.ts";
 import { mount } from "../../http/mount.ts";
+import { retryAfter } from "../../http/rate-limit.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
@@ -46,6 +47,7 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
         200: { description: "The narrowed token.", schema: exchangeResponse },
         400: { description: "RFC 6749 section 5.2.", schema: oauthError },
         403: { description: "The allow no longer holds.", schema: oauthError },
+        429: { description: "Over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
         503: { description: "The single use could not be decided; nothing was issued.", schema: oauthError },
       },
       errors: [],
@@ -54,7 +56,11 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       const form = await readForm(c.req.raw);
       if (!form.ok) return refuse(c, form.status, "invalid_request", form.description);
       const reading = readCommand(form.fields);
-      return "error" in reading ? refuse(c, 400, reading.error, reading.description) : answer(deps, c, reading.command);
+      if ("error" in reading) return refuse(c, 400, reading.error, reading.description);
+      const waitSeconds = await deps.limits.session(reading.command.subjectToken);
+      return waitSeconds > 0
+        ? refuse(c, 429, "slow_down", "too many calls: try again later", waitSeconds)
+        : answer(deps, c, reading.command);
     },
   );
 }
@@ -68,7 +74,7 @@ async function answer(deps: HopRouteDeps, c: Context, command: ExchangeCommand):
   return result.kind === "exchanged" ? c.json(toResponse(result), 200, noStore) : refuse(c, ...refusalOf(result));
 }
 
-type Refusal = readonly [status: 400 | 403 | 413 | 503, error: OAuthErrorCode, description: string];
+type Refusal = readonly [status: 400 | 403 | 413 | 429 | 503, error: OAuthErrorCode, description: string];
 
 function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
   switch (result.kind) {
@@ -126,8 +132,14 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
-function refuse(c: Context, status: Refusal[0], error: OAuthErrorCode, description: string): Response {
-  const headers = status === 503 ? { ...noStore, "Retry-After": "1" } : noStore;
+function refuse(
+  c: Context,
+  status: Refusal[0],
+  error: OAuthErrorCode,
+  description: string,
+  waitSeconds = status === 503 ? 1 : 0,
+): Response {
+  const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
   return c.json({ error, error_description: description }, status, headers);
 }
 
