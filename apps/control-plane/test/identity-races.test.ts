@@ -1,0 +1,107 @@
+import { aManifest, aTool } from "@svc/test-support";
+import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } from "@svc/tokens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Deps } from "../src/deps.ts";
+import { submitter } from "./submitting.ts";
+import { startPlane, type TestApp } from "./support.ts";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+let vouching: TestApp;
+const target = "http:till/pay";
+
+beforeAll(async () => {
+  plane = await startPlane({ SVC_IDENTITY_REQUIRED: "true" });
+  vouching = plane.with({
+    identityProvider: { principalOf: async () => ({ issuer: "https://idp.test", subject: "ada" }) },
+  });
+}, 60_000);
+afterAll(() => plane.stop());
+
+const newKey = async () => importAgentKey(await generatePrivateJwk());
+const statement = (agent: string) => ({
+  agent,
+  audience: plane.deps.issuer,
+  nowSeconds: Date.now() / 1000,
+  jti: crypto.randomUUID(),
+});
+
+async function enroll(agent: string, key: SigningKey): Promise<void> {
+  const begun = await vouching.send("/v1/identity/enrollments", {
+    body: { agent, jwk: key.publicJwk, principal_assertion: "vouched" },
+  });
+  const proof = await signActorProof(key, statement(agent), { nonce: String(begun.json.challenge) });
+  const path = `/v1/identity/enrollments/${begun.json.enrollment_id}/complete`;
+  const { json } = await plane.send(path, { body: { proof } });
+  expect(json.status).toBe("enrolled");
+}
+
+let agentCount = 0;
+/** An enrolled entry agent, and an allowed call of its tool that its proof is to be exchanged with. */
+async function provenCall() {
+  const agent = `teller-${++agentCount}`;
+  const scope = `scope-${agentCount}`;
+  await submitter(plane).register(agent, aManifest(scope, { tools: [aTool(target)] }));
+  const key = await newKey();
+  await enroll(agent, key);
+  const consent = await plane.send("/v1/consent", { body: { scope, user_sub: "ada" } });
+  const token = String(consent.json.root_grant);
+  const { json } = await plane.send("/v1/authorize", {
+    token,
+    body: { session_id: consent.json.session_id, target, target_kind: "tool", data_class: "finance.entries" },
+  });
+  const form = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    subject_token: token,
+    subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    actor_token: await signActorProof(key, statement(agent), { subjectToken: token }),
+    actor_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    resource: target,
+    scope: "finance.entries",
+    action_id: String(json.action_id),
+  });
+  const exchange = (app: TestApp) =>
+    app.send("/v1/token/exchange", {
+      method: "POST",
+      token: "",
+      body: form.toString(),
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+    });
+  return { agent, exchange };
+}
+
+/** The app in which `between` happens, once, after the agent's key was read and before anything is spent. */
+function withAfterKeys(between: () => Promise<unknown>): TestApp {
+  let happened: Promise<unknown> | undefined;
+  const { keysOf } = plane.deps.agentKeys;
+  const agentKeys: Deps["agentKeys"] = {
+    async keysOf(agent) {
+      const keys = await keysOf(agent);
+      happened ??= between();
+      await happened;
+      return keys;
+    },
+  };
+  return plane.with({ agentKeys });
+}
+
+describe("an exchange whose proof was checked just before", () => {
+  test("nothing changed succeeds", async () => {
+    const { exchange } = await provenCall();
+    expect((await exchange(withAfterKeys(async () => {}))).status).toBe(200);
+  });
+
+  test("its key was replaced is refused: the successor decides", async () => {
+    const { agent, exchange } = await provenCall();
+    const answer = await exchange(withAfterKeys(async () => enroll(agent, await newKey())));
+    expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
+  });
+
+  test("its agent was revoked is refused", async () => {
+    const { agent, exchange } = await provenCall();
+    const { json } = await plane.send(`/v1/agents/resolve?name=${agent}`);
+    const answer = await exchange(
+      withAfterKeys(() => plane.send(`/v1/agents/${json.agent_id}/revoke`, { method: "POST" })),
+    );
+    expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
+  });
+});

@@ -1,0 +1,125 @@
+import { aManifest } from "@svc/test-support";
+import { generatePrivateJwk, importAgentKey } from "@svc/tokens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { IdentityProviderUnavailable } from "../src/ports/identity-provider.ts";
+import { submitter } from "./submitting.ts";
+import { query, startPlane, tokens } from "./support.ts";
+
+let plane: Awaited<ReturnType<typeof startPlane>>;
+const key = await importAgentKey(await generatePrivateJwk());
+
+beforeAll(async () => {
+  plane = await startPlane();
+  await submitter(plane).register("clerk", aManifest("books"));
+}, 60_000);
+afterAll(() => plane.stop());
+
+const unknownId = "01900000-0000-7000-8000-000000000000";
+const enrollments = "/v1/identity/enrollments";
+
+const routes = [
+  ["POST", enrollments, "admin"],
+  ["POST", "/v1/identity/enroll-tokens", "admin"],
+  ["POST", `/v1/agents/${unknownId}/revoke`, "admin"],
+  ["GET", "/v1/identity/agents/clerk", "identity"],
+  ["GET", `/v1/identity/agents/by-id/${unknownId}`, "identity"],
+  ["GET", "/v1/identity/revocations", "identity"],
+] as const;
+const bearers = { ...tokens, stranger: "x".repeat(40), nobody: "" };
+const opens = { admin: ["admin"], identity: ["identity", "audit", "admin"] } as const;
+
+describe.each(routes)("%s %s", (method, path, access) => {
+  test.each(Object.entries(bearers))("with the bearer of %s", async (name, token) => {
+    const answer = await plane.send(path, { method, token, ...(method === "POST" && { body: {} }) });
+    const isAdmitted = opens[access].some((opening) => opening === name);
+    if (isAdmitted) return expect(answer.status).not.toBe(401);
+    expect(answer).toMatchObject({ status: 401, json: { error: { code: "unauthorized" } } });
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+});
+
+test("completing needs no bearer, and a wrong one does no harm", async () => {
+  for (const token of Object.values(bearers)) {
+    const answer = await plane.send(`${enrollments}/${unknownId}/complete`, { token, body: { proof: "x" } });
+    expect(answer).toMatchObject({ status: 404, json: { error: { code: "enrollment_not_found" } } });
+  }
+});
+
+test.each([
+  ["unknown parameters", `${enrollments}?x=1`],
+  ["unknown parameters", "/v1/identity/agents/clerk?x=1"],
+  ["unknown filters", "/v1/identity/revocations?agent=clerk"],
+  ["a repeated since", "/v1/identity/revocations?since=2026-01-01T00:00:00Z&since=2026-01-01T00:00:00Z"],
+])("%s are refused: %s", async (_case, path) => {
+  const body = path.startsWith(enrollments) ? { body: { agent: "clerk", jwk: key.publicJwk } } : {};
+  expect(await plane.send(path, body)).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
+});
+
+test("the enrollment may be opened by a bearer or by what its body brings, and the document says so", async () => {
+  const { json } = await plane.send("/openapi.json");
+  expect(json.paths?.[enrollments]?.post?.security).toEqual([{ admin: [] }, {}]);
+  expect(json.paths?.["/v1/agents/{agent_id}/revoke"]?.post?.requestBody?.required).toBe(false);
+});
+
+test("where no provider is configured an assertion is worth nothing, whoever signed it", async () => {
+  const begun = await plane.send(enrollments, {
+    body: { agent: "clerk", jwk: key.publicJwk, principal_assertion: "x.y.z" },
+  });
+  const [row] = await query<{ quarantine_reason: string }>(
+    plane.database.ownerUrl,
+    "select quarantine_reason from enrollment where enrollment_id = $1",
+    [String(begun.json.enrollment_id)],
+  );
+  expect(row?.quarantine_reason).toBe("NO_IDENTITY_PROVIDER");
+});
+
+test("a provider that cannot be asked is an outage, to be tried again, and spends no enroll token", async () => {
+  const down = plane.with({
+    identityProvider: {
+      principalOf: async () => {
+        throw new IdentityProviderUnavailable("the address of the provider");
+      },
+    },
+  });
+  const issued = await plane.send("/v1/identity/enroll-tokens", { body: { agent: "clerk" } });
+  const sent = {
+    token: "",
+    body: {
+      agent: "clerk",
+      jwk: key.publicJwk,
+      principal_assertion: "x.y.z",
+      enroll_token: issued.json.enroll_token,
+    },
+  };
+  const answer = await down.send(enrollments, sent);
+  expect(answer).toMatchObject({ status: 503, json: { error: { code: "identity_provider_unavailable" } } });
+  expect(answer.headers.get("retry-after")).toBe("1");
+  expect(answer.text).not.toContain("address");
+  expect((await plane.send(enrollments, sent)).status).toBe(201);
+});
+
+describe("records of identity are append-only by force of the database", () => {
+  test.each([
+    "delete from enroll_token",
+    "update enroll_token set expires_at = now()",
+    "truncate enroll_token cascade",
+  ])("%s", async (statement) => {
+    await plane.send("/v1/identity/enroll-tokens", { body: { agent: "clerk" } });
+    await expect(query(plane.database.appUrl, statement)).rejects.toThrow(/permission denied/);
+    await expect(query(plane.database.ownerUrl, statement)).rejects.toThrow(/append-only/);
+  });
+
+  test("and an enrollment is begun by somebody, with a principal or a reason why there is none", async () => {
+    const { json } = await plane.send("/v1/agents/resolve?name=clerk");
+    const insert = (columns: string, values: string) =>
+      query(
+        plane.database.appUrl,
+        `insert into enrollment (enrollment_id, agent_id, jwk, thumbprint, challenge, begun_at, expires_at${columns})
+         values (gen_random_uuid(), '${json.agent_id}', '{}', 't', 'c', now(), now()${values})`,
+      );
+    await expect(insert(", quarantine_reason", ", 'NO_PRINCIPAL'")).rejects.toThrow(/somebody_vouches/);
+    await expect(insert(", begun_by", ", 'admin'")).rejects.toThrow(/a_principal_or_a_reason/);
+    await expect(insert(", begun_by, principal_issuer", ", 'admin', 'i'")).rejects.toThrow(/a_principal_is_whole/);
+  });
+});
