@@ -1,0 +1,213 @@
+import {
+  createDatabase,
+  type OwnRedis,
+  startControlPlane,
+  startOwnRedis,
+  testBearers,
+  waitUntil,
+} from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type Api, createApi } from "./src/api.ts";
+import { ledgerHops, registerLedger } from "./src/ledger.ts";
+import { type One, type Pair, startOne, startPair } from "./src/stack.ts";
+
+const hops = ledgerHops("books");
+const calls = 5;
+/** Long enough that no test sees a budget refilled that it did not wait for. */
+const perSession = { SVC_RATE_LIMIT_PER_SESSION: `${calls}/600` };
+
+const targets = (api: Api, token: string) => api.call("GET", "/v1/session/targets", { bearer: token });
+const statuses = async (count: number, call: () => Promise<Answer>): Promise<number[]> => {
+  const seen: number[] = [];
+  while (seen.length < count) seen.push((await call()).status);
+  return seen;
+};
+const allowed = (count: number) => Array<number>(count).fill(200);
+
+describe("without a limit", () => {
+  let stack: One;
+  beforeAll(async () => {
+    stack = await startOne();
+    await registerLedger(stack.api, "books");
+  }, 60_000);
+  afterAll(() => stack.stop());
+
+  test("nothing is counted", async () => {
+    const { api } = stack;
+    const { token } = await api.consent("books");
+    expect(await statuses(100, () => targets(api, token))).toEqual(allowed(100));
+  });
+});
+
+describe("a session's limit", () => {
+  let pair: Pair;
+  beforeAll(async () => {
+    pair = await startPair(perSession);
+    await registerLedger(pair.one, "books");
+  }, 60_000);
+  afterAll(() => pair.stop());
+
+  test("holds over all processes together and says how long to wait", async () => {
+    const { token } = await pair.one.consent("books");
+    const seen = await statuses(calls, async () => {
+      const [api] = [pair.one, pair.other].sort(() => Math.random() - 0.5);
+      return targets(api ?? pair.one, token);
+    });
+    expect(seen).toEqual(allowed(calls));
+    for (const api of [pair.one, pair.other]) {
+      const answer = await targets(api, token);
+      expect([answer.status, answer.body.error.code]).toEqual([429, "rate_limited"]);
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(500);
+      expect(Number(answer.headers.get("retry-after"))).toBeLessThanOrEqual(600);
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    }
+  });
+
+  test("of calls that arrive together lets through no more than there are", async () => {
+    const { token } = await pair.one.consent("books");
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => targets(index % 2 === 0 ? pair.one : pair.other, token)),
+    );
+    const seen = answers.map(({ status }) => status);
+    expect(seen.filter((status) => status === 200)).toHaveLength(calls);
+    expect(seen.filter((status) => status === 429)).toHaveLength(40 - calls);
+  });
+
+  test("counts every hop endpoint; the exchange answers in its own shape, and what was refused is not spent", async () => {
+    const api = pair.one;
+    const { session, token } = await api.consent("books");
+    const renewed = await api.renew(token, 2);
+    const [forExchange, spare]: string[] = renewed.body.tokens;
+    const decision = await api.authorize(session, forExchange ?? "", hops.planner);
+    expect(decision.body.decision).toBe("allow");
+    await statuses(calls - 2, () => targets(api, spare ?? ""));
+
+    const exchanged = await api.exchange(forExchange ?? "", hops.planner, decision.body.action_id);
+    expect([exchanged.status, exchanged.body]).toEqual([
+      429,
+      { error: "slow_down", error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/) },
+    ]);
+    expect(Number(exchanged.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(exchanged.headers.get("cache-control")).toBe("no-store");
+    const others = [
+      await api.authorize(session, spare ?? "", hops.planner),
+      await api.renew(spare ?? "", 1),
+      await api.mint(spare ?? "", decision.body.action_id, {}),
+    ];
+    expect(others.map(({ status, body }) => [status, body.error.code])).toEqual(Array(3).fill([429, "rate_limited"]));
+    const read = await api.decisions(`session_id=${session}`);
+    expect(read.body.data).toMatchObject([{ action_id: decision.body.action_id, spent_at: null }]);
+  });
+
+  test("is its own: another session's is untouched, and so is what needs no hop token", async () => {
+    const { token } = await pair.one.consent("books");
+    await statuses(calls + 1, () => targets(pair.one, token));
+    const neighbour = await pair.one.consent("books");
+    expect((await targets(pair.one, neighbour.token)).status).toBe(200);
+    expect((await pair.one.call("GET", "/.well-known/jwks.json")).status).toBe(200);
+  });
+
+  test("cannot be used up by a stranger who knows the session but has no token of it", async () => {
+    const { token } = await pair.one.consent("books");
+    const [header, payload = ""] = token.split(".");
+    const forged = [
+      `${header}.${payload}.${Buffer.alloc(64).toString("base64url")}`,
+      `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`,
+    ];
+    for (const stranger of forged) {
+      expect(await statuses(calls * 2, () => targets(pair.other, stranger))).toEqual(Array(calls * 2).fill(401));
+      const exchanged = await pair.other.exchange(stranger, hops.planner, "01a00000-0000-7000-8000-000000000000");
+      expect([exchanged.status, exchanged.body.error]).toEqual([400, "invalid_request"]);
+    }
+    expect(await statuses(calls, () => targets(pair.one, token))).toEqual(allowed(calls));
+  });
+});
+
+describe("a bearer's limit", () => {
+  const other = "another-admin-token-of-the-tests-0123456789";
+  let stack: One;
+  beforeAll(async () => {
+    stack = await startOne({
+      SVC_RATE_LIMIT_PER_BEARER: `${calls}/600`,
+      SVC_ADMIN_TOKEN: `${testBearers.admin},${other}`,
+    });
+  }, 60_000);
+  afterAll(() => stack.stop());
+
+  test("is that of one token, not of its plane, and no stranger can use it up", async () => {
+    const { api } = stack;
+    const agents = (bearer: string) => api.call("GET", "/v1/agents", { bearer });
+    expect(await statuses(calls * 2, () => agents("a-stranger's-token".replaceAll("'", "-")))).toEqual(
+      Array(calls * 2).fill(401),
+    );
+    expect(await statuses(calls, () => agents(testBearers.admin))).toEqual(allowed(calls));
+    const refused = await agents(testBearers.admin);
+    expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limited"]);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    const elsewhere = await api.call("GET", "/v1/audit/decisions", { bearer: testBearers.admin });
+    expect(elsewhere.status).toBe(429);
+    expect((await agents(other)).status).toBe(200);
+    expect((await api.call("GET", "/v1/audit/decisions", { bearer: testBearers.audit })).status).toBe(200);
+    expect((await api.call("GET", "/readyz")).status).toBe(200);
+  });
+});
+
+test("a budget is whole again when its time is over", async () => {
+  const { api, stop } = await startOne({ SVC_RATE_LIMIT_PER_BEARER: "2/1" });
+  try {
+    const list = () => api.call("GET", "/v1/agents", { bearer: testBearers.admin });
+    const waits: (string | null)[] = [];
+    await waitUntil("the budget to be used up", async () => {
+      const { status, headers } = await list();
+      if (status === 429) waits.push(headers.get("retry-after"));
+      return waits.length > 0;
+    });
+    expect(waits).toEqual(["1"]);
+    await waitUntil("it to be whole again", async () => (await list()).status === 200);
+  } finally {
+    await stop();
+  }
+}, 30_000);
+
+describe("while the cache store", () => {
+  let redis: OwnRedis;
+  let api: Api;
+  const stops: (() => Promise<unknown>)[] = [];
+  beforeAll(async () => {
+    const database = await createDatabase();
+    redis = await startOwnRedis();
+    const controlPlane = await startControlPlane({ database, redis }, perSession);
+    stops.push(controlPlane.stop, redis.stop, database.drop);
+    api = createApi(controlPlane.url, testBearers);
+    await registerLedger(api, "books");
+  }, 60_000);
+  afterAll(async () => {
+    for (const stop of stops) await stop();
+  });
+
+  test.each([
+    ["is killed", () => redis.kill(), () => redis.restart()],
+    ["stands still", async () => redis.freeze(), async () => redis.thaw()],
+  ])(
+    "%s, decisions go on and the process counts for itself",
+    async (_how, breakIt, mend) => {
+      const { session, token } = await api.consent("books");
+      await breakIt();
+      try {
+        const decide = () => api.authorize(session, token, hops.planner);
+        expect(await statuses(calls, decide)).toEqual(allowed(calls));
+        expect((await decide()).status).toBe(429);
+      } finally {
+        await mend();
+      }
+      await waitUntil("it to be ready", async () => (await api.call("GET", "/readyz")).status === 200);
+      const fresh = await api.consent("books");
+      expect((await targets(api, fresh.token)).status).toBe(200);
+      await waitUntil("the store to count again", async () => {
+        await targets(api, fresh.token);
+        return String(await redis.command("KEYS", "svc:rate:session:*")).includes(fresh.session);
+      });
+    },
+    30_000,
+  );
+});
