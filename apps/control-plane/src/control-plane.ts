@@ -11,6 +11,7 @@ import { housekeeping } from "./postgres/housekeeping.ts";
 import { issuerKeys } from "./postgres/issuer-keys.ts";
 import type { DatabaseTaken } from "./postgres/tenancy.ts";
 import { serve } from "./serve.ts";
+import { steadyClock } from "./steady-clock.ts";
 import { budgets, openStores } from "./stores.ts";
 
 export interface ControlPlane {
@@ -33,7 +34,7 @@ export interface StartOptions {
 export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
   const { config, version, telemetry, onProgress, onTaken } = options;
   const events = createEvents(telemetry);
-  const clock = { nowMs: () => Date.now() };
+  const clock = steadyClock({ onSetBack: events.clockSetBack });
   const stores = await openStores(config, { onGuardUnavailable: events.storeUnavailable, onProgress, onTaken });
   try {
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);

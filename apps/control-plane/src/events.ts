@@ -96,6 +96,10 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
     housekeepingFailed: (error: unknown) =>
       telemetry.emit({ error, log: ["warn", "housekeeping failed; it is tried again soon"] }),
+    clockSetBack: () =>
+      telemetry.emit({
+        log: ["error", "the clock was set back: this process goes on from where it was until it starts again"],
+      }),
     evictionUnknown: () =>
       telemetry.emit({ log: ["warn", "the cache store does not tell its eviction policy: it must be noeviction"] }),
   };

@@ -62,6 +62,18 @@ test("the scheme's case does not matter (RFC 9110 section 11.1)", () => {
 
 test("a plane without tokens takes nobody's but those it falls back to", () => {
   const adminOnly = createBearers({ admin: [{ label: "admin", token: good }], audit: [], identity: [] });
-  expect(adminOnly("identity", `Bearer ${good}`)).toEqual({ plane: "admin", label: "admin" });
+  expect(adminOnly("identity", `Bearer ${good}`)).toMatchObject({ plane: "admin", label: "admin" });
   expect(() => adminOnly("audit", `Bearer ${token("audit")}`)).toThrow(ApiError);
+});
+
+test("tokens are told apart by an id that does not hold them, also where they share a label", () => {
+  const twins = createBearers({
+    admin: ["one", "two"].map((name) => ({ label: "admin", token: token(name) })),
+    audit: [],
+    identity: [],
+  });
+  const [one, two] = ["one", "two"].map((name) => twins("admin", `Bearer ${token(name)}`).id);
+  expect(one).not.toBe(two);
+  expect(twins("audit", `Bearer ${token("one")}`).id).toBe(one);
+  expect(one).not.toContain("one");
 });

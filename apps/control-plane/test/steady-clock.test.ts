@@ -1,0 +1,109 @@
+import { aManifest, aTool } from "@svc/test-support";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { steadyClock } from "../src/steady-clock.ts";
+import { startPlane } from "./support.ts";
+
+const hourMs = 3_600_000;
+
+/** A wall clock that somebody sets, over time that passes evenly. */
+function settable(startMs: number) {
+  let elapsedMs = 0;
+  let setByMs = 0;
+  const setBacks: number[] = [];
+  const clock = steadyClock({
+    wallMs: () => Math.floor(startMs + elapsedMs + setByMs),
+    monotonicMs: () => elapsedMs,
+    onSetBack: () => setBacks.push(elapsedMs),
+  });
+  return {
+    clock,
+    setBacks,
+    pass: (ms: number) => {
+      elapsedMs += ms;
+    },
+    set: (ms: number) => {
+      setByMs += ms;
+    },
+  };
+}
+
+describe("a steady clock", () => {
+  test("is the wall clock as long as nobody sets it", () => {
+    const { clock, pass, setBacks } = settable(1_000_000);
+    for (let passed = 0; passed < 5_000; passed += 7) {
+      expect(clock.nowMs()).toBe(1_000_000 + passed);
+      pass(7);
+    }
+    expect(setBacks).toEqual([]);
+  });
+
+  test("set forward follows at once; set back goes on from where it was, and says so once", () => {
+    const { clock, pass, set, setBacks } = settable(0);
+    pass(1_000);
+    set(hourMs);
+    expect(clock.nowMs()).toBe(hourMs + 1_000);
+    set(-hourMs);
+    pass(500);
+    expect(clock.nowMs()).toBe(hourMs + 1_500);
+    pass(500);
+    expect(clock.nowMs()).toBe(hourMs + 2_000);
+    expect(setBacks).toEqual([1_500]);
+    set(hourMs);
+    expect(clock.nowMs()).toBe(hourMs + 2_000);
+    set(-hourMs);
+    clock.nowMs();
+    expect(setBacks).toEqual([1_500, 2_000]);
+  });
+
+  test("never goes back and never stands still, whatever is done to the wall clock", () => {
+    const acts = fc.array(
+      fc.record({
+        pass: fc.double({ min: 0, max: 5_000, noNaN: true }),
+        set: fc.integer({ min: -2 * hourMs, max: 2 * hourMs }),
+      }),
+    );
+    fc.assert(
+      fc.property(acts, (steps) => {
+        const { clock, pass, set } = settable(10 * hourMs);
+        let before = clock.nowMs();
+        for (const step of steps) {
+          pass(step.pass);
+          set(step.set);
+          const now = clock.nowMs();
+          expect(now).toBeGreaterThanOrEqual(before + Math.floor(step.pass) - 1);
+          before = now;
+        }
+      }),
+    );
+  });
+});
+
+test("what has expired stays expired when the clock is set back by an hour", async () => {
+  const plane = await startPlane();
+  try {
+    const { clock, pass, set } = settable(Date.now());
+    const app = plane.with({ clock });
+    const manifest = aManifest("expenses", { hop_budget: 2, tools: [aTool("http:ledger/read")] });
+    await app.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
+    const { json } = await app.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada", ttl_seconds: 60 } });
+    const ask = async () => {
+      const call = {
+        session_id: json.session_id,
+        target: "http:ledger/read",
+        target_kind: "tool",
+        data_class: "finance.entries",
+      };
+      const decision = await app.send("/v1/authorize", { token: String(json.root_grant), body: call });
+      const session = await app.send(`/v1/sessions/${json.session_id}`);
+      return [decision.status, session.json.status];
+    };
+    expect(await ask()).toEqual([200, "active"]);
+    pass(60_001);
+    expect(await ask()).toEqual([401, "expired"]);
+    set(-hourMs);
+    expect(await ask()).toEqual([401, "expired"]);
+  } finally {
+    await plane.stop();
+  }
+}, 30_000);
