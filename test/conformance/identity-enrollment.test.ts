@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, createApi } from "./src/api.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
 import { type IdentityProvider, startIdentityProvider } from "./src/identity-provider.ts";
+import { clerkSession, registerLedger } from "./src/ledger.ts";
 
 let database: TestDatabase;
 let provider: IdentityProvider;
@@ -211,6 +212,22 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
       anchor_version: 1,
     });
   });
+});
+
+test("a quarantine holds from the next decision and exchange on, and ends with an enrollment", async () => {
+  await registerLedger(api, "ledger");
+  const { session, clerk, hops } = await clerkSession(api, "ledger");
+  const [forExchange, ...tokens] = (await api.renew(clerk.token, 4)).body.tokens;
+  const decide = async () => (await api.authorize(session, tokens.pop(), hops.read)).body;
+  const { action_id } = (await api.authorize(session, forExchange, hops.read)).body;
+  const key = await newKey();
+  expect((await agents.enroll(hops.planner.target, { key })).body.status).toBe("quarantined");
+  expect(await decide()).toMatchObject({ decision: "deny", deny_reason: "AGENT_QUARANTINED" });
+  const exchanged = await api.exchange(forExchange, hops.read, action_id);
+  expect([exchanged.status, exchanged.body.error]).toEqual([403, "invalid_target"]);
+  expect((await api.renew(tokens.pop(), 1)).body.details).toEqual({ deny_reason: "AGENT_QUARANTINED" });
+  await agents.enroll(hops.planner.target, { key, ...(await vouched(key)) });
+  expect((await decide()).decision).toBe("allow");
 });
 
 describe("enrolling again", () => {
