@@ -1,0 +1,229 @@
+import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
+import { generatePrivateJwk, importIssuerKey, type SigningKey, sealPrivateJwk } from "@svc/tokens";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { KeyDeps } from "../src/commands/issuer-key.ts";
+import { removeKey } from "../src/commands/remove-key.ts";
+import { rotateKey } from "../src/commands/rotate-key.ts";
+import { connect, type Sql } from "../src/postgres/database.ts";
+import { issuerKeys } from "../src/postgres/issuer-keys.ts";
+import { issuerKeyStore, keyMaker } from "../src/postgres/key-store.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { query } from "./support.ts";
+
+const encryptionKey = new Uint8Array(32).fill(7);
+const actor = "alice";
+const minuteMs = 60_000;
+const longestTokenMs = (86_400 + 60) * 1000;
+
+let database: TestDatabase;
+let sql: Sql;
+let nowMs: number;
+const clock = { nowMs: () => nowMs };
+const opened: { close(): void }[] = [];
+
+beforeEach(async () => {
+  database = await createDatabase();
+  await migrate(database);
+  sql = connect({ url: database.appUrl, maxConnections: 4, statementTimeoutMs: 5_000 });
+  nowMs = Date.now();
+}, 60_000);
+afterEach(async () => {
+  for (const keys of opened.splice(0)) keys.close();
+  await sql.end();
+  await database.drop();
+});
+
+/** The keys as one process sees them, and how often it read them. */
+async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array } = {}) {
+  const reads = { count: 0 };
+  const counted = new Proxy(sql, {
+    get: (target, name) => {
+      if (name === "begin") reads.count += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  const keys = await issuerKeys({
+    sql: counted,
+    clock,
+    deadlineMs: 5_000,
+    encryptionKey,
+    fixedKey: undefined,
+    ...changes,
+  });
+  opened.push(keys);
+  const deps: KeyDeps = {
+    clock,
+    ids: { next: () => crypto.randomUUID() },
+    issuerKeys: keys,
+    issuerKeyStore: issuerKeyStore(sql, 5_000),
+    makeKey: keyMaker(encryptionKey),
+  };
+  return { keys, deps, reads };
+}
+
+const kids = async (keys: Awaited<ReturnType<typeof open>>["keys"]) =>
+  (await keys.recheck()).published.keys.map(({ kid }) => kid);
+
+describe("a rotation", () => {
+  test("publishes the next key at once and lets it sign from its moment on, without another read", async () => {
+    const { keys, deps, reads } = await open();
+    const first = keys.current().signingKey.kid;
+    const rotated = await rotateKey(deps, { now: false, actor });
+    expect(rotated).toEqual({ kind: "rotated", kid: expect.any(String), activatesAtMs: nowMs + 10 * minuteMs });
+    const next = rotated.kind === "rotated" ? rotated.kid : "";
+    expect(keys.current().published.keys.map(({ kid }) => kid)).toEqual([first, next]);
+    const readsBefore = reads.count;
+    nowMs += 10 * minuteMs - 1;
+    expect(keys.current().signingKey.kid).toBe(first);
+    nowMs += 1;
+    expect(keys.current().signingKey.kid).toBe(next);
+    expect(reads.count).toBe(readsBefore);
+  });
+
+  test("keeps the last key until every token that it signed has expired, and drops it then", async () => {
+    const { keys, deps } = await open();
+    const first = keys.current().signingKey.kid;
+    await rotateKey(deps, { now: false, actor });
+    nowMs += 10 * minuteMs + longestTokenMs - 1;
+    expect(await kids(keys)).toContain(first);
+    expect((await keys.recheck()).lookup.get(first)).toBeDefined();
+    nowMs += 1;
+    expect(await kids(keys)).not.toContain(first);
+    expect((await keys.recheck()).lookup.get(first)).toBeUndefined();
+  });
+
+  test("twice within a millisecond leaves the second one signing", async () => {
+    const { keys, deps } = await open();
+    await rotateKey(deps, { now: true, actor });
+    const second = await rotateKey(deps, { now: true, actor });
+    nowMs += 5;
+    expect(keys.current().signingKey.kid).toBe(second.kind === "rotated" ? second.kid : "");
+  });
+
+  test("keeps what was verified remembered: a key that stays is the same object after every read", async () => {
+    const { keys, deps } = await open();
+    const { kid } = keys.current().signingKey;
+    const before = keys.current().lookup.get(kid);
+    await rotateKey(deps, { now: true, actor });
+    expect(keys.current().lookup.get(kid)).toBe(before);
+  });
+
+  test("reaches another process with the epoch of its next decision", async () => {
+    const [here, there] = [await open(), await open()];
+    const rotated = await rotateKey(here.deps, { now: true, actor });
+    nowMs += 5;
+    const [{ epoch } = { epoch: "" }] = await query<{ epoch: string }>(
+      database.appUrl,
+      "select epoch from denial_epoch",
+    );
+    await there.keys.asOf(epoch);
+    expect(there.keys.current().signingKey.kid).toBe(rotated.kind === "rotated" ? rotated.kid : "");
+  });
+});
+
+describe("a removal", () => {
+  test("of a superseded key leaves the signing one as it is", async () => {
+    const { keys, deps } = await open();
+    const first = keys.current().signingKey.kid;
+    await rotateKey(deps, { now: true, actor });
+    nowMs += 5;
+    const signing = keys.current().signingKey.kid;
+    expect(await removeKey(deps, { kid: first, actor })).toEqual({ kind: "removed" });
+    expect(keys.current().signingKey.kid).toBe(signing);
+    expect(await kids(keys)).toEqual([signing]);
+  });
+
+  test("by twenty at once of the only key leaves exactly one that signs", async () => {
+    const { keys, deps } = await open();
+    const { kid } = keys.current().signingKey;
+    await Promise.all(Array.from({ length: 20 }, () => removeKey(deps, { kid, actor })));
+    expect(await kids(keys)).toEqual([keys.current().signingKey.kid]);
+    expect(keys.current().signingKey.kid).not.toBe(kid);
+  });
+});
+
+describe("looking for a key that nobody knows", () => {
+  test("reads once for all who ask together, and at most ten times a second", async () => {
+    const { keys, reads } = await open();
+    const before = reads.count;
+    const startedMs = performance.now();
+    await Promise.all(Array.from({ length: 1_000 }, () => keys.recheck()));
+    expect(reads.count - before).toBe(1);
+    while (performance.now() - startedMs < 1_000) await keys.recheck();
+    expect(reads.count - before).toBeLessThanOrEqual(12);
+  });
+
+  test("finds what was committed before it was asked for, however soon after another read", async () => {
+    const { keys, deps } = await open();
+    for (let round = 0; round < 5; round++) {
+      const stale = keys.recheck();
+      const made = await keyMaker(encryptionKey)();
+      await deps.issuerKeyStore.change((change) => change.add(made, nowMs, nowMs + round));
+      expect((await keys.recheck()).lookup.get(made.kid)).toBeDefined();
+      await stale;
+    }
+  });
+});
+
+describe("the published set", () => {
+  test("is read again when it is a second old, and is the last one known where it cannot be", async () => {
+    const { keys, deps } = await open();
+    const { kid } = keys.current().signingKey;
+    const made = await keyMaker(encryptionKey)();
+    await deps.issuerKeyStore.change((change) => change.add(made, nowMs, nowMs));
+    await waitUntil("the other key to be published", async () => (await keys.latest()).published.keys.length === 2);
+    await query(database.ownerUrl, "alter table signing_key rename to gone");
+    await waitUntil("a read to fail", () =>
+      keys.recheck().then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect((await keys.latest()).published.keys.map((key) => key.kid)).toEqual([kid, made.kid]);
+  });
+});
+
+describe("a row of the key table", () => {
+  test("vouches for nothing by itself: a key that is not sealed with the encryption key stops the reading", async () => {
+    const { keys } = await open();
+    const jwk = await generatePrivateJwk();
+    const { kid, publicJwk } = await importIssuerKey(jwk);
+    const sealed = await sealPrivateJwk(jwk, new Uint8Array(32).fill(8));
+    const { epoch } = keys.current();
+    await query(
+      database.ownerUrl,
+      "insert into signing_key (kid, public_jwk, sealed_private_jwk, created_at, activates_at) values ($1, $2::text::jsonb, $3, now(), now())",
+      [kid, JSON.stringify(publicJwk), sealed],
+    );
+    await expect(keys.recheck()).rejects.toThrow("key refused: unsealable");
+    expect(keys.current()).toMatchObject({ epoch });
+    expect(keys.current().lookup.get(kid)).toBeUndefined();
+    expect((await keys.latest()).published.keys.map((key) => key.kid)).not.toContain(kid);
+  });
+
+  test("cannot be both removed and able to sign", async () => {
+    await open();
+    await expect(query(database.ownerUrl, "update signing_key set removed_at = now()")).rejects.toThrow(
+      /a_removed_key_is_destroyed/,
+    );
+  });
+
+  test("sealed under another encryption key stops the start", async () => {
+    await open();
+    await expect(open({ encryptionKey: new Uint8Array(32).fill(9) })).rejects.toThrow("key refused: unsealable");
+  });
+});
+
+test("processes that start together on an empty database make one key", async () => {
+  const started = await Promise.all(Array.from({ length: 4 }, () => open()));
+  const signing = new Set(started.map(({ keys }) => keys.current().signingKey.kid));
+  expect(signing.size).toBe(1);
+});
+
+test("a key of the settings is the only one, whatever the database holds", async () => {
+  await open();
+  const fixedKey = await importIssuerKey(await generatePrivateJwk());
+  const { keys } = await open({ fixedKey });
+  expect(keys.current().signingKey.kid).toBe(fixedKey.kid);
+  expect(await kids(keys)).toEqual([fixedKey.kid]);
+});
