@@ -1,0 +1,181 @@
+import { randomUUID } from "node:crypto";
+import { startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { readConfig } from "../src/config.ts";
+import { embeddedRateLimit, rateLimitOf } from "../src/embedded/rate-limit.ts";
+import { callerLimits } from "../src/http/rate-limit.ts";
+import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
+import { parseStoreAddress } from "../src/redis/address.ts";
+import { type RedisRateLimits, redisRateLimits } from "../src/redis/rate-limit.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const takeTimes = async (count: number, limit: RateLimit, key: string): Promise<number[]> => {
+  const waits: number[] = [];
+  while (waits.length < count) waits.push(await limit.take(key));
+  return waits;
+};
+
+/** What every rate limit promises; run on each of them. */
+function rateLimitSuite(limitOf: (budget: RateBudget, kind?: string) => RateLimit): void {
+  test("lets through what its budget holds, and then says how long to wait", async () => {
+    const [one, two, three, four] = await takeTimes(4, limitOf({ calls: 3, seconds: 60 }), randomUUID());
+    expect([one, two, three]).toEqual([0, 0, 0]);
+    expect(four).toBeGreaterThan(50);
+    expect(four).toBeLessThanOrEqual(60);
+  });
+
+  test("of calls at once lets through exactly as many", async () => {
+    const limit = limitOf({ calls: 7, seconds: 60 });
+    const key = randomUUID();
+    const waits = await Promise.all(Array.from({ length: 50 }, () => limit.take(key)));
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(7);
+  });
+
+  test("counts every key for itself", async () => {
+    const limit = limitOf({ calls: 1, seconds: 60 });
+    expect(await limit.take(randomUUID())).toBe(0);
+    expect(await limit.take(randomUUID())).toBe(0);
+  });
+
+  test("is whole again when its time is over, and until then a second is what to wait", async () => {
+    const limit = limitOf({ calls: 1, seconds: 1 });
+    const key = randomUUID();
+    expect(await takeTimes(2, limit, key)).toEqual([0, 1]);
+    await waitUntil("the budget to be whole again", async () => (await limit.take(key)) === 0);
+  });
+}
+
+describe("in process", () => rateLimitSuite(embeddedRateLimit));
+
+describe.each([
+  { kind: "a single server", start: () => startOwnRedis() },
+  { kind: "Sentinel", start: startRedisSentinel },
+  { kind: "Cluster", start: startRedisCluster },
+])("on $kind", ({ start }) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let one: RedisRateLimits;
+  let other: RedisRateLimits;
+
+  beforeAll(async () => {
+    server = await start();
+    [one, other] = [connect(server.url), connect(server.url)];
+    await waitUntil("both to count in the store", async () => {
+      const [here, there] = [one, other].map((limits) => limits.limit("ready", { calls: 1, seconds: 60 }));
+      const key = randomUUID();
+      return (await here?.take(key)) === 0 && (await there?.take(key)) !== 0;
+    });
+  });
+  afterAll(async () => {
+    for (const limits of [one, other]) limits.close();
+    await server.stop();
+  });
+
+  rateLimitSuite((budget) => one.limit("suite", budget));
+
+  test("a budget is that of all processes together", async () => {
+    const [here, there] = [one, other].map((limits) => limits.limit("shared", { calls: 4, seconds: 60 }));
+    const key = randomUUID();
+    const waits = [];
+    for (const limit of [here, there, here, there, here, there]) waits.push(await limit?.take(key));
+    expect(waits.map((wait) => wait === 0)).toEqual([true, true, true, true, false, false]);
+  });
+
+  test("what one kind of caller used up is not another's", async () => {
+    const key = randomUUID();
+    const [bearers, sessions] = ["bearer", "session"].map((kind) => one.limit(kind, { calls: 1, seconds: 60 }));
+    expect(await bearers?.take(key)).toBe(0);
+    expect(await sessions?.take(key)).toBe(0);
+  });
+});
+
+const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}): RedisRateLimits =>
+  redisRateLimits({ address: parseStoreAddress(url), onUnavailable });
+
+test("a caller over its budget costs the store nothing more", async () => {
+  const server = await startOwnRedis();
+  const limits = connect(server.url);
+  try {
+    const evaluations = async () =>
+      Number(/cmdstat_eval:calls=(\d+)/.exec(String(await server.command("INFO", "commandstats")))?.[1] ?? 0);
+    const limit = limits.limit("kind", { calls: 3, seconds: 600 });
+    await waitUntil("the store to count", async () => {
+      await limit.take(randomUUID());
+      return (await evaluations()) > 0;
+    });
+    const before = await evaluations();
+    const waits = await takeTimes(200, limit, "flood");
+    expect(waits.filter((wait) => wait === 0)).toHaveLength(3);
+    expect((await evaluations()) - before).toBeLessThanOrEqual(4);
+  } finally {
+    limits.close();
+    await server.stop();
+  }
+});
+
+test("while the store cannot be reached a process counts for itself, and tells once", async () => {
+  const server = await startOwnRedis();
+  const unavailable: unknown[] = [];
+  const limits = connect(server.url, (cause) => unavailable.push(cause));
+  try {
+    await server.kill();
+    const limit = limits.limit("kind", { calls: 3, seconds: 60 });
+    const waits = await takeTimes(5, limit, "caller");
+    expect(waits.map((wait) => wait === 0)).toEqual([true, true, true, false, false]);
+    expect(unavailable).toHaveLength(1);
+  } finally {
+    limits.close();
+    await server.stop();
+  }
+});
+
+test("a fault that is none of the store's is not taken for a used-up budget", async () => {
+  const broken = { consume: () => Promise.reject(new Error("a bug")) };
+  await expect(rateLimitOf(broken).take("key")).rejects.toThrow("a bug");
+});
+
+describe("a caller", () => {
+  const unlimited = { perBearer: undefined, perSession: undefined };
+  const caller = { plane: "admin", label: "alice", id: "id" } as const;
+
+  test("whom no limit concerns costs no verification", async () => {
+    const asked: string[] = [];
+    const limits = callerLimits(unlimited, async (token) => void asked.push(token));
+    expect([await limits.session("token"), await limits.bearer(caller)]).toEqual([0, 0]);
+    expect(asked).toEqual([]);
+  });
+
+  test("is counted by the session of its token, and not at all where that does not verify", async () => {
+    const counted: string[] = [];
+    const perSession: RateLimit = { take: async (key) => counted.push(key) };
+    const limits = callerLimits({ ...unlimited, perSession }, async (token) =>
+      token === "forged" ? undefined : `session of ${token}`,
+    );
+    expect([await limits.session("one"), await limits.session("forged"), await limits.session("one")]).toEqual([
+      1, 0, 2,
+    ]);
+    expect(counted).toEqual(["session of one", "session of one"]);
+  });
+});
+
+describe("the settings of a limit", () => {
+  const budgetOf = (written: string) => {
+    const result = readConfig({ SVC_DEV: "true", SVC_RATE_LIMIT_PER_SESSION: written });
+    return result.ok ? result.config.rateLimits.perSession : result.faults;
+  };
+
+  test.each([
+    ["600/60", { calls: 600, seconds: 60 }],
+    ["1/1", { calls: 1, seconds: 1 }],
+    ["999999999/86400", { calls: 999_999_999, seconds: 86_400 }],
+    ["", undefined],
+  ])("%j is read", (written, budget) => expect(budgetOf(written)).toEqual(budget));
+
+  test.each(["600", "0/60", "600/0", "600/86401", "-1/60", "1.5/60", "600/60/1", "600 / 60", "1e3/60", "0600/60"])(
+    "%j is refused",
+    (written) =>
+      expect(budgetOf(written)).toEqual([
+        "SVC_RATE_LIMIT_PER_SESSION: must be calls/seconds, as 600/60, of at most a day",
+      ]),
+  );
+});
