@@ -35,9 +35,15 @@ export async function recorder(plane: TestPlane & TestApp) {
   };
 }
 
+/** As if the identifier had been made at that time. */
+const idOf = (time: Date): string => {
+  const ms = time.getTime().toString(16).padStart(12, "0");
+  return `${ms.slice(0, 8)}-${ms.slice(8)}${uuidv7().slice(13)}`;
+};
+
 /** An allow at hop 1. */
 const decisionRow = (sessionId: string, changes: Record<string, unknown>) => ({
-  action_id: uuidv7(),
+  action_id: changes.decided_at instanceof Date ? idOf(changes.decided_at) : uuidv7(),
   record_version: 2,
   session_id: sessionId,
   stage: "authorize",

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Row, recorder, unknownId } from "./decision-rows.ts";
 import { type Answer, startPlane, tokens } from "./support.ts";
@@ -122,40 +123,91 @@ describe("a filter", () => {
     expect(await read(search)).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
   });
 
+  test("finer than a millisecond excludes the millisecond it lies in", async () => {
+    const span = (since: string, until: string) => `agent=${marker}&since=${since}&until=${until}`;
+    const [before, at, after] = ["2019-12-31T23:59:59.9991Z", "2020-01-01T00:00:00.000Z", "2020-01-01T00:00:00.0001Z"];
+    expect(idsOf(await read(span(before, after)))).toEqual([rows.old?.action_id]);
+    expect(idsOf(await read(span(after, "2020-01-02T00:00:00Z")))).toEqual([]);
+    expect(idsOf(await read(span(before, at)))).toEqual([]);
+  });
+
   test("that bounds an empty span of time is no fault", async () => {
     expect((await read("since=2020-01-01T00:00:00Z&until=2020-01-01T00:00:00Z")).status).toBe(200);
   });
 });
 
-describe("pages", () => {
-  test("join without gap or repeat while others write, also those who commit late", async () => {
-    const paged = "paged-agent";
-    const before = Array.from({ length: 10_000 }, () => aRow({ acting_agent: paged }));
-    for (let at = 0; at < before.length; at += 1_000)
-      await sql`insert into decision ${sql(before.slice(at, at + 1_000) as never)}`;
-    const late = Promise.withResolvers<void>();
-    let isReading = true;
-    const writers = Array.from({ length: 4 }, (_, n) =>
-      sql.begin(async (tx) => {
-        await tx`insert into decision ${tx(aRow({ acting_agent: paged }) as never)}`;
-        while (isReading && n > 0) await record({ acting_agent: paged });
-        await late.promise;
-      }),
-    );
-    const seen: string[] = [];
-    let cursor: string | null = "";
-    for (let page = 0; cursor !== null; page++) {
-      const answer = await read(`agent=${paged}&limit=200${cursor && `&cursor=${cursor}`}`);
-      seen.push(...idsOf(answer));
-      cursor = nextOf(answer);
-      if (page === 10) late.resolve();
+describe("any combination of filters", () => {
+  const agents = ["combined-a", "combined-b"] as const;
+  const times = ["2021-03-31T23:59:59.999Z", "2021-04-01T00:00:00.000Z", "2021-06-15T12:00:00.000Z"] as const;
+  const reasons = ["TAINT_BLOCKED", "TARGET_BLOCKED"] as const;
+  const kept: Row[] = [];
+  beforeAll(async () => {
+    const facts = fc.record({
+      acting_agent: fc.constantFrom(...agents),
+      decided_at: fc.constantFrom(...times.map((time) => new Date(time))),
+      deny_reason: fc.constantFrom(null, ...reasons),
+      enforced: fc.boolean(),
+      target_kind: fc.constantFrom("tool", "agent"),
+      taint: fc.constantFrom("trusted_internal", "untrusted_external"),
+      privileged: fc.boolean(),
+      session_id: fc.constantFrom(sessionId, await consent()),
+    });
+    for (const changes of fc.sample(facts, { numRuns: 120, seed: 7 })) {
+      kept.unshift(await record({ ...changes, decision: changes.deny_reason === null ? "allow" : "deny" }));
     }
-    isReading = false;
-    await Promise.all(writers);
-    const unique = new Set(seen);
-    expect(unique.size).toBe(seen.length);
-    expect(before.filter(({ action_id }) => !unique.has(action_id))).toEqual([]);
-  }, 120_000);
+  }, 30_000);
+
+  const selects: Readonly<Record<string, (row: Row, value: string) => boolean>> = {
+    agent: (row, value) => row.acting_agent === value,
+    session_id: (row, value) => row.session_id === value,
+    outcome: (row, value) => row.decision === value,
+    deny_reason: (row, value) => row.deny_reason === value,
+    enforced: (row, value) => row.enforced === (value === "true"),
+    target_kind: (row, value) => row.target_kind === value,
+    taint: (row, value) => row.taint === value,
+    privileged: (row, value) => row.privileged === (value === "true"),
+    since: (row, value) => row.decided_at >= new Date(value),
+    until: (row, value) => row.decided_at < new Date(value),
+  };
+
+  test("selects what each of them selects", async () => {
+    const query = fc.record({
+      agent: fc.constantFrom(...agents),
+      ...partly({
+        session_id: fc.constant(sessionId),
+        outcome: fc.constantFrom("allow", "deny"),
+        deny_reason: fc.constantFrom(...reasons),
+        enforced: fc.constantFrom("true", "false"),
+        target_kind: fc.constantFrom("tool", "agent"),
+        taint: fc.constantFrom("trusted_internal", "untrusted_external"),
+        privileged: fc.constantFrom("true", "false"),
+        since: fc.constantFrom("2021-01-01T00:00:00Z", ...times.slice(0, 2)),
+        until: fc.constantFrom(...times.slice(1), "2021-06-15T14:00:00.001+02:00"),
+      }),
+    });
+    await fc.assert(
+      fc.asyncProperty(query, async (asked) => {
+        const given = Object.entries(asked).filter((pair): pair is [string, string] => pair[1] !== undefined);
+        const want = kept.filter((row) => given.every(([name, value]) => selects[name]?.(row, value)));
+        const answer = await read(new URLSearchParams([...given, ["limit", "200"]]).toString());
+        expect(idsOf(answer)).toEqual(want.map(({ action_id }) => action_id));
+      }),
+      { numRuns: 200 },
+    );
+  }, 60_000);
+});
+
+/** Each of them, or not. */
+const partly = <T extends Readonly<Record<string, fc.Arbitrary<string>>>>(parts: T) =>
+  Object.fromEntries(
+    Object.entries(parts).map(([name, value]) => [name, fc.option(value, { nil: undefined })]),
+  ) as Readonly<Record<keyof T, fc.Arbitrary<string | undefined>>>;
+
+describe("pages", () => {
+  beforeAll(async () => {
+    const rows = Array.from({ length: 250 }, () => aRow({ acting_agent: "paged-agent" }));
+    await sql`insert into decision ${sql(rows as never)}`;
+  });
 
   test("are of the size that was asked for, newest first", async () => {
     const answer = await read("agent=paged-agent&limit=3");

@@ -5,6 +5,7 @@ import type {
   EventQuery,
 } from "../ports/administrative-event.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
+import { withinSpan } from "./time-ordered-ids.ts";
 
 /** In the transaction of the act itself, so that neither stands without the other. */
 export async function insertAdministrativeEvent(tx: Transaction, event: AdministrativeEvent): Promise<void> {
@@ -47,26 +48,24 @@ function sourcesOf(sql: Sql, query: EventQuery) {
   return sql`(${events(sql, query)}) union all (${renewals(sql, query)})`;
 }
 
-const events = (sql: Sql, { kind, sessionId, agent, sinceMs, untilMs, beforeId, limit }: EventQuery) => sql`
+const events = (sql: Sql, { kind, sessionId, agent, beforeId, limit, ...span }: EventQuery) => sql`
   select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
   where true
     ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
     ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
     ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
-    ${sinceMs === undefined ? sql`` : sql`and ts >= ${new Date(sinceMs)}`}
-    ${untilMs === undefined ? sql`` : sql`and ts < ${new Date(untilMs)}`}
+    ${withinSpan(sql, span, sql`ts`, sql`event_id`)}
     ${beforeId === undefined ? sql`` : sql`and event_id < ${beforeId}`}
   order by event_id desc limit ${limit}`;
 
-const renewals = (sql: Sql, { sessionId, agent, sinceMs, untilMs, beforeId, limit }: EventQuery) => sql`
+const renewals = (sql: Sql, { sessionId, agent, beforeId, limit, ...span }: EventQuery) => sql`
   select renewal_id as event_id, 'token_renewed' as kind, spent_at as ts, actor, session_id, agent, null as reason,
     jsonb_strip_nulls(jsonb_build_object('prover', prover)) as details
   from spend
   where kind = 'renewal'
     ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
     ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
-    ${sinceMs === undefined ? sql`` : sql`and spent_at >= ${new Date(sinceMs)}`}
-    ${untilMs === undefined ? sql`` : sql`and spent_at < ${new Date(untilMs)}`}
+    ${withinSpan(sql, span, sql`spent_at`, sql`renewal_id`)}
     ${beforeId === undefined ? sql`` : sql`and renewal_id < ${beforeId}`}
   order by renewal_id desc limit ${limit}`;
 

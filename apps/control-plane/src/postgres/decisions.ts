@@ -12,6 +12,7 @@ import type { Epochs } from "../ports/present.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { type DecisionColumns, recordColumns, toRecord } from "./decision-rows.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
+import { withinSpan } from "./time-ordered-ids.ts";
 
 export interface DecisionLogSettings {
   /** Commits, apart from readers, so that no audit query stands before them. */
@@ -118,7 +119,7 @@ async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Prom
 
 /** Only what is asked stands in the statement, so that the planner finds the index of each filter. */
 function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefined) {
-  const { sessionId, agent, outcome, denyReason, enforced, targetKind, sinceMs, untilMs, taint, privileged } = filter;
+  const { sessionId, agent, outcome, denyReason, enforced, targetKind, taint, privileged } = filter;
   const asked = [
     beforeSeq !== undefined && sql`and d.seq < ${beforeSeq}`,
     sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
@@ -127,10 +128,8 @@ function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefi
     denyReason != null && sql`and d.deny_reason = ${denyReason}`,
     enforced !== undefined && (enforced ? sql`and d.enforced` : sql`and not d.enforced`),
     targetKind !== undefined && sql`and d.target_kind = ${targetKind}`,
-    sinceMs !== undefined && sql`and d.decided_at >= ${new Date(sinceMs)}`,
-    untilMs !== undefined && sql`and d.decided_at < ${new Date(untilMs)}`,
     taint !== undefined && sql`and d.taint = ${taint}`,
     privileged !== undefined && (privileged ? sql`and d.privileged` : sql`and not d.privileged`),
   ].flatMap((condition) => (condition === false ? [] : [condition]));
-  return [sql`true`, ...asked];
+  return [sql`true`, withinSpan(sql, filter, sql`d.decided_at`, sql`d.action_id`), ...asked];
 }

@@ -1,6 +1,7 @@
 import type { WouldBlock, WouldBlockPosition, WouldBlockQuery, WouldBlocks } from "../ports/decision-log.ts";
 import { bounded, type Sql } from "./database.ts";
 import type { DecisionColumns } from "./decision-rows.ts";
+import { withinSpan } from "./time-ordered-ids.ts";
 
 export const wouldBlocks = (sql: Sql, deadlineMs: number): WouldBlocks => ({
   page: (query) => bounded(deadlineMs, page(sql, query)),
@@ -16,15 +17,14 @@ interface GroupRow extends Pick<DecisionColumns, "acting_agent" | "target" | "ta
 }
 
 /** In the order of its index, so that it reads the rows of one page's groups and no more. */
-async function page(sql: Sql, { scope, sinceMs, untilMs, after, limit }: WouldBlockQuery): Promise<WouldBlock[]> {
+async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery): Promise<WouldBlock[]> {
   const rows = await sql<GroupRow[]>`
     select d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class) as class_hash,
       min(d.data_class) as data_class, count(*) as count, min(d.decided_at) as first_at, max(d.decided_at) as last_at
     from decision d
     where not d.enforced and d.decision = 'deny'
       ${after === undefined ? sql`` : isBehind(sql, after)}
-      ${sinceMs === undefined ? sql`` : sql`and d.decided_at >= ${new Date(sinceMs)}`}
-      ${untilMs === undefined ? sql`` : sql`and d.decided_at < ${new Date(untilMs)}`}
+      ${withinSpan(sql, span, sql`d.decided_at`, sql`d.action_id`)}
       ${scope === undefined ? sql`` : isUnder(sql, scope)}
     group by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
     order by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
