@@ -62,16 +62,17 @@ test("the enrollment may be opened by a bearer or by what its body brings, and t
   expect(json.paths?.["/v1/agents/{agent_id}/revoke"]?.post?.requestBody?.required).toBe(false);
 });
 
-test("where no provider is configured an assertion is worth nothing, whoever signed it", async () => {
-  const begun = await plane.send(enrollments, {
-    body: { agent: "clerk", jwk: key.publicJwk, principal_assertion: "x.y.z" },
-  });
+test.each([
+  ["an assertion is worth nothing, whoever signed it", { principal_assertion: "x.y.z" }, "NO_IDENTITY_PROVIDER"],
+  ["the lack of one is told first", {}, "NO_PRINCIPAL"],
+])("where no provider is configured %s", async (_case, more, reason) => {
+  const begun = await plane.send(enrollments, { body: { agent: "clerk", jwk: key.publicJwk, ...more } });
   const [row] = await query<{ quarantine_reason: string }>(
     plane.database.ownerUrl,
     "select quarantine_reason from enrollment where enrollment_id = $1",
     [String(begun.json.enrollment_id)],
   );
-  expect(row?.quarantine_reason).toBe("NO_IDENTITY_PROVIDER");
+  expect(row?.quarantine_reason).toBe(reason);
 });
 
 test("a provider that cannot be asked is an outage, to be tried again, and spends no enroll token", async () => {
