@@ -13,16 +13,19 @@ export interface PoolSettings {
   readonly maxConnections: number;
   /** The server gives up on a statement after this long. */
   readonly statementTimeoutMs: number;
+  /** For what a connection itself holds, such as a lock: it is never replaced while it works. */
+  readonly isHeld?: boolean;
 }
 
 /**
  * A pool whose every commit is durable when it is acknowledged, whatever the server's default. Connections are made
  * again by themselves; nothing is queued for longer than the caller's deadline (see `bounded`).
  */
-export const connect = ({ url, maxConnections, statementTimeoutMs }: PoolSettings): Sql =>
+export const connect = ({ url, maxConnections, statementTimeoutMs, isHeld = false }: PoolSettings): Sql =>
   postgres(url, {
     max: maxConnections,
     connect_timeout: 2,
+    ...(isHeld && { max_lifetime: null }),
     // Retry soon: a database that is back must be noticed at once.
     backoff: () => 0.1,
     onnotice: () => {},

@@ -1,16 +1,9 @@
 import type { Block, IdentityStatus } from "@svc/core";
-import type { Present, PresentQuery, PresentReader, SessionFacts } from "../ports/present.ts";
+import type { Present, PresentQuery, PresentReader } from "../ports/present.ts";
 import { bounded, type Sql } from "./database.ts";
+import { type SessionColumns, sessionColumns, toSessionFacts } from "./session-rows.ts";
 
-interface PresentRow {
-  session_id: string;
-  user_sub: string;
-  scope: string;
-  policy_version: number;
-  hop_budget: number;
-  consented_by: string;
-  consented_at: Date;
-  expires_at: Date;
+interface PresentRow extends SessionColumns {
   revoked: boolean;
   session_epoch: string;
   denial_epoch: string;
@@ -25,8 +18,7 @@ export const presentReader = (sql: Sql, deadlineMs: number): PresentReader => ({
     const [row] = await bounded(
       deadlineMs,
       sql<PresentRow[]>`
-        select s.session_id, s.user_sub, s.scope, s.policy_version, s.hop_budget, s.consented_by, s.consented_at,
-          s.expires_at, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
+        select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
           coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
             from taint_mark m where m.session_id = s.session_id), '[]') as marks,
           coalesce((select json_agg(json_build_object('kind', b.kind, 'ref', b.ref))
@@ -50,15 +42,4 @@ const toPresent = (row: PresentRow): Present => ({
   blocks: row.blocks,
   marks: new Map(row.marks.map(({ member, source }) => [member, source])),
   epochs: { denials: row.denial_epoch, session: row.session_epoch },
-});
-
-const toSessionFacts = (row: PresentRow): SessionFacts => ({
-  sessionId: row.session_id,
-  userSub: row.user_sub,
-  scope: row.scope,
-  policyVersion: row.policy_version,
-  hopBudget: row.hop_budget,
-  consentedBy: row.consented_by,
-  consentedAtMs: row.consented_at.getTime(),
-  expiresAtMs: row.expires_at.getTime(),
 });

@@ -32,7 +32,7 @@ export async function claimDatabase(
   tenancy: Tenancy,
   onTaken: (fault: DatabaseTaken) => void,
 ): Promise<TenancyClaim> {
-  const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 2_000 });
+  const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 2_000, isHeld: true });
   let holder: number | undefined;
   const claim = async (): Promise<void> => {
     const [connection] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
