@@ -53,9 +53,17 @@ const vouched = async (key: { readonly kid: string }, person = "ada") => ({
   principal_assertion: await provider.idToken(person, key.kid),
 });
 
-const eventsOf = (agent: string) => sql<{ kind: string; actor: string; reason: string | null; details: object }[]>`
-  select kind, actor, reason, details from administrative_event
-  where agent = ${agent} and kind not like 'manifest%' order by event_id`;
+interface AuditEvent {
+  readonly kind: string;
+  readonly details: object;
+}
+
+/** What the audit log says of an agent's identity, oldest first. */
+async function eventsOf(agent: string): Promise<readonly AuditEvent[]> {
+  const { body } = await api.call("GET", `/v1/audit/events?agent=${agent}`, { bearer: testBearers.audit });
+  const events: readonly AuditEvent[] = body.data;
+  return events.filter(({ kind }) => !kind.startsWith("manifest")).toReversed();
+}
 
 describe("an agent that a person vouches for", () => {
   test("is enrolled, and its identity shows the key it proved", async () => {

@@ -120,9 +120,9 @@ describe("a revocation", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => agents.revoke(agent, { reason: "r" })));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     expect(await count()).toBe(before + 1);
-    const events = await sql`select kind, actor, agent, reason from administrative_event
-      where agent = ${agent} and kind = 'agent_revoked'`;
-    expect([...events]).toEqual([{ kind: "agent_revoked", actor: "admin", agent, reason: "r" }]);
+    const query = new URLSearchParams({ agent, kind: "agent_revoked" });
+    const events = await api.call("GET", `/v1/audit/events?${query}`, { bearer: testBearers.audit });
+    expect(events.body.data).toMatchObject([{ kind: "agent_revoked", actor: "admin", agent, reason: "r" }]);
   });
 
   test("replaces the denial epoch, and a second one does not", async () => {
