@@ -1,0 +1,287 @@
+import { waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Api } from "./src/api.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { type One, startOne } from "./src/stack.ts";
+
+let one: One;
+let api: Api;
+const hops = ledgerHops("books");
+
+beforeAll(async () => {
+  one = await startOne();
+  api = one.api;
+  await registerLedger(api, "books");
+}, 60_000);
+afterAll(() => one.stop());
+
+const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
+const audit = (path: string): Promise<Answer> => api.call("GET", `/v1/audit/${path}`, { bearer: api.tokens.audit });
+
+/** Every page of a read, one row at a time, as a reader of small pages sees it. */
+async function readAll(path: string, limit: number): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  for (let cursor = ""; ; ) {
+    const { status, body } = await audit(`${path}&limit=${limit}${cursor}`);
+    expect(status).toBe(200);
+    rows.push(...body.data);
+    if (body.page.next_cursor === null) return rows;
+    expect(body.data).toHaveLength(limit);
+    cursor = `&cursor=${body.page.next_cursor}`;
+  }
+}
+
+describe("audit events", () => {
+  let session: string;
+  const planner = ledgerHops("events").planner.target;
+  const startedAt = new Date().toISOString();
+
+  beforeAll(async () => {
+    await registerLedger(api, "events");
+    const consented = await api.consent("events");
+    session = consented.session;
+    const [root] = (await api.renew(consented.token, 1)).body.tokens;
+    const delegated = await api.hop(session, root, ledgerHops("events").planner);
+    expect((await api.renew(delegated.token, 3)).status).toBe(200);
+    expect((await admin("POST", `/v1/sessions/${session}/revoke`, { reason: "done with it" })).status).toBe(200);
+  });
+
+  const events = async (query: string) => (await audit(`events?${query}`)).body.data;
+
+  test("tell a session's life: consent, renewals and its end, newest first, each with who acted", async () => {
+    const rows = await events(`session_id=${session}`);
+    expect(rows).toEqual([
+      event({ kind: "session_revoked", actor: "admin", reason: "done with it" }),
+      event({ kind: "token_renewed", actor: planner, agent: planner }),
+      event({ kind: "token_renewed", actor: "ada" }),
+      event({ kind: "consent_granted", actor: "admin" }),
+    ]);
+  });
+
+  const event = (facts: Record<string, unknown>) => ({
+    event_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    ts: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    session_id: session,
+    agent: null,
+    reason: null,
+    details: expect.any(Object),
+    ...facts,
+  });
+
+  test("tell what was done to an agent: its manifest vouched for, and its renewals", async () => {
+    const rows = await events(`agent=${planner}`);
+    expect(rows.map(({ kind, reason }: Record<string, unknown>) => [kind, reason])).toEqual([
+      ["token_renewed", null],
+      ["manifest_overridden", "a test"],
+    ]);
+  });
+
+  test.each<[string, () => Promise<Answer>, Record<string, unknown>]>([
+    ["block_set", () => admin("PUT", "/v1/blocks/tool/http:evil%2Ftool", { reason: "hostile" }), { reason: "hostile" }],
+    ["block_lifted", () => admin("DELETE", "/v1/blocks/tool/http:evil%2Ftool"), {}],
+    ["key_rotated", () => admin("POST", "/v1/keys/rotate", { now: true }), {}],
+    [
+      "manifest_submitted",
+      () => admin("POST", "/v1/manifests", { agent: planner, manifest: { scopes: { events: { hop_budget: 2 } } } }),
+      { agent: planner, details: expect.objectContaining({ status: "needs_review" }) },
+    ],
+  ])("hold a %s as soon as it is answered", async (kind, act, facts) => {
+    await act();
+    const [latest] = await events(`kind=${kind}&limit=1`);
+    expect(latest).toMatchObject({ kind, actor: "admin", session_id: null, ...facts });
+  });
+
+  test("page through both kinds of source as one history", async () => {
+    const whole = await events("limit=200");
+    expect(new Set(whole.map(({ kind }: { kind: string }) => kind)).size).toBeGreaterThan(4);
+    expect(await readAll("events?", 1)).toEqual(whole);
+    expect(await readAll("events?kind=token_renewed", 1)).toHaveLength(2);
+  });
+
+  test.each([
+    ["since", (ts: string) => `since=${ts}`, (at: string, ts: string) => at >= ts],
+    ["until", (ts: string) => `until=${ts}`, (at: string, ts: string) => at < ts],
+  ])("take %s to the millisecond", async (_, query, holds) => {
+    const whole: { ts: string }[] = await events("limit=200");
+    const { ts } = whole[3] ?? { ts: "" };
+    expect(await events(`limit=200&${query(ts)}`)).toEqual(whole.filter((row) => holds(row.ts, ts)));
+  });
+
+  test("hold nothing before they happened", async () => {
+    expect(await events(`until=${startedAt}&session_id=${session}`)).toEqual([]);
+    expect(await events("session_id=nobodys")).toEqual([]);
+  });
+
+  test.each([
+    "kind=coffee_made",
+    "agent=No+Agent",
+    "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z",
+    "since=10000-01-01T00:00:00Z",
+    "kind=block_set&kind=block_set",
+    "cursor=AAAA",
+    "limit=0",
+  ])("refuse %s", async (query) => {
+    const { status, body } = await audit(`events?${query}`);
+    expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+  });
+});
+
+describe("an explanation", () => {
+  const explanation = async (actionId: string) => (await audit(`actions/${actionId}/explanation`)).body;
+  const failed = (body: { checks: { check: string; passed: boolean }[] }) =>
+    body.checks.filter(({ passed }) => !passed).map(({ check }) => check);
+
+  test("of an allow shows every check passed, in order, and has nothing to remedy", async () => {
+    const { session, clerk } = await clerkSession(api, "books");
+    const { action } = await api.hop(session, clerk.token, hops.read);
+    const body = await explanation(action);
+    expect(body).toMatchObject({ action_id: action, decision: "allow", deny_reason: null, remedy: null });
+    expect(body.checks.map(({ check }: { check: string }) => check)).toEqual([
+      ...["session", "revocation", "identity", "block", "path", "hop_budget"],
+      ...["target", "data_class", "narrowing", "taint"],
+    ]);
+    expect(failed(body)).toEqual([]);
+    expect(body.checks[8]).toEqual({
+      check: "narrowing",
+      passed: true,
+      facts: { asked: ["finance.entries"], within: ["finance.entries", "web"] },
+    });
+  });
+
+  test("of a deny names a manifest change that, once it is made, admits the call", async () => {
+    await registerLedger(api, "advised");
+    const there = ledgerHops("advised");
+    const wanted = { target: "http:advised/archive", target_kind: "tool", data_class: "finance.entries" } as const;
+    const before = await clerkSession(api, "advised");
+    const denied = await api.authorize(before.session, before.clerk.token, wanted);
+    const { remedy } = await explanation(denied.body.action_id);
+    const clerk = there.clerk.target;
+    expect(remedy).toContain(`to "tools" under scope "advised" in the manifest of "${clerk}"`);
+
+    const tool = JSON.parse(/Add (\{.*\}) to "tools"/.exec(remedy)?.[1] ?? "");
+    const { doc } = (await admin("GET", `/v1/manifests/advised?agent=${clerk}`)).body;
+    doc.scopes.advised.tools.push(tool);
+    const submitted = await admin("POST", "/v1/manifests", { agent: clerk, manifest: doc, override: {} });
+    expect(submitted.status).toBe(201);
+    const after = await clerkSession(api, "advised");
+    expect((await api.authorize(after.session, after.clerk.token, wanted)).body.decision).toBe("allow");
+  });
+
+  test("keeps to the state of its moment after that has changed", async () => {
+    const { session, clerk } = await clerkSession(api, "books");
+    const path = `/v1/blocks/tool/${encodeURIComponent(hops.browse.target)}`;
+    expect((await admin("PUT", path, { reason: "hostile" })).status).toBe(200);
+    const denied = await api.authorize(session, clerk.token, hops.browse);
+    expect((await admin("DELETE", path)).status).toBe(204);
+    const body = await explanation(denied.body.action_id);
+    expect(body.deny_reason).toBe("TARGET_BLOCKED");
+    expect(failed(body)).toEqual(["block"]);
+    expect(body.checks[3].facts).toEqual({ blocks: [{ kind: "tool", ref: hops.browse.target }] });
+    expect(body.remedy).toContain(`block on tool "${hops.browse.target}"`);
+  });
+
+  test("of a deny at the exchange tells what had changed since the allow", async () => {
+    const { session, clerk } = await clerkSession(api, "books");
+    const allowed = (await api.authorize(session, clerk.token, hops.read)).body.action_id;
+    await admin("POST", `/v1/sessions/${session}/revoke`, {});
+    expect((await api.exchange(clerk.token, hops.read, allowed)).status).toBe(403);
+    const [deny] = (await api.decisions(`session_id=${session}&outcome=deny`)).body.data;
+    const body = await explanation(deny.action_id);
+    expect(body).toMatchObject({ deny_reason: "SESSION_REVOKED", remedy: expect.stringContaining("consent again") });
+    expect(body.checks[0]).toEqual({ check: "session", passed: false, facts: { expired: false, revoked: true } });
+    expect(failed(await explanation(allowed))).toEqual([]);
+  });
+
+  test("names the scopes whose consent would have admitted the call", async () => {
+    await admin("POST", "/v1/agents", {
+      name: "traveller",
+      manifest: {
+        scopes: {
+          trips: { hop_budget: 2, tools: [{ ref: "http:trips/look", data_classes: ["trips"] }] },
+          bookings: { hop_budget: 2, tools: [{ ref: "http:trips/book", data_classes: ["trips"] }] },
+        },
+      },
+      override: {},
+    });
+    const { session, token } = await api.consent("trips");
+    const delegation = { target: "traveller", target_kind: "agent", data_class: "trips" } as const;
+    const traveller = await api.hop(session, token, delegation);
+    const book = { target: "http:trips/book", target_kind: "tool", data_class: "trips" } as const;
+    const denied = await api.authorize(session, traveller.token, book);
+    const body = await explanation(denied.body.action_id);
+    expect(body.deny_reason).toBe("SCOPE_NOT_CONSENTED");
+    expect(body.checks[6].facts).toMatchObject({ caller: "traveller", declared: false, scopes: ["bookings"] });
+    expect(body.remedy).toContain('Ask the human to consent to scope "bookings"');
+  });
+
+  test.each(["01a00000-0000-7000-8000-000000000000", "x", "%27"])(
+    "of the unknown action %s is not found",
+    async (id) => {
+      const answer = await audit(`actions/${id}/explanation`);
+      expect([answer.status, answer.body.error.code]).toEqual([404, "action_not_found"]);
+    },
+  );
+});
+
+describe("what observe mode would have blocked", () => {
+  const observed = { enforced: false };
+
+  beforeAll(async () => {
+    await registerLedger(api, "watched");
+    await registerLedger(api, "unwatched");
+    for (const scope of ["watched", "unwatched"]) {
+      const { session, clerk } = await clerkSession(api, scope);
+      const there = ledgerHops(scope);
+      const [first, second, third, fourth] = (await api.renew(clerk.token, 4)).body.tokens;
+      const nowhere = { ...there.read, target: "http:common/nowhere" };
+      const { body } = await api.authorize(session, first, nowhere, observed);
+      await waitUntil("the next millisecond", () => Date.now() > Date.parse(body.decided_at));
+      await api.authorize(session, second, nowhere, observed);
+      await api.authorize(session, third, { ...there.read, data_class: "crm" }, observed);
+      await api.authorize(session, fourth, nowhere);
+      await api.authorize(session, clerk.token, there.read, observed);
+    }
+  });
+
+  const facts = ({ agent, target, data_class, deny_reason, count }: Record<string, unknown>) => [
+    ...[agent, target, data_class, deny_reason, count],
+  ];
+  const expected = (scope: string) => [
+    [`clerk-${scope}`, "http:common/nowhere", "finance.entries", "TARGET_NOT_DECLARED", 2],
+    [`clerk-${scope}`, `http:${scope}/read`, "crm", "DATA_CLASS_NOT_DECLARED", 1],
+  ];
+
+  test("is grouped with its count, and holds neither what was allowed nor what was blocked", async () => {
+    const rows = await readAll("would-block?", 50);
+    expect(rows.map(facts)).toEqual([...expected("unwatched"), ...expected("watched")]);
+    const [group] = rows;
+    expect(Object.keys(group ?? {})).toEqual([
+      ...["agent", "target", "target_kind", "data_class", "deny_reason", "count", "first_ts", "last_ts"],
+    ]);
+    expect(String(group?.first_ts) < String(group?.last_ts)).toBe(true);
+  });
+
+  test("pages by group, one at a time", async () => {
+    expect(await readAll("would-block?", 1)).toEqual(await readAll("would-block?", 50));
+  });
+
+  test("narrows to a scope, and to a span of time", async () => {
+    expect((await readAll("would-block?scope=watched", 50)).map(facts)).toEqual(expected("watched"));
+    expect(await readAll("would-block?scope=nowhere", 50)).toEqual([]);
+    const [{ first_ts: first } = { first_ts: "" }] = await readAll("would-block?", 50);
+    const [earliest] = (
+      await readAll(`would-block?until=${new Date(Date.parse(String(first)) + 1).toISOString()}`, 50)
+    ).filter(({ agent }) => agent === "clerk-unwatched");
+    expect(earliest).toMatchObject({ count: 1, first_ts: first, last_ts: first });
+    expect(await readAll("would-block?until=2020-01-01T00:00:00Z", 50)).toEqual([]);
+  });
+
+  test("keeps its cursor to its own filter", async () => {
+    const { body } = await audit("would-block?limit=1");
+    const cursor = body.page.next_cursor;
+    expect((await audit(`would-block?limit=1&cursor=${cursor}`)).status).toBe(200);
+    expect((await audit(`would-block?limit=1&scope=watched&cursor=${cursor}`)).status).toBe(400);
+    expect((await audit(`events?limit=1&cursor=${cursor}`)).status).toBe(400);
+  });
+});
