@@ -258,6 +258,11 @@ describe("the list of revocations", () => {
     await expect(list(query(next ?? ""))).rejects.toThrow(/invalid_request/);
   });
 
+  test("refuses a cursor of another route", async () => {
+    const { body } = await api.call("GET", "/v1/agents?limit=1", { bearer: testBearers.admin });
+    await expect(list({ limit: "1", cursor: body.page.next_cursor })).rejects.toThrow(/invalid_request/);
+  });
+
   test.each(["0", "201", "-1", "1.5", "x"])("refuses limit %s", async (limit) => {
     await expect(list({ limit })).rejects.toThrow(/invalid_request/);
   });

@@ -71,6 +71,9 @@ export type AgentIdentity = z.infer<typeof agentIdentity>;
 export const revocation = z.object({ agent_id: z.string(), agent: z.string(), as_of: timestamp });
 export type Revocation = z.infer<typeof revocation>;
 
-/** `as_of` of the list: whatever joins it later is of that time or after, so `since` that time finds it. */
-export const revocationPage = page(revocation).extend({ as_of: timestamp });
+export const revocationPage = page(revocation).extend({
+  as_of: timestamp.meta({
+    description: "Whatever joins the list later is of this time or after, so that `since` this time finds it.",
+  }),
+});
 export type RevocationPage = z.infer<typeof revocationPage>;

@@ -28,6 +28,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: "RS256", use: "sig" }] },
     clients: [{ client_id: clientId, redirect_uris: [redirectUri], token_endpoint_auth_method: "none" }],
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
+    ttl: { Interaction: 60, Session: 60, Grant: 60, AccessToken: 60, AuthorizationCode: 60, IdToken: 300 },
     cookies: { keys: ["a key of the tests"] },
   });
   server.on("request", provider.callback());

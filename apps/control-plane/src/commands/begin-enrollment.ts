@@ -1,7 +1,6 @@
-import type { KeyRefusal } from "@svc/tokens";
-import { readPublicKey, sha256Base64url } from "@svc/tokens";
+import { type KeyRefusal, readPublicKey, sha256Base64url } from "@svc/tokens";
 import type { Clock, Ids, Secrets } from "../ports/clock.ts";
-import type { Binding, Enrollments } from "../ports/enrollments.ts";
+import type { Binding, Enrollments, NewEnrollment } from "../ports/enrollments.ts";
 import type { AgentIdentity, Identities } from "../ports/identities.ts";
 import type { IdentityProvider } from "../ports/identity-provider.ts";
 
@@ -27,12 +26,7 @@ export interface BeginEnrollment {
 }
 
 export type Begun =
-  | {
-      readonly kind: "begun";
-      readonly enrollmentId: string;
-      readonly challenge: string;
-      readonly expiresAtMs: number;
-    }
+  | ({ readonly kind: "begun" } & Pick<NewEnrollment, "enrollmentId" | "challenge" | "expiresAtMs">)
   | { readonly kind: "unauthorized" }
   | { readonly kind: "agent_not_found" }
   | { readonly kind: "agent_revoked" }
@@ -57,26 +51,22 @@ export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnroll
   const { publicJwk, kid: thumbprint } = reading.key;
   const binding = await bindPrincipal(deps, command.principalAssertion, thumbprint);
   const begunAtMs = deps.clock.nowMs();
-  const [enrollmentId, challenge, expiresAtMs] = [
-    deps.ids.next(),
-    deps.secrets.next(),
-    begunAtMs + challengeLifetimeMs,
-  ];
-  const outcome = await deps.enrollments.begin({
-    enrollmentId,
+  const enrollment = {
+    enrollmentId: deps.ids.next(),
     agentId: identity.agentId,
     publicJwk,
     thumbprint,
-    challenge,
+    challenge: deps.secrets.next(),
     claims: command.claims === undefined ? null : JSON.stringify(command.claims),
     binding,
     begunBy: command.begunBy ?? null,
     enrollTokenHash: tokenHash,
     begunAtMs,
-    expiresAtMs,
-  });
+    expiresAtMs: begunAtMs + challengeLifetimeMs,
+  };
+  const outcome = await deps.enrollments.begin(enrollment);
   if (outcome === "token_refused") return { kind: "unauthorized" };
-  return outcome === "begun" ? { kind: outcome, enrollmentId, challenge, expiresAtMs } : { kind: outcome };
+  return outcome === "begun" ? { kind: outcome, ...enrollment } : { kind: outcome };
 }
 
 export const enrollTokenHash = (token: string): Uint8Array => Buffer.from(sha256Base64url(token), "base64url");

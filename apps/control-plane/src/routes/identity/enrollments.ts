@@ -25,6 +25,13 @@ import { agentNotFound } from "./agent-not-found.ts";
 const tag = "Identity";
 const enrollments = "/v1/identity/enrollments";
 
+const enrollmentCreate = enrollmentRequest.meta({ id: "EnrollmentCreate" });
+const enrollment = enrollmentResponse.meta({ id: "Enrollment" });
+const enrollmentComplete = completionRequest.meta({ id: "EnrollmentComplete" });
+const enrollmentOutcome = completionResponse.meta({ id: "EnrollmentOutcome" });
+const enrollTokenCreate = enrollTokenRequest.meta({ id: "EnrollTokenCreate" });
+const enrollToken = enrollTokenResponse.meta({ id: "EnrollToken" });
+
 export function enrollmentRoutes(app: App, deps: Deps): void {
   mount(
     app,
@@ -35,8 +42,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "admin_if_sent",
       tag,
       summary: "Begin an enrollment: present a key and who vouches for it; sign the challenge to complete it.",
-      reads: { mediaType: "application/json", schema: enrollmentRequest.meta({ id: "EnrollmentCreate" }) },
-      replies: { 201: { description: "The challenge.", schema: enrollmentResponse.meta({ id: "Enrollment" }) } },
+      reads: { mediaType: "application/json", schema: enrollmentCreate },
+      replies: { 201: { description: "The challenge.", schema: enrollment } },
       errors: [
         "invalid_request",
         "payload_too_large",
@@ -74,8 +81,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "Complete an enrollment; the proof is the credential, and there are three tries.",
-      body: completionRequest.meta({ id: "EnrollmentComplete" }),
-      replies: { 200: { description: "How it ended.", schema: completionResponse.meta({ id: "EnrollmentOutcome" }) } },
+      body: enrollmentComplete,
+      replies: { 200: { description: "How it ended.", schema: enrollmentOutcome } },
       errors: ["invalid_proof", "enrollment_not_found", "enrollment_expired", "agent_revoked", "database_unavailable"],
     },
     async ({ c, params, body }) => {
@@ -94,15 +101,14 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Issue a token that is good for one enrollment, so that a workload can enroll itself.",
-      body: enrollTokenRequest.meta({ id: "EnrollTokenCreate" }),
-      replies: { 201: { description: "The token.", schema: enrollTokenResponse.meta({ id: "EnrollToken" }) } },
+      body: enrollTokenCreate,
+      replies: { 201: { description: "The token.", schema: enrollToken } },
       errors: ["agent_not_found", "agent_revoked", "database_unavailable"],
     },
     async ({ c, caller, body: { agent, ttl_seconds: ttlSeconds } }) => {
-      const { enrollToken, expiresAtMs } = issued(
-        await issueEnrollToken(deps, { agent, ttlSeconds, issuedBy: caller.label }),
-      );
-      return c.json({ enroll_token: enrollToken, agent, expires_at: new Date(expiresAtMs).toISOString() }, 201);
+      const token = issued(await issueEnrollToken(deps, { agent, ttlSeconds, issuedBy: caller.label }));
+      const expiresAt = new Date(token.expiresAtMs).toISOString();
+      return c.json({ enroll_token: token.enrollToken, agent, expires_at: expiresAt }, 201);
     },
   );
 }

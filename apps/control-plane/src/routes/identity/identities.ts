@@ -14,6 +14,7 @@ const tag = "Identity";
 const agents = "/v1/identity/agents";
 
 const identity = agentIdentity.meta({ id: "AgentIdentity" });
+const agentRevoke = revokeAgentRequest.meta({ id: "AgentRevoke" });
 const replies = {
   200: { description: "The identity, with an ETag.", schema: identity },
   304: { description: "It is the one that `If-None-Match` names." },
@@ -68,7 +69,7 @@ export function identityRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Revoke an agent for good, and with it every chain it is in.",
-      body: revokeAgentRequest.meta({ id: "AgentRevoke" }),
+      body: agentRevoke,
       bodyOptional: true,
       replies: { 200: { description: "The identity as it stands now.", schema: identity } },
       errors: ["agent_not_found", "database_unavailable"],

@@ -8,6 +8,7 @@ import { instantQuery } from "../../http/query-values.ts";
 import type { Revocation } from "../../ports/identities.ts";
 
 const route = "/v1/identity/revocations";
+const page = revocationPage.meta({ id: "RevocationPage" });
 
 export function revocationsRoute(app: App, deps: Deps): void {
   mount(
@@ -23,7 +24,7 @@ export function revocationsRoute(app: App, deps: Deps): void {
         ...pageQuery,
         since: instantQuery.optional().meta({ description: "Inclusive; ISO 8601 with offset." }),
       }),
-      replies: { 200: { description: "One page.", schema: revocationPage.meta({ id: "RevocationPage" }) } },
+      replies: { 200: { description: "One page.", schema: page } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {
@@ -37,8 +38,8 @@ export function revocationsRoute(app: App, deps: Deps): void {
         limit: asked.limit + 1,
       });
       const positionOf = (row: Revocation): string => writePosition({ asOfMs, last: row });
-      const page = toPage(deps.cursorKey, asked, rows, toItem, positionOf);
-      return c.json({ ...page, as_of: new Date(asOfMs).toISOString() });
+      const listed = toPage(deps.cursorKey, asked, rows, toItem, positionOf);
+      return c.json({ ...listed, as_of: new Date(asOfMs).toISOString() });
     },
   );
 }
