@@ -1,13 +1,5 @@
-import type { QuarantineReason } from "@svc/core";
 import type { PublicJwk } from "@svc/tokens";
-import type {
-  Completion,
-  Enrollments,
-  NewEnrollment,
-  NewEnrollToken,
-  PendingEnrollment,
-  TokenUse,
-} from "../ports/enrollments.ts";
+import type { Enrollments, NewEnrollment, NewEnrollToken, PendingEnrollment, TokenUse } from "../ports/enrollments.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { complete } from "./enrollment-completion.ts";
