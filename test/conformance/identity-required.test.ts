@@ -1,20 +1,15 @@
-import { createDatabase, startControlPlane, type TestDatabase, testBearers, waitUntil } from "@svc/test-support";
+import { waitUntil } from "@svc/test-support";
 import { type SigningKey, signActorProof, signIdentityAssertion } from "@svc/tokens";
 import { decodeJwt } from "jose";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, type Api, createApi, type Hop } from "./src/api.ts";
-import { enrolling, newKey } from "./src/enrollment.ts";
-import { type IdentityProvider, startIdentityProvider } from "./src/identity-provider.ts";
+import type { Answer, Api, Hop } from "./src/api.ts";
+import { newKey } from "./src/enrollment.ts";
+import { type IdentityStack, startIdentityStack } from "./src/identity-stack.ts";
 import { type SpanReceiver, startSpanReceiver } from "./src/span-receiver.ts";
 
-let database: TestDatabase;
-let provider: IdentityProvider;
 let receiver: SpanReceiver;
+let stack: IdentityStack;
 let api: Api;
-let agents: ReturnType<typeof enrolling>;
-let sql: postgres.Sql;
-const stops: (() => Promise<unknown>)[] = [];
 
 /** The entry agents planner, teller and idle, of which teller has a tool; clerk and stray are delegated to. */
 const names = ["planner", "teller", "idle", "clerk"] as const;
@@ -30,26 +25,9 @@ const hop = {
 } as const satisfies Record<string, Hop>;
 
 beforeAll(async () => {
-  [database, provider, receiver] = await Promise.all([createDatabase(), startIdentityProvider(), startSpanReceiver()]);
-  const controlPlane = await startControlPlane(
-    { database },
-    {
-      SVC_IDENTITY_REQUIRED: "true",
-      SVC_IDP_ISSUER: provider.issuer,
-      SVC_IDP_AUDIENCE: provider.audience,
-      ...receiver.env,
-    },
-  );
-  sql = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
-  api = createApi(controlPlane.url, testBearers);
-  agents = enrolling(api);
-  stops.push(
-    controlPlane.stop,
-    provider.stop,
-    receiver.stop,
-    () => sql.end(),
-    () => database.drop(),
-  );
+  receiver = await startSpanReceiver();
+  stack = await startIdentityStack({ SVC_IDENTITY_REQUIRED: "true", ...receiver.env });
+  api = stack.api;
   const tool = (ref: string, more: object = {}) => ({ ref, data_classes: ["finance"], ...more });
   const manifests = {
     planner: { downstream_agents: ["clerk", "stray"] },
@@ -62,10 +40,11 @@ beforeAll(async () => {
     const { status, text } = await api.attest(name, { books: { hop_budget: 4, ...scope } });
     if (status !== 201) throw new Error(text);
   }
-  for (const name of names) keys[name] = await agents.enrolled(name, provider);
+  for (const name of names) keys[name] = await stack.enrolled(name, stack.provider);
 }, 60_000);
 afterAll(async () => {
-  for (const stop of stops) await stop();
+  await stack.stop();
+  await receiver.stop();
 });
 
 const keyOf = (agent: string): SigningKey => {
@@ -76,7 +55,7 @@ const keyOf = (agent: string): SigningKey => {
 
 /** The fields that an agent's proof adds to an exchange of this token. */
 const proofOf = async (agent: string, token: string, key = keyOf(agent)) => ({
-  actor_token: await agents.actorToken(agent, key, token),
+  actor_token: await stack.actorToken(agent, key, token),
   actor_token_type: "urn:ietf:params:oauth:token-type:jwt",
 });
 
@@ -130,7 +109,7 @@ describe("hop 1, where the human calls, wants the proof", () => {
   ])("%s", async (_case, asked, prover) => {
     const { token, action } = await fresh(asked);
     expect((await api.exchange(token, asked, action, await proofOf(prover, token))).status).toBe(200);
-    const [spent] = await sql<{ prover: string }[]>`select prover from spend where action_id = ${action}`;
+    const [spent] = await stack.sql<{ prover: string }[]>`select prover from spend where action_id = ${action}`;
     expect(spent?.prover).toBe(prover);
   });
 
@@ -187,7 +166,7 @@ describe("a proof that does not hold is refused and spends nothing", () => {
   const now = () => Date.now() / 1000;
   type Make = (token: string) => Promise<string> | string;
   const sign = (token: string, changes: object = {}, key = keyOf("clerk")) =>
-    agents.actorToken("clerk", key, token, changes);
+    stack.actorToken("clerk", key, token, changes);
 
   test.each<[string, Make]>([
     ["that is no token", () => "x.y.z"],
@@ -258,9 +237,9 @@ describe("a proof that does not hold is refused and spends nothing", () => {
 
   test("a replaced key proves nothing, its successor does", async () => {
     const former = keyOf("idle");
-    keys.idle = await agents.enrolled("idle", provider);
+    keys.idle = await stack.enrolled("idle", stack.provider);
     const { token } = await api.consent("books");
-    const stale = await renew(token, { actor_token: await agents.actorToken("idle", former, token) });
+    const stale = await renew(token, { actor_token: await stack.actorToken("idle", former, token) });
     expect([stale.status, stale.body.error.code]).toEqual([400, "invalid_request"]);
     expect((await renew(token, { actor_token: (await proofOf("idle", token)).actor_token })).status).toBe(200);
   });
@@ -316,7 +295,7 @@ describe("minting wants the proof that the exchange wanted, over the narrowed to
     await refusedMint(mint(token, action, { actor_token: (await proofOf("clerk", clerk)).actor_token }));
     const minted = await mint(token, action, { actor_token: (await proofOf("clerk", token)).actor_token });
     expect(minted.status).toBe(200);
-    const [row] = await sql<{ prover: string }[]>`select prover from mint where action_id = ${action}`;
+    const [row] = await stack.sql<{ prover: string }[]>`select prover from mint where action_id = ${action}`;
     expect(row?.prover).toBe("clerk");
   });
 
@@ -352,7 +331,7 @@ test("the cause of a refused proof is on the exchange's span, and nowhere else w
 test("a revoked agent proves nothing, also where no chain names it", async () => {
   const { session, token } = await api.consent("books");
   const action = await actionFor(session, token, hop.pay);
-  await agents.revoke("teller");
+  await stack.revoke("teller");
   const proof = await proofOf("teller", token);
   await expectFailure("not_enrolled", () => api.exchange(token, hop.pay, action, proof));
   expect((await renew(token, { actor_token: proof.actor_token })).status).toBe(400);

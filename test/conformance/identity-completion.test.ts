@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newKey } from "./src/enrollment.ts";
+import { type IdentityStack, startIdentityStack } from "./src/identity-stack.ts";
+
+let stack: IdentityStack;
+beforeAll(async () => {
+  stack = await startIdentityStack();
+}, 60_000);
+afterAll(() => stack.stop());
+
+describe("the proof is the credential of a completion", () => {
+  const pending = async () => {
+    const [agent, key] = [await stack.newAgent(), await newKey()];
+    const { body } = await stack.begin(agent, { key, ...(await stack.vouched(key)) });
+    return { agent, key, id: body.enrollment_id as string, challenge: body.challenge as string };
+  };
+  type Pending = Awaited<ReturnType<typeof pending>>;
+
+  const invalid: [string, (enrollment: Pending) => Promise<string> | string][] = [
+    ["no token", () => "x"],
+    ["by another key", async ({ agent, challenge }) => stack.prove(agent, await newKey(), challenge)],
+    ["for another agent", ({ key, challenge }) => stack.prove("planner", key, challenge)],
+    [
+      "for another server",
+      ({ agent, key, challenge }) => stack.prove(agent, key, challenge, { audience: "https://x" }),
+    ],
+    ["over another challenge", ({ agent, key }) => stack.prove(agent, key, "another")],
+    [
+      "over a token instead of the challenge",
+      ({ agent, key, challenge }) => stack.actorToken(agent, key, rootOf(challenge)),
+    ],
+    [
+      "that expired",
+      ({ agent, key, challenge }) => stack.prove(agent, key, challenge, { nowSeconds: Date.now() / 1000 - 61 }),
+    ],
+    [
+      "from the future",
+      ({ agent, key, challenge }) => stack.prove(agent, key, challenge, { nowSeconds: Date.now() / 1000 + 10 }),
+    ],
+  ];
+
+  test.each(invalid)("%s: invalid_proof", async (_case, proof) => {
+    const enrollment = await pending();
+    const answer = await stack.complete(enrollment.id, await proof(enrollment));
+    expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_proof"]);
+    expect((await stack.identity(enrollment.agent)).body.status).toBe("none");
+  });
+
+  test("the third try may be the right one; after three wrong ones it is over", async () => {
+    const [good, bad] = [await pending(), await pending()];
+    for (const { id } of [good, good, bad, bad, bad]) expect((await stack.complete(id, "x")).status).toBe(400);
+    const right = (of: Pending) => stack.prove(of.agent, of.key, of.challenge);
+    expect((await stack.complete(good.id, await right(good))).body.status).toBe("enrolled");
+    const late = await stack.complete(bad.id, await right(bad));
+    expect([late.status, late.body.error.code]).toEqual([409, "enrollment_expired"]);
+  });
+
+  test("parallel tries are no more than three", async () => {
+    const { id } = await pending();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => stack.complete(id, "x")));
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(3);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(17);
+  });
+
+  test("parallel completions end in one", async () => {
+    const { id, agent, key, challenge } = await pending();
+    const proof = await stack.prove(agent, key, challenge);
+    const answers = await Promise.all([1, 2, 3].map(() => stack.complete(id, proof)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    expect((await stack.identity(agent)).body.anchor_version).toBe(1);
+  });
+
+  test("too late it is over", async () => {
+    const { id, agent, key, challenge } = await pending();
+    await stack.sql`update enrollment set expires_at = now() where enrollment_id = ${id}`;
+    const answer = await stack.complete(id, await stack.prove(agent, key, challenge));
+    expect([answer.status, answer.body.error.code]).toEqual([409, "enrollment_expired"]);
+  });
+
+  test.each(["01900000-0000-7000-8000-000000000000", "x", "%F0%9F%98%80"])("%s is no enrollment", async (id) => {
+    const answer = await stack.complete(id, "x");
+    expect([answer.status, answer.body.error.code]).toEqual([404, "enrollment_not_found"]);
+  });
+
+  test("an agent that was revoked meanwhile stays revoked", async () => {
+    const { id, agent, key, challenge } = await pending();
+    await stack.revoke(agent);
+    const answer = await stack.complete(id, await stack.prove(agent, key, challenge));
+    expect([answer.status, answer.body.error.code]).toEqual([409, "agent_revoked"]);
+    expect((await stack.identity(agent)).body).toMatchObject({ status: "revoked", jwks: { keys: [] } });
+  });
+});
+
+/** A token-shaped text, to bind a proof to. */
+const rootOf = (text: string): string =>
+  `${btoa('{"alg":"ES256"}')}.${btoa(JSON.stringify({ iss: stack.api.url, text }))}.x`;

@@ -1,0 +1,53 @@
+import { createDatabase, startControlPlane, testBearers } from "@svc/test-support";
+import postgres from "postgres";
+import { createApi } from "./api.ts";
+import { enrolling } from "./enrollment.ts";
+import { startIdentityProvider } from "./identity-provider.ts";
+
+export type IdentityStack = Awaited<ReturnType<typeof startIdentityStack>>;
+
+/** A control plane on a database of its own that enrolls on the word of a real OpenID provider. */
+export async function startIdentityStack(env: Readonly<Record<string, string>> = {}) {
+  const [database, provider] = await Promise.all([createDatabase(), startIdentityProvider()]);
+  const controlPlane = await startControlPlane(
+    { database },
+    { SVC_IDP_ISSUER: provider.issuer, SVC_IDP_AUDIENCE: provider.audience, ...env },
+  );
+  const api = createApi(controlPlane.url, testBearers);
+  const sql = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
+  let agentCount = 0;
+  return {
+    api,
+    provider,
+    /** As the owner of the schema. */
+    sql,
+    databaseUrl: database.ownerUrl,
+    ...enrolling(api),
+    /** Registers an agent that nothing else uses and answers its name. */
+    async newAgent(): Promise<string> {
+      const name = `agent-${++agentCount}`;
+      const { status, text } = await api.attest(name, { books: { hop_budget: 2 } });
+      if (status !== 201) throw new Error(text);
+      return name;
+    },
+    /** A person's word for a key. */
+    vouched: async (key: { readonly kid: string }, person = "ada") => ({
+      principal_assertion: await provider.idToken(person, key.kid),
+    }),
+    /** What the audit log says of an agent's identity, oldest first. */
+    async eventsOf(agent: string): Promise<readonly AuditEvent[]> {
+      const { body } = await api.call("GET", `/v1/audit/events?agent=${agent}`, { bearer: testBearers.audit });
+      const events: readonly AuditEvent[] = body.data;
+      return events.filter(({ kind }) => !kind.startsWith("manifest")).toReversed();
+    },
+    async stop() {
+      await Promise.all([controlPlane.stop(), provider.stop(), sql.end()]);
+      await database.drop();
+    },
+  };
+}
+
+interface AuditEvent {
+  readonly kind: string;
+  readonly details: object;
+}
