@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../src/app.ts";
@@ -49,6 +50,15 @@ describe("the OpenAPI document", () => {
       operation(method.toLowerCase(), path.replaceAll(/:(\w+)/g, "{$1}"));
     }
     expect(served.length).toBeGreaterThan(20);
+  });
+
+  test("has the routes that the README lists, and no others", () => {
+    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    const listed = [...readme.matchAll(/^\| `([A-Z]+) (\/\S*)` \|/gm)].map(([, method, path]) => `${method} ${path}`);
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(listed.toSorted()).toEqual(documented.toSorted());
   });
 
   test.each([

@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+import { settingsMarkdown } from "@svc/settings";
+import { expect, test } from "vitest";
+import { controlPlaneSettings } from "../src/settings-table.ts";
+
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const between = (name: string) => readme.split(`<!-- ${name} -->`)[1]?.split(`<!-- /${name} -->`)[0]?.trim();
+
+test("the README's settings are those of the one table", () => {
+  expect(between("settings")).toBe(settingsMarkdown(controlPlaneSettings).trim());
+});
