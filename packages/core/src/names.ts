@@ -10,7 +10,9 @@ const plainText = z
   .max(510)
   .refine((text) => codePoints(text) <= 255, "must have at most 255 characters")
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
-  .refine((text) => !hasControlCharacter(text), "must not contain control characters");
+  .refine((text) => !hasControlCharacter(text), "must not contain control characters")
+  // JSON Schema counts code points, zod UTF-16 units.
+  .meta({ maxLength: 255 });
 
 export const scopeName = plainText;
 export const userSub = plainText;
