@@ -35,11 +35,17 @@ afterEach(async () => {
 
 /** The keys as one process sees them, and how often it read them. */
 async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array } = {}) {
-  const reads = { count: 0 };
+  const reads = { count: 0, heldBack: Promise.resolve() };
   const counted = new Proxy(sql, {
     get: (target, name) => {
-      if (name === "begin") reads.count += 1;
-      return Reflect.get(target, name);
+      if (name !== "begin") return Reflect.get(target, name);
+      reads.count += 1;
+      return async (...args: Parameters<Sql["begin"]>) => {
+        const { heldBack } = reads;
+        const read = await target.begin(...args);
+        await heldBack;
+        return read;
+      };
     },
   });
   const keys = await issuerKeys({
@@ -162,6 +168,22 @@ describe("looking for a key that nobody knows", () => {
       expect((await keys.recheck()).lookup.get(made.kid)).toBeDefined();
       await stale;
     }
+  });
+
+  test("does not take the answer of a read that began before", async () => {
+    const { keys, deps, reads } = await open();
+    const { promise: heldBack, resolve: letGo } = Promise.withResolvers<void>();
+    reads.heldBack = heldBack;
+    const early = keys.asOf("another epoch");
+    await waitUntil("the early read to be under way", () => reads.count > 1);
+    reads.heldBack = Promise.resolve();
+    const made = await keyMaker(encryptionKey)();
+    await deps.issuerKeyStore.change((change) => change.add(made, nowMs, nowMs));
+    const [late, askedMs] = [keys.recheck(), performance.now()];
+    await waitUntil("its turn to come while the early read is under way", () => performance.now() - askedMs > 120);
+    letGo();
+    expect((await late).lookup.get(made.kid)).toBeDefined();
+    await early;
   });
 });
 
