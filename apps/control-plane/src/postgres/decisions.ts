@@ -82,13 +82,18 @@ interface LineageRow extends DecisionColumns {
   exchanged: boolean;
 }
 
-/** Up through the parents in one query. A chain is at most 32 hops; the bound stops a cycle that only damage could make. */
+/**
+ * Up through the parents in one query, each looked up by itself, so that only its own month is touched. A chain is at most
+ * 32 hops; the bound stops a cycle that only damage could make.
+ */
 async function lineage(sql: Sql, actionId: string): Promise<Lineage | undefined> {
   const rows = await sql<LineageRow[]>`
     with recursive up as (
       select d.*, 1 as depth from decision d where d.action_id = ${actionId}
       union all
-      select d.*, up.depth + 1 from decision d join up on d.action_id = up.parent_action_id where up.depth < 64
+      select d.*, up.depth + 1
+      from up cross join lateral (select * from decision where action_id = up.parent_action_id limit 1) d
+      where up.depth < 64
     )
     select ${recordColumns(sql)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
     from up d order by d.depth`;
