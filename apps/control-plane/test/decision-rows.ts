@@ -32,6 +32,18 @@ export async function recorder(plane: TestPlane & TestApp) {
         insert into spend (jti_hash, action_id, session_id, kind, spent_at)
         values (${Buffer.from(actionId)}, ${actionId}, ${sessionId}, 'exchange', now())`;
     },
+    async mint(actionId: string): Promise<void> {
+      await sql`
+        insert into mint (action_id, session_id, params_hash, minted_at) values (${actionId}, ${sessionId}, 'hash', now())`;
+    },
+    /** The renewal's identifier. */
+    async renew(at: Date): Promise<string> {
+      const id = idOf(at);
+      await sql`
+        insert into spend (jti_hash, session_id, kind, spent_at, renewal_id, actor)
+        values (${Buffer.from(id)}, ${sessionId}, 'renewal', ${at}, ${id}, 'ada')`;
+      return id;
+    },
   };
 }
 

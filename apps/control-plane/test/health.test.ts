@@ -26,6 +26,14 @@ describe("readiness", () => {
     expect(await plane.send("/readyz", { token: "" })).toMatchObject({ status: 200, json: { status: "ok" } });
   });
 
+  test.each([
+    [null, null],
+    [Date.parse("2026-01-31T12:00:00Z"), "2026-01-31T12:00:00.000Z"],
+  ])("shows when housekeeping was last done: %s", async (lastMs, lastRun) => {
+    const { json } = await plane.with({ lastHousekeepingMs: () => lastMs }).send("/readyz", { token: "" });
+    expect(json).toEqual({ status: "ok", housekeeping: { last_run: lastRun } });
+  });
+
   test.each<[string, Probe["check"], Probe["check"], string, string[]]>([
     ["database fails", fails, answers, "database_unavailable", ["database"]],
     ["cache store fails", answers, fails, "guard_unavailable", ["cache_store"]],
