@@ -4,7 +4,7 @@ import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import type { RateLimits } from "./ports/rate-limit.ts";
 import type { ReplayGuard } from "./ports/replay-guard.ts";
 import { connect, type Sql } from "./postgres/database.ts";
-import { migrate } from "./postgres/migrate.ts";
+import { migrate, requireMigrated } from "./postgres/migrate.ts";
 import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
 import { openRateLimits } from "./rate-limits.ts";
 import { parseStoreAddress } from "./redis/address.ts";
@@ -61,7 +61,7 @@ export async function openDatabase(config: Config, onProgress: StoreEvents["onPr
 export async function openStores(config: Config, events: StoreEvents): Promise<Stores> {
   const database = await openDatabase(config, events.onProgress);
   try {
-    if (config.migrate === "start") await migrate(database);
+    await (config.migrate === "start" ? migrate(database) : requireMigrated(database));
     const isShared = config.redisUrl !== undefined;
     const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
     const pool = (maxConnections: number, statementTimeoutMs: number, url = database.appUrl): Sql =>

@@ -42,6 +42,23 @@ export async function migrate({ ownerUrl, appUrl, folder = shipped }: MigrationS
   }
 }
 
+/** For processes that leave migrating to a job. @throws where the schema is older than this build. */
+export async function requireMigrated({
+  appUrl,
+  folder = shipped,
+}: Omit<MigrationSettings, "ownerUrl">): Promise<void> {
+  const sql = connect({ url: appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+  try {
+    const names = (await readMigrations(folder)).map(({ name }) => name);
+    const [ledger] = await sql`select from pg_catalog.pg_class where oid = to_regclass('schema_migration')`;
+    const rows = ledger === undefined ? [] : await sql<{ name: string }[]>`select name from schema_migration`;
+    const missing = names.find((name) => !rows.some((row) => row.name === name));
+    if (missing !== undefined) throw new Error(`the schema lacks migration ${missing}: run "migrate" first`);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
 interface Migration {
   readonly name: string;
   readonly text: string;

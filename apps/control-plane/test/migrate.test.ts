@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrate, requireMigrated } from "../src/postgres/migrate.ts";
+import { query } from "./support.ts";
+
+let database: TestDatabase;
+let owner: postgres.Sql;
+beforeAll(async () => {
+  database = await createDatabase();
+  owner = postgres(database.ownerUrl, { max: 2, onnotice: () => {} });
+});
+afterAll(async () => {
+  await owner.end();
+  await database.drop();
+});
+
+/** A migration of a later release. */
+async function release(name: string, statements: string): Promise<{ folder: URL; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), "svc-migrations-"));
+  await writeFile(join(path, name), statements);
+  return { folder: pathToFileURL(`${path}/`), remove: () => rm(path, { recursive: true }) };
+}
+
+const applied = async (): Promise<readonly string[]> => {
+  const rows = await owner<{ name: string }[]>`select name from schema_migration order by name`;
+  return rows.map(({ name }) => name);
+};
+
+describe("migrations", () => {
+  test("are applied once, however many processes start together", async () => {
+    await Promise.all(Array.from({ length: 4 }, () => migrate(database)));
+    const names = await applied();
+    expect(names[0]).toBe("0001_initial.sql");
+    expect(new Set(names).size).toBe(names.length);
+    await migrate(database);
+    expect(await applied()).toEqual(names);
+  });
+
+  test("stop the start where one was changed after it was applied", async () => {
+    await owner`update schema_migration set checksum = reverse(checksum) where name = '0001_initial.sql'`;
+    await expect(migrate(database)).rejects.toThrow("migration 0001_initial.sql was changed after it was applied");
+    await owner`update schema_migration set checksum = reverse(checksum) where name = '0001_initial.sql'`;
+    await migrate(database);
+  });
+
+  test("of a newer release do not keep the present one from starting", async () => {
+    const { folder, remove } = await release("9001_expand.sql", "alter table block add column added_later text");
+    await migrate({ ...database, folder });
+    await migrate(database);
+    expect(await applied()).toContain("9001_expand.sql");
+    await remove();
+  });
+
+  test("leave nothing of one that fails", async () => {
+    const statements = "create table half_done (id int); select 1 / 0";
+    const { folder, remove } = await release("9002_broken.sql", statements);
+    await expect(migrate({ ...database, folder })).rejects.toThrow("division by zero");
+    expect(await applied()).not.toContain("9002_broken.sql");
+    const [left] = await owner`select from pg_class where relname = 'half_done'`;
+    expect(left).toBeUndefined();
+    await remove();
+  });
+
+  test("give way to who holds their table, and come again", async () => {
+    const { folder, remove } = await release("9003_busy.sql", "alter table block add column came_late text");
+    const done = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const holding = owner.begin(async (tx) => {
+      await tx`select count(*) from block`;
+      held.resolve();
+      await done.promise;
+    });
+    await held.promise;
+    const migrated = migrate({ ...database, folder });
+    const isWaiting = async (): Promise<boolean> => {
+      const [row] = await owner`select from pg_locks where relation = 'block'::regclass and not granted`;
+      return row !== undefined;
+    };
+    await waitUntil("the migration to wait for the table", isWaiting);
+    await waitUntil("it to give way", async () => !(await isWaiting()));
+    await query(database.appUrl, "insert into block (kind, ref, reason, created_at) values ('tool', 'x', 'r', now())");
+    done.resolve();
+    await holding;
+    await migrated;
+    expect(await applied()).toContain("9003_busy.sql");
+    await remove();
+  }, 30_000);
+});
+
+describe("a process that leaves migrating to a job", () => {
+  test("does not start before the job has run, and says what to do", async () => {
+    const fresh = await createDatabase();
+    await expect(requireMigrated(fresh)).rejects.toThrow('lacks migration 0001_initial.sql: run "migrate" first');
+    await migrate(fresh);
+    await requireMigrated(fresh);
+    const { folder, remove } = await release("9004_later.sql", "select 1");
+    await expect(requireMigrated({ ...fresh, folder })).rejects.toThrow("lacks migration 9004_later.sql");
+    await remove();
+    await fresh.drop();
+  });
+});
+
+describe("after a migration the service", () => {
+  test("may read every table and add to all but the owner's own", async () => {
+    const rows = await query<{ name: string; may_read: boolean; may_add: boolean }>(
+      database.appUrl,
+      `select relname::text as name, has_table_privilege(oid, 'select') as may_read,
+         has_table_privilege(oid, 'insert') as may_add
+       from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
+    );
+    expect(rows.filter(({ may_read: mayRead }) => !mayRead)).toEqual([]);
+    const closed = rows.flatMap(({ name, may_add: mayAdd }) => (mayAdd ? [] : [name]));
+    expect(closed.sort()).toEqual(["retention", "retired_month", "schema_migration"]);
+  });
+
+  test("may change no record: each of them refuses its owner as well", async () => {
+    const rows = await query<{ name: string; triggers: string[] }>(
+      database.appUrl,
+      `select c.relname::text as name,
+         array(select tgname::text from pg_trigger t where t.tgrelid = c.oid and t.tgenabled = 'A' order by 1) as triggers
+       from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+         and not has_table_privilege(c.oid, 'update')`,
+    );
+    const unguarded = rows.filter(({ triggers }) => !triggers.includes("append_only") || triggers.length < 2);
+    expect(unguarded.map(({ name }) => name).sort()).toEqual(["retention", "schema_migration"]);
+    expect(rows.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["decision", "decision_default", "spend", "mint", "administrative_event", "revocation"]),
+    );
+  });
+});
