@@ -225,6 +225,7 @@ describe("listing sessions", () => {
     const expired = await insertExpired(user);
     await revoke(ended);
     const delegated = await api.consent("books", { user_sub: user });
+    expect((await api.authorize(delegated.session, delegated.token, hops.clerk)).body.decision).toBe("deny");
     await api.hop(delegated.session, delegated.token, hops.planner);
     const found = async (query: string) => idsOf(await list(`user_sub=${user}&${query}`)).toSorted();
     const sorted = (...ids: string[]) => ids.toSorted();

@@ -2,6 +2,7 @@ import type { EndBatch, EndEvent, Ending, SessionEnds } from "../ports/session-e
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { sessionConditions } from "./session-rows.ts";
+import { firstIdAt } from "./time-ordered-ids.ts";
 
 export interface SessionEndSettings {
   readonly writer: Sql;
@@ -34,10 +35,13 @@ const findOne = (tx: Transaction, sessionId: string, ending: Ending) => tx<EndRo
   select st.session_id from session s join session_state st using (session_id)
   where s.session_id = ${sessionId} and ${isRunning(tx, ending)} for update of st`;
 
+/** A session lives for a day at most (specification: Limits, `ttl_seconds`); one more for clocks that differ. */
+const decisionsOfRunningMs = 2 * 86_400_000;
+
 /** In one order for everyone, so that two that end the same sessions never wait for each other. */
 const findBatch = (tx: Transaction, { filter, after, limit }: EndBatch, ending: Ending) => tx<EndRow[]>`
   select st.session_id from session s join session_state st using (session_id)
-  where ${isRunning(tx, ending)} ${sessionConditions(tx, filter)}
+  where ${isRunning(tx, ending)} ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
     ${after === undefined ? tx`` : tx`and s.session_id > ${after}`}
   order by s.session_id limit ${limit} for update of st`;
 

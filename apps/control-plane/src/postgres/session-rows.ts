@@ -51,15 +51,23 @@ const statusOf = ({ revoked_at, expires_at }: SessionStateColumns, nowMs: number
   return nowMs < expires_at.getTime() ? "active" : "expired";
 };
 
-/** Only what is asked stands in the statement, so that the planner finds the index of each filter. */
-export function sessionConditions(sql: Sql | Transaction, { userSub, scope, agent }: Omit<SessionFilter, "status">) {
+/**
+ * Only what is asked stands in the statement, so that the planner finds the index of each filter.
+ * @param firstActionId where the decisions of all sessions in question begin: earlier months are not looked at
+ */
+export function sessionConditions(
+  sql: Sql | Transaction,
+  { userSub, scope, agent }: Omit<SessionFilter, "status">,
+  firstActionId?: string,
+) {
   return [
     userSub === undefined ? sql`` : sql`and s.user_sub = ${userSub}`,
     scope === undefined ? sql`` : sql`and s.scope = ${scope}`,
     agent === undefined
       ? sql``
       : sql`and exists (select from decision d where d.session_id = s.session_id and d.target_kind = 'agent'
-          and d.target = ${agent} and d.decision = 'allow' and d.stage = 'authorize')`,
+          and d.target = ${agent} and d.decision = 'allow'
+          ${firstActionId === undefined ? sql`` : sql`and d.action_id >= ${firstActionId}`})`,
   ];
 }
 
