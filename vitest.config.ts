@@ -5,6 +5,7 @@ const inPackage = [
   "packages/tokens",
   "packages/telemetry",
   "packages/client",
+  "packages/drift",
   "packages/verifier",
   "packages/settings",
 ];

@@ -1,0 +1,114 @@
+import type { Edge, EdgeOutcome } from "./edge.ts";
+import { readEvent } from "./edge-event.ts";
+import { RunLedger } from "./run-ledger.ts";
+import { filesOf, type Line, linesOf } from "./trace-files.ts";
+
+/** Why a trace cannot be trusted to be whole. */
+export const traceFaultKinds = [
+  /** No such file or folder, or it cannot be read. */
+  "trace_unreadable",
+  /** A file in which no run stands: its recorder could not write. */
+  "file_empty",
+  /** A line that is no event. */
+  "line_unreadable",
+  /** A gap in a run's numbering. */
+  "events_missing",
+  /** A run without its end: its process was killed, or its disk full. */
+  "run_unended",
+  /** Events after the end, or two that claim one place. */
+  "run_contradictory",
+] as const;
+export type TraceFaultKind = (typeof traceFaultKinds)[number];
+
+export interface TraceFault {
+  readonly kind: TraceFaultKind;
+  readonly file: string;
+  readonly line?: number;
+  readonly run?: string;
+  /** Events lost, as far as is known; at least 1. */
+  readonly lost: number;
+}
+
+/** A call edge, however often it was recorded. */
+export interface TracedEdge extends Omit<Edge, "outcome"> {
+  readonly outcomes: readonly EdgeOutcome[];
+  readonly count: number;
+  /** Where it was recorded first. */
+  readonly seenAt: { readonly file: string; readonly line: number };
+}
+
+/** Deduplicated recorded call edges, and what is known to be missing (specification: Client value objects). */
+export interface EdgeTrace {
+  readonly edges: readonly TracedEdge[];
+  /** Events read, repeats of an edge included. */
+  readonly events: number;
+  readonly runs: number;
+  readonly faults: readonly TraceFault[];
+}
+
+/**
+ * Reads trace files, and all files of trace folders. Never throws: what cannot be read is a fault of the trace, by which
+ * the gate refuses it.
+ */
+export function aggregateTrace(paths: string | readonly string[]): EdgeTrace {
+  const edges = new Map<string, Counted>();
+  const runs = new RunLedger();
+  const faults: TraceFault[] = [];
+  let events = 0;
+
+  const take = (file: string, { number, text }: Line) => {
+    const event = text === undefined ? undefined : readEvent(text);
+    if (!event) faults.push({ kind: "line_unreadable", file, line: number, lost: 1 });
+    else if (event.kind === "end") runs.noteEnd(file, event.run, event.events);
+    else {
+      const edge = known(edges, event.edge, { file, line: number });
+      if (!runs.note(file, event.run, event.seq, edge)) return;
+      events += 1;
+      edge.count += 1;
+      if (!edge.outcomes.includes(event.edge.outcome)) edge.outcomes.push(event.edge.outcome);
+    }
+  };
+
+  const attempt = (path: string, read: () => void) => {
+    try {
+      read();
+    } catch {
+      faults.push({ kind: "trace_unreadable", file: path, lost: 1 });
+    }
+  };
+
+  const readFile = (file: string) => {
+    let isEmpty = true;
+    for (const line of linesOf(file)) {
+      take(file, line);
+      isEmpty = false;
+    }
+    if (isEmpty) faults.push({ kind: "file_empty", file, lost: 1 });
+  };
+
+  for (const path of new Set([paths].flat())) {
+    attempt(path, () => {
+      for (const file of filesOf(path)) attempt(file, () => readFile(file));
+    });
+  }
+  return { edges: [...edges.values()], events, runs: runs.size, faults: [...faults, ...runs.faults()] };
+}
+
+interface Counted extends TracedEdge {
+  outcomes: EdgeOutcome[];
+  count: number;
+}
+
+/** The human has a name in every session, and is the same caller in all of them. */
+const keyOf = ({ scope, chain, target, targetKind, dataClass, hop, taint }: Edge): string =>
+  JSON.stringify([scope, chain, target, targetKind, dataClass, hop, taint]);
+
+function known(edges: Map<string, Counted>, edge: Edge, seenAt: TracedEdge["seenAt"]): Counted {
+  const key = keyOf(edge);
+  const before = edges.get(key);
+  if (before) return before;
+  const { outcome: _, ...same } = edge;
+  const first = { ...same, outcomes: [], count: 0, seenAt };
+  edges.set(key, first);
+  return first;
+}

@@ -1,0 +1,122 @@
+import {
+  type AgentManifest,
+  agentManifest,
+  agentName,
+  compile,
+  indexPolicy,
+  type PolicyIndex,
+  type ScopeDeclaration,
+} from "@svc/core";
+import { z } from "zod";
+import type { DriftError, DriftErrorKind } from "./drift-report.ts";
+
+/** One agent's manifest as it is submitted: the body of `POST /v1/manifests`. */
+export interface DriftManifest {
+  readonly agent: string;
+  /** In wire form; read with the schema of the control plane. */
+  readonly manifest: unknown;
+  /** Where it stands, for reports. */
+  readonly file?: string;
+}
+
+/** What a set of manifests allows, compiled as the control plane would. */
+export interface DeclaredPolicies {
+  /** Of a scope that no manifest touches: one that allows nothing. */
+  policyOf(scope: string): PolicyIndex;
+  /** The other scopes whose consent might admit a call of these agents. */
+  otherScopesOf(agents: readonly string[], scope: string): readonly PolicyIndex[];
+  readonly scopes: readonly PolicyIndex[];
+  /** The file of an agent's manifest, where it is known. */
+  fileOf(agent: string): string | undefined;
+}
+
+export type PoliciesReading =
+  | { readonly ok: true; readonly policies: DeclaredPolicies }
+  | { readonly ok: false; readonly errors: readonly DriftError[] };
+
+/** Reads and compiles the manifests; one that is no manifest makes every verdict on them worthless. */
+export function readPolicies(manifests: readonly DriftManifest[]): PoliciesReading {
+  const read = manifests.map((one, index) => readManifest(one, manifests.slice(0, index)));
+  const errors = read.flatMap((each) => ("error" in each ? [each.error] : []));
+  const declared = read.flatMap((each) => ("declared" in each ? [each.declared] : []));
+  const compiled = [...scopesOf(declared)].map((scope) => compiledScope(scope, declared));
+  errors.push(...compiled.flatMap((each) => ("error" in each ? [each.error] : [])));
+  if (errors.length > 0) return { ok: false, errors };
+  const scopes = compiled.flatMap((each) => ("index" in each ? [each.index] : []));
+  return { ok: true, policies: toPolicies(scopes, declared, manifests) };
+}
+
+interface Declared {
+  readonly agent: string;
+  readonly manifest: AgentManifest;
+}
+
+const submission = z.object({ agent: agentName, manifest: agentManifest });
+
+function readManifest(
+  { agent, manifest, file }: DriftManifest,
+  before: readonly DriftManifest[],
+): { readonly declared: Declared } | { readonly error: DriftError } {
+  const refuse = (kind: DriftErrorKind, message: string) => ({
+    error: { kind, message, ...(file !== undefined && { file }) },
+  });
+  const { data, error } = submission.safeParse({ agent, manifest });
+  if (error) {
+    const [issue] = error.issues;
+    return refuse(
+      "manifest_invalid",
+      `the manifest of ${JSON.stringify(agent)} is none: ${issue?.path.join(".")}: ${issue?.message}`,
+    );
+  }
+  if (before.some((other) => other.agent === agent)) {
+    return refuse("manifest_repeated", `${JSON.stringify(agent)} has two manifests, and one of them is not in force`);
+  }
+  return { declared: data };
+}
+
+const scopesOf = (declared: readonly Declared[]): ReadonlySet<string> =>
+  new Set(declared.flatMap(({ manifest }) => [...manifest.scopes.keys()]));
+
+function compiledScope(
+  scope: string,
+  declared: readonly Declared[],
+): { readonly index: PolicyIndex } | { readonly error: DriftError } {
+  const declarations = declared.flatMap(({ agent, manifest }): ScopeDeclaration[] => {
+    const inScope = manifest.scopes.get(scope);
+    return inScope ? [{ agent, manifestVersion: 1, declared: inScope }] : [];
+  });
+  const compilation = compile(scope, declarations);
+  if (compilation.ok) return { index: indexPolicy({ scope, version: 1, document: compilation.document }) };
+  const agents = compilation.branchingAgents.map((name) => JSON.stringify(name)).join(", ");
+  const message = `scope ${JSON.stringify(scope)} would have more than 10,000 delegation paths, through ${agents}`;
+  return { error: { kind: "policy_too_large", message } };
+}
+
+function toPolicies(
+  scopes: readonly PolicyIndex[],
+  declared: readonly Declared[],
+  manifests: readonly DriftManifest[],
+): DeclaredPolicies {
+  const byScope = new Map(scopes.map((index) => [index.scope, index]));
+  const touched = new Map(declared.map(({ agent, manifest }) => [agent, [...manifest.scopes.keys()]]));
+  const files = new Map(manifests.map(({ agent, file }) => [agent, file]));
+  return {
+    scopes,
+    policyOf(scope) {
+      const index = byScope.get(scope) ?? emptyPolicy(scope);
+      byScope.set(scope, index);
+      return index;
+    },
+    otherScopesOf: (agents, scope) => {
+      const names = new Set(agents.flatMap((agent) => touched.get(agent) ?? []));
+      return scopes.filter((index) => index.scope !== scope && names.has(index.scope));
+    },
+    fileOf: (agent) => files.get(agent),
+  };
+}
+
+function emptyPolicy(scope: string): PolicyIndex {
+  const compilation = compile(scope, []);
+  if (!compilation.ok) throw new Error("no declarations make no paths");
+  return indexPolicy({ scope, version: 1, document: compilation.document });
+}

@@ -1,0 +1,94 @@
+import type { ChainMember, DenyReason, TargetKind } from "@svc/core";
+import { type TracedEdge, traceFaultKinds } from "./aggregate.ts";
+
+export const driftResults = ["pass", "drift", "error"] as const;
+export type DriftResult = (typeof driftResults)[number];
+
+/** Why a run of the gate proves nothing. */
+export const driftErrorKinds = [
+  ...traceFaultKinds,
+  /** No edge was recorded: nothing was tested, or nothing was recorded. */
+  "nothing_observed",
+  /** An edge whose session's scope no process of the run knew. */
+  "scope_unknown",
+  /** No such file or folder, no manifest in it, or it cannot be read. */
+  "manifest_unreadable",
+  /** Not a manifest that the control plane would take. */
+  "manifest_invalid",
+  "manifest_repeated",
+  /** Over 10,000 delegation paths. */
+  "policy_too_large",
+] as const;
+export type DriftErrorKind = (typeof driftErrorKinds)[number];
+
+export interface DriftError {
+  readonly kind: DriftErrorKind;
+  /** For people. */
+  readonly message: string;
+  readonly file?: string;
+  readonly line?: number;
+}
+
+/** An edge of a known scope. */
+export type ScopedEdge = TracedEdge & { readonly scope: string };
+
+/** A recorded call that the verdict function refuses on the manifests. */
+export interface UndeclaredEdge {
+  readonly edge: ScopedEdge;
+  readonly reason: DenyReason;
+  /** For SCOPE_NOT_CONSENTED: the scopes whose consent would admit the call. */
+  readonly consentableScopes: readonly string[];
+  /** The change to a manifest that would admit it, for people. */
+  readonly remedy: string;
+  /** The caller's manifest, where it came from a file. */
+  readonly manifestFile?: string;
+}
+
+/** A declared edge that no run exercised. */
+export interface UnexercisedEdge {
+  readonly scope: string;
+  /** Null for the human. */
+  readonly caller: ChainMember;
+  readonly target: string;
+  readonly targetKind: TargetKind;
+  /** Of a tool; null for a delegation. */
+  readonly dataClass: string | null;
+  readonly manifestFile?: string;
+}
+
+export interface DriftSummary {
+  /** Different edges recorded. */
+  readonly edges: number;
+  readonly events: number;
+  readonly runs: number;
+  readonly undeclared: number;
+  readonly unexercised: number;
+  /** Events missing from the traces, as far as is known. */
+  readonly lostEvents: number;
+}
+
+/** What the gate found (specification: Client value objects). */
+export interface DriftReport {
+  /** `error` where the run proves nothing; else `drift` where a recorded call is undeclared. */
+  readonly result: DriftResult;
+  readonly summary: DriftSummary;
+  readonly undeclared: readonly UndeclaredEdge[];
+  readonly errors: readonly DriftError[];
+  readonly warnings: readonly UnexercisedEdge[];
+}
+
+/** 0 only for a clean, evidenced pass; 1 for drift; 2 for an error (specification: CI drift gate functions). */
+export function exitCodeFor({ result }: Pick<DriftReport, "result">): 0 | 1 | 2 {
+  switch (result) {
+    case "pass":
+      return 0;
+    case "drift":
+      return 1;
+    case "error":
+      return 2;
+    default:
+      // Also for a report that another program wrote: what is not known to be a pass is none.
+      result satisfies never;
+      return 2;
+  }
+}

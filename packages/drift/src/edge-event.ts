@@ -1,0 +1,56 @@
+import { agentName, scopeName, taints, targetKinds } from "@svc/core";
+import { z } from "zod";
+import { type Edge, edgeEventVersion, edgeOutcomes } from "./edge.ts";
+
+/** What one line of a trace file says. */
+export type TraceEvent =
+  | { readonly kind: "edge"; readonly run: string; readonly seq: number; readonly edge: Edge }
+  | { readonly kind: "end"; readonly run: string; readonly events: number };
+
+const ordinal = z.int().min(1);
+const run = z.string().min(1);
+
+/** Target and data class as they were asked for, however odd: it is the verdict that refuses them. */
+const edgeEvent = z
+  .strictObject({
+    v: z.literal(edgeEventVersion),
+    run,
+    seq: ordinal,
+    ts: z.iso.datetime({ offset: true }),
+    scope: scopeName.nullable(),
+    chain: z.array(agentName),
+    caller: z.string().min(1),
+    target: z.string(),
+    target_kind: z.enum(targetKinds),
+    data_class: z.string(),
+    hop: ordinal,
+    taint: z.enum(taints),
+    outcome: z.enum(edgeOutcomes),
+  })
+  .refine(({ chain, caller }) => chain.length === 0 || chain.at(-1) === caller);
+
+const endEvent = z.strictObject({
+  v: z.literal(edgeEventVersion),
+  run,
+  end: z.literal(true),
+  events: z.int().min(0),
+});
+
+const event = z.union([
+  edgeEvent.transform(({ v: _, run, seq, ts: __, target_kind, data_class, ...same }): TraceEvent => {
+    const edge = { ...same, targetKind: target_kind, dataClass: data_class };
+    return { kind: "edge", run, seq, edge };
+  }),
+  endEvent.transform(({ run, events }): TraceEvent => ({ kind: "end", run, events })),
+]);
+
+/** Undefined for anything that is no event of this version: such a line is a lost event. */
+export function readEvent(line: string): TraceEvent | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  return event.safeParse(json).data;
+}

@@ -1,0 +1,112 @@
+import { decide, explain, type HopRequest, type PolicyIndex, presentOf, toDecisionRecord } from "@svc/core";
+import type { EdgeTrace, TraceFault, TraceFaultKind } from "./aggregate.ts";
+import { type DeclaredPolicies, type DriftManifest, type PoliciesReading, readPolicies } from "./declared-policies.ts";
+import type { DriftError, DriftReport, ScopedEdge, UndeclaredEdge } from "./drift-report.ts";
+import { resolveScopes } from "./session-scopes.ts";
+import { unexercisedEdges } from "./unexercised.ts";
+
+/**
+ * Compiles the manifests and asks the verdict function about every recorded edge, as the decision point would in a
+ * session that was consented to just now (contract: Drift gate). An edge does not carry what its token was narrowed to,
+ * so check 9 of the verdict is not asked. Pure: no control plane, no discovery, no credentials.
+ */
+export const checkDrift = (trace: EdgeTrace, manifests: readonly DriftManifest[]): DriftReport =>
+  judge(trace, readPolicies(manifests));
+
+/** The same for manifests that were read, or could not be: then no edge is judged, and the report is an error. */
+export function judge(trace: EdgeTrace, reading: PoliciesReading): DriftReport {
+  const { scoped, unknown } = resolveScopes(trace.edges);
+  const errors = [
+    ...trace.faults.map(traceError),
+    ...(trace.edges.length === 0 ? [nothingObserved] : []),
+    ...unknown.map(({ chain, seenAt }) => scopeUnknown(chain, seenAt)),
+    ...(reading.ok ? [] : reading.errors),
+  ];
+  const undeclared = reading.ok ? scoped.flatMap((edge) => verdictOn(reading.policies, edge)) : [];
+  const warnings = reading.ok ? unexercisedEdges(reading.policies, scoped) : [];
+  return {
+    result: errors.length > 0 ? "error" : undeclared.length > 0 ? "drift" : "pass",
+    summary: {
+      edges: trace.edges.length,
+      events: trace.events,
+      runs: trace.runs,
+      undeclared: undeclared.length,
+      unexercised: warnings.length,
+      lostEvents: trace.faults.reduce((sum, { lost }) => sum + lost, 0),
+    },
+    undeclared,
+    errors,
+    warnings,
+  };
+}
+
+function verdictOn(policies: DeclaredPolicies, edge: ScopedEdge): readonly UndeclaredEdge[] {
+  const policy = policies.policyOf(edge.scope);
+  const hop = hopOf(edge);
+  const caller = edge.chain.at(-1);
+  const agents = caller === undefined ? [...policy.human.downstream] : [caller];
+  const present = { ...presentOf(null), otherScopes: policies.otherScopesOf(agents, edge.scope) };
+  const verdict = decide(policy, hop, present);
+  if (verdict.outcome === "allow") return [];
+  const { reason, consentableScopes } = verdict;
+  const manifestFile = policies.fileOf(caller ?? edge.target);
+  const remedy = remedyOf(policy, hop, edge, verdict);
+  return [{ edge, reason, consentableScopes, remedy, ...(manifestFile !== undefined && { manifestFile }) }];
+}
+
+/** The effective taint stands in for the token's: where it came from makes no difference to the verdict. */
+const hopOf = ({ hop, chain, target, targetKind, dataClass, taint }: ScopedEdge): HopRequest => ({
+  hop,
+  chain,
+  target,
+  targetKind,
+  dataClass,
+  narrowedTo: undefined,
+  tokenTaint: taint,
+  declaredTaint: undefined,
+});
+
+type Denied = Extract<ReturnType<typeof decide>, { outcome: "deny" }>;
+
+function remedyOf(policy: PolicyIndex, hop: HopRequest, { caller }: ScopedEdge, verdict: Denied): string {
+  const { consentableScopes: scopes } = verdict;
+  const record = toDecisionRecord(hop, verdict, {
+    actionId: "",
+    sessionId: "",
+    stage: "authorize",
+    actingAgent: caller,
+    enforced: true,
+    policyVersion: policy.version,
+    parentActionId: null,
+    decidedAtMs: 0,
+    present: scopes.length > 0 ? { scopes } : null,
+  });
+  return explain(policy, record, undefined).remedy ?? "";
+}
+
+const nothingObserved: DriftError = {
+  kind: "nothing_observed",
+  message: "no call edge was recorded: run the agents' tests with the environment that traceEnv gives",
+};
+
+const scopeUnknown = (chain: readonly string[], place: { file: string; line: number }): DriftError => ({
+  kind: "scope_unknown",
+  message: `nothing recorded says in which scope ${JSON.stringify(chain.join(" > "))} acted: record the delegation to it as well, or give the client its scope`,
+  ...place,
+});
+
+const told: Readonly<Record<TraceFaultKind, (fault: TraceFault) => string>> = {
+  trace_unreadable: () => "there is no trace, or it cannot be read",
+  file_empty: () => "no event is in this trace file: its recorder could not write",
+  line_unreadable: () => "this line is no event",
+  events_missing: ({ run, lost }) => `${lost} events of run ${run} are missing`,
+  run_unended: ({ run }) => `run ${run} has no end: its process was killed, or could not write`,
+  run_contradictory: ({ run }) => `run ${run} contradicts itself: events after its end, or two in one place`,
+};
+
+const traceError = (fault: TraceFault): DriftError => ({
+  kind: fault.kind,
+  message: told[fault.kind](fault),
+  file: fault.file,
+  ...(fault.line !== undefined && { line: fault.line }),
+});

@@ -1,0 +1,61 @@
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+
+/**
+ * The files behind a path: itself, or every file of a folder and its sub-folders, in order of their names. Hidden ones
+ * are skipped.
+ *
+ * @throws the file system's error where there is none
+ */
+export function filesOf(path: string): readonly string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true, encoding: "utf8" })
+    .filter((name) => !name.split(sep).some((part) => part.startsWith(".")))
+    .map((name) => join(path, name))
+    .filter((file) => statSync(file).isFile())
+    .sort();
+}
+
+export interface Line {
+  /** From 1 on. */
+  readonly number: number;
+  /** Undefined where its bytes are no UTF-8. */
+  readonly text: string | undefined;
+}
+
+const lineBreak = 0x0a;
+const chunkBytes = 64 * 1024;
+
+/**
+ * The lines of a file that need not fit into memory, blank ones left out; the last one also without a line break.
+ *
+ * @throws the file system's error where it cannot be read
+ */
+export function* linesOf(path: string): Generator<Line> {
+  const fd = openSync(path, "r");
+  try {
+    let number = 0;
+    let rest = Buffer.alloc(0);
+    const chunk = Buffer.alloc(chunkBytes);
+    for (let read = readSync(fd, chunk); read > 0; read = readSync(fd, chunk)) {
+      let bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
+      for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak)) {
+        number += 1;
+        if (at > 0) yield { number, text: decoded(bytes.subarray(0, at)) };
+        bytes = bytes.subarray(at + 1);
+      }
+      rest = bytes;
+    }
+    if (rest.length > 0) yield { number: number + 1, text: decoded(rest) };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

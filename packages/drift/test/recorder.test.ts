@@ -1,0 +1,324 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { aggregateTrace, traceEnv, traceRecorder } from "../src/index.ts";
+import { aDelegation, aFolder, anEdge, linesIn } from "./support/edges.ts";
+
+const faultsOf = (path: string) => aggregateTrace(path).faults.map(({ kind }) => kind);
+
+test("a run is its events in order and its end, as the contract spells them", async () => {
+  const file = join(aFolder(), "trace.jsonl");
+  const recorder = traceRecorder(file, { now: () => Date.UTC(2026, 0, 1), uuid: () => "run-1" });
+  recorder.record(aDelegation());
+  recorder.record(anEdge({ outcome: "deny", taint: "untrusted_external" }));
+  await recorder.close();
+  const same = { v: 1, run: "run-1", ts: "2026-01-01T00:00:00.000Z", scope: "expenses" };
+  expect(linesIn(file)).toEqual([
+    {
+      ...same,
+      seq: 1,
+      chain: [],
+      caller: "ada",
+      target: "planner",
+      target_kind: "agent",
+      data_class: "finance",
+      hop: 1,
+      taint: "trusted_internal",
+      outcome: "allow",
+    },
+    {
+      ...same,
+      seq: 2,
+      chain: ["planner"],
+      caller: "planner",
+      target: "http:ledger/read",
+      target_kind: "tool",
+      data_class: "finance.entries",
+      hop: 2,
+      taint: "untrusted_external",
+      outcome: "deny",
+    },
+    { v: 1, run: "run-1", end: true, events: 2 },
+  ]);
+});
+
+test("what is recorded in one go arrives whole, and is read back as it was", async () => {
+  const file = join(aFolder(), "deep", "trace.jsonl");
+  const recorder = traceRecorder(file);
+  for (let hop = 1; hop <= 5_000; hop++) recorder.record(anEdge({ hop, target: `http:ledger/é${hop}` }));
+  await recorder.close();
+  const trace = aggregateTrace(file);
+  expect(trace).toMatchObject({ events: 5_000, runs: 1, faults: [] });
+  expect(trace.edges.map(({ target }) => target)).toEqual(
+    Array.from({ length: 5_000 }, (_, i) => `http:ledger/é${i + 1}`),
+  );
+});
+
+test("a run in which nothing happened says so", async () => {
+  const file = join(aFolder(), "trace.jsonl");
+  await traceRecorder(file).close();
+  expect(linesIn(file)).toMatchObject([{ end: true, events: 0 }]);
+});
+
+describe("a folder", () => {
+  test.each([
+    ["that exists", (folder: string) => folder],
+    ["that is named with a slash", (folder: string) => `${join(folder, "new")}/`],
+  ])("%s has one file for each recorder", async (_, named) => {
+    const path = named(aFolder());
+    const recorders = [traceRecorder(path), traceRecorder(path)];
+    for (const recorder of recorders) recorder.record(anEdge());
+    await Promise.all(recorders.map((recorder) => recorder.close()));
+    expect(readdirSync(path)).toHaveLength(2);
+    expect(aggregateTrace(path)).toMatchObject({ events: 2, runs: 2, faults: [] });
+  });
+});
+
+/** A process of its own that records what `script` says; `recorder` and `edge` are in its scope. */
+function recording(script: string, path: string) {
+  const module = new URL("../src/recorder.ts", import.meta.url).href;
+  const program = `
+    import { traceRecorder } from ${JSON.stringify(module)};
+    const recorder = traceRecorder(process.env.SVC_TRACE_PATH);
+    const edge = ${JSON.stringify(anEdge())};
+    ${script}`;
+  const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
+  return spawn(process.execPath, args, {
+    env: { ...process.env, ...traceEnv(path) },
+    cwd: fileURLToPath(new URL("..", import.meta.url)),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+}
+
+describe("a process that records", () => {
+  test.each([
+    ["runs out", "for (let i = 0; i < 100; i++) recorder.record(edge);"],
+    ["calls process.exit amid its events", "for (let i = 0; i < 100; i++) recorder.record(edge); process.exit(0);"],
+    [
+      "exits while the run is being closed",
+      "for (let i = 0; i < 100; i++) recorder.record(edge); recorder.close(); process.exit(0);",
+    ],
+    [
+      "dies of an exception",
+      "for (let i = 0; i < 100; i++) recorder.record(edge); process.on('uncaughtException', () => process.exit(1)); throw new Error();",
+    ],
+  ])("and %s ends its run by itself", async (_, script) => {
+    const folder = aFolder();
+    await once(recording(script, folder), "exit");
+    expect(aggregateTrace(folder)).toMatchObject({ events: 100, runs: 1, faults: [] });
+  });
+
+  test.each([
+    ["after its first event", "recorder.record(edge); process.kill(process.pid, 'SIGKILL');"],
+    ["after many", "for (let i = 0; i < 100; i++) recorder.record(edge); process.kill(process.pid, 'SIGKILL');"],
+    ["before any", "process.kill(process.pid, 'SIGKILL');"],
+  ])("and is killed %s leaves a run that is seen not to be whole", async (_, script) => {
+    const folder = aFolder();
+    await once(recording(script, folder), "exit");
+    expect(faultsOf(folder)).not.toEqual([]);
+  });
+
+  test("and is killed after its first event is not hidden by a whole run in the same file", async () => {
+    const file = join(aFolder(), "shared.jsonl");
+    await once(recording("recorder.record(edge);", file), "exit");
+    await once(recording("recorder.record(edge); process.kill(process.pid, 'SIGKILL');", file), "exit");
+    expect(faultsOf(file)).toEqual(["run_unended"]);
+  });
+
+  test("shares one file with others: every line stays whole, and every run its own", async () => {
+    const file = join(aFolder(), "shared.jsonl");
+    const script =
+      "for (let i = 0; i < 500; i++) { recorder.record(edge); if (i % 50 === 0) await new Promise(setImmediate); }";
+    await Promise.all(Array.from({ length: 4 }, () => once(recording(script, file), "exit")));
+    expect(aggregateTrace(file)).toMatchObject({ events: 2_000, runs: 4, faults: [] });
+  });
+});
+
+test("traceEnv names the path as a child in any folder understands it", () => {
+  expect(traceEnv("/a/../traces/")).toEqual({ SVC_TRACE_PATH: "/traces/" });
+  expect(traceEnv("traces.jsonl")).toEqual({ SVC_TRACE_PATH: join(process.cwd(), "traces.jsonl") });
+});
+
+describe("where it cannot be written", () => {
+  test.each([
+    ["a full disk", () => "/dev/full"],
+    ["a folder that cannot be made", () => "/proc/nowhere/trace.jsonl"],
+    ["a pipe that nobody reads", () => namedPipe(join(aFolder(), "pipe"))],
+  ])("%s: nothing throws, nothing waits, and the loss is told once", async (_, path) => {
+    const losses: unknown[] = [];
+    const recorder = traceRecorder(path(), { onLoss: (error) => losses.push(error) });
+    for (let i = 0; i < 3; i++) recorder.record(anEdge());
+    await recorder.close();
+    recorder.record(anEdge());
+    expect(losses).toHaveLength(1);
+  });
+
+  test("a listener that throws breaks nobody", async () => {
+    const recorder = traceRecorder("/dev/full", {
+      onLoss: () => {
+        throw new Error("a listener's own");
+      },
+    });
+    recorder.record(anEdge());
+    await expect(recorder.close()).resolves.toBeUndefined();
+  });
+
+  test("by default the process is warned", async () => {
+    const warned = once(process, "warning");
+    traceRecorder("/dev/full").record(anEdge());
+    const [warning] = await warned;
+    expect(warning).toMatchObject({ name: "TraceLoss", message: expect.stringContaining("ENOSPC") });
+  });
+});
+
+function namedPipe(path: string): string {
+  execFileSync("mkfifo", [path]);
+  return path;
+}
+
+/** A disk that takes `bytes` more, and `bytes` again once there is space. */
+function smallDisk(bytes: number) {
+  let left = bytes;
+  const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  const take = (fd: number, chunk: Uint8Array): number => {
+    if (left === 0) throw full();
+    const written = writeSync(fd, chunk.subarray(0, left));
+    left -= written;
+    return written;
+  };
+  return {
+    freeSpace: () => {
+      left = Number.POSITIVE_INFINITY;
+    },
+    fs: {
+      writeSync: take,
+      write: (
+        fd: number,
+        chunk: Uint8Array,
+        offset: number,
+        length: number,
+        _position: null,
+        done: (error: Error | null, written: number) => void,
+      ) =>
+        setImmediate(() => {
+          try {
+            done(null, take(fd, chunk.subarray(offset, offset + length)));
+          } catch (error) {
+            done(error as Error, 0);
+          }
+        }),
+    },
+  };
+}
+
+describe("a disk that fills up", () => {
+  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, for good: the run has no whole end", async (bytes) => {
+    const file = join(aFolder(), "trace.jsonl");
+    const recorder = traceRecorder(file, { fs: smallDisk(bytes).fs, onLoss: () => {} });
+    for (let i = 0; i < 5; i++) recorder.record(anEdge());
+    await recorder.close();
+    expect(faultsOf(file)).not.toEqual([]);
+  });
+
+  test.each([1, 150, 300, 700])(
+    "after %i bytes, for a while: what was lost is missing, and what follows is read",
+    async (bytes) => {
+      const file = join(aFolder(), "trace.jsonl");
+      const disk = smallDisk(bytes);
+      const recorder = traceRecorder(file, { fs: disk.fs, onLoss: () => {} });
+      for (let i = 0; i < 5; i++) {
+        recorder.record(anEdge());
+        await new Promise(setImmediate);
+      }
+      disk.freeSpace();
+      recorder.record(anEdge({ target: "http:ledger/last" }));
+      await recorder.close();
+      const trace = aggregateTrace(file);
+      expect(trace.faults.map(({ kind }) => kind)).toContain("events_missing");
+      expect(trace.edges.map(({ target }) => target)).toContain("http:ledger/last");
+    },
+  );
+
+  test("standing still, it costs no more memory than the bound, and the gap shows", async () => {
+    const file = join(aFolder(), "trace.jsonl");
+    const stuck = Promise.withResolvers<void>();
+    let isFirst = true;
+    const recorder = traceRecorder(file, {
+      onLoss: () => {},
+      fs: {
+        write: (fd, chunk, offset, length, _position, done) => {
+          const go = () => done(null, writeSync(fd, chunk.subarray(offset, offset + length)));
+          if (isFirst) void stuck.promise.then(go);
+          else setImmediate(go);
+          isFirst = false;
+        },
+      },
+    });
+    for (let i = 0; i < 20_000; i++) recorder.record(anEdge());
+    stuck.resolve();
+    await recorder.close();
+    expect(readFileSync(file).length).toBeLessThan(6 * 1024 * 1024);
+    expect(faultsOf(file)).toEqual(["events_missing"]);
+  });
+});
+
+test("an event after the end is kept, and contradicts it", async () => {
+  const file = join(aFolder(), "trace.jsonl");
+  const recorder = traceRecorder(file);
+  recorder.record(anEdge());
+  await recorder.close();
+  recorder.record(anEdge({ target: "http:ledger/late" }));
+  expect(faultsOf(file)).toEqual(["run_contradictory"]);
+  expect(aggregateTrace(file).edges).toHaveLength(2);
+});
+
+test("closing twice is closing once", async () => {
+  const file = join(aFolder(), "trace.jsonl");
+  const recorder = traceRecorder(file);
+  await Promise.all([recorder.close(), recorder.close()]);
+  expect(linesIn(file)).toHaveLength(1);
+});
+
+test("many recorders raise no warning of too many listeners", async () => {
+  const folder = aFolder();
+  const warnings: unknown[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning.name);
+  process.on("warning", onWarning);
+  const recorders = Array.from({ length: 20 }, () => traceRecorder(folder));
+  await new Promise(setImmediate);
+  process.off("warning", onWarning);
+  await Promise.all(recorders.map((recorder) => recorder.close()));
+  expect(warnings).toEqual([]);
+});
+
+test("the recorder's own entry loads neither the compiler nor any package", () => {
+  const visited = new Set<string>();
+  const visit = (file: string) => {
+    if (visited.has(file)) return;
+    visited.add(file);
+    const source = readFileSync(new URL(file, new URL("../src/", import.meta.url)), "utf8");
+    for (const [, isType, from = ""] of source.matchAll(/^(?:import|export) (type )?[^;]*? from "([^"]+)";$/gms)) {
+      if (isType) continue;
+      if (from.startsWith("./")) visit(from);
+      else expect(from).toMatch(/^node:/);
+    }
+  };
+  visit("./recorder.ts");
+  expect([...visited].sort()).toEqual(["./edge.ts", "./end-at-exit.ts", "./recorder.ts", "./trace-writer.ts"]);
+});
+
+test("an existing file is continued", async () => {
+  const folder = aFolder();
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "trace.jsonl");
+  for (let run = 0; run < 2; run++) {
+    const recorder = traceRecorder(file);
+    recorder.record(anEdge());
+    await recorder.close();
+  }
+  appendFileSync(file, "\n");
+  expect(existsSync(file) && aggregateTrace(file)).toMatchObject({ runs: 2, faults: [] });
+});
