@@ -6,7 +6,7 @@ export interface RemoveKey {
   readonly actor: string;
 }
 
-export type KeyRemoval = { readonly kind: "removed" | "key_not_found" | "configured" };
+export type KeyRemoval = { readonly kind: "removed" | "already_removed" | "key_not_found" | "configured" };
 
 /**
  * Refuses at once whatever the key signed (contract: Issuer keys). The key that signed goes to the next one; a key that
@@ -17,7 +17,7 @@ export async function removeKey(deps: KeyDeps, { kid, actor }: RemoveKey): Promi
   if (makeKey === undefined) return { kind: "configured" };
   const kind = await deps.issuerKeyStore.change(async (change) => {
     if (!change.keys.some((key) => key.kid === kid)) {
-      return (await change.wasRemoved(kid)) ? ("removed" as const) : ("key_not_found" as const);
+      return (await change.wasRemoved(kid)) ? ("already_removed" as const) : ("key_not_found" as const);
     }
     const nowMs = deps.clock.nowMs();
     await change.remove(kid, nowMs);

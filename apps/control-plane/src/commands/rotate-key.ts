@@ -10,7 +10,11 @@ export interface RotateKey {
   readonly actor: string;
 }
 
-export type Rotated = ({ readonly kind: "rotated" } & ManagedKey) | { readonly kind: "configured" };
+export type Rotated =
+  | ({ readonly kind: "rotated" } & ManagedKey)
+  /** Published before, and still the next. */
+  | ({ readonly kind: "already_next" } & ManagedKey)
+  | { readonly kind: "configured" };
 
 /**
  * Publishes the key that signs next. Where one is published already it stays the next: asking again must not pile up
@@ -20,10 +24,10 @@ export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promi
   const { makeKey } = deps;
   if (makeKey === undefined) return { kind: "configured" };
   const made = await makeKey();
-  const next = await deps.issuerKeyStore.change(async (change): Promise<ManagedKey> => {
+  const next = await deps.issuerKeyStore.change(async (change): Promise<Rotated> => {
     const nowMs = deps.clock.nowMs();
     const pending = nextAfter(change.keys, nowMs);
-    if (pending !== undefined && !now) return pending;
+    if (pending !== undefined && !now) return { kind: "already_next", ...pending };
     const activatesAtMs = now ? afterSigning(change.keys, nowMs) : nowMs + publishAheadMs;
     if (pending === undefined) await change.add(made, nowMs, activatesAtMs);
     else await change.activate(pending.kid, activatesAtMs);
@@ -38,10 +42,10 @@ export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promi
       reason: null,
       details: { kid, activates_at: new Date(activatesAtMs).toISOString() },
     });
-    return { kid, activatesAtMs };
+    return { kind: "rotated", kid, activatesAtMs };
   });
   await deps.issuerKeys.recheck();
-  return { kind: "rotated", ...next };
+  return next;
 }
 
 /** The youngest signs, so two rotations in one millisecond must not tie. */

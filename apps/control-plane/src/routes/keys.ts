@@ -86,7 +86,7 @@ export function keyRoutes(app: App, deps: Deps): void {
     async ({ c, caller, body: { now } }) => {
       const rotated = await rotateKey(deps, { now, actor: caller.label });
       if (rotated.kind === "configured") throw keyConfigured();
-      deps.events.administered("key_rotated");
+      if (rotated.kind === "rotated") deps.events.administered("key_rotated");
       return c.json({ kid: rotated.kid, activates_at: new Date(rotated.activatesAtMs).toISOString() });
     },
   );
@@ -107,7 +107,7 @@ export function keyRoutes(app: App, deps: Deps): void {
       const { kind } = await removeKey(deps, { kid, actor: caller.label });
       if (kind === "configured") throw keyConfigured();
       if (kind === "key_not_found") throw new ApiError("key_not_found", "There is no such key.");
-      deps.events.administered("key_removed");
+      if (kind === "removed") deps.events.administered("key_removed");
       return c.body(null, 204);
     },
   );
