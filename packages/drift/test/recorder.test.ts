@@ -265,6 +265,12 @@ describe("a disk that fills up", () => {
   });
 });
 
+test("a run's first event is on file at once, so that a process killed then is seen", () => {
+  const file = join(aFolder(), "trace.jsonl");
+  traceRecorder(file, { fs: { write: () => {} } }).record(anEdge());
+  expect(linesIn(file)).toHaveLength(1);
+});
+
 test("an event after the end is kept, and contradicts it", async () => {
   const file = join(aFolder(), "trace.jsonl");
   const recorder = traceRecorder(file);
