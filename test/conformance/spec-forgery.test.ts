@@ -1,0 +1,159 @@
+import { generatePrivateJwk } from "@svc/tokens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Api, Hop } from "./src/api.ts";
+import { has, type Opened, openDeployment } from "./src/deployment.ts";
+import { keyedWith, type Parts, partsOf, signedBy, withSignature } from "./src/forge.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+
+let opened: Opened;
+let api: Api;
+let scope: string;
+let genuine: { session: string; token: string; action: string; hop: Hop };
+let published: Record<string, unknown>;
+let strangersKey: Awaited<ReturnType<typeof generatePrivateJwk>>;
+
+beforeAll(async () => {
+  opened = await openDeployment();
+  ({ api } = opened);
+  scope = opened.name("books");
+  await registerLedger(api, scope);
+  strangersKey = await generatePrivateJwk();
+  const { body } = await api.call("GET", "/.well-known/jwks.json");
+  const { session, clerk, hops } = await clerkSession(api, scope);
+  const decision = await api.authorize(session, clerk.token, hops.read);
+  genuine = { session, token: clerk.token, action: decision.body.action_id, hop: hops.read };
+  published = body.keys.find(({ kid }: { kid: string }) => kid === partsOf(clerk.token).header.kid);
+}, 60_000);
+afterAll(() => opened.close());
+
+/** Presents a token wherever one is taken: the exchange as the specification says, the others as a bearer. */
+async function presentEverywhere(token: string): Promise<Record<string, unknown>> {
+  const { session, action, hop } = genuine;
+  const [exchanged, decided, renewed, minted, listed] = await Promise.all([
+    api.exchange(token, hop, action),
+    api.authorize(session, token, hop),
+    api.renew(token, 1),
+    api.mint(token, action, {}),
+    api.call("GET", "/v1/session/targets", { bearer: token }),
+  ]);
+  const usual = ({ status, body }: Answer) => `${status} ${body.error?.code}`;
+  return {
+    exchange: `${exchanged.status} ${exchanged.body.error}`,
+    authorize: usual(decided),
+    renew: usual(renewed),
+    mint: usual(minted),
+    targets: usual(listed),
+  };
+}
+
+const refusedEverywhere = {
+  exchange: "400 invalid_request",
+  authorize: "401 unauthorized",
+  renew: "401 unauthorized",
+  mint: "401 unauthorized",
+  targets: "401 unauthorized",
+};
+
+const parts = (header: object, payload: object = {}): Parts => {
+  const real = partsOf(genuine.token);
+  return { header: { ...real.header, ...header }, payload: { ...real.payload, ...payload } };
+};
+const byStranger = (header: object, payload?: object) => signedBy(strangersKey, parts(header, payload));
+
+describe("a token that the issuer did not sign is refused wherever one is taken, and spends nothing", () => {
+  test.each<[string, () => string]>([
+    ["alg none, no signature", () => withSignature(parts({ alg: "none" }), "")],
+    ["alg nOnE, no signature", () => withSignature(parts({ alg: "nOnE" }), "")],
+    ["alg none, the real signature", () => withSignature(parts({ alg: "none" }), partsOf(genuine.token).signature)],
+    ["HS256 keyed with the public key", () => keyedWith(JSON.stringify(published), parts({ alg: "HS256" }))],
+    [
+      "HS256 keyed with its coordinate",
+      () => keyedWith(Buffer.from(String(published.x), "base64url"), parts({ alg: "HS256" })),
+    ],
+    ["HS256 keyed with nothing", () => keyedWith("", parts({ alg: "HS256" }))],
+    ["no alg", () => byStranger({ alg: undefined })],
+    ["a stranger's key under the issuer's kid", () => byStranger({})],
+    ["a key of the token's own in jwk", () => byStranger({ jwk: { ...strangersKey, d: undefined } })],
+    ["a key to be fetched by jku", () => byStranger({ jku: "http://127.0.0.1:1/keys" })],
+    ["a key to be fetched by x5u", () => byStranger({ x5u: "http://127.0.0.1:1/cert" })],
+    ["a critical extension", () => byStranger({ crit: ["b64"], b64: false })],
+    ["a kid that is a path", () => byStranger({ kid: "../../../../dev/null" })],
+    ["a kid that is a statement", () => byStranger({ kid: "' or 1=1 --" })],
+    ["a kid with NUL", () => byStranger({ kid: `${published.kid}\0` })],
+    ["a kid of 10 kB", () => byStranger({ kid: "k".repeat(10_000) })],
+    ["a kid of Object's", () => byStranger({ kid: "__proto__" })],
+    ["no kid", () => byStranger({ kid: undefined })],
+    ["a changed payload", () => withSignature(parts({}, { scope: "finance" }), partsOf(genuine.token).signature)],
+    ["a longer life", () => withSignature(parts({}, { exp: 9_999_999_999 }), partsOf(genuine.token).signature)],
+    ["a cut signature", () => genuine.token.slice(0, -4)],
+    ["no signature", () => genuine.token.slice(0, genuine.token.lastIndexOf("."))],
+    ["text", () => "not-a-token"],
+  ])("%s", async (_case, forge) => {
+    expect(await presentEverywhere(forge())).toEqual(refusedEverywhere);
+  });
+
+  test("what was forged above is still unspent", async () => {
+    const { session, clerk, hops } = await clerkSession(api, scope);
+    const { body } = await api.authorize(session, clerk.token, hops.read);
+    const forged = signedBy(strangersKey, partsOf(clerk.token));
+    expect((await api.exchange(forged, hops.read, body.action_id)).status).toBe(400);
+    expect((await api.exchange(clerk.token, hops.read, body.action_id)).status).toBe(200);
+  });
+});
+
+describe("a token that the issuer's key signed, but that is no hop token in force, is refused (needs the issuer's key)", () => {
+  const nowSeconds = () => Math.floor(Date.now() / 1000);
+  const reissued = (header: object, payload: object): string => {
+    const key = opened.deployment.issuerKey;
+    if (key === null) throw new Error("the issuer's key is known");
+    return signedBy(key, parts(header, { jti: crypto.randomUUID(), exp: nowSeconds() + 30, ...payload }));
+  };
+
+  test.skipIf(!has.issuerKey)("though what is put together this way passes unchanged", async () => {
+    const { session, hop } = genuine;
+    expect((await api.authorize(session, reissued({}, {}), hop)).body.decision).toBe("allow");
+  });
+
+  test.skipIf(!has.issuerKey).each<[string, object, () => object]>([
+    ["no exp", {}, () => ({ exp: undefined })],
+    ["exp as text", {}, () => ({ exp: String(nowSeconds() + 30) })],
+    ["exp of 1e21", {}, () => ({ exp: 1e21 })],
+    ["exp a second ago", {}, () => ({ exp: nowSeconds() - 1 })],
+    ["iat in the future", {}, () => ({ iat: nowSeconds() + 60 })],
+    ["no iat", {}, () => ({ iat: undefined })],
+    ["nbf in the future", {}, () => ({ nbf: nowSeconds() + 60 })],
+    ["another issuer", {}, () => ({ iss: "https://elsewhere.test" })],
+    ["no jti", {}, () => ({ jti: undefined })],
+    ["a list of audiences", {}, () => ({ aud: [genuine.hop.target] })],
+    ["the typ of a transaction token", { typ: "txntoken+jwt" }, () => ({})],
+    ["the typ of a proof", { typ: "agent-proof+jwt" }, () => ({})],
+    ["the typ of an identity assertion", { typ: "agent-identity+jwt" }, () => ({})],
+    ["a plain JWT's typ", { typ: "JWT" }, () => ({})],
+    ["no typ", { typ: undefined }, () => ({})],
+    ["a critical extension", { crit: ["x"], x: 1 }, () => ({})],
+    ["hop 0", {}, () => ({ hop: 0 })],
+    ["hop -1", {}, () => ({ hop: -1 })],
+    ["hop 2^31", {}, () => ({ hop: 2 ** 31 })],
+    ["fewer actors than hops", {}, () => ({ act: { sub: "ada" } })],
+    [
+      "more actors than hops",
+      {},
+      () => ({ act: { sub: "a", act: { sub: "b", act: { sub: "c", act: { sub: "ada" } } } } }),
+    ],
+    ["a taint that is none", {}, () => ({ taint: "clean" })],
+  ])("%s", async (_case, header, payload) => {
+    expect(await presentEverywhere(reissued(header, payload()))).toEqual(refusedEverywhere);
+  });
+});
+
+test("a transaction token is no subject token and no bearer", async () => {
+  const { session, clerk } = await clerkSession(api, scope);
+  const post = ledgerHops(scope).post;
+  const { token, action } = await api.hop(session, clerk.token, post);
+  const { body } = await api.mint(token, action, { amount: 1 });
+  expect(await presentEverywhere(body.transaction_token)).toEqual(refusedEverywhere);
+});
+
+test("a plane's bearer is no subject token and no hop's bearer", async () => {
+  expect(await presentEverywhere(api.tokens.admin)).toEqual(refusedEverywhere);
+});
