@@ -47,6 +47,7 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
         200: { description: "The narrowed token.", schema: exchangeResponse },
         400: { description: "RFC 6749 section 5.2.", schema: oauthError },
         403: { description: "The allow no longer holds.", schema: oauthError },
+        413: { description: "The body is over 1 MiB.", schema: oauthError },
         429: { description: "Over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
         503: { description: "The single use could not be decided; nothing was issued.", schema: oauthError },
       },

@@ -1,0 +1,79 @@
+import { afterAll, describe, expect, test } from "vitest";
+import type { Answer, Api } from "./src/api.ts";
+import { type Operation, readDocument } from "./src/document.ts";
+import { examples, prepare } from "./src/document-examples.ts";
+import { startOne } from "./src/stack.ts";
+
+// Started here, since the document is the table of cases.
+const one = await startOne();
+const { api } = one;
+afterAll(() => one.stop());
+await prepare(api);
+const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
+
+const unknownId = "01a00000-0000-7000-8000-000000000000";
+
+async function bearerOf({ scheme }: Operation): Promise<string | undefined> {
+  if (scheme === "hop") return (await api.consent("documented")).token;
+  return scheme === undefined ? undefined : api.tokens[scheme as keyof Api["tokens"]];
+}
+
+/** The route with something in place of every parameter that nobody made. */
+const addressOf = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, unknownId);
+
+/** What any caller may get wrong, and how the answer is told apart. */
+const mistakes: readonly (readonly [string, (operation: Operation) => Promise<Answer>])[] = [
+  ["no bearer", (operation) => api.call(operation.method, addressOf(operation), bodyFor(operation))],
+  [
+    "a bearer of nobody",
+    (operation) => api.call(operation.method, addressOf(operation), { bearer: "nobody's", ...bodyFor(operation) }),
+  ],
+  ["a parameter that is not there", (operation) => send(operation, `${addressOf(operation)}?nonsense=1`)],
+  ["a name that nobody has", (operation) => send(operation, addressOf(operation))],
+  ["a body that is no JSON", (operation) => raw(operation, "{", "application/json")],
+  ["a body of a wrong type", (operation) => raw(operation, "x", "text/plain")],
+  ["a body that is too large", (operation) => raw(operation, `"${"x".repeat(1_100_000)}"`, operation.bodyType ?? "")],
+];
+
+const bodyFor = ({ bodyType }: Operation) => (bodyType === "application/json" ? { body: { nonsense: 1 } } : {});
+
+async function send(operation: Operation, path: string): Promise<Answer> {
+  const bearer = await bearerOf(operation);
+  return api.call(operation.method, path, { ...(bearer !== undefined && { bearer }), ...bodyFor(operation) });
+}
+
+async function raw(operation: Operation, body: string, type: string): Promise<Answer> {
+  if (operation.bodyType === undefined) return send(operation, addressOf(operation));
+  const bearer = await bearerOf(operation);
+  return api.call(operation.method, addressOf(operation), {
+    ...(bearer !== undefined && { bearer }),
+    raw: { body, headers: { "content-type": type } },
+  });
+}
+
+describe.each(operations)("$name", (operation) => {
+  test("answers its callers as the document says", async () => {
+    const example = examples[operation.name];
+    if (example === undefined) throw new Error(`there is no example of ${operation.name}: write one`);
+    const answers = await example(api);
+    expect(answers.flatMap((answer) => faults(operation, answer))).toEqual([]);
+    const succeeded = answers.filter(({ status }) => status < 300).map(({ status }) => String(status));
+    expect(new Set(succeeded)).toEqual(new Set(operation.statuses.filter((status) => status.startsWith("2"))));
+  });
+
+  test.each(mistakes)("answers %s as the document says", async (_, mistake) => {
+    expect(faults(operation, await mistake(operation))).toEqual([]);
+  });
+});
+
+test.each(operations.filter(({ mayBeAnonymous }) => !mayBeAnonymous))(
+  "$name is closed without its bearer",
+  async (operation) => {
+    expect((await api.call(operation.method, addressOf(operation))).status).toBe(401);
+  },
+);
+
+test("every example is of a documented route", () => {
+  const documented = operations.map(({ name }) => name);
+  expect(Object.keys(examples).filter((name) => !documented.includes(name))).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormatsModule from "ajv-formats";
+import type { Answer } from "./api.ts";
+
+interface Content {
+  readonly schema?: object;
+}
+
+interface Documented {
+  readonly security?: readonly Record<string, unknown>[];
+  readonly requestBody?: { readonly content: Record<string, Content> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
+
+/** One route as the OpenAPI document describes it. */
+export interface Operation {
+  /** `GET /v1/agents/{agent_id}/reconciliation`. */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  /** The first scheme that opens it; undefined for a route that needs none. */
+  readonly scheme: string | undefined;
+  readonly mayBeAnonymous: boolean;
+  readonly bodyType: string | undefined;
+  readonly statuses: readonly string[];
+}
+
+export interface ReadDocument {
+  readonly operations: readonly Operation[];
+  /** Where an answer is not as documented: nothing, or one line a fault. */
+  faults(operation: Operation, answer: Answer): readonly string[];
+}
+
+// Its default export is hidden behind the module's, as Node sees CommonJS.
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
+
+/** An answer may hold what the document names, and nothing that it does not. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
+  const isOpen = "properties" in parts && !("additionalProperties" in parts);
+  return isOpen ? { ...parts, additionalProperties: false } : parts;
+}
+
+export function readDocument(document: Document): ReadDocument {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats(ajv);
+  const components = closed(document.components);
+  const compiled = new Map<object, ValidateFunction>();
+  const validatorOf = (schema: object): ValidateFunction => {
+    const known = compiled.get(schema) ?? ajv.compile({ ...(closed(schema) as object), components });
+    compiled.set(schema, known);
+    return known;
+  };
+  const described = new Map<string, Documented>();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, documented]) => {
+      const operation = toOperation(method.toUpperCase(), path, documented);
+      described.set(operation.name, documented);
+      return operation;
+    }),
+  );
+  return {
+    operations,
+    faults({ name }, answer) {
+      const response = described.get(name)?.responses[String(answer.status)];
+      if (response === undefined) return [`status ${answer.status} is not documented: ${answer.text.slice(0, 200)}`];
+      return contentFaults(response.content ?? {}, answer, validatorOf);
+    },
+  };
+}
+
+function toOperation(method: string, path: string, documented: Documented): Operation {
+  const alternatives = (documented.security ?? []).map((alternative) => Object.keys(alternative));
+  return {
+    name: `${method} ${path}`,
+    method,
+    path,
+    scheme: alternatives.flat()[0],
+    mayBeAnonymous: alternatives.length === 0 || alternatives.some((schemes) => schemes.length === 0),
+    bodyType: Object.keys(documented.requestBody?.content ?? {})[0],
+    statuses: Object.keys(documented.responses),
+  };
+}
+
+function contentFaults(
+  content: Readonly<Record<string, Content>>,
+  answer: Answer,
+  validatorOf: (schema: object) => ValidateFunction,
+): readonly string[] {
+  const types = Object.keys(content);
+  if (types.length === 0) return answer.text === "" ? [] : [`${answer.status} has a body that is not documented`];
+  const type = answer.headers.get("content-type")?.split(";")[0] ?? "none";
+  if (!types.includes(type)) return [`${answer.status} is of type ${type}, documented is ${types.join(", ")}`];
+  const schema = content[type]?.schema;
+  if (schema === undefined) return [`${answer.status} has no schema`];
+  const validate = validatorOf(schema);
+  if (validate(type === "application/json" ? answer.body : answer.text)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${answer.status} ${instancePath} ${message} ${JSON.stringify(params)}`,
+  );
+}
