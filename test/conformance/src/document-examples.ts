@@ -48,11 +48,14 @@ const anAction = async (api: Api): Promise<string> => {
   return (await api.authorize(session, held.token, hops.read)).body.action_id;
 };
 
-async function exchangeIn(api: Api, hop: (typeof hops)["read"] | (typeof hops)["post"]) {
+/** An allow, and what spends it. */
+async function grantedHop(api: Api) {
   const { session, clerk: held } = await clerkSession(api, scope);
-  const action = (await api.authorize(session, held.token, hop)).body.action_id as string;
-  return { session, token: held.token, action, exchange: () => api.exchange(held.token, hop, action) };
+  const { action_id: action } = (await api.authorize(session, held.token, hops.read)).body;
+  return { session, exchange: () => api.exchange(held.token, hops.read, action) };
 }
+
+const endSession = (api: Api, session: string) => admin(api, "POST", `/v1/sessions/${session}/revoke`, {});
 
 const registration: Readonly<Record<string, Example>> = {
   "POST /v1/agents": async (api) => {
@@ -134,32 +137,21 @@ const hopRoutes: Readonly<Record<string, Example>> = {
     );
   },
   "POST /v1/token/exchange": async (api) => {
-    const { session, token, exchange } = await exchangeIn(api, hops.read);
-    const [other] = (await api.renew((await clerkSession(api, scope)).clerk.token, 1)).body.tokens;
-    const denied = await exchangeIn(api, hops.read);
-    await admin(api, "POST", `/v1/sessions/${denied.session}/revoke`, {});
-    return inTurn(
-      exchange,
-      exchange,
-      () => api.exchange(other, hops.read, unknownId),
-      () => api.exchangeForm({ grant_type: "password" }),
-      denied.exchange,
-      () => api.authorize(session, token, hops.read),
-    ).then((answers) => answers.slice(0, -1));
+    const [granted, ended] = [await grantedHop(api), await grantedHop(api)];
+    await endSession(api, ended.session);
+    return inTurn(granted.exchange, granted.exchange, ended.exchange, () =>
+      api.exchangeForm({ grant_type: "password" }),
+    );
   },
   "POST /v1/token/renew": async (api) => {
-    const { session, token } = await api.consent(scope);
-    const [again] = (await api.renew(token, 1)).body.tokens;
+    const [held, ended] = [await api.consent(scope), await api.consent(scope)];
+    await endSession(api, ended.session);
     return inTurn(
-      () => api.renew(again, 2),
-      () => api.renew(again, 2),
+      () => api.renew(held.token, 2),
+      () => api.renew(held.token, 2),
+      () => api.renew(ended.token, 1),
       () => api.renew("not a token", 2),
-      async () => {
-        const root = (await api.consent(scope)).token;
-        await admin(api, "POST", "/v1/sessions/revoke", { user_sub: "ada", scope });
-        return api.renew(root, 1);
-      },
-    ).then((answers) => (session === "" ? [] : answers));
+    );
   },
   "POST /v1/token/transaction": async (api) => {
     const { session, clerk: held } = await clerkSession(api, scope);
