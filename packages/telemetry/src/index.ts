@@ -50,7 +50,7 @@ export {
   type WriteLog,
 } from "./logger.ts";
 export { type Counts, createMetrics, type Metrics, type Observations, type Rendered } from "./metrics.ts";
-export type { Notice } from "./notice.ts";
+export { createNotice, type Notice } from "./notice.ts";
 export { createIdentities, type Identities, pseudonym } from "./pseudonym.ts";
 export {
   type App,

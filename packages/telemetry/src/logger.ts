@@ -38,12 +38,15 @@ export interface LogWriterOptions {
 
 const maxBufferedBytes = 1024 * 1024;
 
+/** Whole lines at a time, no more than a pipe takes in one piece (PIPE_BUF): the workers of one process share it. */
+const maxWriteBytes = 4096;
+
 /**
  * Standard output, written off the event loop's back: a reader that stalls costs lines (counted), never a decision,
  * and never more than 1 MiB.
  */
 function standardOutput(onLost: () => void): DestinationStream {
-  const stream = destination({ dest: 1, sync: false, maxLength: maxBufferedBytes });
+  const stream = destination({ dest: 1, sync: false, maxLength: maxBufferedBytes, maxWrite: maxWriteBytes });
   let isClosed = false;
   stream.on("drop", onLost);
   // Other errors keep the lines buffered and try again with the next one; a reader that went away does not come back.

@@ -1,5 +1,8 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, createReadStream, mkdtempSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
@@ -141,20 +144,25 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-async function startLogging() {
+async function startLogging(output: "pipe" | number = "pipe") {
   const path = fileURLToPath(new URL("support/log-process.ts", import.meta.url));
-  const child = fork(path, { execArgv: ["--conditions=@svc/source"], stdio: ["ignore", "pipe", "inherit", "ipc"] });
+  const child = fork(path, { execArgv: ["--conditions=@svc/source"], stdio: ["ignore", output, "inherit", "ipc"] });
   children.push(child);
   await once(child, "message");
   const logLines = async (lines: number): Promise<number> => {
     child.send(lines);
     return (await once(child, "message"))[0];
   };
-  return { child, stdout: child.stdout ?? expect.fail("no standard output"), logLines };
+  return { child, logLines };
+}
+
+async function startPiped() {
+  const started = await startLogging();
+  return { ...started, stdout: started.child.stdout ?? expect.fail("no standard output") };
 }
 
 test("a reader that stalls costs lines, which are counted; the others arrive whole once it reads", async () => {
-  const { child, stdout, logLines } = await startLogging();
+  const { child, stdout, logLines } = await startPiped();
   const lost = await logLines(20_000);
   expect(lost).toBeGreaterThan(0);
   const all = text(stdout);
@@ -165,7 +173,7 @@ test("a reader that stalls costs lines, which are counted; the others arrive who
 });
 
 test("after the reader went away every line is counted as lost and the process goes on", async () => {
-  const { stdout, logLines } = await startLogging();
+  const { stdout, logLines } = await startPiped();
   stdout.destroy();
   await once(stdout, "close");
   let before = await logLines(1);
@@ -178,4 +186,24 @@ test("after the reader went away every line is counted as lost and the process g
     })
     .toBe(1);
   expect((await logLines(10)) - before).toBe(10);
+});
+
+test("the lines of several processes that write into one pipe stay whole", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  // For reading and writing, so that opening it waits for nobody; a writer of its own keeps its end apart.
+  const [held, writing] = [openSync(pipe, "r+"), openSync(pipe, "w")];
+  const workers = await Promise.all([startLogging(writing), startLogging(writing), startLogging(writing)]);
+  closeSync(writing);
+  const lost = await Promise.all(workers.map(({ logLines }) => logLines(3_000)));
+  const all = text(createReadStream(pipe));
+  for (const { child } of workers) child.disconnect();
+  await Promise.all(workers.map(({ child }) => once(child, "exit")));
+  closeSync(held);
+  const lines = (await all).trimEnd().split("\n");
+  rmSync(folder, { recursive: true });
+  expect(lost).toEqual([0, 0, 0]);
+  expect(lines).toHaveLength(9_000);
+  expect(lines.filter((line) => !/^\{"level":"info",[^{}]*"msg":"call forwarded"\}$/.test(line))).toEqual([]);
 });
