@@ -1,10 +1,12 @@
 import "./require-node.ts";
+import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
 import { type Config, readConfig } from "./config.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { openDatabase } from "./stores.ts";
+import { superviseWorkers, tellServing } from "./workers.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -14,7 +16,8 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 
 function configure(): Config {
   const result = readConfig(process.env);
-  for (const warning of result.warnings) say(`WARNING: ${warning}`);
+  // Its supervisor said so for all workers.
+  if (cluster.isPrimary) for (const warning of result.warnings) say(`WARNING: ${warning}`);
   if (result.ok) return result.config;
   for (const fault of result.faults) say(fault);
   say("The control plane did not start. Every setting is listed in apps/control-plane/README.md.");
@@ -36,7 +39,12 @@ async function migrateOnce(config: Config): Promise<void> {
 const noticeMs = 5_000;
 const drainDeadlineMs = 15_000;
 
-function stopOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () => Promise<void>): void {
+function onStopSignal(stop: () => void): void {
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}
+
+function drainOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () => Promise<void>): void {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     if (isStopping) return;
@@ -47,11 +55,24 @@ function stopOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () =
     await shutdown();
     process.exit(0);
   };
-  process.on("SIGTERM", () => void stop());
-  process.on("SIGINT", () => void stop());
+  onStopSignal(() => void stop());
 }
 
-async function run(config: Config): Promise<void> {
+/** What whoever runs it should know, said once however many processes serve. */
+function advise(config: Config): void {
+  if (config.redisUrl === undefined) {
+    say("WARNING: the replay guard is in process: it serves this one process only; set REDIS_URL for several");
+  }
+  if (config.tls === undefined && !isLoopback(config.host)) {
+    say("WARNING: tokens travel in plain HTTP: set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or terminate TLS in front");
+  }
+  if (config.madeUpAdminToken !== undefined) say(`admin token for development: ${config.madeUpAdminToken}`);
+}
+
+/** @returns the address it listens on */
+async function serve(config: Config): Promise<string> {
+  // Here and not above: a supervisor does without it.
+  const { startControlPlane } = await import("./control-plane.ts");
   const telemetry = createTelemetry({
     app: "control_plane",
     version,
@@ -64,20 +85,31 @@ async function run(config: Config): Promise<void> {
       otel: process.env,
     },
   });
-  if (config.redisUrl === undefined) {
-    say("WARNING: the replay guard is in process: it serves this one process only; set REDIS_URL for several");
-  }
-  if (config.tls === undefined && !isLoopback(config.host)) {
-    say("WARNING: tokens travel in plain HTTP: set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or terminate TLS in front");
-  }
   const onTaken = ({ message }: Error): never => {
     say(message);
     process.exit(1);
   };
   const controlPlane = await startControlPlane({ config, version, telemetry, onProgress: say, onTaken });
-  if (config.madeUpAdminToken !== undefined) say(`admin token for development: ${config.madeUpAdminToken}`);
-  say(`control plane listening on ${controlPlane.url}`);
-  stopOnSignal(controlPlane, config, () => telemetry.shutdown());
+  drainOnSignal(controlPlane, config, () => telemetry.shutdown());
+  tellServing(controlPlane.url);
+  return controlPlane.url;
+}
+
+/** Time for telemetry to send what it holds, and then some. */
+const lastWordsMs = 5_000;
+
+async function serveByWorkers(config: Config): Promise<never> {
+  if (config.migrate === "start") await migrateOnce(config);
+  const workers = superviseWorkers({ config, say, killAfterMs: noticeMs + drainDeadlineMs + lastWordsMs });
+  onStopSignal(workers.stop);
+  process.exit(await workers.ended);
+}
+
+async function run(config: Config): Promise<void> {
+  if (cluster.isWorker) return void (await serve(config));
+  advise(config);
+  if (config.workers > 1) return serveByWorkers(config);
+  say(`control plane listening on ${await serve(config)}`);
 }
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");
@@ -89,7 +121,8 @@ if (command !== undefined && command !== "migrate") {
 }
 const config = configure();
 try {
-  await (command === "migrate" ? migrateOnce(config) : run(config));
+  if (command === "migrate") await migrateOnce(config);
+  else await run(config);
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exit(1);
