@@ -54,7 +54,7 @@ describe("the OpenAPI document", () => {
 
   test("has the routes that the README lists, and no others", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-    const listed = [...readme.matchAll(/^\| `([A-Z]+) (\/\S*)` \|/gm)].map(([, method, path]) => `${method} ${path}`);
+    const listed = [...readme.matchAll(/^\| `([A-Z]+) (\/\S*)` *\|/gm)].map(([, method, path]) => `${method} ${path}`);
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     );

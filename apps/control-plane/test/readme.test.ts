@@ -6,6 +6,13 @@ import { controlPlaneSettings } from "../src/settings-table.ts";
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const between = (name: string) => readme.split(`<!-- ${name} -->`)[1]?.split(`<!-- /${name} -->`)[0]?.trim();
 
+/** However the formatter aligns it. */
+const cells = (table = "") =>
+  table
+    .trim()
+    .replaceAll(/ *\| */g, "|")
+    .replaceAll(/-{3,}/g, "---");
+
 test("the README's settings are those of the one table", () => {
-  expect(between("settings")).toBe(settingsMarkdown(controlPlaneSettings).trim());
+  expect(cells(between("settings"))).toBe(cells(settingsMarkdown(controlPlaneSettings)));
 });

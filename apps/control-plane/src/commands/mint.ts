@@ -40,15 +40,11 @@ export type Minted =
 export async function mint(deps: HopDeps, command: MintCommand): Promise<Minted> {
   const subject = await verifySubject(deps, command.token);
   if (subject === undefined || !isNarrowed(subject)) return { kind: "unauthorized" };
-  if (!isUuid(command.actionId) || subject.actionId !== command.actionId) return { kind: "action_not_found", subject };
-  const allow = await deps.decisions.find(command.actionId);
-  if (allow === undefined || allow.decision === "deny") return { kind: "action_not_found", subject };
-  if (!subject.privileged) return { kind: "transaction_not_required", subject };
-  const hop = await recordedHop(deps, subject, allow);
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    // First, so that a token of a removed key learns nothing of its action.
     const standing = await readStanding(deps, command.token, subject);
     if (standing === undefined) return { kind: "unauthorized" };
-    const result = await attemptMint(deps, command, { ...standing, claims: subject }, allow, hop);
+    const result = await attemptMint(deps, command, { ...standing, claims: subject });
     if (result !== "stale") return result;
   }
   throw new SpendUnavailable("the session changed with every attempt to mint on it");
@@ -73,10 +69,13 @@ async function attemptMint(
   deps: HopDeps,
   command: MintCommand,
   standing: Standing & { readonly claims: NarrowedClaims },
-  allow: DecisionRecord,
-  hop: HopRequest,
 ): Promise<Minted | "stale"> {
   const { claims: subject, policy, present } = standing;
+  const { actionId } = command;
+  const allow = isUuid(actionId) && subject.actionId === actionId ? await deps.decisions.find(actionId) : undefined;
+  if (allow?.decision !== "allow") return { kind: "action_not_found", subject };
+  if (!subject.privileged) return { kind: "transaction_not_required", subject };
+  const hop = await recordedHop(deps, subject, allow);
   const expected = proversOf(policy, hop.chain, { name: hop.target, kind: hop.targetKind });
   const proven = await proveActor(deps, command.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
