@@ -8,7 +8,7 @@ import { explain } from "../src/explain.ts";
 import type { HopRequest } from "../src/hop.ts";
 import { agentManifest } from "../src/manifest.ts";
 import { indexPolicy, type PolicyIndex } from "../src/policy-index.ts";
-import { recordPresent } from "../src/recorded-present.ts";
+import { presentOf, recordPresent } from "../src/recorded-present.ts";
 import { question, quiet } from "./arbitraries.ts";
 
 /** Decided, written down as JSON would keep it, and read back. */
@@ -31,8 +31,14 @@ function recorded(policy: PolicyIndex, hop: HopRequest, present: PresentState): 
 test("what is recorded explains every check as it was decided, whatever the state was", () => {
   fc.assert(
     fc.property(question, ([policy, hop, present]) => {
-      const { checks, remedy } = explain(policy, recorded(policy, hop, present), hop.narrowedTo);
+      const record = recorded(policy, hop, present);
+      const { checks, remedy } = explain(policy, record, hop.narrowedTo);
       const decided = runChecks(policy, hop, present);
+      const asked = { ...hop, tokenTaint: record.taint, declaredTaint: undefined };
+      const again = runChecks(policy, asked, presentOf(record.present));
+      expect(again.map(({ reason }) => reason !== undefined)).toEqual(
+        decided.map(({ reason }) => reason !== undefined),
+      );
       expect(checks.map(({ check, passed }) => [check, passed])).toEqual(
         decided.map(({ name, reason }) => [name, reason === undefined]),
       );
