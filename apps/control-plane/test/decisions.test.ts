@@ -49,6 +49,14 @@ describe("a row of the history", () => {
   });
 });
 
+test("an observed deny is recorded and grouped however long its list of data classes is", async () => {
+  const dataClass = Array.from({ length: 100 }, () => crypto.randomUUID().replaceAll("-", "")).join(" ");
+  const deny = { decision: "deny", deny_reason: "TARGET_NOT_DECLARED", enforced: false, data_class: dataClass };
+  await record({ ...deny, acting_agent: "é".repeat(255), target: "x".repeat(255) });
+  const { json } = await read("limit=200", "/v1/audit/would-block");
+  expect(json.data).toEqual([expect.objectContaining({ data_class: dataClass, count: 1 })]);
+});
+
 describe("a filter", () => {
   const marker = "filtered-agent";
   const deny = { decision: "deny", deny_reason: "TARGET_BLOCKED", acting_agent: marker };
