@@ -285,3 +285,11 @@ describe("what observe mode would have blocked", () => {
     expect((await audit(`events?limit=1&cursor=${cursor}`)).status).toBe(400);
   });
 });
+
+test("readiness shows when housekeeping was last done, after a start of the service", async () => {
+  const lastRun = await waitUntil("housekeeping to be done", async () => {
+    const { body } = await api.call("GET", "/readyz");
+    return body.housekeeping.last_run ?? false;
+  });
+  expect(Date.parse(lastRun)).toBeLessThanOrEqual(Date.now());
+});
