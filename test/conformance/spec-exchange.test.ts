@@ -159,7 +159,7 @@ describe("an exchange decides again", () => {
 });
 
 describe("the form is read strictly", () => {
-  const send = (body: BodyInit, type = "application/x-www-form-urlencoded", query = "") =>
+  const send = (body: NonNullable<RequestInit["body"]>, type = "application/x-www-form-urlencoded", query = "") =>
     api.call("POST", `/v1/token/exchange${query}`, { raw: { body, headers: { "content-type": type } } });
   const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 

@@ -169,7 +169,12 @@ describe("manifests", () => {
     expect([answer.status, answer.body.manifest_version]).toEqual([201, 2]);
     const latest = await admin("GET", `/v1/manifests/${scope}`);
     expect(latest.text).toContain(doc);
-    expect(latest.body).toMatchObject({ agent, version: 2, status: "attested", attested_by: expect.stringMatching(/^human:/) });
+    expect(latest.body).toMatchObject({
+      agent,
+      version: 2,
+      status: "attested",
+      attested_by: expect.stringMatching(/^human:/),
+    });
     expect(latest.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const first = await admin("GET", `/v1/manifests/${scope}?version=1`);
     expect(first.body).toMatchObject({ version: 1, doc: { scopes: { [scope]: { hop_budget: 1 } } } });

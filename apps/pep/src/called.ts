@@ -1,4 +1,4 @@
-import { valuesOf } from "./headers.ts";
+import { valuesInAnySpelling } from "./headers.ts";
 import { type JsonRpcId, type McpMessage, readMessage, resolveMessage } from "./mcp.ts";
 import { bodyHeadersOf, isPlainJson } from "./media.ts";
 import type { ProxiedCall } from "./proxied-call.ts";
@@ -34,9 +34,9 @@ async function messageAt({ request, body, ports }: ProxiedCall, upstream: McpUps
   return { id, method, call: isMirrored(message, request.rawHeaders) ? resolveMessage(upstream, message) : undefined };
 }
 
-/** Headers that repeat what the body says must say the same, and say it once. */
+/** Headers that repeat what the body says must say the same, however a server behind spells them. */
 function isMirrored({ method, name, uri }: McpMessage, headers: readonly string[]): boolean {
   const agrees = (header: string, said: string | undefined) =>
-    valuesOf(headers, header).every((value) => value === said);
+    valuesInAnySpelling(headers, header).every((value) => value === said);
   return agrees("mcp-method", method) && agrees("mcp-name", name ?? uri);
 }

@@ -46,8 +46,11 @@ const besides = ({ sessionId, transactionToken, identityAssertion }: Grant): str
   ...(identityAssertion === undefined ? [] : ["agent-identity", identityAssertion]),
 ];
 
-/** What must not come back in a response. */
-export const secretsOf = ({ grant }: Carried): string[] =>
-  grant
-    ? [grant.accessToken, grant.transactionToken, grant.identityAssertion].filter((text) => text !== undefined)
-    : [];
+/** What must not come back in a response: our tokens, and an upstream's own secret. */
+export const secretsOf = (credential: Credential, { grant }: Carried): string[] =>
+  [
+    credential.kind === "header" ? credential.value : undefined,
+    grant?.accessToken,
+    grant?.transactionToken,
+    grant?.identityAssertion,
+  ].filter((text) => text !== undefined);

@@ -47,11 +47,18 @@ const isDropped = (name: string): boolean =>
   hopByHop.has(name) || notForAgents.has(name) || name.startsWith("x-forwarded-") || isOurs(name);
 
 /** Every value of a header, in order. Exactly this spelling: look-alikes are nobody's credential. */
-export function valuesOf(headers: RawHeaders, name: string): string[] {
+export const valuesOf = (headers: RawHeaders, name: string): string[] =>
+  valuesWhere(headers, (received) => received.toLowerCase() === name);
+
+/** The values of look-alikes too. */
+export const valuesInAnySpelling = (headers: RawHeaders, name: string): string[] =>
+  valuesWhere(headers, (received) => normalName(received) === name);
+
+function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): string[] {
   const values: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
-    const value = headers[at + 1];
-    if (headers[at]?.toLowerCase() === name && value !== undefined) values.push(value);
+    const [name = "", value = ""] = [headers[at], headers[at + 1]];
+    if (isWanted(name)) values.push(value);
   }
   return values;
 }

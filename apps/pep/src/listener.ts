@@ -27,8 +27,12 @@ const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">): Serv
 /** The listener that agents call: three ways in, upgrades and tunnels on one port (contract: How a call finds its target). */
 export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Server {
   const server = createServer({ ...serverOptions(ports.limits), shouldUpgradeCallback: isWebSocket });
+  // Counted here: Node before 26 leaves out without a word what is beyond.
+  server.maxHeadersCount = 0;
   const own = ownAuthoritiesOf(server);
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+    const refused = refusedAs(request);
+    if (refused !== undefined) return void response.writeHead(refused, { connection: "close" }).end();
     // Whatever an agent that goes away leaves half written is told of by its connection's end.
     response.on("error", ignored);
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
@@ -56,6 +60,14 @@ export function createAdminServer(endpoints: OwnEndpoints, limits: Limits): Serv
 }
 
 const ignored = (): void => {};
+
+const mostHeaders = 1_000;
+
+/** Node's parser takes other versions for the same syntax; whoever speaks them means something else (RFC 9112 section 2.3). */
+function refusedAs({ httpVersion, rawHeaders }: IncomingMessage): 431 | 505 | undefined {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return 505;
+  return rawHeaders.length / 2 > mostHeaders ? 431 : undefined;
+}
 
 /** Under a host that an upstream lists, every path is the upstream's. */
 function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {

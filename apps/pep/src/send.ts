@@ -42,7 +42,7 @@ export async function sendCall(
     response,
     {
       limits: ports.limits,
-      secrets: secretsOf(admission.carried),
+      secrets: secretsOf(upstream.credential, admission.carried),
       onEventStream(status, close) {
         // Told of at its beginning: it may go on for hours.
         conclude({ kind: "answered", status });

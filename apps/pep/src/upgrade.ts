@@ -10,8 +10,9 @@ import { resolve } from "./resolve.ts";
 import type { HttpUpstream } from "./upstream.ts";
 
 /** The one upgrade that is known here; any other goes on as a plain request, without its `Upgrade`. */
-export const isWebSocket = ({ method, headers }: IncomingMessage): boolean =>
+export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
   method === "GET" &&
+  httpVersion === "1.1" &&
   headers.upgrade?.toLowerCase() === "websocket" &&
   headers["content-length"] === undefined &&
   headers["transfer-encoding"] === undefined;
@@ -53,7 +54,7 @@ function connectWebSocket(
   head: Buffer,
 ): void {
   const { upstream, path } = destination;
-  const secrets = secretsOf(admission.carried);
+  const secrets = secretsOf(upstream.credential, admission.carried);
   // One proxy for each: nothing of one connection may reach another. Its events run before its own handling does.
   const proxy = createProxyServer();
   // Before it is handed over: the proxy copies these and asks nobody (measured: its hooks do not always run).

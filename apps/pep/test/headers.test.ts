@@ -135,7 +135,8 @@ describe("what an upstream is shown", () => {
   });
 
   test("every token of a grant is a secret in a response", () => {
-    expect(secretsOf({ grant })).toEqual(["narrowed", "txn", "id"]);
-    expect(secretsOf({})).toEqual([]);
+    expect(secretsOf({ kind: "hop_token" }, { grant })).toEqual(["narrowed", "txn", "id"]);
+    expect(secretsOf({ kind: "header", name: "x-api-key", value: "secret" }, {})).toEqual(["secret"]);
+    expect(secretsOf({ kind: "none" }, {})).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { createHmac, createPrivateKey, type JsonWebKey, sign } from "node:crypto";
+import { createHmac, createPrivateKey, sign, type webcrypto } from "node:crypto";
 
 /** Tokens that no honest issuer makes, put together byte by byte: a JWT library would refuse to. */
 export interface Parts {
@@ -20,7 +20,7 @@ const signingInput = ({ header, payload }: Parts): string => `${encode(header)}.
 export const withSignature = (parts: Parts, signature: string): string => `${signingInput(parts)}.${signature}`;
 
 /** ES256, with this key whatever the header says. */
-export function signedBy(jwk: JsonWebKey, parts: Parts): string {
+export function signedBy(jwk: webcrypto.JsonWebKey, parts: Parts): string {
   const key = createPrivateKey({ key: jwk, format: "jwk" });
   const signature = sign("sha256", Buffer.from(signingInput(parts)), { key, dsaEncoding: "ieee-p1363" });
   return withSignature(parts, signature.toString("base64url"));

@@ -1,0 +1,86 @@
+import { anonymous, type Exchange, request } from "../exchange.ts";
+
+const unauthorized = { blocked: "unauthorized", status: 401, answer: /\r\nwww-authenticate: Bearer\r\n/i } as const;
+
+const session = "X-Svc-Session: {session}";
+const presented = (name: string, ...lines: readonly string[]): Exchange => ({
+  name,
+  send: anonymous("GET /ledger/read", lines),
+  want: unauthorized,
+});
+
+/** Cases 44 and 57: whoever does not present exactly one bearer with its session is nobody. */
+export const bearers: readonly Exchange[] = [
+  presented("nothing at all"),
+  presented("a session without a bearer", session),
+  presented("a bearer without its session", "Authorization: Bearer {bearer}"),
+  presented("two equal bearers", "Authorization: Bearer {bearer}", "Authorization: Bearer {bearer}", session),
+  presented("a bearer and another", "Authorization: Bearer {bearer}", "Authorization: Basic eDp5", session),
+  presented("two bearers in one line", "Authorization: Bearer {bearer}, Bearer {bearer}", session),
+  presented("two sessions", "Authorization: Bearer {bearer}", session, session),
+  presented(
+    "another session's bearer",
+    "Authorization: Bearer {bearer}",
+    "X-Svc-Session: 01a00000-0000-7000-8000-000000000000",
+  ),
+  presented("an empty session", "Authorization: Bearer {bearer}", "X-Svc-Session:"),
+  presented("a session with a blank", "Authorization: Bearer {bearer}", "X-Svc-Session: {session} x"),
+  presented("an endless session", "Authorization: Bearer {bearer}", `X-Svc-Session: ${"a".repeat(256)}`),
+  presented("another scheme", "Authorization: Basic eDp5", session),
+  presented("a scheme alone", "Authorization: Bearer", session),
+  presented("a token without a scheme", "Authorization: {bearer}", session),
+  presented("trailing junk", "Authorization: Bearer {bearer} x", session),
+  presented("a comma behind it", "Authorization: Bearer {bearer},", session),
+  presented("no JWT", "Authorization: Bearer abc", session),
+  presented("a JWT of five parts", "Authorization: Bearer a.b.c.d.e", session),
+  presented("a JWT that says nothing", "Authorization: Bearer e30.e30.e30", session),
+  presented("a bearer of 20 kB", `Authorization: Bearer ${"a".repeat(20_000)}.b.c`, session),
+  presented("a signature of nobody's", "Authorization: Bearer {forged}", session),
+  presented("an underscore spelling of the session", "Authorization: Bearer {bearer}", "X_Svc_Session: {session}"),
+  presented("a bearer in Proxy-Authorization", "Proxy-Authorization: Bearer {bearer}", session),
+  presented("a bearer in a cookie", "Cookie: authorization=Bearer {bearer}", session),
+  {
+    name: "a bearer in the query",
+    send: anonymous("GET /ledger/read?access_token={bearer}", [session]),
+    want: unauthorized,
+  },
+  {
+    name: "who presents nothing is not told what exists",
+    send: anonymous("GET /nobody/nothing"),
+    want: unauthorized,
+  },
+  {
+    name: "nor is anything of an MCP message read for it",
+    send: anonymous(
+      "POST /files",
+      ["Content-Type: application/json", "Content-Length: 40"],
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    ),
+    want: unauthorized,
+  },
+  {
+    name: "a narrowed token of a tool acts nowhere",
+    send: anonymous("GET /ledger/read", ["Authorization: Bearer {narrowed}", "X-Svc-Session: {narrowedSession}"]),
+    want: unauthorized,
+  },
+  {
+    name: "a scheme in small letters and more than one space are one bearer",
+    send: anonymous("GET /ledger/read", ["Authorization: bearer   {bearer}", session]),
+    want: { passes: { target: "http:ledger/read", line: "GET /read" } },
+  },
+  {
+    name: "a call that no policy declares",
+    send: request("GET /ledger/secret"),
+    want: { blocked: "policy", status: 403, answer: /"deny_reason":"TARGET_NOT_DECLARED"/ },
+  },
+  {
+    name: "a call that another scope would allow names that scope",
+    send: request("GET /ledger/elsewhere"),
+    want: {
+      blocked: "policy",
+      status: 403,
+      answer:
+        /www-authenticate: Bearer error="insufficient_scope", scope="elsewhere"\r\n[\s\S]*"recoverable":true,"consentable_scopes":\["elsewhere"\]/i,
+    },
+  },
+];

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Api } from "./src/api.ts";
+import { type Opened, openDeployment } from "./src/deployment.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+
+let opened: Opened;
+let api: Api;
+let scope: string;
+let session: string;
+let actions: { planner: string; clerk: string; read: string; post: string; denied: string };
+
+/** A session's five decisions: two delegations, a read that was made, a privileged call that was not, and a deny. */
+beforeAll(async () => {
+  opened = await openDeployment();
+  ({ api } = opened);
+  scope = opened.name("books");
+  await registerLedger(api, scope);
+  const { session: id, planner, clerk, hops } = await clerkSession(api, scope);
+  const [a, b] = (await api.renew(clerk.token, 2)).body.tokens;
+  const read = await api.hop(id, a, hops.read);
+  const post = await api.authorize(id, b, hops.post);
+  const denied = await api.authorize(id, b, { ...hops.read, target: "http:no/where" });
+  session = id;
+  actions = {
+    planner: planner.action,
+    clerk: clerk.action,
+    read: read.action,
+    post: post.body.action_id,
+    denied: denied.body.action_id,
+  };
+}, 60_000);
+afterAll(() => opened.close());
+
+const hops = () => ledgerHops(scope);
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const audit = (path: string) => api.call("GET", path, { bearer: api.tokens.audit });
+const idsOf = (body: { data: { action_id: string }[] }) => body.data.map(({ action_id }) => action_id);
+
+describe("the chain of an action", () => {
+  test("reads back to the consenting human, every field of every hop", async () => {
+    const { status, body } = await api.chain(actions.read);
+    const hop = {
+      data_class: "finance.entries web",
+      decision: "allow",
+      deny_reason: null,
+      enforced: true,
+      ts: timestamp,
+    };
+    const [planner, clerk, read] = [hops().planner.target, hops().clerk.target, hops().read.target];
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        root: { user_sub: "ada", scope, consented_at: timestamp, session_id: session },
+        hops: [
+          { ...hop, hop: 1, action_id: actions.planner, acting_agent: "ada", target: planner, target_kind: "agent" },
+          { ...hop, hop: 2, action_id: actions.clerk, acting_agent: planner, target: clerk, target_kind: "agent" },
+          {
+            ...hop,
+            hop: 3,
+            action_id: actions.read,
+            acting_agent: clerk,
+            target: read,
+            target_kind: "tool",
+            data_class: "finance.entries",
+          },
+        ],
+        complete: true,
+        break: null,
+      },
+    });
+  });
+
+  test.each(["01a00000-0000-7000-8000-000000000000", "x", "%27"])("of %s is not found", async (id) => {
+    const answer = await api.chain(id);
+    expect([answer.status, answer.body.error.code]).toEqual([404, "action_not_found"]);
+  });
+});
+
+describe("the history of decisions", () => {
+  test("is newest first, each row with every fact", async () => {
+    const { status, body } = await api.decisions(`session_id=${session}`);
+    expect([status, idsOf(body)]).toEqual([
+      200,
+      [actions.denied, actions.post, actions.read, actions.clerk, actions.planner],
+    ]);
+    expect(body.page).toEqual({ next_cursor: null, limit: 50 });
+    expect(body.data[2]).toEqual({
+      action_id: actions.read,
+      session_id: session,
+      hop: 3,
+      acting_agent: hops().clerk.target,
+      target: hops().read.target,
+      target_kind: "tool",
+      data_class: "finance.entries",
+      decision: "allow",
+      deny_reason: null,
+      recoverable: false,
+      enforced: true,
+      privileged: false,
+      taint: "trusted_internal",
+      taint_source: null,
+      policy_version: expect.any(Number),
+      parent_action_id: actions.clerk,
+      guarantee_level: "network",
+      stage: "authorize",
+      spent_at: timestamp,
+      params_hash: null,
+      ts: timestamp,
+    });
+  });
+
+  test.each<[string, (keyof typeof actions)[]]>([
+    ["outcome=deny", ["denied"]],
+    ["outcome=allow", ["post", "read", "clerk", "planner"]],
+    ["deny_reason=TARGET_NOT_DECLARED", ["denied"]],
+    ["deny_reason=TAINT_BLOCKED", []],
+    ["enforced=true&target_kind=agent", ["clerk", "planner"]],
+    ["enforced=false", []],
+    ["target_kind=tool", ["denied", "post", "read"]],
+    ["privileged=true", ["post"]],
+    ["taint=untrusted_external", []],
+    ["taint=trusted_internal&outcome=deny", ["denied"]],
+    ["since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00%2B02:00", []],
+    ["since=2020-01-01T00:00:00Z&outcome=deny", ["denied"]],
+  ])("filtered by %s holds exactly what it names", async (filter, want) => {
+    const { status, body } = await api.decisions(`session_id=${session}&${filter}`);
+    expect([status, idsOf(body)]).toEqual([200, want.map((action) => actions[action])]);
+  });
+
+  test("filtered by an agent holds that agent's acts", async () => {
+    const { body } = await api.decisions(`agent=${hops().planner.target}`);
+    expect(idsOf(body)).toEqual([actions.clerk]);
+  });
+
+  test("filtered by names like a pattern or a statement matches nothing", async () => {
+    for (const id of ["%25", "_", "'%3B drop table decision", "\\"]) {
+      expect((await api.decisions(`session_id=${id}`)).body.data).toEqual([]);
+    }
+  });
+
+  test("pages without repeat or gap, and stays as it was while more is decided", async () => {
+    const { session: own, clerk } = await clerkSession(api, scope);
+    const seen: string[] = [];
+    let cursor = "";
+    for (let page = 0; page < 3; page++) {
+      const { body } = await api.decisions(`session_id=${own}&limit=1${cursor}`);
+      seen.push(...idsOf(body));
+      if (body.page.next_cursor === null) break;
+      cursor = `&cursor=${encodeURIComponent(body.page.next_cursor)}`;
+      await api.authorize(own, clerk.token, hops().read);
+    }
+    const { body } = await api.decisions(`session_id=${own}`);
+    const [plannersTurn, clerksTurn] = idsOf(body).reverse();
+    expect(seen).toEqual([clerksTurn, plannersTurn]);
+  });
+
+  test.each([
+    "limit=0",
+    "limit=-1",
+    "limit=201",
+    "limit=1000000000",
+    "limit=1.5",
+    "limit=x",
+    "limit=",
+    "limit=5&limit=5",
+    "outcome=maybe",
+    "deny_reason=NO_REASON",
+    "enforced=yes",
+    "target_kind=robot",
+    "privileged=1",
+    "taint=none",
+    "agent=a&agent=b",
+    "agent=%00",
+    "agnet=a",
+    "since=yesterday",
+    "since=2026-01-01",
+    "since=2026-01-01T00:00:00",
+    "since=10000-01-01T00:00:00Z",
+    "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z",
+    "cursor=AAAA",
+    "cursor=",
+  ])("refuses %s", async (query) => {
+    const answer = await api.decisions(query);
+    expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
+  });
+
+  test.each([
+    ["", 50],
+    ["limit=1", 1],
+    ["limit=200", 200],
+  ])("takes %j as a page of %i", async (query, limit) => {
+    expect((await api.decisions(query)).body.page.limit).toBe(limit);
+  });
+
+  test("opens no cursor that was changed, cut, or made for another filter or route", async () => {
+    const of = async (query: string): Promise<string> =>
+      encodeURIComponent((await api.decisions(`session_id=${session}&limit=1${query}`)).body.page.next_cursor);
+    const cursor = await of("");
+    const flipped = `${cursor[0] === "A" ? "B" : "A"}${cursor.slice(1)}`;
+    for (const path of [
+      `/v1/audit/decisions?session_id=${session}&cursor=${flipped}`,
+      `/v1/audit/decisions?session_id=${session}&cursor=${cursor.slice(0, -4)}`,
+      `/v1/audit/decisions?session_id=${session}&outcome=allow&cursor=${cursor}`,
+      `/v1/audit/decisions?cursor=${cursor}`,
+      `/v1/decisions?session_id=${session}&cursor=${cursor}`,
+      `/v1/audit/events?session_id=${session}&cursor=${cursor}`,
+      `/v1/sessions?cursor=${cursor}`,
+    ]) {
+      expect([path, (await audit(path)).status]).toEqual([path, 400]);
+    }
+    expect((await api.decisions(`session_id=${session}&cursor=${cursor}`)).status).toBe(200);
+  });
+});
+
+describe("the deprecated history", () => {
+  test("answers the same rows, says that it is deprecated, and by what", async () => {
+    const former = await audit(`/v1/decisions?session_id=${session}&outcome=allow&enforced=true`);
+    const present = await api.decisions(`session_id=${session}&outcome=allow&enforced=true`);
+    expect(former.body.data).toEqual(present.body.data);
+    expect(former.headers.get("deprecation")).toMatch(/^@\d+$/);
+    expect(former.headers.get("link")).toContain('rel="successor-version"');
+  });
+
+  test.each(["agent=a", "target_kind=tool", "since=2026-01-01T00:00:00Z", "taint=trusted_internal", "privileged=true"])(
+    "does not take the newer filter %s",
+    async (query) => {
+      expect((await audit(`/v1/decisions?${query}`)).status).toBe(400);
+    },
+  );
+});
+
+test("no route changes or removes a record", async () => {
+  for (const method of ["PUT", "PATCH", "DELETE", "POST"]) {
+    for (const path of ["/v1/audit/decisions", `/v1/audit/actions/${actions.read}/chain`]) {
+      expect((await api.call(method, path, { bearer: api.tokens.admin })).status).toBe(405);
+    }
+  }
+});

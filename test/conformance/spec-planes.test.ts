@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Api } from "./src/api.ts";
+import { has, type Opened, openDeployment } from "./src/deployment.ts";
+import { overTheWire } from "./src/wire.ts";
+
+let opened: Opened;
+let api: Api;
+
+beforeAll(async () => {
+  opened = await openDeployment();
+  ({ api } = opened);
+}, 60_000);
+afterAll(() => opened.close());
+
+const unknownId = "01900000-0000-7000-8000-000000000000";
+const planes = ["admin", "audit", "identity"] as const;
+type Plane = (typeof planes)[number];
+
+/** A plane's own bearer and those that it falls back to (specification: Authentication). */
+const opens: Readonly<Record<Plane, readonly string[]>> = {
+  admin: ["admin"],
+  audit: ["audit", "admin"],
+  identity: ["identity", "audit", "admin"],
+};
+
+/** Every route with a plane. What is sent is malformed or unknown, so that an admitted request changes nothing. */
+const routes: readonly (readonly [method: string, path: string, plane: Plane])[] = [
+  ["POST", "/v1/agents", "admin"],
+  ["GET", "/v1/agents", "admin"],
+  ["GET", "/v1/agents/resolve?name=nobody-at-all", "admin"],
+  ["GET", `/v1/agents/${unknownId}/reconciliation`, "admin"],
+  ["POST", `/v1/agents/${unknownId}/revoke`, "admin"],
+  ["POST", "/v1/manifests", "admin"],
+  ["GET", "/v1/manifests/nowhere-at-all", "admin"],
+  ["GET", "/v1/scopes/nowhere-at-all/catalog", "admin"],
+  ["POST", "/v1/consent", "admin"],
+  ["POST", `/v1/sessions/${unknownId}/revoke`, "admin"],
+  ["POST", "/v1/sessions/revoke", "admin"],
+  ["PUT", "/v1/blocks/tool/x", "admin"],
+  ["GET", "/v1/keys", "admin"],
+  ["POST", "/v1/keys/rotate", "admin"],
+  ["DELETE", "/v1/keys/nobodys", "admin"],
+  ["POST", "/v1/issuer-epoch", "admin"],
+  ["POST", "/v1/identity/enroll-tokens", "admin"],
+  ["GET", "/v1/sessions", "audit"],
+  ["GET", `/v1/sessions/${unknownId}`, "audit"],
+  ["GET", "/v1/blocks", "audit"],
+  ["GET", "/v1/audit/decisions", "audit"],
+  ["GET", "/v1/decisions", "audit"],
+  ["GET", "/v1/audit/events", "audit"],
+  ["GET", "/v1/audit/would-block", "audit"],
+  ["GET", `/v1/audit/actions/${unknownId}/chain`, "audit"],
+  ["GET", `/v1/audit/actions/${unknownId}/explanation`, "audit"],
+  ["GET", "/v1/identity/agents/nobody-at-all", "identity"],
+  ["GET", `/v1/identity/agents/by-id/${unknownId}`, "identity"],
+  ["GET", "/v1/identity/revocations", "identity"],
+];
+
+const send = (method: string, path: string, bearer: string | undefined) =>
+  api.call(method, path, {
+    ...(bearer !== undefined && { bearer }),
+    ...(method !== "GET" && method !== "DELETE" && { body: { no_such_member: true } }),
+  });
+
+const expectUnauthorized = ({ status, body, headers }: Awaited<ReturnType<typeof send>>) => {
+  expect({ status, code: body.error.code }).toEqual({ status: 401, code: "unauthorized" });
+  expect(headers.get("www-authenticate")).toMatch(/^Bearer/);
+};
+
+describe.each(routes)("%s %s", (method, path, plane) => {
+  test.each([
+    ["no bearer", undefined],
+    ["an empty bearer", ""],
+    ["a stranger's bearer", "x".repeat(40)],
+  ])("refuses %s", async (_case, bearer) => {
+    expectUnauthorized(await send(method, path, bearer));
+  });
+
+  test("takes the admin's bearer", async () => {
+    const { status } = await send(method, path, api.tokens.admin);
+    // 409: where the settings give the issuer's key, none is removed.
+    expect([200, 400, 404, 409]).toContain(status);
+  });
+
+  const takes = (bearer: Plane) => opens[plane].includes(bearer);
+  const held = async (bearer: Plane) => {
+    const answer = await send(method, path, api.tokens[bearer]);
+    if (takes(bearer)) expect([200, 404]).toContain(answer.status);
+    else expectUnauthorized(answer);
+  };
+
+  test.skipIf(!has.auditToken)(
+    `${takes("audit") ? "takes" : "refuses"} the audit reader's (needs an audit token)`,
+    () => held("audit"),
+  );
+
+  test.skipIf(!has.identityToken)(
+    `${takes("identity") ? "takes" : "refuses"} the identity reader's (needs an identity token)`,
+    () => held("identity"),
+  );
+});
+
+const unknown = "01a00000-0000-7000-8000-000000000000";
+
+describe.each([
+  ["POST", "/v1/authorize", { session_id: unknown, target: "t", target_kind: "tool", data_class: "c" }],
+  ["POST", "/v1/token/renew", { count: 1 }],
+  ["POST", "/v1/token/transaction", { action_id: unknown, params: {} }],
+  ["GET", "/v1/session/targets", undefined],
+])("%s %s takes a hop's token alone", (method, path, body) => {
+  test.each([...planes, "stranger", undefined])("and not that of %s", async (bearer) => {
+    const tokens: Record<string, string> = { ...api.tokens, stranger: "x".repeat(40) };
+    const token = bearer && tokens[bearer];
+    const answer = await api.call(method, path, { ...(token && { bearer: token }), ...(body && { body }) });
+    expectUnauthorized(answer);
+  });
+});
+
+describe("what needs no bearer", () => {
+  test.each([
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/.well-known/jwks.json",
+    "/.well-known/oauth-authorization-server",
+    "/openapi.json",
+  ])("%s", async (path) => {
+    expect((await api.call("GET", path)).status).toBe(200);
+    expect((await api.call("GET", path, { bearer: "a wrong one" })).status).toBe(200);
+  });
+
+  test("the key set holds public keys alone, each named by its kid", async () => {
+    const { body } = await api.call("GET", "/.well-known/jwks.json");
+    expect(body.keys.length).toBeGreaterThan(0);
+    for (const key of body.keys) {
+      expect(key).toMatchObject({ kty: "EC", crv: "P-256", kid: expect.stringMatching(/^[\w-]{43}$/) });
+      for (const secret of ["d", "k", "p", "q"]) expect(key).not.toHaveProperty(secret);
+    }
+  });
+
+  test("the metadata leads stock clients to the token endpoint and the keys", async () => {
+    const { body } = await api.call("GET", "/.well-known/oauth-authorization-server");
+    expect(body).toMatchObject({
+      token_endpoint: `${body.issuer}/v1/token/exchange`,
+      jwks_uri: `${body.issuer}/.well-known/jwks.json`,
+      grant_types_supported: ["urn:ietf:params:oauth:grant-type:token-exchange"],
+    });
+  });
+});
+
+describe("an Authorization header that is not exactly one bearer is 401", () => {
+  test.each<[string, () => string]>([
+    ["trailing text", () => `Bearer ${api.tokens.admin} junk`],
+    ["two tokens", () => `Bearer ${api.tokens.admin}, Bearer ${api.tokens.admin}`],
+    ["another scheme", () => `Basic ${btoa(`admin:${api.tokens.admin}`)}`],
+    ["no scheme", () => api.tokens.admin],
+    ["a cut token", () => `Bearer ${api.tokens.admin.slice(0, -1)}`],
+    ["a longer token", () => `Bearer ${api.tokens.admin}0`],
+    ["8 kB", () => `Bearer ${"a".repeat(8192)}`],
+  ])("%s", async (_case, authorization) => {
+    const { status, text } = await overTheWire(api.url, "/v1/agents", { headers: ["authorization", authorization()] });
+    expect({ status, code: JSON.parse(text).error.code }).toEqual({ status: 401, code: "unauthorized" });
+    expect(text).not.toContain(api.tokens.admin.slice(0, 20));
+  });
+
+  test("two headers, whichever of them is right", async () => {
+    const right = ["authorization", `Bearer ${api.tokens.admin}`];
+    const wrong = ["authorization", `Bearer ${"x".repeat(40)}`];
+    for (const headers of [
+      [...right, ...wrong],
+      [...wrong, ...right],
+      [...right, ...right],
+    ]) {
+      expect((await overTheWire(api.url, "/v1/agents", { headers })).status).toBe(401);
+    }
+  });
+});
+
+describe("a path is read once and as it is written", () => {
+  test.each([
+    ["/v1/nothing", 404, "route_not_found"],
+    ["/agents", 404, "route_not_found"],
+    ["/v2/agents", 404, "route_not_found"],
+    ["/v1/agents/", 404, "route_not_found"],
+    ["/v1//agents", 404, "route_not_found"],
+    ["/v1/manifests/%2e%2e", 404, "route_not_found"],
+    ["/v1/manifests/nowhere%2Fat%2Fall", 404, "scope_not_found"],
+    ["/v1/manifests/%27%3B%20drop%20table%20session", 404, "scope_not_found"],
+    ["/v1/manifests/%25", 404, "scope_not_found"],
+    ["/v1/manifests/_", 404, "scope_not_found"],
+    ["/v1/manifests/a%00b", 400, "invalid_request"],
+    ["/v1/manifests/%ff", 400, "invalid_request"],
+    ["/v1/manifests/%zz", 400, "invalid_request"],
+  ])("%s is %i %s", async (path, status, code) => {
+    const answer = await overTheWire(api.url, path, { headers: ["authorization", `Bearer ${api.tokens.admin}`] });
+    expect({ status: answer.status, code: JSON.parse(answer.text).error.code }).toEqual({ status, code });
+  });
+
+  test.each([
+    ["PUT", "/v1/agents"],
+    ["GET", "/v1/consent"],
+    ["DELETE", "/v1/audit/decisions"],
+    ["PATCH", "/v1/manifests/x"],
+  ])("%s %s is 405 and names what is taken", async (method, path) => {
+    const answer = await api.call(method, path, { bearer: api.tokens.admin });
+    expect([answer.status, answer.body.error.code]).toEqual([405, "method_not_allowed"]);
+    expect(answer.headers.get("allow")).toMatch(/GET|POST/);
+  });
+});
+
+describe("a JSON body is read strictly", () => {
+  type Body = NonNullable<RequestInit["body"]>;
+  const post = (body: Body, type = "application/json") =>
+    api.call("POST", "/v1/consent", { bearer: api.tokens.admin, raw: { body, headers: { "content-type": type } } });
+
+  test.each<[string, Body, string, number, string]>([
+    ["no JSON", "{", "application/json", 400, "invalid_request"],
+    ["trailing text", '{"scope":"a","user_sub":"b"}x', "application/json", 400, "invalid_request"],
+    ["bytes that are not UTF-8", new Uint8Array([0x22, 0xff, 0x22]), "application/json", 400, "invalid_request"],
+    ["a form", "scope=a&user_sub=b", "application/x-www-form-urlencoded", 415, "unsupported_media_type"],
+    ["more than a mebibyte", `{"scope":"${"a".repeat(1_048_576)}"}`, "application/json", 413, "payload_too_large"],
+  ])("%s", async (_case, body, type, status, code) => {
+    const answer = await post(body, type);
+    expect([answer.status, answer.body.error]).toEqual([status, { code, message: expect.any(String) }]);
+  });
+});
