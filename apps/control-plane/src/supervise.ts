@@ -70,7 +70,9 @@ export function supervise(options: SupervisionOptions): Supervision {
     });
   };
   const leave = (how: number | string) => {
-    if (how !== 0) outcome = 1;
+    // One that was still starting when it was stopped ends by the signal itself.
+    const isClean = how === 0 || (isStopping && how === "SIGTERM");
+    if (!isClean) outcome = 1;
     if (running.size > 0) return;
     stopWaiting();
     end(outcome);

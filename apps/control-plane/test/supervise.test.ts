@@ -121,7 +121,8 @@ describe("stopping", () => {
     supervision.stop();
     expect([worker(0).signals, worker(1).signals]).toEqual([["SIGTERM"], ["SIGTERM"]]);
     worker(0).end(0);
-    worker(1).end(0);
+    // It was still starting.
+    worker(1).end("SIGTERM");
     expect(await supervision.ended).toBe(0);
     expect(replaced).toEqual([]);
   });
