@@ -1,3 +1,41 @@
+export type {
+  AgentListItem,
+  AgentRegistration,
+  ManifestRead,
+  ReconciliationReport,
+  ScopeCatalog,
+} from "./admin-bodies.ts";
+export type { AdminPlane, RegisterAgent, SubmitManifest } from "./admin-plane.ts";
 export { type AgentProver, type AgentProverOptions, agentProver } from "./agent-prover.ts";
+export type { ChainHop, ChainRead, DecisionRow } from "./audit-bodies.ts";
+export type { AuditPlane, DecisionFilters } from "./audit-plane.ts";
+export {
+  type AuthorizedMcp,
+  authorizedMcpTransport,
+  type McpFetch,
+  type McpTransport,
+} from "./authorized-mcp-transport.ts";
+export type { ToolRequest } from "./authorized-request.ts";
+export { authorizedTool, type ToolHop, type ToolOptions } from "./authorized-tool.ts";
+export type { Params } from "./bound-params.ts";
+export { type AuthorizeRequest, AuthzClient, type CallRequest, type Consent } from "./client.ts";
+export {
+  type Asked,
+  ControlPlaneRejected,
+  ControlPlaneUnavailable,
+  type DenyFacts,
+  ManifestRejected,
+  PolicyDenied,
+  TransactionParamsRequired,
+  type UnavailableFault,
+} from "./errors.ts";
 export { type FetchTransportOptions, fetchTransport } from "./fetch-transport.ts";
+export type { Grant } from "./grant.ts";
 export { type HopContext, hopContext } from "./hop-context.ts";
+export type { AgentIdentity, EnrollmentOutcome, Revocation, Revocations } from "./identity-bodies.ts";
+export type { Enroll, IdentityPlane } from "./identity-plane.ts";
+export type { LabeledResult } from "./label.ts";
+export type { AuthzClientOptions } from "./options.ts";
+export type { Page, PageQuery } from "./pages.ts";
+export type { CallOptions } from "./plane.ts";
+export type { Session } from "./session.ts";

@@ -28,7 +28,12 @@ export type LeaseResult =
   | { readonly kind: "leased"; readonly lease: Lease }
   /** The presented token is refused, or expired without a live pool, or its pool ran dry. */
   | { readonly kind: "unauthorized" }
-  | { readonly kind: "unusable"; readonly fault: UnusableFault | PoolFault; readonly answer?: Answer };
+  | {
+      readonly kind: "unusable";
+      readonly fault: UnusableFault | PoolFault;
+      readonly answer?: Answer;
+      readonly cause?: unknown;
+    };
 
 export interface LeaseOptions {
   /** Milliseconds to wait for a token; a renewal under way goes on without the caller. */

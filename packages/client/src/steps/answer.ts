@@ -23,15 +23,20 @@ export interface Unusable {
   readonly kind: "unusable";
   readonly fault: UnusableFault;
   readonly answer?: Answer;
+  /** What the transport met, for whoever runs the caller; never for anybody outside. */
+  readonly cause?: unknown;
 }
 
 export const unusable = (fault: UnusableFault, response?: TransportResponse): Unusable =>
   response === undefined ? { kind: "unusable", fault } : { kind: "unusable", fault, answer: answerOf(response) };
 
 /** Eight tokens of the largest size the wire admits, with room for the JSON around them. */
-const maxResponseBytes = 256 * 1024;
+const hopResponseBytes = 256 * 1024;
 
-type Question = Pick<TransportRequest, "method" | "path" | "headers"> & { readonly body?: string };
+type Question = Pick<TransportRequest, "method" | "path" | "headers"> & {
+  readonly body?: string;
+  readonly maxResponseBytes?: number;
+};
 
 /** One request over the transport; a transport fault becomes a value, any other error is a bug and passes. */
 export async function ask(
@@ -42,15 +47,15 @@ export async function ask(
   const { deadlineMs, signal, trace } = options;
   try {
     const response = await ports.transport.send({
+      maxResponseBytes: hopResponseBytes,
       ...question,
       headers: { accept: "application/json", ...trace, ...question.headers },
       deadlineMs,
-      maxResponseBytes,
       ...(signal && { signal }),
     });
     return { kind: "answered", response };
   } catch (error) {
-    if (error instanceof TransportFault) return unusable(error.code);
+    if (error instanceof TransportFault) return { ...unusable(error.code), cause: error.cause };
     throw error;
   }
 }

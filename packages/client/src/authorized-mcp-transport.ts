@@ -1,0 +1,97 @@
+import { protocolDataClass } from "@svc/core";
+import type { Params } from "./bound-params.ts";
+import type { AuthorizeRequest, AuthzClient } from "./client.ts";
+import type { Grant } from "./grant.ts";
+import type { HopContext } from "./hop-context.ts";
+
+/** As much of the MCP SDK's `Transport` as is needed here, so that any version of it fits. */
+export interface McpTransport<Message = unknown, Options = unknown> {
+  start(): Promise<void>;
+  send(message: Message, options?: Options): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `fetch` as the SDK's HTTP transports take it. */
+export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export interface AuthorizedMcp {
+  readonly client: Pick<AuthzClient, "authorize">;
+  readonly context: HopContext;
+  /** The server's name in target references: `mcp:<server>/<tool>`. */
+  readonly server: string;
+  /** Of every tool not named in `tools`. */
+  readonly dataClass?: string | undefined;
+  /** Data class by tool, and by `#method` for methods that are none of a session's. */
+  readonly tools?: Readonly<Record<string, string>> | undefined;
+  /** Default: the runtime's own. */
+  readonly fetch?: McpFetch | undefined;
+}
+
+/**
+ * An MCP client transport that takes a hop for every message before it goes out: for `tools/call` that of the tool, for
+ * the session's own messages that of the server, for any other method one of its own (contract: Compiler). A privileged
+ * call is bound to the whole message, as the enforcement point binds it.
+ *
+ * ```ts
+ * const transport = authorizedMcpTransport(
+ *   { client: svc, context, server: "files", dataClass: "docs" },
+ *   (fetch) => new StreamableHTTPClientTransport(url, { fetch }),
+ * );
+ * await mcp.connect(transport);
+ * ```
+ *
+ * A transport without HTTP ignores `fetch`: its hops are decided and recorded, and nothing carries the grants.
+ *
+ * @throws from `send` as `AuthzClient.authorize`; nothing was sent then, and the MCP session goes on
+ */
+export function authorizedMcpTransport<Transport extends McpTransport<never, never>>(
+  options: AuthorizedMcp,
+  connect: (fetch: McpFetch) => Transport,
+): Transport {
+  const hop = (message: unknown, signal?: AbortSignal | null): Promise<Grant> =>
+    options.client.authorize(options.context, hopOf(options, message), { signal: signal ?? undefined });
+
+  /** By the text that goes out. What is not among them (a stream, the session's end, a repeat) takes its own hop. */
+  const granted = new Map<string, Grant>();
+  const inner = connect(async (url, init = {}) => {
+    const { body, signal } = init;
+    const known = typeof body === "string" ? granted.get(body) : undefined;
+    if (typeof body === "string") granted.delete(body);
+    const grant = known ?? (await hop(typeof body === "string" ? JSON.parse(body) : undefined, signal));
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(grant.headers())) headers.set(name, value);
+    return (options.fetch ?? globalThis.fetch)(url, { ...init, headers });
+  });
+
+  const send = inner.send.bind(inner);
+  inner.send = async (message, sendOptions) => {
+    const text = JSON.stringify(message);
+    granted.set(text, await hop(message));
+    try {
+      await send(message, sendOptions);
+    } finally {
+      granted.delete(text);
+    }
+  };
+  return inner;
+}
+
+/** What belongs to an MCP session rather than to one of its tools. */
+const sessionMethods: readonly unknown[] = ["initialize", "ping", "tools/list"];
+
+type ToolHopRequest = Omit<AuthorizeRequest, "taint">;
+
+/** @throws {TypeError} for a call whose data class is not configured */
+function hopOf({ server, dataClass, tools = {} }: AuthorizedMcp, message: unknown): ToolHopRequest {
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
+  const ofServer: ToolHopRequest = { target: `mcp:${server}`, targetKind: "tool", dataClass: protocolDataClass };
+  if (typeof method !== "string" || method.startsWith("notifications/") || sessionMethods.includes(method)) {
+    return ofServer;
+  }
+  const isTool = method === "tools/call";
+  const name = isTool ? String(params?.name) : `#${method}`;
+  const target = isTool ? `mcp:${server}/${name}` : `mcp:${server}${name}`;
+  const declared = Object.hasOwn(tools, name) ? tools[name] : isTool ? dataClass : undefined;
+  if (declared === undefined) throw new TypeError(`no data class is configured for ${target}`);
+  return { target, targetKind: "tool", dataClass: declared, params: message as Params };
+}

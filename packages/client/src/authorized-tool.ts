@@ -1,0 +1,36 @@
+import type { Taint } from "@svc/core";
+import type { Params } from "./bound-params.ts";
+import type { AuthzClient } from "./client.ts";
+import type { Grant } from "./grant.ts";
+import type { HopContext } from "./hop-context.ts";
+import type { CallOptions } from "./plane.ts";
+
+export interface ToolHop {
+  readonly target: string;
+  readonly dataClass: string;
+}
+
+export interface ToolOptions extends CallOptions {
+  readonly taint?: Taint | undefined;
+}
+
+/**
+ * Makes a function one that takes its hop before it runs: it runs only with a grant for exactly these parameters.
+ *
+ * ```ts
+ * const postEntry = authorizedTool(svc, { target: "http:ledger/post_entry", dataClass: "finance" }, post);
+ * await postEntry(context, { amount: 5 });
+ * ```
+ *
+ * @throws as `AuthzClient.authorize`, and whatever `run` throws
+ */
+export const authorizedTool =
+  <Args extends Params, Result>(
+    client: Pick<AuthzClient, "authorize">,
+    hop: ToolHop,
+    run: (params: Args, grant: Grant, options: CallOptions) => Result | Promise<Result>,
+  ) =>
+  async (context: HopContext, params: Args, { taint, signal }: ToolOptions = {}): Promise<Result> => {
+    const request = { ...hop, targetKind: "tool", params, taint } as const;
+    return run(params, await client.authorize(context, request, { signal }), { signal });
+  };

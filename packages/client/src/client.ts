@@ -1,0 +1,189 @@
+import type { AgentManifestDocument, Taint, TargetKind } from "@svc/core";
+import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
+import { z } from "zod";
+import { type AdminPlane, adminPlane } from "./admin-plane.ts";
+import { type AuditPlane, auditPlane } from "./audit-plane.ts";
+import { prepareRequest, type ToolRequest } from "./authorized-request.ts";
+import { type Params, snapshotOf } from "./bound-params.ts";
+import { createEdgeLog } from "./edge-log.ts";
+import { fetchTransport } from "./fetch-transport.ts";
+import type { Grant } from "./grant.ts";
+import type { HopContext } from "./hop-context.ts";
+import { type IdentityPlane, identityPlane } from "./identity-plane.ts";
+import { createLabeler, type LabeledResult, type Labeler } from "./label.ts";
+import { type AuthzClientOptions, bearersOf, proverOf, timeoutMsOf, tracePathOf } from "./options.ts";
+import { type CallOptions, consentErrorOf, createPlane, type Plane } from "./plane.ts";
+import { renewalSource } from "./renewal/renewal-source.ts";
+import { createRenewalPool } from "./renewal-pool.ts";
+import { type Session, sessionRead } from "./session.ts";
+import type { StepPorts } from "./steps/step.ts";
+import { type HopPorts, takeHop } from "./take-hop.ts";
+
+export interface Consent {
+  readonly scope: string;
+  /** The consenting human. */
+  readonly userSub: string;
+  /** 60-86400; the control plane's default is 3600. */
+  readonly ttlSeconds?: number | undefined;
+  /** What the human was shown; the consent fails where it is no longer the scope's current policy version. */
+  readonly policyVersion?: number | undefined;
+}
+
+/** One hop, asked for. */
+export interface AuthorizeRequest {
+  /** A tool reference, or an agent's name. */
+  readonly target: string;
+  readonly targetKind: TargetKind;
+  /** One data class; for an agent several, space-separated. */
+  readonly dataClass: string;
+  /** Raises the effective taint of the decision, never lowers it. */
+  readonly taint?: Taint | undefined;
+  /** The call's JSON body. Required where the decision says that a transaction is; otherwise ignored. */
+  readonly params?: Params | undefined;
+}
+
+export interface CallRequest extends AuthorizeRequest {
+  readonly request: ToolRequest;
+}
+
+/**
+ * The inline client: takes hops for an agent and asks the control plane's planes (specification: Inline client
+ * behaviour). One context serves many calls, also at once: the client renews its token by itself.
+ *
+ * Its methods throw `ControlPlaneUnavailable` and `ControlPlaneRejected` besides what each names, and a signal's own
+ * reason where it aborts. None of them returns or sends a token that was not narrowed.
+ */
+export class AuthzClient {
+  /** Registers agents and reads what they may do. */
+  readonly admin: AdminPlane;
+  /** Reads what was decided. */
+  readonly audit: AuditPlane;
+  /** Agents' identities. */
+  readonly identity: IdentityPlane;
+  readonly #hop: HopPorts;
+  readonly #consent: Plane;
+  readonly #open: Plane;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #recorder: TraceRecorder | undefined;
+  readonly #closing = new AbortController();
+  readonly #labeler: Labeler = createLabeler();
+
+  /** @throws {TypeError} for options that cannot be: see each */
+  constructor(options: AuthzClientOptions) {
+    const { baseUrl, fetch = globalThis.fetch, renewalIdleSeconds = 300, traceScope } = options;
+    const { adminToken, auditToken, identityToken } = bearersOf(options);
+    const timeoutMs = timeoutMsOf(options);
+    const prover = proverOf(options);
+    const steps: StepPorts = {
+      transport: fetchTransport({ baseUrl, fetch }),
+      ...(prover && { prover }),
+      monotonicMs: () => performance.now(),
+    };
+    const planeOf = (bearer: string | undefined) => createPlane({ steps, timeoutMs }, bearer);
+    const planes = { admin: planeOf(adminToken), identity: planeOf(identityToken), open: planeOf(undefined) };
+    const tracePath = tracePathOf(options);
+    this.#recorder = tracePath === undefined ? undefined : traceRecorder(tracePath);
+    this.#hop = {
+      steps,
+      pool: createRenewalPool({
+        source: renewalSource(steps, { signal: this.#closing.signal }),
+        idleSeconds: renewalIdleSeconds,
+      }),
+      prover,
+      edges: this.#recorder && createEdgeLog(this.#recorder, traceScope),
+      timeoutMs,
+    };
+    this.#fetch = fetch;
+    this.#open = planes.open;
+    this.#consent = createPlane({ steps, timeoutMs }, adminToken, consentErrorOf);
+    this.admin = adminPlane(planes.admin);
+    this.audit = auditPlane(planeOf(auditToken));
+    this.identity = identityPlane(planes, prover);
+  }
+
+  /**
+   * `POST /v1/consent`: roots a session in a human's act.
+   *
+   * @throws {ControlPlaneUnavailable} for every answer but 201 and 401, with its `status` and `code` (404
+   * `scope_not_found`, 409 `policy_recompile_required`, ...)
+   */
+  async consent({ scope, userSub, ttlSeconds, policyVersion }: Consent, options?: CallOptions): Promise<Session> {
+    const body = { scope, user_sub: userSub, ttl_seconds: ttlSeconds, policy_version: policyVersion };
+    return this.#consent.ask({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionRead, options);
+  }
+
+  /**
+   * Decides one hop and exchanges the context's token for the hop's; for a privileged target it also mints the
+   * transaction token that binds `params`. Never the one without the other.
+   *
+   * @throws {PolicyDenied} for a deny, {TransactionParamsRequired} for a privileged target without `params`,
+   * {TypeError} where they cannot be bound; nothing is spent by any of these
+   */
+  async authorize(context: HopContext, request: AuthorizeRequest, options: CallOptions = {}): Promise<Grant> {
+    const { params, target, targetKind, dataClass, taint } = request;
+    const snapshot = params && snapshotOf(params);
+    const hop = { target, targetKind, dataClass, ...(taint && { taint }), paramsJson: snapshot?.bindable };
+    return takeHop(this.#hop, context, hop, options.signal);
+  }
+
+  /** As `authorize`, and the context for the next recipient: the same session with the narrowed token. */
+  async hop(
+    context: HopContext,
+    request: AuthorizeRequest,
+    options?: CallOptions,
+  ): Promise<readonly [grant: Grant, next: HopContext]> {
+    const grant = await this.authorize(context, request, options);
+    return [grant, context.advanced(grant.accessToken)];
+  }
+
+  /**
+   * As `authorize`, and sends the request with the grant's headers over the caller's. Redirects are answers. `timeout`
+   * does not bound the target's answer; the signal does.
+   *
+   * @throws {TypeError} also where the request cannot be sent as it is, and what `fetch` throws
+   */
+  async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
+    const { params, target, targetKind, dataClass, taint } = call;
+    const { signal } = options;
+    const prepared = prepareRequest(call.request, params);
+    const hop = { target, targetKind, dataClass, ...(taint && { taint }), paramsJson: prepared.paramsJson };
+    const { url, init } = prepared.under(await takeHop(this.#hop, context, hop, signal));
+    return this.#fetch(url, signal ? { ...init, signal } : init);
+  }
+
+  /** Labels a value the agent obtained itself; a source that is not among the trusted ones is `untrusted_external`. */
+  wrapResult<Value>(value: Value, sourceRef: string, trustedSources?: readonly string[]): LabeledResult<Value> {
+    return this.#labeler.wrapResult(value, sourceRef, trustedSources);
+  }
+
+  /**
+   * Lets labels follow what the decision point makes of a source: the `result_taint` of the tools this manifest declares.
+   *
+   * @throws {TypeError} where it is no manifest
+   */
+  useManifest(manifest: AgentManifestDocument): void {
+    this.#labeler.useManifest(manifest);
+  }
+
+  /** `GET /livez`: resolves where the process is up. @throws {ControlPlaneUnavailable} where not */
+  async live(options?: CallOptions): Promise<void> {
+    await this.#open.ask({ method: "GET", path: "/livez" }, z.unknown(), options);
+  }
+
+  /** `GET /readyz`: resolves where it just reached its database and cache store. @throws {ControlPlaneUnavailable} */
+  async ready(options?: CallOptions): Promise<void> {
+    await this.#open.ask({ method: "GET", path: "/readyz" }, z.unknown(), options);
+  }
+
+  /** Ends renewals, those under way included, and the recorded run. The client takes no further hops. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#hop.pool.close();
+    await this.#recorder?.close();
+  }
+
+  /** For `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { highestTaint, type Taint } from "@svc/core";
+import type { TraceRecorder } from "@svc/drift/recorder";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
+import type { HopContext } from "./hop-context.ts";
+import type { DecideRequest, Decision } from "./steps/decide.ts";
+
+/** Notes one edge for each authorize call (specification: Inline client behaviour, 7). */
+export interface EdgeLog {
+  /** `decision` is undefined where none came that could be acted on. */
+  note(context: HopContext, asked: DecideRequest, decision: Decision | undefined): void;
+}
+
+/** Sessions whose scope is remembered; the oldest goes first. */
+const maxSessions = 10_000;
+
+/**
+ * Only a session's hop-1 token names the consented scope, so it is remembered by session.
+ *
+ * @param scope of sessions that this process never saw at hop 1
+ */
+export function createEdgeLog(recorder: TraceRecorder, scope: string | undefined): EdgeLog {
+  const scopes = new Map<string, string>();
+  const remember = (sessionId: string, consented: string) => {
+    const [oldest] = scopes.keys();
+    if (scopes.size >= maxSessions && oldest !== undefined) scopes.delete(oldest);
+    scopes.set(sessionId, consented);
+  };
+  return {
+    note(context, { target, targetKind, dataClass, taint }, decision) {
+      const claims = decodeUnverifiedHopToken(context.token);
+      if (claims?.targetKind === null && !scopes.has(context.sessionId)) remember(context.sessionId, claims.scope);
+      recorder.record({
+        scope: scopes.get(context.sessionId) ?? scope ?? null,
+        chain: context.actChain.slice(1),
+        caller: context.caller,
+        target,
+        targetKind,
+        dataClass,
+        hop: context.hop,
+        taint: decision?.taint ?? highest(claims?.taint, taint),
+        outcome: decision?.outcome ?? "undecided",
+      });
+    },
+  };
+}
+
+const highest = (one: Taint = "trusted_internal", other: Taint = "trusted_internal"): Taint => highestTaint(one, other);

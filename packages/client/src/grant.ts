@@ -1,0 +1,38 @@
+import type { Taint } from "@svc/core";
+
+/** What one hop may do: its narrowed token and what goes with it (specification: Client value objects). */
+export interface Grant {
+  /** The narrowed token: for this target and this data class alone. */
+  readonly accessToken: string;
+  /** The data class it was narrowed to; for an agent several, space-separated. */
+  readonly scope: string;
+  /** Seconds from its issue. */
+  readonly expiresIn: number;
+  /** The `hop` claim of the access token: one more than its subject token's. */
+  readonly hop: number;
+  readonly target: string;
+  /** Only for a privileged target; bound to exactly the params that were passed. */
+  readonly transactionToken?: string;
+  /** Only where the client holds an agent key. */
+  readonly identityAssertion?: string;
+  /** The effective taint the decision was made under. */
+  readonly taint: Taint;
+  /** Names the recorded decision. */
+  readonly actionId: string;
+  /** What the call must carry: `Authorization`, `X-Svc-Session`, and `Txn-Token` and `Agent-Identity` when present. */
+  headers(): Readonly<Record<string, string>>;
+}
+
+/** @param sessionId goes along because a verifier admits no call without it (specification: Authentication) */
+export function toGrant(sessionId: string, facts: Omit<Grant, "headers">): Grant {
+  const { accessToken, transactionToken, identityAssertion } = facts;
+  return Object.freeze({
+    ...facts,
+    headers: () => ({
+      Authorization: `Bearer ${accessToken}`,
+      "X-Svc-Session": sessionId,
+      ...(transactionToken !== undefined && { "Txn-Token": transactionToken }),
+      ...(identityAssertion !== undefined && { "Agent-Identity": identityAssertion }),
+    }),
+  });
+}

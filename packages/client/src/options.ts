@@ -1,0 +1,75 @@
+import { agentName } from "@svc/core";
+import { importAgentKey, type PrivateJwk, type SigningKey } from "@svc/tokens";
+import { type AgentProver, agentProver } from "./agent-prover.ts";
+
+/** Settings of the client (specification: Inline client behaviour, 7). */
+export interface AuthzClientOptions {
+  /** The control plane's base address, http or https; a path in it is kept. */
+  readonly baseUrl: string;
+  /** For consent and the admin plane. */
+  readonly adminToken?: string | undefined;
+  /** For the audit plane; default `adminToken`. */
+  readonly auditToken?: string | undefined;
+  /** For reading identities; default `auditToken`, then `adminToken`. */
+  readonly identityToken?: string | undefined;
+  /** Seconds that one call may take, all its requests to the control plane together. Default 5.0. */
+  readonly timeout?: number | undefined;
+  /**
+   * A file or folder to record one call edge into for each authorize call, for the drift gate. Default: the environment
+   * variable `SVC_TRACE_PATH`.
+   */
+  readonly tracePath?: string | undefined;
+  /** The scope to record for sessions whose hop-1 token this client never saw. */
+  readonly traceScope?: string | undefined;
+  /**
+   * The agent's private key (ES256 or Ed25519): a JWK, its JSON text, a PKCS#8 PEM, or a `SigningKey`. With it every
+   * exchange, renewal and mint carries a proof of possession, and every grant an identity assertion. Given together
+   * with `agentName`.
+   */
+  readonly identityKey?: string | PrivateJwk | SigningKey | undefined;
+  /** The name that the agent is registered by. */
+  readonly agentName?: string | undefined;
+  /**
+   * Seconds without a call after which a context's renewed tokens are let go; the context is spent then. Default 300.
+   */
+  readonly renewalIdleSeconds?: number | undefined;
+  /** Default: the runtime's own. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** @throws {TypeError} where it is no number of seconds that a timer takes */
+export function timeoutMsOf({ timeout = 5 }: AuthzClientOptions): number {
+  if (!(timeout > 0 && timeout <= 86_400)) throw new TypeError("timeout must be a number of seconds, up to a day");
+  return timeout * 1000;
+}
+
+/** RFC 6750 section 2.1, and every other character that a header takes as it is. */
+const bearerPattern = /^[\x21-\x7e]+$/;
+
+/**
+ * The bearer of each plane (specification: Authentication).
+ *
+ * @throws {TypeError} for one that no header can carry; the message does not repeat it
+ */
+export function bearersOf({ adminToken, auditToken = adminToken, identityToken = auditToken }: AuthzClientOptions) {
+  const bearers = { adminToken, auditToken, identityToken };
+  for (const [name, bearer] of Object.entries(bearers)) {
+    if (bearer !== undefined && !bearerPattern.test(bearer)) throw new TypeError(`${name} cannot stand in a header`);
+  }
+  return bearers;
+}
+
+/** @throws {TypeError} where only one of key and name is given, or the name is none */
+export function proverOf({ identityKey, agentName: name }: AuthzClientOptions): AgentProver | undefined {
+  if (identityKey === undefined && name === undefined) return undefined;
+  if (identityKey === undefined || name === undefined) {
+    throw new TypeError("identityKey and agentName are given together");
+  }
+  if (!agentName.safeParse(name).success) throw new TypeError("agentName is no agent's name");
+  const isReady = typeof identityKey === "object" && "sign" in identityKey;
+  return agentProver({ agentName: name, key: isReady ? identityKey : () => importAgentKey(identityKey) });
+}
+
+/** An empty variable counts as absent. */
+export const tracePathOf = ({ tracePath }: AuthzClientOptions): string | undefined =>
+  tracePath ?? (globalThis.process?.env.SVC_TRACE_PATH || undefined);

@@ -1,0 +1,31 @@
+import type { DiffEntry } from "@svc/core";
+import { diffEntries } from "./admin-bodies.ts";
+import { type Asked, ControlPlaneRejected, ControlPlaneUnavailable, ManifestRejected } from "./errors.ts";
+import type { Answer, Unusable } from "./steps/answer.ts";
+
+/**
+ * Tells a refusal from an outage (specification: Client exceptions).
+ *
+ * @returns what to throw; for a caller who left, the reason it gave
+ */
+export function errorOf(asked: Asked, { fault, answer, cause }: Unusable, signal?: AbortSignal): unknown {
+  if (fault === "aborted" && signal?.aborted) return signal.reason;
+  if (answer && isRejection(answer)) return rejection(asked, answer);
+  return new ControlPlaneUnavailable(asked, fault, answer, cause);
+}
+
+/**
+ * The control plane's own 4xx. A 401 is one however it reads, so that a wrong bearer is never taken for an outage; too
+ * many requests are none, since the same request will pass later.
+ */
+const isRejection = ({ status, code }: Answer): boolean =>
+  status === 401 || (status >= 400 && status < 500 && status !== 429 && code !== undefined);
+
+const manifestCodes: readonly unknown[] = ["reconciliation_rejected", "needs_review"];
+
+export const rejection = (asked: Asked, answer: Answer): ControlPlaneRejected =>
+  manifestCodes.includes(answer.code)
+    ? new ManifestRejected(asked, answer, diffOf(answer))
+    : new ControlPlaneRejected(asked, answer);
+
+const diffOf = ({ details }: Answer): readonly DiffEntry[] => diffEntries.safeParse(details?.diff).data ?? [];
