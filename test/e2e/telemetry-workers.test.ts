@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -81,15 +81,14 @@ function fallen(before: Scrape, after: Scrape): string[] {
 }
 
 describe("with a shared metrics folder", () => {
-  test("any worker's scrape answers for all of them, and each has its part", async () => {
-    const folder = metricsFolder();
-    const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: folder });
+  // Which worker serves what is the kernel's affair: one may have had nothing to do, and so nothing to write.
+  test("whichever worker is scraped answers for all of them", async () => {
+    const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     const session = await openSession(controlPlane);
     await Promise.all(Array.from({ length: 60 }, () => decide(controlPlane, session)));
     await waitUntil("every worker to tell", async () => allows(await scrape(controlPlane)) === 60);
     const answers = await Promise.all(Array.from({ length: 12 }, () => scrape(controlPlane)));
     expect(answers.map(allows)).toEqual(Array(12).fill(60));
-    expect(readdirSync(folder).filter((name) => name.endsWith(".json"))).toHaveLength(3);
   }, 60_000);
 
   test("no counter ever falls while workers are killed under load; each is replaced and none of its counts is lost", async () => {
