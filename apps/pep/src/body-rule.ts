@@ -1,5 +1,5 @@
 import type { Allowed } from "@svc/client/steps";
-import { parseStrictJson } from "@svc/tokens";
+import { isBindable } from "@svc/tokens";
 import type { Limits } from "./limits.ts";
 import { type BodyHeaders, isPlainText } from "./media.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -47,18 +47,4 @@ async function bind(
   const bytes = body.bytes();
   if (!isPlainText(headers) || !isBindable(bytes)) return { kind: "blocked", cause: "unbindable" };
   return { kind: "ready", paramsJson: bytes.toString("utf8") };
-}
-
-/** One JSON object that every reader reads alike (contract: Tokens, `params_hash`). */
-function isBindable(bytes: Uint8Array): boolean {
-  const parsed = parseStrictJson(bytes);
-  return (
-    parsed.ok &&
-    typeof parsed.value === "object" &&
-    parsed.value !== null &&
-    !Array.isArray(parsed.value) &&
-    parsed.duplicateDepth === null &&
-    !parsed.unsafeNumber &&
-    !parsed.loneSurrogate
-  );
 }

@@ -60,6 +60,7 @@ export {
   bindParamsValue,
   bindParsedParams,
   canonicalJson,
+  isBindable,
   type ParamsBinding,
 } from "./params-binding.ts";
 export { type KeyRefusal, keyRefusals } from "./read-jwk.ts";

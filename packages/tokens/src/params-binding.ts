@@ -32,10 +32,20 @@ export function bindParams(json: string | Uint8Array): ParamsBinding {
  */
 export function bindParsedParams(parsed: StrictJson, params: unknown = parsed.value): ParamsBinding {
   if (!isJsonObject(params)) return refuse("not_object");
-  if (parsed.duplicateDepth !== null) return refuse("duplicate_member");
-  if (parsed.unsafeNumber) return refuse("unsafe_number");
-  if (parsed.loneSurrogate) return refuse("lone_surrogate");
-  return { ok: true, paramsHash: sha256Base64url(canonicalJson(params)) };
+  const cause = ambiguityOf(parsed);
+  return cause === undefined ? { ok: true, paramsHash: sha256Base64url(canonicalJson(params)) } : refuse(cause);
+}
+
+/** Whether `bindParams` would bind it, without the cost of hashing: for whoever sends it to be bound elsewhere. */
+export function isBindable(json: string | Uint8Array): boolean {
+  const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });
+  return parsed.ok && isJsonObject(parsed.value) && ambiguityOf(parsed) === undefined;
+}
+
+function ambiguityOf({ duplicateDepth, unsafeNumber, loneSurrogate }: StrictJson): BindingRefusal | undefined {
+  if (duplicateDepth !== null) return "duplicate_member";
+  if (unsafeNumber) return "unsafe_number";
+  return loneSurrogate ? "lone_surrogate" : undefined;
 }
 
 /** The same for a value, as `JSON.stringify` would send it. What JSON has no words for (NaN, a cycle, a bigint) is refused. */

@@ -8,6 +8,7 @@ import {
   bindParamsValue,
   bindParsedParams,
   canonicalJson,
+  isBindable,
   parseStrictJson,
 } from "../src/index.ts";
 
@@ -101,6 +102,7 @@ describe("one value, one hash", () => {
     fc.assert(
       fc.property(value, (params) => {
         expect(bindParamsValue(params)).toEqual(bindParams(JSON.stringify(params)));
+        expect(isBindable(JSON.stringify(params))).toBe(bindParams(JSON.stringify(params)).ok);
       }),
     );
   });
@@ -185,6 +187,7 @@ const unbindable: [string, BindingRefusal][] = [
 ];
 test.each(unbindable)("%.30s is not bound: %s", (json, cause) => {
   expect(bindParams(json)).toEqual({ ok: false, cause });
+  expect(isBindable(json)).toBe(false);
 });
 
 test("bytes that are no UTF-8 are not bound, so that two bodies never share one hash", () => {
