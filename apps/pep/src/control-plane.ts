@@ -11,6 +11,7 @@ import {
 } from "@svc/client/steps";
 import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
+import { breakingTransport } from "./breaker.ts";
 import type { Config } from "./config.ts";
 import { undiciTransport } from "./transport.ts";
 
@@ -40,8 +41,10 @@ const lastRenewalMs = 1_000;
 export async function createHopMachinery(config: Config): Promise<HopMachinery> {
   const prover = await proverOf(config);
   const store = config.stateDir === undefined ? undefined : await filePoolStore(config.stateDir);
-  const { transport, disconnect } = connectControlPlane(config);
-  const steps = { transport, monotonicMs: () => performance.now(), ...(prover && { prover }) };
+  const monotonicMs = () => performance.now();
+  const { transport: plain, disconnect } = connectControlPlane(config);
+  const transport = breakingTransport(plain, monotonicMs);
+  const steps = { transport, monotonicMs, ...(prover && { prover }) };
   const { renewalIdleSeconds: idleSeconds } = config;
   const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
   return {

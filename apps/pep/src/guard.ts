@@ -167,6 +167,8 @@ async function narrow(
     case "unauthorized":
       return refused("unauthorized", { decision });
     case "unusable":
+      // Never sent is never spent; after anything else the token may be.
+      if (exchanged.fault === "refused") lease.giveBack();
       return exchanged.fault === "aborted" ? { kind: "gone" } : refused("exchange_unreachable", { decision });
     default:
       return exchanged satisfies never;

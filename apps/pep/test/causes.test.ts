@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import { at, authorize, cut, exchange, hang, mint, reply } from "./support/answers.ts";
 import type { Override } from "./support/control-plane.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -21,28 +21,10 @@ async function setup(mode: "enforce" | "observe" = "enforce", settings: Record<s
   return { ...running, upstream };
 }
 
-const reply =
-  (status: number, body: string, type = "application/json") =>
-  (response: ServerResponse) => {
-    response.writeHead(status, { "content-type": type }).end(body);
-  };
-/** Answers requests to one path in place of the double. */
-const at =
-  (wanted: string, answer: (response: ServerResponse) => void): Override =>
-  ({ path }, response) => {
-    if (path !== wanted) return undefined;
-    answer(response);
-    return true;
-  };
-const hang = () => {};
-const cut = (response: ServerResponse) => response.destroy();
 const envelope = (code: string, details?: object) =>
   JSON.stringify({ error: { code, message: "x" }, ...(details && { details }) });
 const oauth = (error: string) => JSON.stringify({ error, error_description: "x" });
 
-const authorize = "/v1/authorize";
-const exchange = "/v1/token/exchange";
-const mint = "/v1/token/transaction";
 const page = "<html><body>login</body></html>";
 const almostAllow = {
   decision: "allow",

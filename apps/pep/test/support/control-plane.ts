@@ -51,6 +51,8 @@ export interface ControlPlaneDouble {
   consent(options?: { ttlSeconds?: number; sessionId?: string }): Promise<{ sessionId: string; token: string }>;
   /** The token that `agent` would hold after a delegation. */
   delegate(token: string, agent: string): Promise<string>;
+  /** One of the tokens that a renewal would answer, with some claims changed. */
+  sibling(token: string, change?: Partial<HopClaims>): Promise<string>;
   /** What an exchange would answer, with some claims changed. */
   narrowed(form: URLSearchParams, change: Partial<HopClaims>): Promise<string>;
   close(): Promise<void>;
@@ -105,6 +107,10 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
         taint: "trusted_internal",
       } as const;
       return issueHopToken(key, narrowedClaims(claims, allow, issuance(state, claims)));
+    },
+    sibling: async (token, change = {}) => {
+      const claims = claimsOf(token);
+      return issueHopToken(key, { ...siblingClaims(claims, "trusted_internal", issuance(state, claims)), ...change });
     },
     narrowed: async (form, change) => {
       const claims = claimsOf(form.get("subject_token") ?? "");

@@ -1,0 +1,91 @@
+import { type Transport, TransportFault, type TransportFaultCode, type TransportRequest } from "@svc/client/steps";
+import { describe, expect, test } from "vitest";
+import { breakingTransport } from "../src/breaker.ts";
+
+type Outcome = TransportFaultCode | "answers";
+
+/** A transport under a clock that is set by hand; `outcome` says how it ends whatever it is asked. */
+function setup() {
+  const state = { nowMs: 0, outcome: "answers" as Outcome };
+  const asked: string[] = [];
+  const under: Transport = {
+    async send({ path }) {
+      asked.push(path);
+      const { outcome } = state;
+      if (outcome !== "answers") throw new TransportFault(outcome);
+      return { status: 503, headers: {}, body: "" };
+    },
+  };
+  const transport = breakingTransport(under, () => state.nowMs);
+  const send = (path = "/v1/authorize") => {
+    const request: TransportRequest = { method: "POST", path, headers: {}, deadlineMs: 1, maxResponseBytes: 1 };
+    return transport.send(request).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
+  };
+  const times = async (count: number, path?: string) => {
+    for (let time = 0; time < count; time++) await send(path);
+  };
+  return { state, asked, send, times };
+}
+
+describe("where nobody answers", () => {
+  test.each(["refused", "unreachable", "timeout"] as const)(
+    "five times in a row (%s), nobody is asked any more, and nothing counts as sent",
+    async (outcome) => {
+      const { state, asked, send, times } = setup();
+      state.outcome = outcome;
+      await times(5);
+      expect(await send()).toBe("refused");
+      expect(asked).toHaveLength(5);
+    },
+  );
+
+  test("one request a second finds out whether somebody is back, also while an earlier one still waits", async () => {
+    const { state, asked, send, times } = setup();
+    state.outcome = "timeout";
+    await times(5);
+    for (const nowMs of [999, 1_000, 1_001, 1_999, 2_000]) {
+      state.nowMs = nowMs;
+      await send();
+    }
+    expect(asked).toHaveLength(7);
+  });
+
+  test("the first answer, whatever it says, lets everybody ask again", async () => {
+    const { state, send, times } = setup();
+    state.outcome = "unreachable";
+    await times(5);
+    state.nowMs = 1_000;
+    state.outcome = "answers";
+    expect(await send()).toBe(503);
+    expect(await send()).toBe(503);
+  });
+
+  test("an answer in between starts the count anew", async () => {
+    const { state, asked, times } = setup();
+    for (const outcome of ["timeout", "answers", "timeout", "answers"] as const) {
+      state.outcome = outcome;
+      await times(4);
+    }
+    expect(asked).toHaveLength(16);
+  });
+
+  test.each(["aborted", "too_large"] as const)("%s is no silence of the control plane's", async (outcome) => {
+    const { state, asked, times } = setup();
+    state.outcome = outcome;
+    await times(20);
+    expect(asked).toHaveLength(20);
+  });
+
+  test("another endpoint is asked all the same, and a query makes none", async () => {
+    const { state, asked, send, times } = setup();
+    state.outcome = "timeout";
+    await times(3, "/v1/session/targets?cursor=a");
+    await times(2, "/v1/session/targets?cursor=b");
+    expect(await send("/v1/session/targets?cursor=c")).toBe("refused");
+    expect(await send("/v1/token/exchange")).toBe("timeout");
+    expect(asked).toHaveLength(6);
+  });
+});
