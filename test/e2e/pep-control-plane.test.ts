@@ -1,0 +1,87 @@
+import type { Stand } from "@svc/test-conformance/stand";
+import { type FaultProxy, freePort, startFaultProxy, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { expectEachRecorded } from "./src/pep/record.ts";
+
+let stand: Stand;
+let line: FaultProxy;
+
+beforeAll(async () => {
+  const port = await freePort();
+  line = await startFaultProxy(port);
+  stand = await openGuarded({
+    controlPlane: { PORT: String(port), SVC_ISSUER: "https://issuer.test" },
+    enforcementPoint: { SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${line.port}` },
+  });
+}, 60_000);
+afterAll(async () => {
+  await stand?.stop();
+  await line?.stop();
+});
+
+async function agent() {
+  const headers = await headersOf(stand);
+  const { call, close } = callerOf(`${stand.enforcementPoint.url}/app`, headers);
+  const read = async () => {
+    const { status, blocked } = await call("/read");
+    return blocked ?? status;
+  };
+  const passes = () => waitUntil("a call to pass", async () => (await read()) === 200, 20_000);
+  const arrivals = () =>
+    stand.upstream.requests
+      .map(({ rawHeaders }) => new Map(pairs(rawHeaders)))
+      .filter((sent) => sent.get("x-svc-session") === headers["x-svc-session"])
+      .map((sent) => ({ authorization: sent.get("authorization") }));
+  return { read, passes, close, session: headers["x-svc-session"], arrivals };
+}
+
+const pairs = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""] as [string, string]] : []));
+
+const unreachable = ["pdp_unreachable", "exchange_unreachable"];
+
+/** A dead control plane is told apart from one that is only slow by what becomes of the call in flight. */
+const losses: [string, () => Promise<void> | void, () => Promise<void> | void][] = [
+  ["swallowed by the network", () => line.freeze(), () => line.thaw()],
+  ["gone", () => line.refuse(), () => line.accept()],
+];
+
+test.each(losses)(
+  "a control plane that is %s blocks every call, lets nothing upstream, and serves again unaided",
+  async (_name, lose, regain) => {
+    const { read, passes, close, session, arrivals } = await agent();
+    await passes();
+    await lose();
+    const before = stand.upstream.received().length;
+    // More than are asked before the enforcement point stops asking.
+    for (let call = 0; call < 8; call++) expect(unreachable).toContain(await read());
+    expect(stand.upstream.received().length).toBe(before);
+    await regain();
+    await passes();
+    await expectEachRecorded(stand, session, arrivals());
+    close();
+  },
+  60_000,
+);
+
+test("connections to it that are reset all the time cost calls, never a second delivery or an unrecorded one", async () => {
+  const { read, passes, close, session, arrivals } = await agent();
+  await passes();
+  const severing = setInterval(() => line.sever(), 10);
+  const seen = new Map<string | number, number>();
+  const lost = () => [...seen].reduce((sum, [came, count]) => sum + (came === 200 ? 0 : count), 0);
+  await waitUntil("calls to be lost", async () => {
+    for (const came of await Promise.all([read(), read(), read(), read()])) seen.set(came, (seen.get(came) ?? 0) + 1);
+    return lost() > 20;
+  });
+  clearInterval(severing);
+  // A token whose renewal was lost with its spares ends the session; nothing else may be told.
+  for (const came of seen.keys()) expect([200, "unauthorized", ...unreachable]).toContain(came);
+  expect(arrivals().length).toBeGreaterThanOrEqual(seen.get(200) ?? 0);
+  await expectEachRecorded(stand, session, arrivals());
+  close();
+  const next = await agent();
+  await next.passes();
+  next.close();
+}, 60_000);

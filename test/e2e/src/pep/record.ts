@@ -1,0 +1,45 @@
+import type { Stand } from "@svc/test-conformance/stand";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { expect } from "vitest";
+
+export interface DecisionRow {
+  readonly action_id: string;
+  readonly session_id: string;
+  readonly target: string;
+  readonly decision: "allow" | "deny";
+  readonly enforced: boolean;
+  readonly spent_at: string | null;
+}
+
+/** Every decision of one session. */
+export async function decisionsOf({ api }: Pick<Stand, "api">, session: string): Promise<DecisionRow[]> {
+  const rows: DecisionRow[] = [];
+  let cursor: string | null = null;
+  do {
+    const { body } = await api.decisions(
+      `session_id=${session}&limit=200${cursor === null ? "" : `&cursor=${cursor}`}`,
+    );
+    rows.push(...body.data);
+    cursor = body.page.next_cursor;
+  } while (cursor !== null);
+  return rows;
+}
+
+/** One request as an upstream received it: only what the record is joined over. */
+export interface Arrival {
+  readonly authorization: string | undefined;
+}
+
+/** Holds the upstream's log against the record: every arrival is one spent allow of its own, and no token came twice. */
+export async function expectEachRecorded(stand: Pick<Stand, "api">, session: string, arrivals: readonly Arrival[]) {
+  const tokens = arrivals.map(({ authorization = "" }) =>
+    decodeUnverifiedHopToken(authorization.replace("Bearer ", "")),
+  );
+  const actions = tokens.map((token) => token?.actionId);
+  const spent = (await decisionsOf(stand, session))
+    .filter(({ decision, spent_at }) => decision === "allow" && spent_at !== null)
+    .map(({ action_id }) => action_id);
+  expect(new Set(tokens.map((token) => token?.jti)).size).toBe(arrivals.length);
+  expect(new Set(actions).size).toBe(arrivals.length);
+  expect(actions.filter((action) => !spent.includes(String(action)))).toEqual([]);
+}
