@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import type { Answer, Api } from "./src/api.ts";
+import { type Answer, type Api, refusalCode } from "./src/api.ts";
 import { type Operation, readDocument } from "./src/document.ts";
-import { examples, prepare } from "./src/document-examples.ts";
+import { examples, prepare } from "./src/examples/index.ts";
 import { startOne } from "./src/stack.ts";
 
 // Started here, since the document is the table of cases.
@@ -10,6 +10,12 @@ const { api } = one;
 afterAll(() => one.stop());
 await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
+
+/** Every refusal that was answered, as `GET /v1/agents: 400 invalid_request`. */
+const answered = new Set<string>();
+const tell = ({ name }: Operation, ...answers: readonly Answer[]) => {
+  for (const answer of answers) answered.add(`${name}: ${answer.status} ${refusalCode(answer)}`);
+};
 
 const unknownId = "01a00000-0000-7000-8000-000000000000";
 
@@ -55,14 +61,17 @@ describe.each(operations)("$name", (operation) => {
   test("answers its callers as the document says", async () => {
     const example = examples[operation.name];
     if (example === undefined) throw new Error(`there is no example of ${operation.name}: write one`);
-    const answers = await example(api);
+    const answers = await example(api, one.database);
+    tell(operation, ...answers);
     expect(answers.flatMap((answer) => faults(operation, answer))).toEqual([]);
     const succeeded = answers.filter(({ status }) => status < 300).map(({ status }) => String(status));
     expect(new Set(succeeded)).toEqual(new Set(operation.statuses.filter((status) => status.startsWith("2"))));
   });
 
   test.each(mistakes)("answers %s as the document says", async (_, mistake) => {
-    expect(faults(operation, await mistake(operation))).toEqual([]);
+    const answer = await mistake(operation);
+    tell(operation, answer);
+    expect(faults(operation, answer)).toEqual([]);
   });
 });
 
@@ -76,4 +85,14 @@ test.each(operations.filter(({ mayBeAnonymous }) => !mayBeAnonymous))(
 test("every example is of a documented route", () => {
   const documented = operations.map(({ name }) => name);
   expect(Object.keys(examples).filter((name) => !documented.includes(name))).toEqual([]);
+});
+
+/** Outages and limits: these are seen in surroundings.test.ts. */
+const ofSurroundings = /^(429|500|503) /;
+
+test("every refusal that the document names was answered here, but for those of the surroundings", () => {
+  const named = operations.flatMap(({ name, refusals }) =>
+    refusals.filter((refusal) => !ofSurroundings.test(refusal)).map((refusal) => `${name}: ${refusal}`),
+  );
+  expect(named.filter((refusal) => !answered.has(refusal))).toEqual([]);
 });

@@ -26,8 +26,27 @@ export interface Hop {
   readonly data_class: string;
 }
 
+export interface CallInit {
+  readonly bearer?: string;
+  readonly body?: unknown;
+  readonly raw?: RequestInit;
+}
+
+/** One request and what was answered. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly init: CallInit;
+  readonly answer: Answer;
+}
+
+/** The code of a refusal in either error shape (specification: Two error shapes); undefined where nothing was refused. */
+export const refusalCode = ({ body }: Answer): string | undefined =>
+  typeof body?.error === "string" ? body.error : body?.error?.code;
+
 export function createApi(url: string, tokens: Tokens) {
-  async function call(method: string, path: string, init: { bearer?: string; body?: unknown; raw?: RequestInit } = {}) {
+  const calls: Call[] = [];
+  async function call(method: string, path: string, init: CallInit = {}) {
     const headers = new Headers(init.raw?.headers);
     if (init.bearer !== undefined) headers.set("authorization", `Bearer ${init.bearer}`);
     if (init.body !== undefined) headers.set("content-type", "application/json");
@@ -38,7 +57,9 @@ export function createApi(url: string, tokens: Tokens) {
       headers,
       ...(init.body !== undefined && { body: JSON.stringify(init.body) }),
     });
-    return read(response);
+    const answer = await read(response);
+    calls.push({ method, path, init, answer });
+    return answer;
   }
   const exchangeForm = (fields: Record<string, string>) =>
     call("POST", "/v1/token/exchange", {
@@ -61,6 +82,8 @@ export function createApi(url: string, tokens: Tokens) {
   return {
     url,
     tokens,
+    /** Every call so far, in the order of their answers. */
+    calls: calls as readonly Call[],
     call,
     exchangeForm,
     authorize,

@@ -6,10 +6,16 @@ interface Content {
   readonly schema?: object;
 }
 
+interface Response {
+  /** Of a refusal: its codes, each in backticks. */
+  readonly description: string;
+  readonly content?: Readonly<Record<string, Content>>;
+}
+
 interface Documented {
   readonly security?: readonly Record<string, unknown>[];
   readonly requestBody?: { readonly content: Record<string, Content> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+  readonly responses: Readonly<Record<string, Response>>;
 }
 
 interface Document {
@@ -28,10 +34,14 @@ export interface Operation {
   readonly mayBeAnonymous: boolean;
   readonly bodyType: string | undefined;
   readonly statuses: readonly string[];
+  /** `404 agent_not_found`, one for each status and code. */
+  readonly refusals: readonly string[];
 }
 
 export interface ReadDocument {
   readonly operations: readonly Operation[];
+  /** The operation that a request is of; `path` may have a query. */
+  operationOf(method: string, path: string): Operation | undefined;
   /** Where an answer is not as documented: nothing, or one line a fault. */
   faults(operation: Operation, answer: Answer): readonly string[];
 }
@@ -68,6 +78,7 @@ export function readDocument(document: Document): ReadDocument {
   );
   return {
     operations,
+    operationOf: (method, path) => findOperation(operations, method, path),
     faults({ name }, answer) {
       const response = described.get(name)?.responses[String(answer.status)];
       if (response === undefined) return [`status ${answer.status} is not documented: ${answer.text.slice(0, 200)}`];
@@ -86,7 +97,20 @@ function toOperation(method: string, path: string, documented: Documented): Oper
     mayBeAnonymous: alternatives.length === 0 || alternatives.some((schemes) => schemes.length === 0),
     bodyType: Object.keys(documented.requestBody?.content ?? {})[0],
     statuses: Object.keys(documented.responses),
+    refusals: Object.entries(documented.responses).flatMap(([status, { description }]) =>
+      [...(status < "400" ? "" : description).matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`),
+    ),
   };
+}
+
+/** A path without parameters goes before one with: `/v1/agents/resolve` is nobody's id. */
+function findOperation(operations: readonly Operation[], method: string, path: string): Operation | undefined {
+  const bare = path.replace(/\?.*$/, "");
+  const found = operations.filter(
+    (operation) =>
+      operation.method === method && new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(bare),
+  );
+  return found.find((operation) => operation.path === bare) ?? found[0];
 }
 
 function contentFaults(

@@ -45,11 +45,18 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       reads: { mediaType: "application/x-www-form-urlencoded", schema: exchangeForm },
       replies: {
         200: { description: "The narrowed token.", schema: exchangeResponse },
-        400: { description: "RFC 6749 section 5.2.", schema: oauthError },
-        403: { description: "The allow no longer holds.", schema: oauthError },
-        413: { description: "The body is over 1 MiB.", schema: oauthError },
-        429: { description: "Over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
-        503: { description: "The single use could not be decided; nothing was issued.", schema: oauthError },
+        400: {
+          description:
+            "RFC 6749 section 5.2: `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `invalid_target`.",
+          schema: oauthError,
+        },
+        403: { description: "`invalid_target`: the allow no longer holds.", schema: oauthError },
+        413: { description: "`invalid_request`: the body is over 1 MiB.", schema: oauthError },
+        429: { description: "`slow_down`: over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
+        503: {
+          description: "`invalid_grant`: the single use could not be decided; nothing was issued.",
+          schema: oauthError,
+        },
       },
       errors: [],
     },
