@@ -61,7 +61,12 @@ export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Prom
 const unavailableCodes =
   /^(?:08|53|57|58)|^(?:25006|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
 
-function isUnavailable(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return unavailableCodes.test(code);
-}
+const isUnavailable = (error: unknown): boolean => unavailableCodes.test(codeOf(error));
+
+/**
+ * Whether the server itself refused the statement, so that none of it was committed: bad data, a violated constraint, or
+ * the victim of a deadlock. A lost connection or a timeout says nothing of that.
+ */
+export const committedNothing = (error: unknown): boolean => /^(?:22|23)...$|^(?:40001|40P01)$/.test(codeOf(error));
+
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");

@@ -1,4 +1,5 @@
 import type { DecisionRecord, RecordedHop } from "@svc/core";
+import { LRUCache } from "lru-cache";
 import type {
   Committed,
   DecisionFilter,
@@ -10,7 +11,9 @@ import type {
 } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/present.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
+import { type Append, insertDecisions } from "./decision-inserts.ts";
 import { type DecisionColumns, recordColumns, toRecord } from "./decision-rows.ts";
+import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
@@ -22,53 +25,56 @@ export interface DecisionLogSettings {
   readonly readDeadlineMs: number;
 }
 
+/** Records that were just committed: most are asked for within the second, by their exchange. Some 1 KiB each. */
+const rememberedRecords = 10_000;
+
 export const decisionLog = (settings: DecisionLogSettings): DecisionLog => {
   const { writer, reader, commitDeadlineMs, readDeadlineMs } = settings;
+  // Records never change, so one that was committed may be answered without asking again.
+  const committed = new LRUCache<string, DecisionRecord>({ max: rememberedRecords });
+  const appendPlain = groupCommit<Append, boolean>({
+    write: (appends) => insertDecisions(writer, appends),
+    keysOf: () => [],
+    deadlineMs: commitDeadlineMs,
+  });
+  const append = async (record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale"> => {
+    if (marking.kind === "none") return (await appendPlain({ record, epochs })) ? { marks: 0 } : "stale";
+    return bounded(commitDeadlineMs, appendLocking(writer, { record, epochs }, marking));
+  };
   return {
-    append: (record, marking, epochs) => bounded(commitDeadlineMs, append(writer, record, marking, epochs)),
-    find: (actionId) => bounded(commitDeadlineMs, find(writer, actionId)),
+    async append(record, marking, epochs) {
+      const outcome = await append(record, marking, epochs);
+      if (outcome !== "stale") committed.set(record.actionId, record);
+      return outcome;
+    },
+    find: async (actionId) => committed.get(actionId) ?? bounded(commitDeadlineMs, find(writer, actionId)),
     lineage: (actionId) => bounded(readDeadlineMs, lineage(reader, actionId)),
     page: (query) => bounded(readDeadlineMs, page(reader, query)),
   };
 };
 
-async function append(
+/** Alone, since it waits for its session's lock. */
+async function appendLocking(
   sql: Sql,
-  record: DecisionRecord,
-  marking: Marking,
-  epochs: Epochs,
+  append: Append,
+  marking: Exclude<Marking, { kind: "none" }>,
 ): Promise<Committed | "stale"> {
   if (marking.kind === "marks") {
-    return sql.begin((tx) => appendMarking(tx, record, marking, epochs)).catch(staleIfRolledBack);
+    return sql.begin((tx) => appendMarking(tx, append, marking)).catch(staleIfRolledBack);
   }
-  return (await insert(sql, record, epochs, marking.kind === "delegation")) ? { marks: 0 } : "stale";
-}
-
-/** One statement: it inserts only where the epochs still stand. A delegation also keeps marks away until it commits. */
-async function insert(sql: Sql | Transaction, r: DecisionRecord, epochs: Epochs, keepMarksAway: boolean) {
-  const { count } = await sql`
-    insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
-      data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
-      guarantee_level, parent_action_id, decided_at, present)
-    select ${r.actionId}, ${r.recordVersion}, st.session_id, ${r.stage}, ${r.hop}, ${r.chain as string[]},
-      ${r.actingAgent}, ${r.target}, ${r.targetKind}, ${r.dataClass}, ${r.decision}, ${r.denyReason}, ${r.recoverable},
-      ${r.enforced}, ${r.privileged}, ${r.taint}, ${r.taintSource}, ${r.policyVersion}, ${r.guaranteeLevel},
-      ${r.parentActionId}, ${new Date(r.decidedAtMs)}, ${r.present && JSON.stringify(r.present)}::text::jsonb
-    from session_state st cross join denial_epoch d
-    where st.session_id = ${r.sessionId} and st.epoch = ${epochs.session} and d.epoch = ${epochs.denials}
-    ${keepMarksAway ? sql`for share of st` : sql``}`;
-  return count === 1;
+  const [isInserted] = await insertDecisions(sql, [append], true);
+  return isInserted ? { marks: 0 } : "stale";
 }
 
 async function appendMarking(
   tx: Transaction,
-  record: DecisionRecord,
+  { record, epochs }: Append,
   marking: Extract<Marking, { kind: "marks" }>,
-  epochs: Epochs,
-) {
+): Promise<Committed> {
   const action = { sessionId: record.sessionId, actionId: record.actionId, atMs: record.decidedAtMs };
   const set = await setMarks(tx, action, marking, epochs);
-  if (!(await insert(tx, record, set.epochs, false))) throw new Stale();
+  const [isInserted] = await insertDecisions(tx, [{ record, epochs: set.epochs }]);
+  if (!isInserted) throw new Stale();
   return { marks: set.marks };
 }
 

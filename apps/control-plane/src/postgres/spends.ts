@@ -11,38 +11,57 @@ import type {
   Spent,
 } from "../ports/spend-ledger.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
+import { type ExchangeInsert, hex, insertExchanges } from "./exchange-inserts.ts";
+import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 
 /** Inserts select from the allow's own row and its session's: no record, no spend (contract: the single use). */
-export const spendLedger = (sql: Sql, deadlineMs: number): SpendLedger => ({
-  spend: (spend, marking, epochs) => bounded(deadlineMs, spendOnce(sql, spend, marking, epochs)),
-  spent: (jtiHash, actionId) => bounded(deadlineMs, whatIsSpent(sql, jtiHash, actionId)),
-  mint: (mint, epochs) => bounded(deadlineMs, insertMint(sql, mint, epochs)),
-  uses: (actionId) => bounded(deadlineMs, uses(sql, actionId)),
-});
-
-async function spendOnce(sql: Sql, spend: Spend, marking: Marking, epochs: Epochs): Promise<SpendOutcome> {
-  const spent =
-    marking.kind === "marks" && spend.kind === "exchange"
-      ? await sql.begin((tx) => spendMarking(tx, spend, marking, epochs)).catch(staleIfRolledBack)
-      : (await insertSpend(sql, spend, epochs)) && { marks: 0 };
-  return typeof spent === "object" ? { kind: "spent", ...spent } : { kind: await whyNot(sql, spend) };
+export function spendLedger(sql: Sql, deadlineMs: number): SpendLedger {
+  const spendPlain = groupCommit<ExchangeInsert, boolean>({
+    write: (inserts) => insertExchanges(sql, inserts),
+    keysOf: ({ spend }) => keysOf(spend),
+    deadlineMs,
+  });
+  const insertOnce = async (spend: Spend, marking: Marking, epochs: Epochs): Promise<Committed | false> => {
+    if (spend.kind === "renewal") {
+      return (await bounded(deadlineMs, insertRenewal(sql, spend, epochs))).count === 1 && { marks: 0 };
+    }
+    if (marking.kind !== "marks") return (await spendPlain({ spend, epochs })) && { marks: 0 };
+    const marked = sql.begin((tx) => spendMarking(tx, { spend, epochs }, marking)).catch(falseIfRolledBack);
+    return bounded(deadlineMs, marked);
+  };
+  return {
+    async spend(spend, marking, epochs) {
+      const spent = await insertOnce(spend, marking, epochs);
+      return spent ? { kind: "spent", ...spent } : { kind: await bounded(deadlineMs, whyNot(sql, spend)) };
+    },
+    spent: (jtiHash, actionId) => bounded(deadlineMs, whatIsSpent(sql, jtiHash, actionId)),
+    mint: (mint, epochs) => bounded(deadlineMs, insertMint(sql, mint, epochs)),
+    uses: (actionId) => bounded(deadlineMs, uses(sql, actionId)),
+  };
 }
+
+function falseIfRolledBack(error: unknown): false {
+  staleIfRolledBack(error);
+  return false;
+}
+
+/** Each is unique in the table: of two rows that share one only the first may be told that it was inserted. */
+const keysOf = ({ jtiHash, actionId, prover }: Exchange): readonly string[] => [
+  `token ${hex(jtiHash)}`,
+  `allow ${actionId}`,
+  ...(prover === undefined ? [] : [`proof ${hex(prover.proofJtiHash)}`]),
+];
 
 async function spendMarking(
   tx: Transaction,
-  spend: Exchange,
+  { spend, epochs }: ExchangeInsert,
   marking: Extract<Marking, { kind: "marks" }>,
-  epochs: Epochs,
 ): Promise<Committed> {
   const set = await setMarks(tx, { ...spend, atMs: spend.spentAtMs }, marking, epochs);
-  if (!(await insertSpend(tx, spend, set.epochs))) throw new Stale();
+  const [isInserted] = await insertExchanges(tx, [{ spend, epochs: set.epochs }]);
+  if (!isInserted) throw new Stale();
   return { marks: set.marks };
-}
-
-async function insertSpend(sql: Sql | Transaction, spend: Spend, epochs: Epochs): Promise<boolean> {
-  const insert = spend.kind === "exchange" ? insertExchange(sql, spend, epochs) : insertRenewal(sql, spend, epochs);
-  return (await insert).count === 1;
 }
 
 /** Nothing was inserted: a unique key stood against it, or else what it selects from no longer holds. */
@@ -54,18 +73,7 @@ async function whyNot(sql: Sql, spend: Spend): Promise<Exclude<SpendOutcome["kin
   return (await isProofUsed(sql, spend)) ? "proof_used" : "stale";
 }
 
-const insertExchange = (sql: Sql | Transaction, spend: Exchange, epochs: Epochs) => sql`
-  insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
-  select ${spend.jtiHash}, d.action_id, d.session_id, 'exchange', ${spend.prover?.agent ?? null},
-    ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}
-  from decision d join session s using (session_id) join session_state st using (session_id) cross join denial_epoch e
-  where d.action_id = ${spend.actionId} and d.session_id = ${spend.sessionId}
-    and d.decision = 'allow' and d.stage = 'authorize'
-    and st.revoked_at is null and s.expires_at > ${new Date(spend.spentAtMs)}
-    and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
-  on conflict do nothing`;
-
-const insertRenewal = (sql: Sql | Transaction, spend: Renewal, epochs: Epochs) => sql`
+const insertRenewal = (sql: Sql, spend: Renewal, epochs: Epochs) => sql`
   insert into spend (jti_hash, session_id, kind, prover, proof_jti_hash, spent_at, renewal_id, actor, agent)
   select ${spend.jtiHash}, s.session_id, 'renewal', ${spend.prover?.agent ?? null},
     ${spend.prover?.proofJtiHash ?? null}, ${new Date(spend.spentAtMs)}, ${spend.renewalId}, ${spend.actor},

@@ -1,0 +1,48 @@
+import type { Epochs } from "../ports/present.ts";
+import type { Exchange } from "../ports/spend-ledger.ts";
+import type { Sql, Transaction } from "./database.ts";
+
+/** A spend to be committed under the epochs it was decided on. */
+export interface ExchangeInsert {
+  readonly spend: Exchange;
+  readonly epochs: Epochs;
+}
+
+/**
+ * Inserts, in one statement, each spend whose allow is recorded, whose session runs, whose epochs still stand and whose
+ * token, allow and proof nothing spent before; answers which were. No two rows may share one of those three. Each
+ * allow is looked up by itself, so that only its own month is touched.
+ */
+export async function insertExchanges(
+  sql: Sql | Transaction,
+  inserts: readonly ExchangeInsert[],
+): Promise<readonly boolean[]> {
+  const inserted = await sql<{ action_id: string }[]>`
+    insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
+    select decode(r.jti_hash, 'hex'), d.action_id, d.session_id, 'exchange', r.prover, decode(r.proof_jti_hash, 'hex'),
+      r.spent_at
+    from json_to_recordset(${JSON.stringify(inserts.map(toRow))}::text::json) as r (jti_hash text, action_id uuid,
+        session_id uuid, prover text, proof_jti_hash text, spent_at timestamptz, session_epoch uuid, denial_epoch uuid)
+      cross join lateral (select * from decision where action_id = r.action_id limit 1) d
+      join session s on s.session_id = r.session_id
+      join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
+      join denial_epoch e on e.epoch = r.denial_epoch
+    where d.session_id = r.session_id and d.decision = 'allow' and d.stage = 'authorize' and st.revoked_at is null and s.expires_at > r.spent_at
+    on conflict do nothing
+    returning action_id`;
+  const ids = new Set(inserted.map(({ action_id }) => action_id));
+  return inserts.map(({ spend }) => ids.has(spend.actionId));
+}
+
+const toRow = ({ spend, epochs }: ExchangeInsert) => ({
+  jti_hash: hex(spend.jtiHash),
+  action_id: spend.actionId,
+  session_id: spend.sessionId,
+  prover: spend.prover?.agent ?? null,
+  proof_jti_hash: spend.prover === undefined ? null : hex(spend.prover.proofJtiHash),
+  spent_at: new Date(spend.spentAtMs),
+  session_epoch: epochs.session,
+  denial_epoch: epochs.denials,
+});
+
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

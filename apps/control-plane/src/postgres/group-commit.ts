@@ -1,0 +1,93 @@
+import { bounded, committedNothing } from "./database.ts";
+
+export interface GroupCommitSettings<Row, Outcome> {
+  /** Writes all rows in one statement, all or nothing, and answers their outcomes in their order. */
+  readonly write: (rows: readonly Row[]) => Promise<readonly Outcome[]>;
+  /** What no two rows of one statement, or of two at once, may share: the database could not tell their outcomes apart. */
+  readonly keysOf: (row: Row) => readonly string[];
+  /** How long a caller waits, queueing included. What it no longer waits for is not sent any more. */
+  readonly deadlineMs: number;
+}
+
+interface Entry<Row, Outcome> {
+  readonly row: Row;
+  readonly keys: readonly string[];
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+  isAwaited: boolean;
+}
+
+/** Two, so that one is being made while the other is being flushed. */
+const batchesInFlight = 2;
+const rowsPerBatch = 256;
+
+/**
+ * Commits rows of concurrent callers together: at once where nothing else is being written, else in the next batch. Each
+ * caller is answered after the commit of its own batch, and a row that the database refuses fails alone.
+ * @returns what writes one row; it throws DatabaseUnavailable where the row may or may not have been committed.
+ */
+export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Outcome>): (row: Row) => Promise<Outcome> {
+  const { write, keysOf, deadlineMs } = settings;
+  let queue: Entry<Row, Outcome>[] = [];
+  const keysInFlight = new Set<string>();
+  let inFlight = 0;
+
+  function nextBatch(): readonly Entry<Row, Outcome>[] {
+    const batch: Entry<Row, Outcome>[] = [];
+    const left: Entry<Row, Outcome>[] = [];
+    for (const entry of queue) {
+      if (!entry.isAwaited) continue;
+      if (batch.length < rowsPerBatch && !entry.keys.some((key) => keysInFlight.has(key))) {
+        for (const key of entry.keys) keysInFlight.add(key);
+        batch.push(entry);
+      } else left.push(entry);
+    }
+    queue = left;
+    return batch;
+  }
+
+  function flush(): void {
+    while (inFlight < batchesInFlight && queue.length > 0) {
+      const batch = nextBatch();
+      if (batch.length === 0) return;
+      inFlight++;
+      void settle(batch, write).finally(() => {
+        inFlight--;
+        for (const { keys } of batch) for (const key of keys) keysInFlight.delete(key);
+        flush();
+      });
+    }
+  }
+
+  return (row) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    const entry = { row, keys: keysOf(row), resolve, reject, isAwaited: true };
+    queue.push(entry);
+    flush();
+    return bounded(deadlineMs, promise).finally(() => {
+      entry.isAwaited = false;
+    });
+  };
+}
+
+/** A batch that was refused committed nothing, so it is halved until the row that is at fault stands alone. */
+async function settle<Row, Outcome>(
+  batch: readonly Entry<Row, Outcome>[],
+  write: GroupCommitSettings<Row, Outcome>["write"],
+): Promise<void> {
+  try {
+    const outcomes = await write(batch.map(({ row }) => row));
+    batch.forEach((entry, index) => {
+      const outcome = outcomes[index];
+      if (outcome === undefined) entry.reject(new Error("a statement left a row without an outcome"));
+      else entry.resolve(outcome);
+    });
+  } catch (error) {
+    if (batch.length === 1 || !committedNothing(error)) for (const { reject } of batch) reject(error);
+    else {
+      const middle = batch.length >> 1;
+      await settle(batch.slice(0, middle), write);
+      await settle(batch.slice(middle), write);
+    }
+  }
+}
