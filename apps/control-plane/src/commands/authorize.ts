@@ -10,7 +10,7 @@ import { callerOfToken, type HopClaims } from "@svc/tokens";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { AuditUnavailable } from "./hop-faults.ts";
-import { maxAttempts, readStanding, type Standing, toHopRequest, verifySubject } from "./standing.ts";
+import { maxAttempts, readStanding, recallStanding, type Standing, toHopRequest, verifySubject } from "./standing.ts";
 import { judge } from "./verdict.ts";
 
 export interface AuthorizeCommand {
@@ -53,17 +53,28 @@ export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promi
     return { kind: "unauthorized" };
   }
   const hop = toHopRequest(claims, { ...command, declaredTaint: command.taint });
+  const targetAgent = command.targetKind === "agent" ? command.target : undefined;
+  const recalled = await recallStanding(deps, claims, targetAgent);
+  if (recalled !== undefined) {
+    const decided = await attemptDecision(deps, command, recalled, hop);
+    if (decided !== "stale" && decided.kind === "decided") return decided;
+  }
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const targetAgent = command.targetKind === "agent" ? command.target : undefined;
     const standing = await readStanding(deps, command.token, claims, targetAgent);
     if (standing === undefined) return { kind: "unauthorized" };
-    const refusal = await refuse(deps, command, standing, hop);
-    if (refusal !== undefined) return refusal;
-    const decided = await decideAndCommit(deps, command, standing, hop);
+    const decided = await attemptDecision(deps, command, standing, hop);
     if (decided !== "stale") return decided;
   }
   throw new AuditUnavailable("the session changed with every attempt to record a decision on it");
 }
+
+const attemptDecision = async (
+  deps: HopDeps,
+  command: AuthorizeCommand,
+  standing: Standing,
+  hop: HopRequest,
+): Promise<Authorized | "stale"> =>
+  (await refuse(deps, command, standing, hop)) ?? (await decideAndCommit(deps, command, standing, hop));
 
 async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy }: Standing, hop: HopRequest) {
   if (!command.enforced && !deps.hopSettings.mayObserve(policy.scope)) return { kind: "observe_not_admitted" } as const;

@@ -18,6 +18,7 @@ import {
   jtiHashOf,
   maxAttempts,
   readStanding,
+  recallStanding,
   type Standing,
   toHopRequest,
   verifySubject,
@@ -63,6 +64,11 @@ export async function exchange(deps: HopDeps, command: ExchangeCommand): Promise
   if (subject === undefined || subject.targetKind === "tool") return { kind: "invalid_subject_token" };
   // What no target can be called matches no allow; it only must not reach the database.
   const targetAgent = agentName.safeParse(command.resource).data;
+  const recalled = await recallStanding(deps, subject, targetAgent);
+  if (recalled !== undefined) {
+    const result = await attemptExchange(deps, command, recalled);
+    if (result !== "stale" && (result.kind === "exchanged" || result.kind === "denied")) return result;
+  }
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const standing = await readStanding(deps, command.subjectToken, subject, targetAgent);
     if (standing === undefined) return { kind: "invalid_subject_token" };
@@ -80,9 +86,8 @@ async function attemptExchange(
   const { claims: subject } = standing;
   const proven = await proveExchange(deps, command, standing);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
-  const grant = await findGrant(deps, command, subject);
-  if ("replayed" in grant) return { kind: "invalid_grant", subject, replayed: grant.replayed };
-  const { allow } = grant;
+  const allow = await findAllow(deps, command, subject);
+  if (allow === undefined) return spentOrUnknown(deps, command, subject);
   const hop = toHopRequest(subject, {
     target: allow.target,
     targetKind: allow.targetKind,
@@ -90,8 +95,12 @@ async function attemptExchange(
     declaredTaint: command.taint,
   });
   const judged = await judge(deps, standing, hop, allow.enforced);
-  if (judged.verdict.outcome === "deny") return deny(deps, standing, allow, hop, judged);
-  return spend(deps, { command, standing, allow, judged, prover: proven.prover });
+  if (judged.verdict.outcome === "allow")
+    return spend(deps, { command, standing, allow, judged, prover: proven.prover });
+  // A spend would find out; a denial must not be recorded for what was used before.
+  const spent = await deps.spends.spent(jtiHashOf(subject), allow.actionId);
+  if (spent.token || spent.allow) return { kind: "invalid_grant", subject, replayed: spent.token };
+  return deny(deps, standing, allow, hop, judged);
 }
 
 function proveExchange(deps: HopDeps, command: ExchangeCommand, { claims, policy }: Standing) {
@@ -100,16 +109,14 @@ function proveExchange(deps: HopDeps, command: ExchangeCommand, { claims, policy
   return proveActor(deps, command.subjectToken, command.actorToken, expected);
 }
 
-type Grant = { readonly allow: DecisionRecord } | { readonly replayed: boolean };
-
-/** Both must be unspent and made for each other; every mismatch is the same refusal. */
-async function findGrant(deps: HopDeps, command: ExchangeCommand, subject: HopClaims): Promise<Grant> {
-  const actionId = isUuid(command.actionId) ? command.actionId : undefined;
-  const [spent, allow] = await Promise.all([
-    deps.spends.spent(jtiHashOf(subject), actionId),
-    actionId === undefined ? undefined : deps.decisions.find(actionId),
-  ]);
-  if (spent.token) return { replayed: true };
+/** The allow that was made for just this exchange; every mismatch is the same refusal. */
+async function findAllow(
+  deps: HopDeps,
+  command: ExchangeCommand,
+  subject: HopClaims,
+): Promise<DecisionRecord | undefined> {
+  if (!isUuid(command.actionId)) return undefined;
+  const allow = await deps.decisions.find(command.actionId);
   const request = {
     sessionId: subject.sessionId,
     caller: callerOfToken(subject),
@@ -118,8 +125,13 @@ async function findGrant(deps: HopDeps, command: ExchangeCommand, subject: HopCl
     target: command.resource,
     dataClass: command.scope,
   };
-  const isGranted = allow !== undefined && !spent.allow && allowMatches(allow, request, deps.clock.nowMs());
-  return isGranted ? { allow } : { replayed: false };
+  return allow !== undefined && allowMatches(allow, request, deps.clock.nowMs()) ? allow : undefined;
+}
+
+async function spentOrUnknown(deps: HopDeps, command: ExchangeCommand, subject: HopClaims): Promise<Exchanged> {
+  const actionId = isUuid(command.actionId) ? command.actionId : undefined;
+  const { token } = await deps.spends.spent(jtiHashOf(subject), actionId);
+  return { kind: "invalid_grant", subject, replayed: token };
 }
 
 async function deny(

@@ -10,7 +10,7 @@ import {
 import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
 import type { Marking } from "../ports/decision-log.ts";
 import type { KeySet } from "../ports/issuer-keys.ts";
-import type { Present } from "../ports/present.ts";
+import type { Present, PresentQuery } from "../ports/present.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { PolicyMissing } from "./hop-faults.ts";
 
@@ -56,17 +56,41 @@ export async function readStanding(
   claims: HopClaims,
   targetAgent?: string,
 ): Promise<Standing | undefined> {
-  const agents = targetAgent === undefined ? chainOf(claims) : [...chainOf(claims), targetAgent];
-  const present = await deps.present.read({ sessionId: claims.sessionId, agents, nowMs: deps.clock.nowMs() });
+  const present = await deps.present.read(presentQuery(deps, claims, targetAgent));
   if (present === undefined) return undefined;
   const known = deps.issuerKeys.current();
   if (known.epoch !== present.epochs.denials) {
     const keys = await deps.issuerKeys.asOf(present.epochs.denials);
     if (!(await verifyUnder(deps, token, keys)).ok) return undefined;
   }
-  const policy = await deps.policies.pinned(present.session.scope, present.session.policyVersion);
+  return { claims, present, policy: await pinnedPolicy(deps, present) };
+}
+
+/**
+ * Where the token stood when this process last looked, without a trip. What follows from it counts only once a commit
+ * under its epochs confirms that it still holds; anything else is to be asked again of `readStanding`.
+ */
+export async function recallStanding(
+  deps: HopDeps,
+  claims: HopClaims,
+  targetAgent?: string,
+): Promise<Standing | undefined> {
+  const present = deps.present.recall(presentQuery(deps, claims, targetAgent));
+  // Keys of another epoch may be others.
+  if (present?.epochs.denials !== deps.issuerKeys.current().epoch) return undefined;
+  return { claims, present, policy: await pinnedPolicy(deps, present) };
+}
+
+const presentQuery = (deps: HopDeps, claims: HopClaims, targetAgent: string | undefined): PresentQuery => ({
+  sessionId: claims.sessionId,
+  agents: targetAgent === undefined ? chainOf(claims) : [...chainOf(claims), targetAgent],
+  nowMs: deps.clock.nowMs(),
+});
+
+async function pinnedPolicy(deps: HopDeps, { session }: Present): Promise<PolicyIndex> {
+  const policy = await deps.policies.pinned(session.scope, session.policyVersion);
   if (policy === undefined) throw new PolicyMissing("a session pins a policy that is not stored");
-  return { claims, present, policy };
+  return policy;
 }
 
 /** The agents up to the token's holder; the human is not among them. */

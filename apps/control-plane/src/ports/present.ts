@@ -41,6 +41,11 @@ export interface PresentQuery {
 }
 
 export interface PresentReader {
-  /** One round trip to the primary, never cached. Undefined where there is no such session. */
+  /** One round trip to the primary. Undefined where there is no such session. */
   read(query: PresentQuery): Promise<Present | undefined>;
+  /**
+   * As this process read it last, if it did: good for nothing but a write that the database refuses unless the epochs
+   * still stand.
+   */
+  recall(query: PresentQuery): Present | undefined;
 }

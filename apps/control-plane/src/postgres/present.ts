@@ -1,4 +1,5 @@
 import type { Block, IdentityStatus } from "@svc/core";
+import { LRUCache } from "lru-cache";
 import type { Present, PresentQuery, PresentReader } from "../ports/present.ts";
 import { bounded, type Sql } from "./database.ts";
 import { type SessionColumns, sessionColumns, toSessionFacts } from "./session-rows.ts";
@@ -9,33 +10,64 @@ interface PresentRow extends SessionColumns {
   denial_epoch: string;
   marks: { member: string | null; source: string }[];
   identities: { agent: string; status: IdentityStatus }[];
-  blocks: Block[];
+  blocks: TimedBlock[];
 }
 
-/** Epochs and state in one statement, so one snapshot: what was read belongs to the epochs that were read. */
-export const presentReader = (sql: Sql, deadlineMs: number): PresentReader => ({
-  async read({ sessionId, agents, nowMs }: PresentQuery): Promise<Present | undefined> {
-    const [row] = await bounded(
-      deadlineMs,
-      sql<PresentRow[]>`
-        select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
-          coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
-            from taint_mark m where m.session_id = s.session_id), '[]') as marks,
-          coalesce((select json_agg(json_build_object('kind', b.kind, 'ref', b.ref))
-            from block b where b.until is null or b.until > ${new Date(nowMs)}), '[]') as blocks,
-          coalesce((select json_agg(json_build_object('agent', a.name, 'status',
-              case when r.agent_id is not null then 'revoked' else i.status end))
-            from agent a left join agent_identity i using (agent_id) left join revocation r using (agent_id)
-            where a.name = any(${agents as string[]}) and (r.agent_id is not null or i.agent_id is not null)), '[]')
-            as identities
-        from session s join session_state st using (session_id) cross join denial_epoch d
-        where s.session_id = ${sessionId}`,
-    );
-    return row && toPresent(row);
-  },
+/** A block, and when it lapses: epoch milliseconds, null for never. */
+interface TimedBlock extends Block {
+  readonly untilMs: number | null;
+}
+
+type Remembered = Omit<Present, "blocks"> & { readonly blocks: readonly TimedBlock[] };
+
+/** Of sessions by the agents that were asked for: some 2 KiB each. */
+const rememberedSessions = 20_000;
+
+export const presentReader = (sql: Sql, deadlineMs: number): PresentReader => {
+  const remembered = new LRUCache<string, Remembered>({ max: rememberedSessions });
+  return {
+    async read(query) {
+      const [row] = await bounded(deadlineMs, select(sql, query));
+      if (row === undefined) return undefined;
+      const present = toRemembered(row);
+      remembered.set(keyOf(query), present);
+      return asOf(present, query.nowMs);
+    },
+    recall(query) {
+      const present = remembered.get(keyOf(query));
+      return present && asOf(present, query.nowMs);
+    },
+  };
+};
+
+/** No name contains a line break. */
+const keyOf = ({ sessionId, agents }: PresentQuery): string => [sessionId, ...agents].join("\n");
+
+/** A block lapses by itself: no epoch tells of it. */
+const asOf = (present: Remembered, nowMs: number): Present => ({
+  ...present,
+  blocks: present.blocks
+    .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
+    .map(({ kind, ref }) => ({ kind, ref })),
 });
 
-const toPresent = (row: PresentRow): Present => ({
+/** Epochs and state in one statement, so one snapshot: what was read belongs to the epochs that were read. */
+const select = (sql: Sql, { sessionId, agents, nowMs }: PresentQuery) => sql<PresentRow[]>`
+  select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
+    coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
+      from taint_mark m where m.session_id = s.session_id), '[]') as marks,
+    coalesce((select json_agg(json_build_object('kind', b.kind, 'ref', b.ref,
+        'untilMs', (extract(epoch from b.until) * 1000)::float8))
+      from block b where b.until is null or b.until > ${new Date(nowMs)}), '[]') as blocks,
+    coalesce((select json_agg(json_build_object('agent', a.name, 'status',
+        case when r.agent_id is not null then 'revoked' else i.status end))
+      from agent a left join agent_identity i using (agent_id) left join revocation r using (agent_id)
+      where a.name = any(${agents as string[]}) and (r.agent_id is not null or i.agent_id is not null)), '[]')
+      as identities
+  from session s join session_state st using (session_id) cross join denial_epoch d
+  where s.session_id = ${sessionId}`;
+
+const toRemembered = (row: PresentRow): Remembered => ({
   session: toSessionFacts(row),
   revoked: row.revoked,
   identities: new Map(row.identities.map(({ agent, status }) => [agent, status])),

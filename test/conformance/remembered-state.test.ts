@@ -1,0 +1,121 @@
+import { waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Api } from "./src/api.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { asOwner, type Pair, startPair } from "./src/stack.ts";
+
+let pair: Pair;
+let one: Api;
+let lostClerk: string;
+const hops = ledgerHops("books");
+
+beforeAll(async () => {
+  pair = await startPair();
+  one = pair.one;
+  await registerLedger(one, "books");
+  await registerLedger(one, "lost-books");
+  const { body } = await one.call("GET", "/v1/agents/resolve?name=clerk-lost-books", { bearer: one.tokens.admin });
+  lostClerk = body.agent_id;
+}, 60_000);
+afterAll(() => pair.stop());
+
+const admin = (method: string, path: string, body?: object) =>
+  pair.other.call(method, path, { bearer: pair.other.tokens.admin, ...(body && { body }) });
+
+/** A session whose state the first process has just read, for the very calls that are asked next. */
+async function warmSession(scope: string) {
+  const { session, clerk, hops } = await clerkSession(one, scope);
+  const { body } = await one.authorize(session, clerk.token, hops.read);
+  expect(body).toMatchObject({ decision: "allow" });
+  return { session, token: clerk.token, hop: hops.read, actionId: body.action_id as string };
+}
+type Warm = Awaited<ReturnType<typeof warmSession>>;
+
+interface Change {
+  readonly name: string;
+  readonly scope?: string;
+  /** At the other process, so that nothing but the database tells the first one. */
+  readonly change: (warm: Warm) => Promise<{ readonly status: number }>;
+  readonly undo?: () => Promise<unknown>;
+  readonly reason: string;
+}
+
+const pathOf = (kind: string, ref: string) => `/v1/blocks/${kind}/${encodeURIComponent(ref)}`;
+const block = (kind: string, ref: string) => ({
+  change: () => admin("PUT", pathOf(kind, ref), { reason: "an incident" }),
+  undo: () => admin("DELETE", pathOf(kind, ref)),
+  reason: "TARGET_BLOCKED",
+});
+
+const changes: readonly Change[] = [
+  {
+    name: "its session was ended",
+    change: ({ session }) => admin("POST", `/v1/sessions/${session}/revoke`),
+    reason: "SESSION_REVOKED",
+  },
+  { name: "its tool was blocked", ...block("tool", hops.read.target) },
+  { name: "its agent was blocked", ...block("agent", hops.clerk.target) },
+  { name: "its scope was blocked", ...block("scope", "books") },
+  {
+    name: "its agent was revoked",
+    scope: "lost-books",
+    change: () => admin("POST", `/v1/agents/${lostClerk}/revoke`),
+    reason: "AGENT_REVOKED",
+  },
+];
+
+describe.each(changes)("a process that remembers a token's standing learns that $name elsewhere", (row) => {
+  const { scope = "books", change, undo, reason } = row;
+
+  test("with its next decision and with its next exchange, which spends nothing", async () => {
+    const [deciding, exchanging] = [await warmSession(scope), await warmSession(scope)];
+    expect((await change(deciding)).status).toBeLessThan(300);
+    if (reason === "SESSION_REVOKED") await change(exchanging);
+    try {
+      const { body } = await one.authorize(deciding.session, deciding.token, deciding.hop);
+      expect(body).toMatchObject({ decision: "deny", deny_reason: reason });
+      const refused = await one.exchange(exchanging.token, exchanging.hop, exchanging.actionId);
+      expect([refused.status, refused.body.error]).toEqual([403, "invalid_target"]);
+      expect(await spendsOf(exchanging.actionId)).toBe(0);
+    } finally {
+      await undo?.();
+    }
+  });
+});
+
+async function spendsOf(actionId: string): Promise<number> {
+  const [row] = await asOwner(
+    pair.database,
+    (sql) => sql<{ count: number }[]>`select count(*)::int as count from spend where action_id = ${actionId}`,
+  );
+  return row?.count ?? Number.NaN;
+}
+
+test("a process that remembers a token's standing learns that its human became tainted elsewhere", async () => {
+  const { session, token: root } = await one.consent("books");
+  const planner = await one.hop(session, root, hops.planner);
+  const clerk = await one.hop(session, planner.token, hops.clerk);
+  const [forPost, forBrowse, spare] = (await one.renew(clerk.token, 3)).body.tokens;
+  expect((await one.authorize(session, forPost, hops.post)).body).toMatchObject({ decision: "allow" });
+  await pair.other.hop(session, forBrowse, hops.browse);
+  const { body } = await one.authorize(session, spare, hops.post);
+  expect(body).toMatchObject({ decision: "deny", deny_reason: "TAINT_BLOCKED", taint: "untrusted_external" });
+});
+
+test("a process that remembers a block forgets it when it was lifted elsewhere", async () => {
+  const { session, token, hop } = await warmSession("books");
+  await admin("PUT", pathOf("tool", hop.target), { reason: "an incident" });
+  expect((await one.authorize(session, token, hop)).body).toMatchObject({ decision: "deny" });
+  await admin("DELETE", pathOf("tool", hop.target));
+  expect((await one.authorize(session, token, hop)).body).toMatchObject({ decision: "allow" });
+});
+
+test("a process that remembers a block forgets it when it lapses, which nothing tells it", async () => {
+  const { session, token, hop } = await warmSession("books");
+  const until = new Date(Date.now() + 1500).toISOString();
+  await admin("PUT", pathOf("tool", hop.target), { reason: "an incident", until });
+  expect((await one.authorize(session, token, hop)).body).toMatchObject({ decision: "deny" });
+  const decision = async () => (await one.authorize(session, token, hop)).body.decision;
+  await waitUntil("the block to lapse", async () => (await decision()) === "allow", 10_000);
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until));
+});
