@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
+import type { Transform } from "node:stream";
+import { type AnswerFault, spoilable } from "./answer-fault.ts";
 import { freePort } from "./free-port.ts";
 
 /** A TCP relay before a loopback port, to break connections in ways that no server offers. */
@@ -17,22 +19,54 @@ export interface FaultProxy {
   freeze(): void;
   /** Carries everything again, what was held back included. */
   thaw(): void;
+  /**
+   * From now on the answer to every request that holds `text` arrives as the fault has it. The request itself reaches
+   * the server and is carried out.
+   */
+  spoil(text: string, fault: AnswerFault): void;
+  /** Answers arrive as they are again, on new connections. */
+  heal(): void;
+  /** What clients sent, in order of arrival. */
+  sent(): Buffer;
   stop(): Promise<void>;
 }
 
+interface Connection {
+  readonly client: Socket;
+  readonly target: Socket;
+  /** Between the target's answers and the client. */
+  readonly answers: Transform;
+}
+
 export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
-  const open = new Set<[client: Socket, target: Socket]>();
+  const open = new Set<Connection>();
+  const chunks: Buffer[] = [];
   let isFrozen = false;
+  let spoiling: { readonly text: string; readonly fault: AnswerFault } | undefined;
+  const relay = ({ client, target, answers }: Connection) => {
+    client.pipe(target);
+    target.pipe(answers);
+  };
   const server = createServer((client) => {
     const target = connect(targetPort, "127.0.0.1");
-    const pair: [Socket, Socket] = [client, target];
-    open.add(pair);
-    for (const [from, to] of [pair, pair.toReversed()] as [Socket, Socket][]) {
-      if (!isFrozen) from.pipe(to);
+    const answers = spoilable(client);
+    const connection = { client, target, answers };
+    open.add(connection);
+    answers.pipe(client);
+    if (!isFrozen) relay(connection);
+    client.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      if (spoiling && chunk.includes(spoiling.text)) answers.spoil(spoiling.fault);
+    });
+    if (isFrozen) client.pause();
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
       from.on("error", () => to.destroy());
       from.on("close", () => {
         to.destroy();
-        open.delete(pair);
+        open.delete(connection);
       });
     }
   });
@@ -47,12 +81,13 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     await once(server, "close");
   };
   await listen();
-  const everySocket = () => [...open].flat();
+  const everySocket = () => [...open].flatMap(({ client, target }) => [client, target]);
+  const hold = () => {
+    for (const socket of everySocket()) socket.unpipe().pause();
+  };
   return {
     port,
-    stall: () => {
-      for (const socket of everySocket()) socket.unpipe().pause();
-    },
+    stall: hold,
     sever: () => {
       for (const socket of everySocket()) socket.resetAndDestroy();
     },
@@ -64,15 +99,19 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     accept: listen,
     freeze() {
       isFrozen = true;
-      for (const socket of everySocket()) socket.unpipe().pause();
+      hold();
     },
     thaw() {
       isFrozen = false;
-      for (const [client, target] of open) {
-        client.pipe(target);
-        target.pipe(client);
-      }
+      for (const connection of open) relay(connection);
     },
+    spoil: (text, fault) => {
+      spoiling = { text, fault };
+    },
+    heal: () => {
+      spoiling = undefined;
+    },
+    sent: () => Buffer.concat(chunks),
     async stop() {
       for (const socket of everySocket()) socket.destroy();
       await close();

@@ -1,3 +1,4 @@
+export type { AnswerFault } from "./answer-fault.ts";
 export {
   type AppMain,
   type AppOptions,

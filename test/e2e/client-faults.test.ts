@@ -1,0 +1,127 @@
+import { ControlPlaneUnavailable, hopContext } from "@svc/client";
+import { type AnswerFault, type EchoUpstream, type FaultProxy, startEchoUpstream } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ClientStand,
+  clientOnLine,
+  consent,
+  errorOf,
+  post,
+  presentedToBeSpent,
+  read,
+  startClientStand,
+} from "./src/client/stand.ts";
+
+let stand: ClientStand;
+let elsewhere: EchoUpstream;
+
+beforeAll(async () => {
+  [stand, elsewhere] = await Promise.all([startClientStand(), startEchoUpstream()]);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([stand?.stop(), elsewhere?.stop()]);
+});
+
+const http = (status: string, body: string, headers = "content-type: application/json"): AnswerFault => ({
+  kind: "replaced",
+  by: `HTTP/1.1 ${status}\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+});
+
+/** What arrives, what the client makes of it, and its `timeout` where that has to end the wait. */
+const faults: [string, () => AnswerFault, Partial<ControlPlaneUnavailable>, number?][] = [
+  ["comes too late", () => ({ kind: "delayed", ms: 20_000 }), { fault: "timeout", status: null }, 2],
+  ["never comes", () => ({ kind: "stalled", afterBytes: 0 }), { fault: "timeout" }, 2],
+  ["stops half way", () => ({ kind: "stalled", afterBytes: 150 }), { fault: "timeout" }, 2],
+  ["is lost by a reset", () => ({ kind: "reset", afterBytes: 0 }), { fault: "unreachable", code: null }],
+  ["breaks off by a reset", () => ({ kind: "reset", afterBytes: 150 }), { fault: "unreachable" }],
+  ["is a closed connection", () => ({ kind: "ended", afterBytes: 0 }), { fault: "unreachable" }],
+  ["breaks off by an end", () => ({ kind: "ended", afterBytes: 150 }), { fault: "unreachable" }],
+  ["is no HTTP", () => ({ kind: "replaced", by: "\0\xff\r\n\r\nSSH-2.0\r\n\r\n" }), { fault: "unreachable" }],
+  [
+    "is a page of HTML",
+    () => http("200 OK", "<html>sign in</html>", "content-type: text/html"),
+    { fault: "malformed" },
+  ],
+  ["is truncated JSON", () => http("200 OK", '{"action_id": "0197'), { fault: "malformed" }],
+  ["is nothing", () => http("200 OK", ""), { fault: "malformed" }],
+  [
+    "is a redirect",
+    () => http("307 Temporary Redirect", "", `location: ${elsewhere.url}/v1`),
+    { fault: "status", status: 307 },
+  ],
+  [
+    "is an error of a gateway",
+    () => http("502 Bad Gateway", "<html>", ""),
+    { fault: "status", status: 502, code: null },
+  ],
+];
+
+const steps = ["/v1/token/renew", "/v1/authorize", "/v1/token/exchange", "/v1/token/transaction"] as const;
+
+const postCall = (url: string) => ({ ...post, params: { amount: 5 }, request: { url: `${url}/entries` } });
+
+/** What reached the tool for one session: the credentials of each request. */
+const arrivals = (sessionId: string): readonly string[] =>
+  stand.tool.requests
+    .filter(({ rawHeaders }) => rawHeaders.includes(sessionId))
+    .flatMap(({ rawHeaders }) => rawHeaders.filter((value) => value.startsWith("Bearer ")));
+
+const expectNothingPresentedTwice = (line: FaultProxy) => {
+  const presented = presentedToBeSpent(line);
+  expect(presented.length).toBeGreaterThan(0);
+  expect(new Set(presented).size).toBe(presented.length);
+};
+
+describe.concurrent.each(steps)("where the answer of %s", (path) => {
+  test.each(faults)(
+    "%s: ControlPlaneUnavailable, nothing reaches the tool, no token is presented twice",
+    { timeout: 30_000 },
+    async (_name, fault, want, timeout = 10) => {
+      await using on = await clientOnLine(stand, { timeout });
+      const { svc, line } = on;
+      const session = await svc.consent(consent);
+      line.spoil(`POST ${path} `, fault());
+      const error = await errorOf(svc.call(session.context(), postCall(stand.tool.url)));
+      expect(error).toBeInstanceOf(ControlPlaneUnavailable);
+      expect(error).toMatchObject({ name: "ControlPlaneUnavailable", method: "POST", path, ...want });
+      expect(String(error)).not.toContain(session.rootGrant);
+      expect(arrivals(session.sessionId)).toEqual([]);
+      expect(elsewhere.requests).toEqual([]);
+      line.heal();
+      // Only where the root grant itself may have been spent is the session's start lost.
+      const again = path === "/v1/token/renew" ? await svc.consent(consent) : session;
+      const response = await svc.call(again.context(), postCall(stand.tool.url));
+      expect(response.status).toBe(200);
+      const [arrived, ...more] = arrivals(again.sessionId);
+      expect(more).toEqual([]);
+      expect(hopContext(again.sessionId, arrived?.replace("Bearer ", "") ?? "")).toMatchObject({
+        caller: post.target,
+        hop: 2,
+      });
+      expectNothingPresentedTwice(line);
+    },
+  );
+});
+
+test.concurrent("calls at once over a line that breaks again and again: every call is whole or refused, nothing is presented twice", async () => {
+  await using on = await clientOnLine(stand, { timeout: 10 });
+  const { svc, line } = on;
+  const session = await svc.consent(consent);
+  const before = await svc.call(session.context(), { ...read, request: { url: stand.tool.url } });
+  expect(before.status).toBe(200);
+  line.spoil("POST /v1/token/exchange ", { kind: "reset", afterBytes: 60 });
+  const refused = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      errorOf(svc.call(session.context(), { ...read, request: { url: stand.tool.url } })),
+    ),
+  );
+  for (const error of refused) expect(error).toMatchObject({ name: "ControlPlaneUnavailable", fault: "unreachable" });
+  line.heal();
+  const served = await Promise.all(
+    Array.from({ length: 8 }, () => svc.call(session.context(), { ...read, request: { url: stand.tool.url } })),
+  );
+  expect(served.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect(arrivals(session.sessionId)).toHaveLength(9);
+  expect(new Set(arrivals(session.sessionId)).size).toBe(9);
+  expectNothingPresentedTwice(line);
+});
