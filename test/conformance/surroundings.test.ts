@@ -1,0 +1,162 @@
+import {
+  type ControlPlane,
+  createDatabase,
+  type FaultProxy,
+  type OwnRedis,
+  startControlPlane,
+  startFaultProxy,
+  startOwnRedis,
+  type TestDatabase,
+  testBearers,
+} from "@svc/test-support";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Answer, type Api, type Call, createApi, refusalCode } from "./src/api.ts";
+import { type Operation, type ReadDocument, readDocument } from "./src/document.ts";
+import { enrolling, newKey } from "./src/enrollment.ts";
+import { examples, prepare } from "./src/examples/index.ts";
+import { withSignature } from "./src/forge.ts";
+
+/** Its example raises the epoch of another authority. */
+const raising: Call["init"] = { bearer: testBearers.admin, body: {} };
+
+let database: TestDatabase;
+let redis: OwnRedis;
+let document: ReadDocument;
+/** One request of each operation that succeeded once. */
+const requests = new Map<Operation, Pick<Call, "method" | "path" | "init">>();
+
+/** Another process of the same authority, in surroundings of its own. */
+const startProcess = (env: Record<string, string> = {}, appUrl = database.appUrl): Promise<ControlPlane> =>
+  startControlPlane({ database: { ...database, appUrl }, redis }, { SVC_ISSUER: "https://issuer.test", ...env });
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
+  const controlPlane = await startProcess();
+  const api = createApi(controlPlane.url, testBearers);
+  await prepare(api);
+  document = readDocument((await api.call("GET", "/openapi.json")).body);
+  for (const [name, example] of Object.entries(examples))
+    if (name !== "POST /v1/issuer-epoch") await example(api, database);
+  for (const { method, path, init, answer } of api.calls) {
+    const operation = document.operationOf(method, path);
+    if (operation === undefined || answer.status >= 300 || requests.has(operation)) continue;
+    requests.set(operation, { method, path, init });
+  }
+  const epoch = document.operationOf("POST", "/v1/issuer-epoch");
+  if (epoch !== undefined) requests.set(epoch, { method: epoch.method, path: epoch.path, init: raising });
+  await controlPlane.stop();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([redis.stop(), database.drop()]);
+});
+
+test("a request of every operation is at hand", () => {
+  expect(document.operations.filter((operation) => !requests.has(operation))).toEqual([]);
+});
+
+const refusedWith = ({ refusals }: Operation, status: number) =>
+  refusals.filter((refusal) => refusal.startsWith(String(status)));
+
+/** What each operation answers to its request, as `GET /v1/agents: 503 database_unavailable`. */
+async function told(api: Api, operations: readonly Operation[]): Promise<readonly string[]> {
+  const answers = await Promise.all(
+    operations.map(async (operation) => [operation, await resend(api, operation)] as const),
+  );
+  expect(answers.flatMap(([operation, answer]) => document.faults(operation, answer))).toEqual([]);
+  return answers.map(([{ name }, answer]) => `${name}: ${answer.status} ${refusalCode(answer)}`);
+}
+
+async function resend(api: Api, operation: Operation): Promise<Answer> {
+  const request = requests.get(operation);
+  if (request === undefined) throw new Error(`no request of ${operation.name}`);
+  return api.call(request.method, request.path, request.init);
+}
+
+const namedBy = (operations: readonly Operation[], refusal: (operation: Operation) => string | undefined) =>
+  operations.map((operation) => `${operation.name}: ${refusal(operation)}`);
+
+describe("while the database refuses connections", () => {
+  let proxy: FaultProxy;
+  let controlPlane: ControlPlane;
+  beforeAll(async () => {
+    proxy = await startFaultProxy(Number(new URL(database.appUrl).port));
+    controlPlane = await startProcess({}, Object.assign(new URL(database.appUrl), { port: String(proxy.port) }).href);
+    await proxy.refuse();
+  }, 60_000);
+  afterAll(async () => {
+    await controlPlane.stop();
+    await proxy.stop();
+  });
+
+  test("every operation that needs it is 503, in the words that the document has for it", async () => {
+    const needing = document.operations.filter((operation) => refusedWith(operation, 503).length > 0);
+    const answers = await told(createApi(controlPlane.url, testBearers), needing);
+    expect(answers).toEqual(namedBy(needing, (operation) => refusedWith(operation, 503)[0]));
+  }, 30_000);
+
+  test("what needs it not is served", async () => {
+    const others = document.operations.filter((operation) => refusedWith(operation, 503).length === 0);
+    expect(others.map(({ path }) => path)).toContain("/.well-known/jwks.json");
+    const answers = await told(createApi(controlPlane.url, testBearers), others);
+    expect(answers).toEqual(namedBy(others, () => "200 undefined"));
+  });
+});
+
+describe("over a rate limit", () => {
+  let controlPlane: ControlPlane;
+  beforeAll(async () => {
+    controlPlane = await startProcess({ SVC_RATE_LIMIT_PER_BEARER: "1/600", SVC_RATE_LIMIT_PER_SESSION: "1/600" });
+  }, 60_000);
+  afterAll(() => controlPlane.stop());
+
+  test("every operation that a credential opens is 429, and says when to come again", async () => {
+    const api = createApi(controlPlane.url, testBearers);
+    const limited = document.operations.filter((operation) => refusedWith(operation, 429).length > 0);
+    for (const operation of limited) await resend(api, operation);
+    const answers = await told(api, limited);
+    expect(answers).toEqual(namedBy(limited, (operation) => refusedWith(operation, 429)[0]));
+    const waits = api.calls
+      .filter(({ answer }) => answer.status === 429)
+      .map(({ answer }) => answer.headers.get("retry-after"));
+    expect(waits.every((wait) => Number(wait) > 0)).toBe(true);
+  });
+});
+
+test("while the identity provider cannot be asked an enrollment that names a person is 503, and nothing else is", async () => {
+  const controlPlane = await startProcess({ SVC_IDP_ISSUER: "http://127.0.0.1:1", SVC_IDP_AUDIENCE: "svc" });
+  try {
+    const api = createApi(controlPlane.url, testBearers);
+    const { begin } = enrolling(api);
+    const [name, key] = [`enrolling-${crypto.randomUUID().slice(0, 8)}`, await newKey()];
+    await api.attest(name, { aside: { hop_budget: 1 } });
+    // It must name the key, else nobody is asked about it.
+    const principal_assertion = withSignature({ header: { alg: "ES256" }, payload: { nonce: key.kid } }, "none");
+    const vouched = await begin(name, { key, principal_assertion });
+    expect([vouched.status, vouched.body.error.code]).toEqual([503, "identity_provider_unavailable"]);
+    expect((await begin(name, { key })).status).toBe(201);
+  } finally {
+    await controlPlane.stop();
+  }
+});
+
+/** Last: it takes the tables away. */
+test("a fault that nobody foresaw is 500 internal, and nothing of it is told", async () => {
+  const controlPlane = await startProcess();
+  const sql = postgres(database.superuserUrl, { max: 1, onnotice: () => {} });
+  try {
+    await sql`alter schema public rename to elsewhere`;
+    const api = createApi(controlPlane.url, testBearers);
+    // The exchange and readiness have their own word for every fault of a store.
+    const failing = document.operations.filter(
+      ({ path, refusals }) =>
+        path !== "/v1/token/exchange" && path !== "/readyz" && refusals.some((refusal) => refusal.startsWith("503 ")),
+    );
+    expect(await told(api, failing)).toEqual(namedBy(failing, () => "500 internal"));
+    const said = new Set(api.calls.filter(({ answer }) => answer.status === 500).map(({ answer }) => answer.text));
+    expect([...said]).toEqual(['{"error":{"code":"internal","message":"The request could not be served."}}']);
+  } finally {
+    await sql.end();
+    await controlPlane.stop();
+  }
+});
