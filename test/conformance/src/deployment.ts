@@ -76,7 +76,7 @@ export async function startDeployment(): Promise<{ deployment: Deployment; stop(
   };
 }
 
-const bearersOf = ({ adminToken, auditToken, identityToken }: Deployment): Tokens => ({
+export const bearersOf = ({ adminToken, auditToken, identityToken }: Deployment): Tokens => ({
   admin: adminToken,
   audit: auditToken ?? adminToken,
   identity: identityToken ?? auditToken ?? adminToken,

@@ -2,57 +2,91 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
 import { type Deployment, deploymentVariable, startDeployment } from "./deployment.ts";
+import { missingFrom } from "./preflight.ts";
 
 const usage = `pnpm conformance [--base-url URL --admin-token TOKEN [--audit-token TOKEN] [--identity-token TOKEN]]
+                 [--loopback-discovery] [--report FILE]
 
 Holds a control plane against the specification, over HTTP alone. Without --base-url it starts one of its own.
-What it registers is named anew by each run, and stays.`;
+What it registers is named anew by each run, and stays. The deployment must limit no rates and require no identities
+while it runs; what else a test needs and the deployment has not is in the name of the test that is skipped.
+
+  --audit-token, --identity-token  bearers of the other planes; without one, the tests of that plane's doors are skipped
+  --loopback-discovery             the deployment may read capabilities from this machine's 127.0.0.1
+  --report FILE                    writes the result of every test there, as JSON
+
+Examples:
+  pnpm conformance
+  pnpm conformance --base-url http://127.0.0.1:8080 --admin-token "$SVC_ADMIN_TOKEN" --loopback-discovery
+  pnpm conformance --base-url https://authz.internal --admin-token "$ADMIN" --audit-token "$AUDIT" --report result.json`;
 
 const text = { type: "string" } as const;
-const { values } = parseArgs({
-  options: {
-    "base-url": text,
-    "admin-token": text,
-    "audit-token": text,
-    "identity-token": text,
-    help: { type: "boolean" },
-  },
-});
+const flag = { type: "boolean" } as const;
+const options = {
+  "base-url": text,
+  "admin-token": text,
+  "audit-token": text,
+  "identity-token": text,
+  "loopback-discovery": flag,
+  report: text,
+  help: flag,
+};
+type Options = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
-if (values.help) console.log(usage);
-else process.exitCode = await run();
+process.exitCode = await main();
 
-async function run(): Promise<number> {
-  const { "base-url": url, "admin-token": adminToken } = values;
-  if (url === undefined) {
-    const own = await startDeployment();
-    try {
-      return await holdAgainstSpecification(own.deployment);
-    } finally {
-      await own.stop();
-    }
+async function main(): Promise<number> {
+  let values: Options;
+  try {
+    ({ values } = parseArgs({ options }));
+  } catch (fault) {
+    return misused(fault instanceof Error ? fault.message : String(fault));
   }
-  if (adminToken === undefined) {
-    console.error(`--base-url needs --admin-token\n\n${usage}`);
-    return 2;
+  if (values.help) {
+    console.log(usage);
+    return 0;
   }
-  return holdAgainstSpecification({
-    url: url.replace(/\/$/, ""),
-    adminToken,
+  if (values["base-url"] === undefined) return holdOwn(values);
+  if (!URL.canParse(values["base-url"])) return misused("--base-url must be a URL, such as http://127.0.0.1:8080");
+  if (values["admin-token"] === undefined) return misused("--base-url needs --admin-token");
+  const deployment = {
+    url: values["base-url"].replace(/\/$/, ""),
+    adminToken: values["admin-token"],
     auditToken: values["audit-token"] ?? null,
     identityToken: values["identity-token"] ?? null,
     issuerKey: null,
-    readsLoopback: false,
-  });
+    readsLoopback: values["loopback-discovery"] ?? false,
+  };
+  const missing = await missingFrom(deployment);
+  if (missing === undefined) return hold(deployment, values);
+  console.error(missing);
+  return 2;
 }
 
-async function holdAgainstSpecification(deployment: Deployment): Promise<number> {
+function misused(fault: string): number {
+  console.error(`${fault}\n\n${usage}`);
+  return 2;
+}
+
+async function holdOwn(values: Options): Promise<number> {
+  const own = await startDeployment();
+  try {
+    return await hold(own.deployment, values);
+  } finally {
+    await own.stop();
+  }
+}
+
+/** The exit code: 0 where every test that ran passed, and some ran. */
+async function hold(deployment: Deployment, { report }: Options): Promise<number> {
   process.env[deploymentVariable] = JSON.stringify(deployment);
   const root = fileURLToPath(new URL("..", import.meta.url));
+  const reporters: ("verbose" | ["json", { outputFile: string }])[] = ["verbose"];
+  if (report !== undefined) reporters.push(["json", { outputFile: report }]);
   const vitest = await startVitest(
     "test",
     [],
-    { config: false, root, include: ["spec-*.test.ts"], watch: false, reporters: ["verbose"] },
+    { config: false, root, include: ["spec-*.test.ts"], watch: false, reporters },
     { ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } } },
   );
   const isClean = vitest.state.getCountOfFailedTests() === 0 && vitest.state.getUnhandledErrors().length === 0;

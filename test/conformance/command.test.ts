@@ -1,0 +1,91 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort, startApp, startChild, testBearers } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startOne } from "./src/stack.ts";
+
+const main = fileURLToPath(new URL("src/main.ts", import.meta.url));
+
+async function conformance(...args: readonly string[]) {
+  const { PATH, HOME = "/" } = process.env;
+  const child = startChild(process.execPath, ["--conditions=@svc/source", main, ...args], { env: { PATH, HOME } });
+  onTestFinished(async () => void (await child.stop()));
+  return { code: await child.exited, output: child.output() };
+}
+
+const tokens = (planes: readonly (keyof typeof testBearers)[]) =>
+  planes.flatMap((plane) => [`--${plane}-token`, testBearers[plane]]);
+
+describe("on the embedded defaults, with nothing but tokens set", () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-conformance-"));
+  let url: string;
+  let stop: () => Promise<unknown>;
+  beforeAll(async () => {
+    // The account that the embedded server runs as must be able to pass through.
+    chmodSync(folder, 0o711);
+    const port = String(await freePort());
+    url = `http://127.0.0.1:${port}`;
+    const controlPlane = await startApp({
+      main: "@svc/control-plane/main",
+      readyUrl: `${url}/readyz`,
+      env: {
+        PORT: port,
+        SVC_DEV: "true",
+        SVC_DATA_DIR: join(folder, "data"),
+        SVC_ADMIN_TOKEN: testBearers.admin,
+        SVC_AUDIT_TOKEN: testBearers.audit,
+        SVC_IDENTITY_TOKEN: testBearers.identity,
+        SVC_DISCOVERY_ALLOW: "127.0.0.0/8",
+      },
+    });
+    stop = controlPlane.stop;
+  }, 60_000);
+  afterAll(async () => {
+    await stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("the whole suite passes, and what is skipped says what it needs", async () => {
+    const report = join(folder, "report.json");
+    const { code, output } = await conformance(
+      ...["--base-url", url, "--loopback-discovery", "--report", report, ...tokens(["admin", "audit", "identity"])],
+    );
+    expect([code, output.slice(-3_000)]).toEqual([0, expect.any(String)]);
+    const { numFailedTests, numPassedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+    expect(numFailedTests).toBe(0);
+    expect(numPassedTests).toBeGreaterThan(450);
+    const skipped = testResults
+      .flatMap(({ assertionResults }: { assertionResults: object[] }) => assertionResults)
+      .filter(({ status }: { status: string }) => status !== "passed");
+    for (const { fullName } of skipped) expect(fullName).toMatch(/\(needs the issuer's key\)/);
+  }, 120_000);
+
+  test("a token that is not taken is told at once", async () => {
+    const { code, output } = await conformance("--base-url", url, "--admin-token", "x".repeat(40));
+    expect([code, output]).toEqual([2, expect.stringContaining("--admin-token is not taken (401)")]);
+  });
+});
+
+describe("what a deployment lacks is told in one line, before anything runs", () => {
+  test.each([
+    ["identities required", { SVC_IDENTITY_REQUIRED: "true" }, "SVC_IDENTITY_REQUIRED=false"],
+    ["rates limited", { SVC_RATE_LIMIT_PER_BEARER: "3/600" }, "unset SVC_RATE_LIMIT_PER_BEARER"],
+  ])("%s", async (_what, env, line) => {
+    const { api, stop } = await startOne(env);
+    onTestFinished(stop);
+    const { code, output } = await conformance("--base-url", api.url, ...tokens(["admin"]));
+    expect([code, output.trim().split("\n")]).toEqual([2, [expect.stringContaining(line)]]);
+  });
+
+  test.each([
+    ["nobody listens", ["--base-url", "http://127.0.0.1:1", "--admin-token", "x"], "no answer"],
+    ["no admin token", ["--base-url", "http://127.0.0.1:1"], "--base-url needs --admin-token"],
+    ["no URL", ["--base-url", "here", "--admin-token", "x"], "--base-url must be a URL"],
+    ["an unknown option", ["--url", "x"], "--url"],
+  ])("%s", async (_what, args, line) => {
+    const { code, output } = await conformance(...args);
+    expect([code, output]).toEqual([2, expect.stringContaining(line)]);
+  });
+});
