@@ -52,9 +52,13 @@ export interface ClientStand {
 
 export const overrideReason = "nothing to discover in a test";
 
-export async function startClientStand(env: Readonly<Record<string, string>> = {}): Promise<ClientStand> {
+/** @param redis its cache store; in process where there is none */
+export async function startClientStand(
+  env: Readonly<Record<string, string>> = {},
+  redis?: { readonly url: string },
+): Promise<ClientStand> {
   const [database, tool] = await Promise.all([createDatabase(), startEchoUpstream()]);
-  const controlPlane = await startControlPlane({ database }, env);
+  const controlPlane = await startControlPlane({ database, ...(redis && { redis }) }, env);
   const { url } = controlPlane;
   await using svc = clientOf(url);
   for (const [name, manifest] of Object.entries(manifests)) {

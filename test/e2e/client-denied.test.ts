@@ -1,0 +1,156 @@
+import { type AuthzClient, type HopContext, PolicyDenied, type Session, TransactionParamsRequired } from "@svc/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  bearers,
+  browse,
+  type ClientStand,
+  clientOf,
+  clientOnLine,
+  consent,
+  errorOf,
+  pay,
+  planner,
+  post,
+  presentedToBeSpent,
+  read,
+  startClientStand,
+} from "./src/client/stand.ts";
+
+/** What a control plane's decision can end in, brought about by a real one, with all its members. */
+let stand: ClientStand;
+let svc: AuthzClient;
+
+beforeAll(async () => {
+  stand = await startClientStand();
+  svc = clientOf(stand.url);
+}, 60_000);
+afterAll(async () => {
+  await svc?.close();
+  await stand?.stop();
+});
+
+const uuid = /^[0-9a-f-]{36}$/;
+type Provoke = (session: Session) => Promise<unknown>;
+
+describe("PolicyDenied", () => {
+  const clean = { taint: "trusted_internal", taintSource: null } as const;
+  const asPlanner = async (session: Session): Promise<HopContext> => (await svc.hop(session.context(), planner))[1];
+  const cases: [string, Provoke, Partial<PolicyDenied>][] = [
+    [
+      "a tool that nobody declares",
+      ({ context }) => svc.authorize(context(), { ...read, target: "http:ledger/drop" }),
+      {
+        reason: "TARGET_NOT_DECLARED",
+        recoverable: false,
+        consentableScopes: [],
+        target: "http:ledger/drop",
+        hop: 1,
+        ...clean,
+      },
+    ],
+    [
+      "a tool of another scope, which the human could consent to",
+      ({ context }) => svc.authorize(context(), pay),
+      {
+        reason: "SCOPE_NOT_CONSENTED",
+        recoverable: true,
+        consentableScopes: ["payroll"],
+        target: pay.target,
+        hop: 1,
+        ...clean,
+      },
+    ],
+    [
+      "the same a hop further",
+      async (session) => svc.authorize(await asPlanner(session), pay),
+      {
+        reason: "SCOPE_NOT_CONSENTED",
+        recoverable: true,
+        consentableScopes: ["payroll"],
+        target: pay.target,
+        hop: 2,
+        ...clean,
+      },
+    ],
+    [
+      "a data class beyond the token's own",
+      async (session) => svc.authorize(await asPlanner(session), { ...read, dataClass: "finance" }),
+      { reason: "DATA_CLASS_NOT_DECLARED", recoverable: false, target: read.target, hop: 2, ...clean },
+    ],
+    [
+      "what an untrusted answer influenced",
+      async ({ context }) => {
+        await svc.authorize(context(), browse);
+        return svc.authorize(context(), { ...post, params: {} });
+      },
+      {
+        reason: "TAINT_BLOCKED",
+        recoverable: false,
+        target: post.target,
+        taint: "untrusted_external",
+        taintSource: browse.target,
+      },
+    ],
+    [
+      "what its caller says is influenced",
+      ({ context }) => svc.authorize(context(), { ...post, params: {}, taint: "untrusted_external" }),
+      { reason: "TAINT_BLOCKED", taint: "untrusted_external", taintSource: "declared" },
+    ],
+  ];
+
+  test.each(cases)("for %s: with every fact, and its record can be read back", async (_name, provoke, want) => {
+    const session = await svc.consent(consent);
+    const error = (await errorOf(provoke(session))) as PolicyDenied;
+    expect(error).toBeInstanceOf(PolicyDenied);
+    expect(error).toMatchObject({ name: "PolicyDenied", ...want });
+    expect(error).toMatchObject({ sessionId: session.sessionId, policyVersion: session.policyVersion });
+    expect(error.actionId).toMatch(uuid);
+    const { hops, root } = await svc.audit.chain(error.actionId ?? "");
+    expect(root).toMatchObject({ userSub: "alice", scope: "expenses", sessionId: session.sessionId });
+    expect(hops.at(-1)).toMatchObject({
+      decision: "deny",
+      denyReason: error.reason,
+      target: error.target,
+      hop: error.hop,
+    });
+  });
+
+  /** The decision was an allow; what came to pass before the named step makes it a deny. */
+  test.each(["/v1/token/exchange", "/v1/token/transaction"])("for a session that ended before %s", async (path) => {
+    let ended: Session | undefined;
+    const meddling: typeof fetch = async (url, init) => {
+      if (String(url).endsWith(path)) {
+        const revocation = `${stand.url}/v1/sessions/${ended?.sessionId}/revoke`;
+        const headers = { authorization: `Bearer ${bearers.adminToken}`, "content-type": "application/json" };
+        const { status } = await fetch(revocation, { method: "POST", headers, body: "{}" });
+        expect(status).toBe(200);
+      }
+      return fetch(url, init);
+    };
+    await using meddled = clientOf(stand.url, { fetch: meddling });
+    ended = await meddled.consent(consent);
+    const error = await errorOf(meddled.authorize(ended.context(), { ...post, params: { amount: 5 } }));
+    expect(error).toBeInstanceOf(PolicyDenied);
+    expect(error).toMatchObject({ reason: "SESSION_REVOKED", recoverable: false, target: post.target, hop: 1 });
+  });
+});
+
+test("TransactionParamsRequired: before any exchange or mint, and nothing is spent", async () => {
+  await using on = await clientOnLine(stand);
+  const session = await on.svc.consent(consent);
+  const error = (await errorOf(on.svc.authorize(session.context(), post))) as TransactionParamsRequired;
+  expect(error).toBeInstanceOf(TransactionParamsRequired);
+  expect(error).toMatchObject({ name: "TransactionParamsRequired", target: post.target });
+  const sent = on.line.sent().toString("latin1");
+  expect(sent).not.toContain("/v1/token/exchange");
+  expect(sent).not.toContain("/v1/token/transaction");
+  const { data } = await svc.audit.decisions({ sessionId: session.sessionId });
+  expect(data).toEqual([
+    expect.objectContaining({ actionId: error.actionId, decision: "allow", spentAt: null, paramsHash: null }),
+  ]);
+  const before = presentedToBeSpent(on.line).length;
+  expect(await on.svc.authorize(session.context(), { ...post, params: { amount: 5 } })).toHaveProperty(
+    "transactionToken",
+  );
+  expect(presentedToBeSpent(on.line)).toHaveLength(before + 1);
+});
