@@ -26,6 +26,8 @@ export interface Opening<D extends Destination> {
   readonly destination: D;
   readonly admission: PassingConnection;
   readonly facts: CallFacts;
+  /** From now on whoever makes the connection reads the agent's side itself. To be called before it does. */
+  handOver(): void;
   /** It stands; `close` cuts both sides. */
   opened(status: number, close: () => void): void;
   failed(fault: UpstreamFault, error: Error): void;
@@ -45,6 +47,7 @@ export async function openConnection<D extends Destination>(
   const gone = new AbortController();
   const leave = ports.calls.enter();
   const facts = beginFacts(ports, request, gone.signal);
+  const handOver = noticeEnd(socket);
   socket.on("error", () => socket.destroy());
   socket.once("close", () => {
     gone.abort();
@@ -68,7 +71,7 @@ export async function openConnection<D extends Destination>(
     const admission = await admitTo(facts, destination);
     if (admission.kind === "gone") return facts.record.abandon();
     if (admission.kind === "blocked") return block(admission.refusal, destination?.upstream.mode ?? ports.defaultMode);
-    if (destination) connect(openingOf(facts, socket, destination, admission, leave));
+    if (destination) connect(openingOf(facts, socket, destination, admission, { leave, handOver }));
   } catch (error) {
     block(other, ports.defaultMode, { error });
   }
@@ -95,7 +98,7 @@ function openingOf<D extends Destination>(
   socket: Duplex,
   destination: D,
   admission: PassingConnection,
-  leave: () => void,
+  { leave, handOver }: { leave: () => void; handOver: () => void },
 ): Opening<D> {
   const { ports } = facts;
   const { mode } = destination.upstream;
@@ -114,6 +117,7 @@ function openingOf<D extends Destination>(
     destination,
     admission,
     facts,
+    handOver,
     opened(status, close) {
       finish(status);
       leave();
@@ -131,6 +135,21 @@ function openingOf<D extends Destination>(
       finish(sent.status, error);
     },
   };
+}
+
+/**
+ * Nobody reads a socket that was handed out of the HTTP server, so nobody learns that its agent went away. This reads no
+ * more than fits in its buffer, and takes none of it.
+ *
+ * @returns how to stop
+ */
+function noticeEnd(socket: Duplex): () => void {
+  const look = () => {
+    if (socket.readableLength === 0) socket.read();
+  };
+  const onEnd = () => socket.destroy();
+  socket.on("readable", look).on("end", onEnd);
+  return () => socket.off("readable", look).off("end", onEnd);
 }
 
 function watch({ ports }: CallFacts, admission: PassingConnection, close: () => void): () => void {

@@ -21,7 +21,8 @@ export const handleTunnel = (ports: PepPorts, request: IncomingMessage, socket: 
 const connectMs = 10_000;
 const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
-function connectTunnel({ destination, opened, failed }: Opening<Destination>, socket: Duplex, head: Buffer): void {
+function connectTunnel(opening: Opening<Destination>, socket: Duplex, head: Buffer): void {
+  const { destination, handOver, opened, failed } = opening;
   const { hostname, port, protocol } = new URL(destination.upstream.origin);
   const upstream = connect({
     host: hostname.replace(/^\[|\]$/g, ""),
@@ -44,6 +45,7 @@ function connectTunnel({ destination, opened, failed }: Opening<Destination>, so
   upstream.once("connect", () => {
     isOpen = true;
     upstream.setTimeout(0);
+    handOver();
     socket.write(established);
     upstream.write(head);
     socket.pipe(upstream).pipe(socket);

@@ -48,7 +48,7 @@ export function handleUpgrade(
 const connectMs = 10_000;
 
 function connectWebSocket(
-  { destination, admission, facts, opened, failed }: Opening<WebSocketDestination>,
+  { destination, admission, facts, handOver, opened, failed }: Opening<WebSocketDestination>,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
@@ -68,18 +68,32 @@ function connectWebSocket(
   ]);
   let isSettled = false;
   const settle = (run: () => void) => {
+    clearTimeout(silence);
     if (!isSettled) run();
     isSettled = true;
   };
+  let silence: NodeJS.Timeout | undefined;
   proxy.on("proxyReqWs", (outgoing) => {
+    silence = setTimeout(() => {
+      settle(() => failed("upstream_timeout", new Error("no answer to the handshake")));
+      outgoing.destroy();
+    }, facts.ports.limits.upstreamHeadersMs);
+    // The proxy lets a handshake wait for an agent that is gone.
+    socket.once("close", () => outgoing.destroy());
     // The proxy parses and joins paths; what was decided on is what is sent.
     outgoing.path = path;
-    outgoing.on("upgrade", (answer) => showOnly(answer, secrets, ["connection", "Upgrade", "upgrade", "websocket"]));
+    outgoing.on("upgrade", (answer) => {
+      handOver();
+      showOnly(answer, secrets, ["connection", "Upgrade", "upgrade", "websocket"]);
+    });
     outgoing.on("response", (answer) => {
       showOnly(answer, secrets, []);
+      keepPace(answer, socket);
       settle(() => opened(answer.statusCode ?? 502, () => socket.destroy()));
     });
   });
+  // The proxy repeats the agent's socket errors here, and throws what nobody listens to; the socket's end says it all.
+  proxy.on("error", () => {});
   proxy.on("open", (upstreamSocket) => {
     const close = () => {
       socket.destroy();
@@ -91,6 +105,13 @@ function connectWebSocket(
   });
   const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
   proxy.ws(request, socket, head, { target: targetOf(upstream), toProxy: true, connectTimeout: connectMs }, onError);
+}
+
+/** What the proxy does not do for a refusal: read no faster than the agent does, and never end it as if it were whole. */
+function keepPace(answer: IncomingMessage, socket: Duplex): void {
+  answer.on("data", () => socket.writableNeedDrain && answer.pause());
+  answer.on("error", () => socket.destroy());
+  socket.on("drain", () => answer.resume());
 }
 
 /** In this form the proxy takes the TLS material along. */

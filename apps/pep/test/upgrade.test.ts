@@ -141,6 +141,44 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(await agent.closed()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*done/s);
   });
 
+  test("that an upstream refuses at length is read no faster than the agent reads", async () => {
+    const { open, upstream } = await setup();
+    upstream.server.removeAllListeners("upgrade");
+    upstream.server.removeAllListeners("request");
+    const piece = Buffer.alloc(2 ** 20);
+    let poured = 0;
+    upstream.server.on("request", (_request, response) => {
+      const pour = () => {
+        do poured += 1;
+        while (poured < 256 && response.write(piece));
+      };
+      response.on("drain", pour);
+      pour();
+    });
+    const agent = await open("/chat/live/a");
+    agent.socket.pause();
+    let before = 0;
+    await waitUntil("nothing more to be carried", () => {
+      const isStill = poured === before && poured > 0;
+      before = poured;
+      return isStill;
+    });
+    expect(poured).toBeLessThan(64);
+    agent.socket.destroy();
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
+  });
+
+  test("that an upstream never answers is 504 within its time, and its connection is closed", async () => {
+    const { open, upstream, metric } = await setup({ upstreamHeadersMs: 100 });
+    upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
+      socket.resume().on("end", () => socket.end());
+    });
+    const agent = await open("/chat/live/a");
+    expect(await agent.closed()).toMatch(/^HTTP\/1\.1 504 .*upstream_timeout/s);
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
+    expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
+  });
+
   test("to an upstream that is down is 502", async () => {
     const { open, upstream } = await setup();
     upstream.server.close();
