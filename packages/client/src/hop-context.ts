@@ -1,7 +1,10 @@
 import { actChain, callerOfToken, decodeUnverifiedHopToken } from "@svc/tokens";
 import type { HopCredential } from "./steps/step.ts";
 
-/** Where an agent stands in a delegation: session and token, no more (specification: Client value objects). */
+/**
+ * Where an agent stands in a delegation (specification: Client value objects). Its own members are session and token
+ * only, so that they are all its JSON holds and all the next process needs; the others are read off the token.
+ */
 export interface HopContext extends HopCredential {
   /** [human, first delegate, ..., current actor], read from the token's `act` claim. */
   readonly actChain: readonly string[];
@@ -24,13 +27,12 @@ export function hopContext(sessionId: string, token: string): HopContext {
   const claims = decodeUnverifiedHopToken(token);
   if (!claims) throw new TypeError("not a hop token");
   const chain = actChain(claims);
-  return Object.freeze({
-    sessionId,
-    token,
+  const derived: Omit<HopContext, keyof HopCredential> = {
     actChain: chain,
     hop: chain.length,
     caller: callerOfToken(claims),
     headers: () => ({ Authorization: `Bearer ${token}`, "X-Svc-Session": sessionId }),
-    advanced: (narrowed: string) => hopContext(sessionId, narrowed),
-  });
+    advanced: (narrowed) => hopContext(sessionId, narrowed),
+  };
+  return Object.freeze(Object.assign(Object.create(derived) as typeof derived, { sessionId, token }));
 }

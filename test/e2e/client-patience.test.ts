@@ -1,0 +1,111 @@
+import { type AuthzClient, authorizedMcpTransport, authorizedTool, type Session } from "@svc/client";
+import { generatePrivateJwk } from "@svc/tokens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type ClientStand,
+  clientOnLine,
+  consent,
+  errorOf,
+  planner,
+  post,
+  read,
+  startClientStand,
+} from "./src/client/stand.ts";
+
+let stand: ClientStand;
+beforeAll(async () => {
+  stand = await startClientStand();
+}, 60_000);
+afterAll(() => stand?.stop());
+
+type Ask = (svc: AuthzClient, session: Session, signal?: AbortSignal) => Promise<unknown>;
+
+const id = "0197a000-0000-7000-8000-000000000001";
+const run = authorizedTool;
+const manifest = { scopes: { expenses: { hop_budget: 2 } } };
+
+/** Everything the client can be asked that goes to the control plane. */
+const asks: Readonly<Record<string, Ask>> = {
+  consent: (svc, _, signal) => svc.consent(consent, { signal }),
+  authorize: (svc, { context }, signal) => svc.authorize(context(), read, { signal }),
+  hop: (svc, { context }, signal) => svc.hop(context(), planner, { signal }),
+  call: (svc, { context }, signal) =>
+    svc.call(context(), { ...post, params: {}, request: { url: stand.tool.url } }, { signal }),
+  "a function made an authorized tool": (svc, { context }, signal) =>
+    run(svc, post, () => expect.unreachable())(context(), {}, { signal }),
+  live: (svc, _, signal) => svc.live({ signal }),
+  ready: (svc, _, signal) => svc.ready({ signal }),
+  "admin.registerAgent": (svc, _, signal) => svc.admin.registerAgent({ name: "slow", manifest }, { signal }),
+  "admin.submitManifest": (svc, _, signal) => svc.admin.submitManifest({ agent: "planner", manifest }, { signal }),
+  "admin.manifest": (svc, _, signal) => svc.admin.manifest("expenses", {}, { signal }),
+  "admin.agents": (svc, _, signal) => svc.admin.agents({}, { signal }),
+  "admin.agentId": (svc, _, signal) => svc.admin.agentId("planner", { signal }),
+  "admin.reconciliation": (svc, _, signal) => svc.admin.reconciliation(id, { signal }),
+  "admin.scopeCatalog": (svc, _, signal) => svc.admin.scopeCatalog("expenses", {}, { signal }),
+  "audit.chain": (svc, _, signal) => svc.audit.chain(id, { signal }),
+  "audit.decisions": (svc, _, signal) => svc.audit.decisions({}, { signal }),
+  "audit.allDecisions": (svc, _, signal) => svc.audit.allDecisions({}, { signal }).next(),
+  "identity.of": (svc, _, signal) => svc.identity.of("planner", { signal }),
+  "identity.byId": (svc, _, signal) => svc.identity.byId(id, { signal }),
+  "identity.revocations": (svc, _, signal) => svc.identity.revocations({}, { signal }),
+  "identity.enroll": (svc, _, signal) => svc.identity.enroll({}, { signal }),
+  "identity.revoke": (svc, _, signal) => svc.identity.revoke(id, {}, { signal }),
+};
+
+/** Of every plane, each method: what is added later has to be in the list above. */
+test("the list of what can be asked is whole", async () => {
+  await using on = await clientOnLine(stand);
+  const { admin, audit, identity } = on.svc;
+  const methods = Object.entries({ admin, audit, identity }).flatMap(([plane, each]) =>
+    Object.keys(each).map((method) => `${plane}.${method}`),
+  );
+  expect(Object.keys(asks)).toEqual(expect.arrayContaining(methods));
+});
+
+describe.concurrent("a control plane that the network swallowed", () => {
+  test.each(Object.entries(asks))("%s: unavailable within the timeout", async (_name, ask) => {
+    await using on = await clientOnLine(stand, { identityKey: await generatePrivateJwk(), agentName: "planner" });
+    await using brief = await clientOnLine(stand, {
+      timeout: 0.3,
+      identityKey: await generatePrivateJwk(),
+      agentName: "planner",
+    });
+    const session = await on.svc.consent(consent);
+    brief.line.freeze();
+    expect(await errorOf(ask(brief.svc, session))).toMatchObject({ name: "ControlPlaneUnavailable", fault: "timeout" });
+  });
+
+  test.each(Object.entries(asks))("%s: ends at once with the caller's own reason", async (_name, ask) => {
+    await using on = await clientOnLine(stand, {
+      timeout: 600,
+      identityKey: await generatePrivateJwk(),
+      agentName: "planner",
+    });
+    const session = await on.svc.consent(consent);
+    on.line.freeze();
+    const leaving = new AbortController();
+    const reason = new Error("the user left");
+    const asked = errorOf(ask(on.svc, session, leaving.signal));
+    setImmediate(() => leaving.abort(reason));
+    expect(await asked).toBe(reason);
+  });
+});
+
+test("through the MCP transport as well: nothing is sent, and the message ends with the refusal", async () => {
+  await using on = await clientOnLine(stand, { timeout: 0.3 });
+  const { context } = await on.svc.consent(consent);
+  on.line.freeze();
+  const sent: unknown[] = [];
+  const options = { client: on.svc, context: context(), server: "files", dataClass: "docs" };
+  const transport = authorizedMcpTransport(options, (fetch) => ({
+    start: async () => {},
+    close: async () => {},
+    send: async (message: unknown) => {
+      sent.push(message);
+      await fetch(stand.tool.url, { method: "POST", body: JSON.stringify(message) });
+    },
+  }));
+  const error = await errorOf(transport.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "x" } }));
+  expect(error).toMatchObject({ name: "ControlPlaneUnavailable", fault: "timeout" });
+  expect(sent).toEqual([]);
+});
