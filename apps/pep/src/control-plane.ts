@@ -37,10 +37,10 @@ export interface HopMachinery {
 
 const lastRenewalMs = 1_000;
 
-/** @throws {KeyRefused} where the agent's key cannot be used; the file system's error where a file or folder cannot */
+/** @throws {KeyRefused} where the agent's key cannot be used; an error that says so where a file or folder cannot */
 export async function createHopMachinery(config: Config): Promise<HopMachinery> {
   const prover = await proverOf(config);
-  const store = config.stateDir === undefined ? undefined : await filePoolStore(config.stateDir);
+  const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
   const { transport: plain, disconnect } = connectControlPlane(config);
   const transport = breakingTransport(plain, monotonicMs);
@@ -61,6 +61,16 @@ export async function createHopMachinery(config: Config): Promise<HopMachinery> 
     },
   };
 }
+
+async function stateFolder(directory: string) {
+  try {
+    return await filePoolStore(directory);
+  } catch (cause) {
+    throw new Error(`SVC_PEP_STATE_DIR names no folder that can be written to (${codeOf(cause)})`, { cause });
+  }
+}
+
+const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
 
 async function proverOf({ agent }: Config) {
   if (!agent) return undefined;

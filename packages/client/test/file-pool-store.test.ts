@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -56,6 +56,12 @@ test("leftovers and what expired are swept at the start; the memory of a spent t
 test("a torn file is an error, not an absence", async () => {
   await writeFile(join(directory, "torn.json"), "{");
   await expect((await filePoolStore(directory)).load("torn")).rejects.toThrow();
+});
+
+test("a snapshot that cannot take its place leaves nothing behind", async () => {
+  await mkdir(join(directory, "key.json"));
+  await expect((await filePoolStore(directory)).save("key", snapshot(far))).rejects.toThrow();
+  expect(await readdir(directory)).toEqual(["key.json"]);
 });
 
 const budget = { deadlineMs: 1_000 };

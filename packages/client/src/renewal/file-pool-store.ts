@@ -29,8 +29,14 @@ export async function filePoolStore(directory: string, now: () => number = Date.
     load: (key) => read(fileOf(key)),
     save: async (key, snapshot) => {
       const written = join(directory, `${key}.${randomUUID()}.tmp`);
-      await writeDurably(written, JSON.stringify(snapshot));
-      await rename(written, fileOf(key));
+      try {
+        await writeDurably(written, JSON.stringify(snapshot));
+        await rename(written, fileOf(key));
+      } catch (error) {
+        // Where the folder is full, what is half written would keep it so.
+        await unlink(written).catch(() => undefined);
+        throw error;
+      }
       await syncFolder(directory);
     },
     remove: (key) => unlink(fileOf(key)).catch(ignoreAbsence),

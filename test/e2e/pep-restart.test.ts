@@ -1,0 +1,172 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Stand } from "@svc/test-conformance/stand";
+import { waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { expectEachRecorded } from "./src/pep/record.ts";
+import { type Restartable, startRestartable } from "./src/pep/restartable.ts";
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await openGuarded();
+}, 60_000);
+afterAll(() => stand?.stop());
+
+async function enforcementPoint(prepare?: (stateDir: string) => void): Promise<Restartable> {
+  const point = await startRestartable(stand, prepare);
+  onTestFinished(() => point.stop());
+  return point;
+}
+
+async function agentOf({ url, stateDir }: Restartable) {
+  const headers = await headersOf(stand);
+  const session = headers["x-svc-session"];
+  const { call, close } = callerOf(`${url}/app`, headers);
+  onTestFinished(close);
+  const came = () =>
+    call("/read").then(
+      ({ status, blocked }) => blocked ?? status,
+      () => "cut",
+    );
+  return {
+    came,
+    session,
+    passes: () => waitUntil("a call to pass", async () => (await came()) === 200, 20_000),
+    stateFile: join(
+      stateDir,
+      `${createHash("sha256").update(headers.authorization.slice(7)).digest("base64url")}.json`,
+    ),
+    arrivals: () =>
+      stand.upstream.requests
+        .filter(({ rawHeaders }) => rawHeaders.includes(session))
+        .map(({ rawHeaders }) => ({ authorization: rawHeaders[rawHeaders.indexOf("authorization") + 1] })),
+  };
+}
+
+test("killed again and again under load, it goes on with every session and uses no token twice", async () => {
+  const point = await enforcementPoint();
+  const agents = await Promise.all(Array.from({ length: 4 }, () => agentOf(point)));
+  const seen = new Set<string | number>();
+  let isOver = false;
+  const keepCalling = async ({ came }: (typeof agents)[number]) => {
+    while (!isOver) seen.add(await came());
+  };
+  const calling = agents.flatMap((agent) => [keepCalling(agent), keepCalling(agent)]);
+  for (let life = 0; life < 5; life++) {
+    const before = stand.upstream.requests.length;
+    // A lost renewal costs a spare; each life lasts until every session has renewed.
+    await Promise.all(agents.map(({ passes }) => passes()));
+    await waitUntil("calls to arrive", () => stand.upstream.requests.length > before + 50 + 7 * life);
+    await point.kill();
+    await point.start();
+  }
+  await Promise.all(agents.map(({ passes }) => passes()));
+  isOver = true;
+  await Promise.all(calling);
+  expect([...seen].sort()).toEqual([200, "cut"]);
+  for (const { session, arrivals } of agents) await expectEachRecorded(stand, session, arrivals());
+}, 90_000);
+
+describe("a state folder that is not as it was left", () => {
+  const damages: [string, (file: string) => void][] = [
+    ["an empty file", (file) => truncateSync(file, 0)],
+    ["half a file", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+    ["other bytes", (file) => writeFileSync(file, Buffer.alloc(1_000, 0xff))],
+    ["another shape", (file) => writeFileSync(file, '{"tokens":[]}')],
+    [
+      "a folder",
+      (file) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+    ],
+  ];
+  test.each(damages)(
+    "%s: its session is blocked, since its token may be spent, and others go on",
+    async (_name, damage) => {
+      const point = await enforcementPoint();
+      const [one, other] = [await agentOf(point), await agentOf(point)];
+      await Promise.all([one.passes(), other.passes()]);
+      await point.kill();
+      damage(one.stateFile);
+      await point.start();
+      const before = one.arrivals().length;
+      expect(await one.came()).toBe("other");
+      expect(await other.came()).toBe(200);
+      expect(one.arrivals()).toHaveLength(before);
+    },
+    30_000,
+  );
+
+  test("one session's state under another's name acts for neither", async () => {
+    const point = await enforcementPoint();
+    const [one, other] = [await agentOf(point), await agentOf(point)];
+    await Promise.all([one.passes(), other.passes()]);
+    await point.kill();
+    execFileSync("cp", [other.stateFile, one.stateFile]);
+    await point.start();
+    const before = one.arrivals().length;
+    expect(await one.came()).toBe("unauthorized");
+    expect(one.arrivals()).toHaveLength(before);
+  }, 30_000);
+
+  test("one that cannot be made stops the start, and says which setting names it", async () => {
+    const starting = startRestartable(stand, (stateDir) => writeFileSync(stateDir, "a file"));
+    await expect(starting).rejects.toThrow(/SVC_PEP_STATE_DIR names no folder that can be written to \(EEXIST\)/);
+  }, 30_000);
+});
+
+const mountsAllowed = (() => {
+  try {
+    execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+test.skipIf(!mountsAllowed)(
+  "a full state folder blocks what would need a token that is not stored, and goes on once there is room (skipped where nothing may be mounted)",
+  async () => {
+    const point = await enforcementPoint((stateDir) => {
+      const mounted = mkdtempSync(join(tmpdir(), "svc-full-"));
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", mounted]);
+      symlinkSync(mounted, stateDir);
+      onTestFinished(() => {
+        execFileSync("umount", [mounted]);
+        rmdirSync(mounted);
+      });
+    });
+    const agent = await agentOf(point);
+    await agent.passes();
+    const filler = join(point.stateDir, "filler");
+    try {
+      writeFileSync(filler, Buffer.alloc(64 * 1024));
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ENOSPC" });
+    }
+    await waitUntil("calls to be blocked", async () => (await agent.came()) === "other");
+    const before = agent.arrivals().length;
+    expect(await agent.came()).toBe("other");
+    expect(agent.arrivals()).toHaveLength(before);
+    rmSync(filler);
+    await agent.passes();
+    await expectEachRecorded(stand, agent.session, agent.arrivals());
+    expect(readdirSync(point.stateDir).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  },
+  60_000,
+);
