@@ -1,3 +1,4 @@
+export { type AdmittingChange, admittingChange, type WouldBlockGroup } from "./admitting-change.ts";
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
 export type { CheckFacts } from "./check-facts.ts";
 export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";

@@ -1,0 +1,179 @@
+import { splitDataClasses } from "./data-class.ts";
+import type { DenyReason } from "./deny-reason.ts";
+import type { TargetKind } from "./kinds.ts";
+import type { AgentManifestDocument } from "./manifest.ts";
+import { isMcpServerRef } from "./names.ts";
+
+/** Calls that observe mode let pass in one way, as the audit's would-block list groups them. */
+export interface WouldBlockGroup {
+  readonly agent: string;
+  readonly target: string;
+  readonly targetKind: TargetKind;
+  /** Several, space-separated, are allowed for an agent. */
+  readonly dataClass: string;
+  readonly denyReason: DenyReason;
+}
+
+/** What would admit a group: a further version of the agent's manifest, or what else there is to do. */
+export type AdmittingChange =
+  | {
+      readonly kind: "manifest";
+      /** The agent's manifest with the change, to be submitted as it is; the members it had keep their order. */
+      readonly manifest: AgentManifestDocument;
+      readonly summary: string;
+      /** What the change lets through beyond the calls that were seen, a sentence each. */
+      readonly warnings: readonly string[];
+    }
+  /** No change of this manifest admits the group. */
+  | { readonly kind: "other"; readonly advice: string };
+
+type ScopeDocument = AgentManifestDocument["scopes"][string];
+type ToolDocument = NonNullable<ScopeDocument["tools"]>[number];
+
+/**
+ * The change to the acting agent's manifest that would admit a would-block group under a scope (contract: Audit,
+ * would-block). It is a proposal: submitting it is still reconciled with what the agent's servers advertise, and sessions
+ * keep the policy that they pinned.
+ * @param manifest the agent's latest accepted manifest, as it was submitted; undefined where nobody of that name has one
+ */
+export function admittingChange(
+  group: WouldBlockGroup,
+  scope: string,
+  manifest: AgentManifestDocument | undefined,
+): AdmittingChange {
+  const declared = manifest && Object.hasOwn(manifest.scopes, scope) ? manifest.scopes[scope] : undefined;
+  const change = changeFor(group, scope, declared);
+  if ("advice" in change) return { kind: "other", advice: change.advice };
+  if (manifest === undefined || declared === undefined) {
+    return { kind: "other", advice: noManifest(group, scope) };
+  }
+  const { apply, ...told } = change;
+  return {
+    kind: "manifest",
+    manifest: { ...manifest, scopes: { ...manifest.scopes, [scope]: apply(declared) } },
+    ...told,
+  };
+}
+
+interface ScopeChange {
+  readonly apply: (scope: ScopeDocument) => ScopeDocument;
+  readonly summary: string;
+  readonly warnings: readonly string[];
+}
+
+type Change = ScopeChange | { readonly advice: string };
+
+const quote = (name: string): string => JSON.stringify(name);
+
+/** At hop 1 the human acts, who has no manifest: the agents that people may delegate to declare for them. */
+const noManifest = ({ agent, target }: WouldBlockGroup, scope: string): string =>
+  `${quote(agent)} has no accepted manifest with scope ${quote(scope)}. If it is a person, declare ${quote(target)} in the manifest of an entry agent of the scope; if it is an agent, register it with this scope first.`;
+
+function changeFor(group: WouldBlockGroup, scope: string, declared: ScopeDocument | undefined): Change {
+  const { denyReason: reason } = group;
+  switch (reason) {
+    case "TARGET_NOT_DECLARED":
+    case "SCOPE_NOT_CONSENTED":
+      return declaresTarget(group, declared) ? declareClasses(group, declared) : declareTarget(group, scope);
+    case "DATA_CLASS_NOT_DECLARED":
+      return declareClasses(group, declared);
+    case "TAINT_BLOCKED":
+      return acceptTaint(group, declared);
+    default:
+      return { advice: adviceFor[reason] };
+  }
+}
+
+/** Where no manifest of the acting agent helps, or which one does depends on the chain. */
+const adviceFor = {
+  SESSION_EXPIRED: "The sessions were over. Nothing to declare: consent again, or for longer.",
+  SESSION_REVOKED: "The sessions had been ended. Nothing to declare: the audit events say by whom and why.",
+  AGENT_REVOKED: "An agent of the chain is revoked, for good. Nothing to declare: register its workload anew.",
+  AGENT_QUARANTINED: "An agent of the chain is quarantined. Nothing to declare: enroll it for a person.",
+  IDENTITY_REQUIRED: "The caller is not enrolled. Nothing to declare: enroll it.",
+  TARGET_BLOCKED: "An emergency block stands. Nothing to declare: lift it once its cause is gone.",
+  PATH_NOT_DECLARED: "A link of the chain is not declared. The explanation of one of the calls names the manifest.",
+  HOP_BUDGET_EXCEEDED:
+    'The chain is longer than a hop budget. The explanation of one of the calls names the agents whose "hop_budget" to raise.',
+  DATA_CLASS_WIDENED:
+    "The hop before asked for less than this one. Nothing to declare: delegate for the data class that is needed.",
+} as const;
+
+const toolOf = ({ target }: WouldBlockGroup, declared: ScopeDocument | undefined): ToolDocument | undefined =>
+  declared?.tools?.find(({ ref }) => ref === target);
+
+const declaresTarget = (group: WouldBlockGroup, declared: ScopeDocument | undefined): boolean =>
+  group.targetKind === "tool"
+    ? toolOf(group, declared) !== undefined
+    : (declared?.downstream_agents ?? []).includes(group.target);
+
+function declareTarget(group: WouldBlockGroup, scope: string): Change {
+  const { agent, target, targetKind, dataClass } = group;
+  if (targetKind === "agent") {
+    return {
+      apply: (declared) => ({ ...declared, downstream_agents: [...(declared.downstream_agents ?? []), target] }),
+      summary: `Let ${agent} delegate to ${target}.`,
+      warnings: [
+        `${agent} may then hand on to ${target} whatever ${target} declares under scope ${quote(scope)}, not only ${dataClass}.`,
+      ],
+    };
+  }
+  if (isMcpServerRef(target)) {
+    return {
+      advice: `Sessions with ${target} come with its tools: declare one that ${agent} is to call, as ${quote(`${target}/...`)}.`,
+    };
+  }
+  const tool: ToolDocument = { ref: target, data_classes: splitDataClasses(dataClass) };
+  return {
+    apply: (declared) => ({ ...declared, tools: [...(declared.tools ?? []), tool] }),
+    summary: `Let ${agent} call ${target} for ${dataClass}.`,
+    warnings: [
+      `Every chain that reaches ${agent} under scope ${quote(scope)} may then call it, with any parameters.`,
+      `It is declared as a read that also takes calls under untrusted data. If it writes, say "access": "write"; if it must be bound to its parameters, "privileged": true.`,
+    ],
+  };
+}
+
+function declareClasses(group: WouldBlockGroup, declared: ScopeDocument | undefined): Change {
+  const { agent, target, targetKind, dataClass } = group;
+  if (targetKind === "agent") {
+    return {
+      advice: `${target} declares nothing for ${dataClass}: declare it for a tool of ${target}, or of an agent downstream of it, or delegate for less.`,
+    };
+  }
+  const tool = toolOf(group, declared);
+  if (tool === undefined) return { advice: `Declare ${target} in the manifest of ${agent} first.` };
+  const { privileged, access } = tool;
+  return {
+    apply: withTool(target, (known) => ({
+      ...known,
+      data_classes: [...new Set([...known.data_classes, ...splitDataClasses(dataClass)])],
+    })),
+    summary: `Let ${agent} call ${target} for ${dataClass} too.`,
+    warnings: [
+      `The tool's other facts hold for ${dataClass} too: ${privileged ? "privileged" : "not privileged"}, access ${access ?? "read"}.`,
+      `${dataClass} covers every data class below it as well.`,
+    ],
+  };
+}
+
+function acceptTaint(group: WouldBlockGroup, declared: ScopeDocument | undefined): Change {
+  const { agent, target } = group;
+  const tool = toolOf(group, declared);
+  if (tool === undefined) return { advice: `Say "accepts_taint": true where ${target} is declared.` };
+  return {
+    apply: withTool(target, (known) => ({ ...known, accepts_taint: true })),
+    summary: `Let ${agent} call ${target} after it touched untrusted data.`,
+    warnings: [
+      `What strangers wrote can then decide when and how ${target} is called${tool.privileged ? ", and the tool is privileged" : ""}.`,
+      "It takes effect only once every manifest of the scope that declares this tool says so.",
+    ],
+  };
+}
+
+const withTool =
+  (ref: string, change: (tool: ToolDocument) => ToolDocument) =>
+  (scope: ScopeDocument): ScopeDocument => ({
+    ...scope,
+    tools: (scope.tools ?? []).map((tool) => (tool.ref === ref ? change(tool) : tool)),
+  });
