@@ -1,0 +1,16 @@
+import { controlPlane } from "./control-plane.ts";
+import { toGrafana } from "./dashboard.ts";
+import { drift } from "./drift.ts";
+import { fleet } from "./fleet.ts";
+import { rollout } from "./rollout.ts";
+
+const dashboards = [fleet, rollout, controlPlane, drift];
+
+/** File name to content: what is shipped beside this folder. */
+export const files = (): ReadonlyMap<string, string> =>
+  new Map(
+    dashboards.map((dashboard) => [
+      `${dashboard.uid}.json`,
+      `${JSON.stringify(toGrafana(dashboard, dashboards), null, 2)}\n`,
+    ]),
+  );

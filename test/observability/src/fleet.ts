@@ -1,0 +1,106 @@
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { driftMetrics } from "@svc/drift";
+import { createMetrics } from "@svc/telemetry";
+import { type One, startOne } from "@svc/test-conformance/stack";
+import { startEchoUpstream, startEnforcementPoint } from "@svc/test-support";
+import type { Scraped } from "./prometheus.ts";
+
+/** A control plane and three enforcement points: one that observes and would block, one that observes, one that enforces. */
+export interface Fleet {
+  readonly scraped: readonly Scraped[];
+  /** One call of every kind through each of them. */
+  call(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const declared = { target: "http:shop/orders", data_class: "shop.orders" };
+const undeclared = { target: "http:shop/refunds", data_class: "shop.orders" };
+
+export async function startFleet(): Promise<Fleet> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-fleet-"));
+  const [{ api, stop }, upstream] = [await startOne(), await startEchoUpstream()];
+  await api.attest("seller", {
+    shop: { hop_budget: 3, tools: [{ ref: declared.target, data_classes: [declared.data_class] }] },
+  });
+  const start = async (name: string, mode: "observe" | "enforce") => {
+    const configFile = join(folder, `${name}.json`);
+    await writeFile(configFile, JSON.stringify({ upstreams: [upstreamOf(upstream.url, mode)] }));
+    return startEnforcementPoint(api.url, configFile, { SVC_PEP_GRACE_SECONDS: "0" });
+  };
+  const eager = await start("eager", "observe");
+  const ready = await start("ready", "observe");
+  const strict = await start("strict", "enforce");
+  const points = [eager, ready, strict];
+  const libraries = await startLibraries();
+  return {
+    scraped: [
+      { job: "svc-control-plane", target: new URL(api.url).host, path: "/metrics" },
+      ...points.map(({ adminUrl }) => ({ job: "svc-pep", target: new URL(adminUrl).host, path: "/__svc/metrics" })),
+      { job: "libraries", target: libraries.host, path: "/metrics" },
+    ],
+    async call() {
+      const headers = await agentHeaders(api);
+      await Promise.all([
+        ...[eager, ready, strict].map(({ url }) => get(`${url}/shop/orders`, headers)),
+        ...[eager, strict].map(({ url }) => get(`${url}/shop/refunds`, headers)),
+      ]);
+      await api.chain((await api.decisions("limit=1")).body.data[0].action_id);
+    },
+    async stop() {
+      await Promise.all(points.map((point) => point.stop()));
+      await Promise.all([upstream.stop(), libraries.stop(), stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const upstreamOf = (url: string, mode: "observe" | "enforce") => ({
+  name: "shop",
+  url,
+  mode,
+  routes: [
+    { methods: ["GET"], path: "/orders", ...declared },
+    { methods: ["GET"], path: "/refunds", ...undeclared },
+  ],
+});
+
+async function agentHeaders(api: One["api"]): Promise<Record<string, string>> {
+  const { session, token } = await api.consent("shop");
+  const agent = await api.hop(session, token, {
+    target: "seller",
+    target_kind: "agent",
+    data_class: declared.data_class,
+  });
+  return { authorization: `Bearer ${agent.token}`, "x-svc-session": session };
+}
+
+async function get(url: string, headers: Record<string, string>): Promise<void> {
+  await (await fetch(url, { headers })).arrayBuffer();
+}
+
+/** What a resource server's verifier and a drift check hand to whoever exports it for them. */
+async function startLibraries(): Promise<{ readonly host: string; stop(): Promise<void> }> {
+  const metrics = createMetrics("verifier", "0.0.0");
+  metrics.inc("svc_admissions", { result: "admitted" });
+  metrics.set("svc_identity_view_age_seconds", 12);
+  const summary = { undeclared: 1, unexercised: 2, lostEvents: 0 };
+  const drift = driftMetrics({ result: "drift", summary } as Parameters<typeof driftMetrics>[0]);
+  const server = createServer(async (_request, response) => {
+    response.end(`${(await metrics.render()).body}${drift}`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
