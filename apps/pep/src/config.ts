@@ -17,6 +17,7 @@ import {
   text,
   wholeNumber,
 } from "@svc/settings";
+import { type EgressProxies, readEgressProxies } from "./egress-proxies.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { undecidedModes } from "./ports.ts";
 import { pepModes } from "./upstream.ts";
@@ -88,6 +89,7 @@ export interface Config {
   readonly renewalIdleSeconds: number;
   readonly sessionFile: string | undefined;
   readonly stateDir: string | undefined;
+  readonly egress: EgressProxies | undefined;
   readonly agent: { readonly name: string; readonly keyFile: string } | undefined;
   readonly telemetry: {
     readonly key: string | undefined;
@@ -106,10 +108,12 @@ export function readConfig(environment: Environment): ConfigResult {
     knownElsewhere: everySettingName,
     rules: [telemetryKeyRule, agentKeyRule],
   });
-  return read.ok ? { ok: true, config: toConfig(read.values), warnings: read.warnings } : read;
+  const egress = readEgressProxies(environment, read.ok ? read.values.SVC_PEP_LISTEN : undefined);
+  if (read.ok && egress.ok) return { ...read, config: toConfig(read.values, egress.proxies) };
+  return { ok: false, faults: [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults)) };
 }
 
-const toConfig = (values: Values): Config => ({
+const toConfig = (values: Values, egress: EgressProxies | undefined): Config => ({
   controlPlane: { url: values.SVC_CONTROL_PLANE_URL, caFile: values.SVC_CONTROL_PLANE_CA_FILE },
   configFile: values.SVC_PEP_CONFIG,
   listen: values.SVC_PEP_LISTEN,
@@ -125,6 +129,7 @@ const toConfig = (values: Values): Config => ({
   renewalIdleSeconds: values.SVC_PEP_RENEWAL_IDLE_SECONDS,
   sessionFile: values.SVC_PEP_SESSION_FILE,
   stateDir: values.SVC_PEP_STATE_DIR,
+  egress,
   agent:
     values.SVC_PEP_AGENT_NAME !== undefined && values.SVC_PEP_AGENT_KEY_FILE !== undefined
       ? { name: values.SVC_PEP_AGENT_NAME, keyFile: values.SVC_PEP_AGENT_KEY_FILE }

@@ -1,7 +1,8 @@
 import type { Config } from "./config.ts";
+import { connectUpstreams } from "./connect-upstream.ts";
 import type { Events } from "./events.ts";
 import { liveConfig } from "./live-config.ts";
-import { connectPool, createLiveUpstreams, type LiveUpstreams } from "./live-upstreams.ts";
+import { createLiveUpstreams, type LiveUpstreams } from "./live-upstreams.ts";
 import type { Upstreams } from "./upstream.ts";
 
 /** The upstreams of the configuration file, for as long as the process runs. */
@@ -16,7 +17,7 @@ export interface ConfiguredUpstreams {
 
 /** @throws {ConfigurationRefused} */
 export function configuredUpstreams(
-  { configFile: file, mode: defaultMode }: Config,
+  { configFile: file, mode: defaultMode, egress }: Config,
   events: Events,
   tell: (line: string) => void,
 ): ConfiguredUpstreams {
@@ -36,7 +37,7 @@ export function configuredUpstreams(
       for (const fault of faults) tell(`${file}: ${fault}`);
     },
   });
-  const live = createLiveUpstreams(configuration.first, connectPool);
+  const live = createLiveUpstreams(configuration.first, connectUpstreams(egress));
   return {
     live,
     reload: configuration.reload,

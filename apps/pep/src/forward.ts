@@ -22,7 +22,7 @@ export interface ForwardOptions extends RelayOptions {
  * Never rejects.
  */
 export function forward(
-  upstream: Dispatcher,
+  upstream: Pick<Dispatcher, "dispatch">,
   outgoing: Outgoing,
   response: ServerResponse,
   options: ForwardOptions,

@@ -101,6 +101,18 @@ export function responseHeaders(received: RawHeaders, secrets: readonly string[]
 
 export const responseVia = ["via", `1.1 ${via}`] as const;
 
+/** As Node has headers: names in small letters, a string, and a list only for what is repeated. */
+export function recordOf(headers: RawHeaders): Record<string, string | string[]> {
+  // A header may bear the name of what every object has.
+  const record: Record<string, string | string[]> = Object.create(null);
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = "", value = ""] = [headers[at]?.toLowerCase(), headers[at + 1]];
+    const before = record[name];
+    record[name] = before === undefined ? value : [before, value].flat();
+  }
+  return record;
+}
+
 function keep(headers: RawHeaders, isKept: (name: string, value: string) => boolean): string[] {
   const kept: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {

@@ -1,10 +1,10 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Connect, UpstreamConnections } from "./connect-upstream.ts";
 import type { Upstream, Upstreams } from "./upstream.ts";
 
 /** One configuration in use, for as long as a call holds it. */
 export interface Generation {
   readonly upstreams: Upstreams;
-  dispatcherOf(upstream: Upstream): Dispatcher;
+  dispatcherOf(upstream: Upstream): Pick<UpstreamConnections, "dispatch">;
   /** To be called once, when the call is over. */
   release(): void;
 }
@@ -17,8 +17,6 @@ export interface LiveUpstreams {
   /** Ends every connection at once; for the end of the process. */
   destroy(): Promise<void>;
 }
-
-export type Connect = (upstream: Upstream) => Dispatcher;
 
 export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUpstreams {
   let current = createPools(first, connect);
@@ -57,11 +55,11 @@ export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUps
 }
 
 function createPools(upstreams: Upstreams, connect: Connect) {
-  const byName = new Map<string, Dispatcher>();
+  const byName = new Map<string, UpstreamConnections>();
   return {
     upstreams,
     calls: 0,
-    dispatcherOf(upstream: Upstream): Dispatcher {
+    dispatcherOf(upstream: Upstream): UpstreamConnections {
       const known = byName.get(upstream.name);
       if (known) return known;
       const made = connect(upstream);
@@ -69,19 +67,7 @@ function createPools(upstreams: Upstreams, connect: Connect) {
       return made;
     },
     async destroy() {
-      await Promise.all([...byName.values()].map((dispatcher) => dispatcher.destroy()));
+      await Promise.all([...byName.values()].map((connections) => connections.destroy()));
     },
   };
 }
-
-const maxHeaderBytes = 32 * 1024;
-const connectMs = 10_000;
-
-/** Keep-alive connections, TLS originated here. Calls in flight are bounded elsewhere. */
-export const connectPool: Connect = ({ origin, tls }) =>
-  new Pool(origin, {
-    allowH2: false,
-    pipelining: 1,
-    maxHeaderSize: maxHeaderBytes,
-    connect: { ...tls, timeout: connectMs },
-  });

@@ -73,6 +73,7 @@ export function createRelay(
     },
 
     onResponseStart(_started, statusCode) {
+      if (isOver) return;
       const received = toText(controller?.rawHeaders);
       const headers = responseHeaders(received, secrets);
       if (statusCode < 200) return relayInterim(response, statusCode, headers);
@@ -91,11 +92,14 @@ export function createRelay(
     },
 
     onResponseData(_started, chunk) {
+      if (isOver) return;
       idle?.refresh();
       write(filter ? filter.push(chunk) : chunk);
     },
 
     onResponseEnd() {
+      // A proxy on the way that refuses is told of as a fault, and its answer goes on.
+      if (isOver) return;
       if (filter) write(filter.end());
       const trailers = responseHeaders(toText(controller?.rawTrailers), secrets);
       if (trailers.length > 0) response.addTrailers(pairs(trailers));

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { createProxyServer } from "http-proxy-3";
 import { type OwnAuthorities, requestLineOf } from "./call.ts";
 import { credentialHeaders, secretsOf } from "./carried.ts";
-import { type RawHeaders, requestHeaders, responseHeaders } from "./headers.ts";
+import { type RawHeaders, recordOf, requestHeaders, responseHeaders } from "./headers.ts";
 import { type Destination, type Opening, openConnection } from "./open-connection.ts";
 import type { PepPorts } from "./ports.ts";
 import { resolve } from "./resolve.ts";
@@ -58,7 +58,7 @@ function connectWebSocket(
   // One proxy for each: nothing of one connection may reach another. Its events run before its own handling does.
   const proxy = createProxyServer();
   // Before it is handed over: the proxy copies these and asks nobody (measured: its hooks do not always run).
-  request.headers = toRecord([
+  request.headers = recordOf([
     ...requestHeaders(request.rawHeaders, request.httpVersion, [
       ...["host", upstream.host],
       ...Object.entries(facts.record.trace).flat(),
@@ -123,16 +123,5 @@ function targetOf({ origin, tls }: HttpUpstream) {
 
 /** The proxy writes out what stands in `headers`, after this. */
 function showOnly(answer: IncomingMessage, secrets: readonly string[], added: RawHeaders): void {
-  answer.headers = toRecord([...responseHeaders(answer.rawHeaders, secrets), ...added]);
-}
-
-/** As Node has it: a string, and a list only for what is repeated. */
-function toRecord(headers: RawHeaders): Record<string, string | string[]> {
-  const record: Record<string, string | string[]> = {};
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const [name = "", value = ""] = [headers[at]?.toLowerCase(), headers[at + 1]];
-    const before = record[name];
-    record[name] = before === undefined ? value : [before, value].flat();
-  }
-  return record;
+  answer.headers = recordOf([...responseHeaders(answer.rawHeaders, secrets), ...added]);
 }

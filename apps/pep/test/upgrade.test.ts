@@ -60,6 +60,7 @@ describe("a WebSocket, against a double of the control plane", () => {
       "Txn-Token: forged",
       "X_Svc_Session: forged",
       "Expect: 100-continue",
+      "constructor: plain",
     ]);
     const text = await agent.until(/\r\n\r\n/);
     expect(text).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
@@ -71,6 +72,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(headers.authorization).toMatch(/^Bearer ey/);
     expect(headers["sec-websocket-key"]).toBe(key);
     expect(rawHeaders.join("\n")).not.toContain("forged");
+    expect(rawHeaders[rawHeaders.indexOf("constructor") + 1]).toBe("plain");
     agent.socket.write("ping");
     await agent.until(/echo ping/);
     expect(controlPlane.countOf("/v1/authorize")).toBe(1);
