@@ -1,6 +1,6 @@
 import { generatePrivateJwk } from "@svc/tokens";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
+import { describe, expect, test } from "vitest";
+import { pairForTests } from "./src/for-tests.ts";
 import {
   answersTo,
   listKeys,
@@ -12,19 +12,10 @@ import {
   signerOf,
 } from "./src/issuer-keys.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
-import { asOwner, type Pair, startOne, startPair } from "./src/stack.ts";
+import { asOwner, startOne } from "./src/stack.ts";
 
-let pair: Pair;
-let one: Api;
-let other: Api;
+const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");
-
-beforeAll(async () => {
-  pair = await startPair();
-  ({ one, other } = pair);
-  await registerLedger(one, "books");
-}, 60_000);
-afterAll(() => pair.stop());
 
 describe("raising the issuer's epoch after a restore", () => {
   test("refuses every older token, ends every session, and what is issued right after is good", async () => {
@@ -61,7 +52,7 @@ describe("raising the issuer's epoch after a restore", () => {
     const running = await one.call("GET", "/v1/sessions?status=active", { bearer: one.tokens.audit });
     expect(running.body.data.map(({ session_id }: { session_id: string }) => session_id)).toEqual([fresh.session]);
     const events = await asOwner(
-      pair.database,
+      database,
       (sql) => sql`select actor, reason, details from administrative_event where kind = 'issuer_epoch_raised'`,
     );
     expect(events).toEqual([

@@ -1,21 +1,12 @@
 import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Api } from "./src/api.ts";
+import { pairForTests } from "./src/for-tests.ts";
 import { rotate } from "./src/issuer-keys.ts";
-import { ledgerHops, registerLedger } from "./src/ledger.ts";
-import { type Pair, startPair } from "./src/stack.ts";
+import { ledgerHops } from "./src/ledger.ts";
 
-let pair: Pair;
-let one: Api;
-let other: Api;
+const { one, other } = await pairForTests();
 const hops = ledgerHops("books");
-
-beforeAll(async () => {
-  pair = await startPair();
-  ({ one, other } = pair);
-  await registerLedger(one, "books");
-}, 60_000);
-afterAll(() => pair.stop());
 
 describe("under a steady load of exchanges over two processes", () => {
   /** One session's life: each step renews, decides at the other process and exchanges; what was refused is told. */

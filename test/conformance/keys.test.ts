@@ -1,6 +1,6 @@
 import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
+import { describe, expect, test } from "vitest";
+import { pairForTests } from "./src/for-tests.ts";
 import {
   answersTo,
   kidOf,
@@ -12,20 +12,11 @@ import {
   rotate,
   signerOf,
 } from "./src/issuer-keys.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
-import { asOwner, type Pair, startPair } from "./src/stack.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
+import { asOwner } from "./src/stack.ts";
 
-let pair: Pair;
-let one: Api;
-let other: Api;
+const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");
-
-beforeAll(async () => {
-  pair = await startPair();
-  ({ one, other } = pair);
-  await registerLedger(one, "books");
-}, 60_000);
-afterAll(() => pair.stop());
 
 describe("rotating the issuer's key", () => {
   test("publishes the next one ten minutes before it signs, at every process, and once however often it is asked", async () => {
@@ -67,7 +58,7 @@ describe("rotating the issuer's key", () => {
   test("is recorded with who did it", async () => {
     const { kid } = (await rotate(other, { now: true })).body;
     const events = await asOwner(
-      pair.database,
+      database,
       (sql) => sql`select kind, actor, details from administrative_event where details ->> 'kid' = ${kid}`,
     );
     expect(events).toEqual([
@@ -145,7 +136,7 @@ describe("removing an issuer's key", () => {
     const unknown = await remove(one, "no-such-key");
     expect([unknown.status, unknown.body.error.code]).toEqual([404, "key_not_found"]);
     const [row] = await asOwner(
-      pair.database,
+      database,
       (sql) => sql`
         select sealed_private_jwk,
           (select count(*)::int from administrative_event where kind = 'key_removed' and details ->> 'kid' = ${kid}) as events

@@ -1,37 +1,28 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { type Opened, openDeployment } from "./src/deployment.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { describe, expect, test } from "vitest";
+import { ledgerForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
 
-let opened: Opened;
-let api: Api;
-let scope: string;
-let session: string;
-let actions: { planner: string; clerk: string; read: string; post: string; denied: string };
+const { api, scope } = await ledgerForTests();
+const hops = ledgerHops(scope);
 
 /** A session's five decisions: two delegations, a read that was made, a privileged call that was not, and a deny. */
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  scope = opened.name("books");
-  await registerLedger(api, scope);
-  const { session: id, planner, clerk, hops } = await clerkSession(api, scope);
+const { session, actions } = await decideFiveTimes();
+async function decideFiveTimes() {
+  const { session, planner, clerk } = await clerkSession(api, scope);
   const [a, b] = (await api.renew(clerk.token, 2)).body.tokens;
-  const read = await api.hop(id, a, hops.read);
-  const post = await api.authorize(id, b, hops.post);
-  const denied = await api.authorize(id, b, { ...hops.read, target: "http:no/where" });
-  session = id;
-  actions = {
+  const read = await api.hop(session, a, hops.read);
+  const post = await api.authorize(session, b, hops.post);
+  const denied = await api.authorize(session, b, { ...hops.read, target: "http:no/where" });
+  const actions = {
     planner: planner.action,
     clerk: clerk.action,
     read: read.action,
-    post: post.body.action_id,
-    denied: denied.body.action_id,
+    post: post.body.action_id as string,
+    denied: denied.body.action_id as string,
   };
-}, 60_000);
-afterAll(() => opened.close());
+  return { session, actions };
+}
 
-const hops = () => ledgerHops(scope);
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const audit = (path: string) => api.call("GET", path, { bearer: api.tokens.audit });
 const idsOf = (body: { data: { action_id: string }[] }) => body.data.map(({ action_id }) => action_id);
@@ -46,7 +37,7 @@ describe("the chain of an action", () => {
       enforced: true,
       ts: timestamp,
     };
-    const [planner, clerk, read] = [hops().planner.target, hops().clerk.target, hops().read.target];
+    const [planner, clerk, read] = [hops.planner.target, hops.clerk.target, hops.read.target];
     expect({ status, body }).toEqual({
       status: 200,
       body: {
@@ -88,8 +79,8 @@ describe("the history of decisions", () => {
       action_id: actions.read,
       session_id: session,
       hop: 3,
-      acting_agent: hops().clerk.target,
-      target: hops().read.target,
+      acting_agent: hops.clerk.target,
+      target: hops.read.target,
       target_kind: "tool",
       data_class: "finance.entries",
       decision: "allow",
@@ -128,7 +119,7 @@ describe("the history of decisions", () => {
   });
 
   test("filtered by an agent holds that agent's acts", async () => {
-    const { body } = await api.decisions(`agent=${hops().planner.target}`);
+    const { body } = await api.decisions(`agent=${hops.planner.target}`);
     expect(idsOf(body)).toEqual([actions.clerk]);
   });
 
@@ -147,7 +138,7 @@ describe("the history of decisions", () => {
       seen.push(...idsOf(body));
       if (body.page.next_cursor === null) break;
       cursor = `&cursor=${encodeURIComponent(body.page.next_cursor)}`;
-      await api.authorize(own, clerk.token, hops().read);
+      await api.authorize(own, clerk.token, hops.read);
     }
     const { body } = await api.decisions(`session_id=${own}`);
     const [plannersTurn, clerksTurn] = idsOf(body).reverse();

@@ -1,20 +1,8 @@
 import { decodeJwt, decodeProtectedHeader } from "jose";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { type Opened, openDeployment } from "./src/deployment.ts";
-import { ledgerHops, registerLedger } from "./src/ledger.ts";
+import { describe, expect, test } from "vitest";
+import { ledgerForTests } from "./src/for-tests.ts";
 
-let opened: Opened;
-let api: Api;
-let scope: string;
-
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  scope = opened.name("books");
-  await registerLedger(api, scope);
-}, 60_000);
-afterAll(() => opened.close());
+const { api, scope, name } = await ledgerForTests();
 
 const consent = (body: unknown) => api.call("POST", "/v1/consent", { bearer: api.tokens.admin, body });
 
@@ -42,7 +30,7 @@ describe("a consent", () => {
   });
 
   test("to a scope without a compiled policy is 404", async () => {
-    const answer = await consent({ scope: opened.name("nowhere"), user_sub: "ada" });
+    const answer = await consent({ scope: name("nowhere"), user_sub: "ada" });
     expect([answer.status, answer.body.error.code]).toEqual([404, "scope_not_found"]);
   });
 
@@ -64,26 +52,26 @@ describe("a consent", () => {
   });
 
   test.each([
-    ["nobody", "", 400],
-    ["one character", "a", 201],
-    ["255 characters", "a".repeat(255), 201],
-    ["256 characters", "a".repeat(256), 400],
-    ["255 characters outside the basic plane", "😀".repeat(255), 201],
-    ["256 characters outside the basic plane", "😀".repeat(256), 400],
-    ["a NUL", "ada\0", 400],
-    ["a number", 1, 400],
-  ])("by a user_sub of %s is %i", async (_case, user_sub, status) => {
+    ["nobody", 400, ""],
+    ["one character", 201, "a"],
+    ["255 characters", 201, "a".repeat(255)],
+    ["256 characters", 400, "a".repeat(256)],
+    ["255 characters outside the basic plane", 201, "😀".repeat(255)],
+    ["256 characters outside the basic plane", 400, "😀".repeat(256)],
+    ["a NUL", 400, "ada\0"],
+    ["a number", 400, 1],
+  ])("by a user_sub of %s is %i", async (_case, status, user_sub) => {
     expect((await consent({ scope, user_sub })).status).toBe(status);
   });
 
   test.each([
-    ["no characters", "", 400],
-    ["256 characters", "a".repeat(256), 400],
-    ["255 characters outside the basic plane that nobody declares", "😀".repeat(255), 404],
-    ["a NUL", "a\0b", 400],
-    ["a quote and a statement", "'; drop table session; --", 404],
-    ["a wildcard", "%", 404],
-  ])("to a scope of %s is %i", async (_case, asked, status) => {
+    ["no characters", 400, ""],
+    ["256 characters", 400, "a".repeat(256)],
+    ["255 characters outside the basic plane that nobody declares", 404, "😀".repeat(255)],
+    ["a NUL", 400, "a\0b"],
+    ["a quote and a statement", 404, "'; drop table session; --"],
+    ["a wildcard", 404, "%"],
+  ])("to a scope of %s is %i", async (_case, status, asked) => {
     expect((await consent({ scope: asked, user_sub: "ada" })).status).toBe(status);
   });
 
@@ -97,26 +85,26 @@ describe("a consent", () => {
 });
 
 test("a look-alike of a scope is another scope", async () => {
-  const latin = opened.name("a");
+  const latin = name("a");
   const cyrillic = `а${latin.slice(1)}`;
-  await api.attest(opened.name("agent"), { [latin]: { hop_budget: 1 } });
+  await api.attest(name("agent"), { [latin]: { hop_budget: 1 } });
   expect((await consent({ scope: cyrillic, user_sub: "ada" })).status).toBe(404);
-  await api.attest(opened.name("agent"), { [cyrillic]: { hop_budget: 2 } });
+  await api.attest(name("agent"), { [cyrillic]: { hop_budget: 2 } });
   expect((await consent({ scope: latin, user_sub: "ada" })).body).toMatchObject({ scope: latin, hop_budget: 1 });
   expect((await consent({ scope: cyrillic, user_sub: "ada" })).body).toMatchObject({ scope: cyrillic, hop_budget: 2 });
 });
 
 test("a scope of 255 characters outside the basic plane can be consented to and read by its encoded name", async () => {
-  const run = opened.name("s");
+  const run = name("s");
   const wide = run + "😀".repeat(255 - run.length);
-  await api.attest(opened.name("agent"), { [wide]: { hop_budget: 1 } });
+  await api.attest(name("agent"), { [wide]: { hop_budget: 1 } });
   expect((await consent({ scope: wide, user_sub: "ada" })).status).toBe(201);
   const catalog = await api.call("GET", `/v1/scopes/${encodeURIComponent(wide)}/catalog`, { bearer: api.tokens.admin });
   expect(catalog.body.scope).toBe(wide);
 });
 
 test("a session pins its policy version for life", async () => {
-  const [own, agent] = [opened.name("moving"), opened.name("agent")];
+  const [own, agent] = [name("moving"), name("agent")];
   const tool = { target: `http:${own}/read`, target_kind: "tool", data_class: "finance" } as const;
   await api.attest(agent, { [own]: { hop_budget: 2, tools: [{ ref: tool.target, data_classes: ["finance"] }] } });
   const before = await api.consent(own);
@@ -133,12 +121,4 @@ test("a session pins its policy version for life", async () => {
   ]);
   expect(pinned.body).toMatchObject({ decision: "allow", policy_version: before.body.policy_version });
   expect(current.body).toMatchObject({ decision: "deny", policy_version: after.body.policy_version });
-});
-
-test("a session that ended is refused from the next request on", async () => {
-  const { session, token } = await api.consent(scope);
-  const revoked = await api.call("POST", `/v1/sessions/${session}/revoke`, { bearer: api.tokens.admin });
-  expect([revoked.status, revoked.body.status]).toEqual([200, "revoked"]);
-  const answer = await api.authorize(session, token, ledgerHops(scope).planner);
-  expect(answer.body).toMatchObject({ decision: "deny", deny_reason: "SESSION_REVOKED" });
 });

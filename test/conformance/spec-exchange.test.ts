@@ -1,20 +1,10 @@
 import { decodeJwt, decodeProtectedHeader } from "jose";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, type Api, exchangeGrant } from "./src/api.ts";
-import { type Opened, openDeployment } from "./src/deployment.ts";
-import { clerkSession, registerLedger } from "./src/ledger.ts";
+import { describe, expect, test } from "vitest";
+import { type Answer, exchangeGrant, whenDecided } from "./src/api.ts";
+import { ledgerForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 
-let opened: Opened;
-let api: Api;
-let scope: string;
-
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  scope = opened.name("books");
-  await registerLedger(api, scope);
-}, 60_000);
-afterAll(() => opened.close());
+const { api, scope, name } = await ledgerForTests();
 
 const unknownAction = "01a00000-0000-7000-8000-000000000000";
 
@@ -87,7 +77,7 @@ describe("an exchange of a recorded allow", () => {
 
   test("of 64 at once succeeds for one; 63 are invalid_grant", async () => {
     const { fields } = await allowedRead();
-    const answers = await Promise.all(Array.from({ length: 64 }, () => api.exchangeForm(fields)));
+    const answers = await Promise.all(Array.from({ length: 64 }, () => whenDecided(() => api.exchangeForm(fields))));
     const told = answers.map(({ status, body }) => `${status} ${body.error ?? ""}`).sort();
     expect(told).toEqual(["200 ", ...Array(63).fill("400 invalid_grant")]);
   });
@@ -96,7 +86,9 @@ describe("an exchange of a recorded allow", () => {
     const { session, clerk, hops } = await clerkSession(api, scope);
     const [a, b] = (await api.renew(clerk.token, 2)).body.tokens;
     const { action_id } = (await api.authorize(session, a, hops.read)).body;
-    const answers = await Promise.all([a, b].map((token) => api.exchange(token, hops.read, action_id)));
+    const answers = await Promise.all(
+      [a, b].map((token) => whenDecided(() => api.exchange(token, hops.read, action_id))),
+    );
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 });
@@ -124,22 +116,45 @@ describe("an exchange of anything but this very allow is invalid_grant, and burn
     expectRefusal(await api.exchangeForm(without), 400, "invalid_grant");
   });
 
-  test("another session's, another caller's, a deny: told apart from an unknown one by nothing", async () => {
+  test("another session's, another caller's, a deny of this very call: told apart from an unknown one by nothing", async () => {
     const [mine, theirs] = [await allowedRead(), await allowedRead()];
     const planner = await clerkSession(api, scope);
-    const denied = await api.authorize(mine.session, mine.token, { ...mine.hops.read, target: "http:no/where" });
+    const nowhere = { ...mine.hops.read, target: "http:no/where" };
+    const denied = await api.authorize(mine.session, mine.token, nowhere);
     expect(denied.body.decision).toBe("deny");
     const unknown = await api.exchangeForm({ ...mine.fields, action_id: unknownAction });
-    for (const action_id of [theirs.action, planner.planner.action, denied.body.action_id]) {
-      const answer = await api.exchangeForm({ ...mine.fields, action_id });
-      expect([answer.status, answer.text]).toEqual([400, unknown.text]);
-    }
+    const refused = [
+      await api.exchangeForm({ ...mine.fields, action_id: theirs.action }),
+      await api.exchangeForm({ ...mine.fields, action_id: planner.planner.action }),
+      await api.exchange(mine.token, nowhere, denied.body.action_id),
+    ];
+    expect(refused.map(({ status, text }) => [status, text])).toEqual(Array(3).fill([400, unknown.text]));
+  });
+
+  test("a human's allow of another session, alike in all else", async () => {
+    const [mine, theirs] = [await api.consent(scope), await api.consent(scope)];
+    const delegation = ledgerHops(scope).planner;
+    const foreign = await api.authorize(theirs.session, theirs.token, delegation);
+    expectRefusal(await api.exchange(mine.token, delegation, foreign.body.action_id), 400, "invalid_grant");
+    const own = await api.authorize(mine.session, mine.token, delegation);
+    expect((await api.exchange(mine.token, delegation, own.body.action_id)).status).toBe(200);
+  });
+
+  test("the same caller's allow under another delegation to it", async () => {
+    const { session, token } = await api.consent(scope);
+    const hops = ledgerHops(scope);
+    const planner = await api.hop(session, token, hops.planner);
+    const [a, b] = (await api.renew(planner.token, 2)).body.tokens;
+    const [one, other] = [await api.hop(session, a, hops.clerk), await api.hop(session, b, hops.clerk)];
+    const { action_id } = (await api.authorize(session, one.token, hops.read)).body;
+    expectRefusal(await api.exchange(other.token, hops.read, action_id), 400, "invalid_grant");
+    expect((await api.exchange(one.token, hops.read, action_id)).status).toBe(200);
   });
 });
 
 describe("an exchange decides again", () => {
   test("a block set after the allow is invalid_target, and nothing is spent", async () => {
-    const own = opened.name("blocked");
+    const own = name("blocked");
     await registerLedger(api, own);
     const { session, clerk, hops } = await clerkSession(api, own);
     const { action_id } = (await api.authorize(session, clerk.token, hops.read)).body;

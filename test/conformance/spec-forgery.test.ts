@@ -1,30 +1,23 @@
 import { generatePrivateJwk } from "@svc/tokens";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer, Api, Hop } from "./src/api.ts";
-import { has, type Opened, openDeployment } from "./src/deployment.ts";
+import { describe, expect, test } from "vitest";
+import type { Answer } from "./src/api.ts";
+import { has } from "./src/deployment.ts";
+import { ledgerForTests } from "./src/for-tests.ts";
 import { keyedWith, type Parts, partsOf, signedBy, withSignature } from "./src/forge.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
 
-let opened: Opened;
-let api: Api;
-let scope: string;
-let genuine: { session: string; token: string; action: string; hop: Hop };
-let published: Record<string, unknown>;
-let strangersKey: Awaited<ReturnType<typeof generatePrivateJwk>>;
+const { api, scope, deployment } = await ledgerForTests();
+const strangersKey = await generatePrivateJwk();
+const genuine = await allowedRead();
+const published = (await api.call("GET", "/.well-known/jwks.json")).body.keys.find(
+  ({ kid }: { kid: string }) => kid === partsOf(genuine.token).header.kid,
+);
 
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  scope = opened.name("books");
-  await registerLedger(api, scope);
-  strangersKey = await generatePrivateJwk();
-  const { body } = await api.call("GET", "/.well-known/jwks.json");
+async function allowedRead() {
   const { session, clerk, hops } = await clerkSession(api, scope);
-  const decision = await api.authorize(session, clerk.token, hops.read);
-  genuine = { session, token: clerk.token, action: decision.body.action_id, hop: hops.read };
-  published = body.keys.find(({ kid }: { kid: string }) => kid === partsOf(clerk.token).header.kid);
-}, 60_000);
-afterAll(() => opened.close());
+  const { action_id } = (await api.authorize(session, clerk.token, hops.read)).body;
+  return { session, token: clerk.token, action: action_id as string, hop: hops.read };
+}
 
 /** Presents a token wherever one is taken: the exchange as the specification says, the others as a bearer. */
 async function presentEverywhere(token: string): Promise<Record<string, unknown>> {
@@ -104,7 +97,7 @@ describe("a token that the issuer did not sign is refused wherever one is taken,
 describe("a token that the issuer's key signed, but that is no hop token in force, is refused (needs the issuer's key)", () => {
   const nowSeconds = () => Math.floor(Date.now() / 1000);
   const reissued = (header: object, payload: object): string => {
-    const key = opened.deployment.issuerKey;
+    const key = deployment.issuerKey;
     if (key === null) throw new Error("the issuer's key is known");
     return signedBy(key, parts(header, { jti: crypto.randomUUID(), exp: nowSeconds() + 30, ...payload }));
   };

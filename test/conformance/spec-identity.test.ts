@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { type Opened, openDeployment } from "./src/deployment.ts";
+import { describe, expect, test } from "vitest";
 import { enrolling, newKey } from "./src/enrollment.ts";
+import { deploymentForTests } from "./src/for-tests.ts";
 import { clerkSession, registerLedger } from "./src/ledger.ts";
 
-let opened: Opened;
-let api: Api;
-let issuer: string;
-
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  issuer = (await api.call("GET", "/.well-known/oauth-authorization-server")).body.issuer;
-}, 60_000);
-afterAll(() => opened.close());
+const { api, name: nameFor } = await deploymentForTests();
+const { issuer } = (await api.call("GET", "/.well-known/oauth-authorization-server")).body;
 
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const readIdentity = (path: string) => api.call("GET", `/v1/identity/${path}`, { bearer: api.tokens.identity });
 
 async function newAgent(): Promise<{ name: string; id: string }> {
-  const name = opened.name("agent");
-  const { body } = await api.attest(name, { [opened.name("scope")]: { hop_budget: 1 } });
+  const name = nameFor("agent");
+  const { body } = await api.attest(name, { [nameFor("scope")]: { hop_budget: 1 } });
   return { name, id: body.agent_id };
 }
 
@@ -117,7 +108,7 @@ describe("a revocation", () => {
   });
 
   test("holds from the next decision, exchange and renewal on, for every chain through the agent", async () => {
-    const scope = opened.name("gone");
+    const scope = nameFor("gone");
     await registerLedger(api, scope);
     const { session, clerk, hops } = await clerkSession(api, scope);
     const [forExchange, forDecision, forRenewal] = (await api.renew(clerk.token, 3)).body.tokens;
@@ -168,7 +159,7 @@ describe("a revocation", () => {
 
 describe("a proof of possession", () => {
   test("that is sent must be right, and a refusal spends nothing", async () => {
-    const scope = opened.name("proven");
+    const scope = nameFor("proven");
     await registerLedger(api, scope);
     const { session, clerk, hops } = await clerkSession(api, scope);
     const { action_id } = (await api.authorize(session, clerk.token, hops.read)).body;

@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { has, type Opened, openDeployment } from "./src/deployment.ts";
+import { describe, expect, test } from "vitest";
+import { has } from "./src/deployment.ts";
+import { deploymentForTests } from "./src/for-tests.ts";
 import { overTheWire } from "./src/wire.ts";
 
-let opened: Opened;
-let api: Api;
-
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-}, 60_000);
-afterAll(() => opened.close());
+const { api } = await deploymentForTests();
 
 const unknownId = "01900000-0000-7000-8000-000000000000";
 const planes = ["admin", "audit", "identity"] as const;

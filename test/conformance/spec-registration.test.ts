@@ -1,18 +1,10 @@
 import { capabilitiesOf, type EchoUpstream, startEchoUpstream } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { has, type Opened, openDeployment } from "./src/deployment.ts";
+import { has } from "./src/deployment.ts";
+import { deploymentForTests } from "./src/for-tests.ts";
 
-let opened: Opened;
-let api: Api;
+const { api, name } = await deploymentForTests();
 
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-}, 60_000);
-afterAll(() => opened.close());
-
-const name = (label: string) => opened.name(label);
 const override = { reason: "read by a person" };
 const unknownId = "01900000-0000-7000-8000-000000000000";
 const manifestOf = (scope: string, ref: string) => ({

@@ -1,24 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Api } from "./src/api.ts";
-import { type Opened, openDeployment } from "./src/deployment.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { describe, expect, test } from "vitest";
+import { ledgerForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
 
-let opened: Opened;
-let api: Api;
-let scope: string;
-let session: string;
-
-beforeAll(async () => {
-  opened = await openDeployment();
-  ({ api } = opened);
-  scope = opened.name("books");
-  await registerLedger(api, scope);
-  const { session: id, clerk, hops } = await clerkSession(api, scope);
-  const read = await api.hop(id, clerk.token, hops.read);
-  await api.chain(read.action);
-  session = id;
-}, 60_000);
-afterAll(() => opened.close());
+const { api, scope, name } = await ledgerForTests();
+const { session, clerk, hops } = await clerkSession(api, scope);
+const read = await api.hop(session, clerk.token, hops.read);
+await api.chain(read.action);
 
 const scrape = async (): Promise<string> => (await api.call("GET", "/metrics")).text;
 
@@ -87,7 +74,7 @@ describe("the metrics", () => {
     const before = await series();
     const { session: own, token } = await api.consent(scope);
     for (let n = 0; n < 20; n++) {
-      const target = opened.name("http:made/up");
+      const target = name("http:made/up");
       await api.authorize(own, token, { target, target_kind: "tool", data_class: `class-${n}` });
       await api.call("GET", `/v1/made/up/${n}`, { raw: { headers: { traceparent: `made-up-${n}` } } });
     }

@@ -118,6 +118,17 @@ export function createApi(url: string, tokens: Tokens) {
   };
 }
 
+/**
+ * Asks again while the answer is 503, "cannot be decided now": sixty calls at once on a busy machine may find the replay
+ * guard too slow, and what is held against the specification is how the single use was decided in the end.
+ */
+export async function whenDecided(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === 50) return answer;
+  }
+}
+
 async function read(response: Response): Promise<Answer> {
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parse(text) };

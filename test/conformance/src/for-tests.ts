@@ -1,0 +1,38 @@
+import { afterAll } from "vitest";
+import { type Opened, openDeployment } from "./deployment.ts";
+import { registerLedger } from "./ledger.ts";
+import { type One, type Pair, startOne, startPair } from "./stack.ts";
+
+/**
+ * What a test file stands on, awaited where the file begins, so that its tests hold constants: started before they are
+ * collected, stopped after the last.
+ */
+export async function deploymentForTests(): Promise<Opened> {
+  const opened = await openDeployment();
+  afterAll(opened.close);
+  return opened;
+}
+
+/** A scope of this file's own, with the agents of `registerLedger`. */
+export async function ledgerForTests(): Promise<Opened & { readonly scope: string }> {
+  const opened = await deploymentForTests();
+  const scope = opened.name("books");
+  await registerLedger(opened.api, scope);
+  return { ...opened, scope };
+}
+
+/** With the scope `books`. */
+export async function oneForTests(env?: Readonly<Record<string, string>>): Promise<One> {
+  const one = await startOne(env);
+  afterAll(one.stop);
+  await registerLedger(one.api, "books");
+  return one;
+}
+
+/** With the scope `books`. */
+export async function pairForTests(env?: Readonly<Record<string, string>>): Promise<Pair> {
+  const pair = await startPair(env);
+  afterAll(pair.stop);
+  await registerLedger(pair.one, "books");
+  return pair;
+}
