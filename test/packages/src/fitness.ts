@@ -1,0 +1,20 @@
+import { fileURLToPath } from "node:url";
+import { run } from "./pack.ts";
+
+const programs = fileURLToPath(new URL("../node_modules/.bin/", import.meta.url));
+
+/** @throws what publint says of the tarball's metadata, suggestions included */
+export const lint = (tarball: string): Promise<unknown> => told("publint", ["run", "--strict", tarball]);
+
+/** @throws what attw says of the tarball's types, as ESM projects resolve them */
+export const wrongTypes = (tarball: string): Promise<unknown> =>
+  told("attw", ["--profile", "esm-only", "--no-summary", "--no-emoji", "--format", "ascii", tarball]);
+
+async function told(program: string, args: readonly string[]): Promise<void> {
+  try {
+    await run(programs + program, args);
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${program} finds fault with the tarball:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+  }
+}

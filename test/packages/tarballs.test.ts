@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Child, type DevStack, freePort, spawnDev, startChild, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { installApplication, thirdParties } from "./src/application.ts";
+import { lint, wrongTypes } from "./src/fitness.ts";
+import { closureOf, libraries, manifestOf, type Packed, packAll, run, workspace } from "./src/pack.ts";
+import { quickstarts } from "./src/quickstarts.ts";
+
+/** The libraries as a stranger gets them: tarballs in an empty project, plain JavaScript, a running stack. */
+let work: string;
+let application: string;
+let packed: readonly Packed[];
+let stack: DevStack;
+let server: Child;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
+  application = join(work, "application");
+  // What is packed is what was built: the sources may be newer.
+  await run(`${workspace}node_modules/.bin/tsc`, ["-b", "packages/client", "packages/verifier", "packages/drift"], {
+    cwd: workspace,
+  });
+  const [running, tarballs] = await Promise.all([spawnDev(["--with-example", "--port", "0"]), packAll(work)]);
+  [stack, packed] = [running, tarballs];
+  await installApplication({
+    folder: application,
+    packed: closureOf(["@svc/client", "@svc/verifier", "@svc/drift"], packed),
+    isOffline: true,
+    extras: ["hono", "@hono/node-server"],
+  });
+  mkdirSync(join(application, "manifests"));
+  for (const name of ["client", "verifier", "drift"]) {
+    for (const [file, text] of quickstarts(name)) writeFileSync(join(application, file), text);
+  }
+  const port = String(await freePort());
+  env = {
+    PATH: process.env.PATH ?? "",
+    SVC_CONTROL_PLANE_URL: stack.control_plane,
+    SVC_ADMIN_TOKEN: stack.admin_token,
+    SVC_IDENTITY_TOKEN: stack.identity_token,
+    LEDGER_URL: `http://127.0.0.1:${port}`,
+    PORT: port,
+  };
+  server = startChild(process.execPath, ["server.js"], { cwd: application, env });
+  await waitUntil("the resource server to listen", () => server.hasExited() || server.output().includes("listening"));
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([server?.stop(), stack?.stop()]);
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** What a program of the application printed, and how it ended. */
+async function program(file: string, more: Record<string, string> = {}) {
+  const child = startChild(process.execPath, [file], { cwd: application, env: { ...env, ...more } });
+  const code = await child.exited;
+  return { code, output: child.output() };
+}
+
+describe("each tarball", () => {
+  test.each(libraries().map(({ manifest }) => manifest.name))("%s is fit to be published", async (name) => {
+    const tarball = packed.find(({ manifest }) => manifest.name === name)?.tarball ?? "";
+    await lint(tarball);
+    await wrongTypes(tarball);
+  });
+});
+
+describe("the quickstarts of the READMEs, installed from tarballs", () => {
+  test("the resource server refuses a call without a token", async () => {
+    expect(server.hasExited(), server.output()).toBe(false);
+    const response = await fetch(`${env.LEDGER_URL}/entries/7`);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: { code: "missing_token" } });
+  });
+
+  test("the agent reads, posts under a transaction token, and is told whose call was denied", async () => {
+    expect(await program("agent.js", { SVC_TRACE_PATH: "traces/" })).toEqual({
+      code: 0,
+      output: "read 200\nposted 201\ndenied TARGET_NOT_DECLARED alice > planner > mcp:everything/get-env\n",
+    });
+  });
+
+  test("the gate finds the denied call, says what would admit it, and passes once that is declared", async () => {
+    const { code, output } = await program("gate.js");
+    expect({ code, output }).toEqual({ code: 1, output: quickstarts("drift").get("told") });
+    const manifest = join(application, "manifests/planner.yaml");
+    const declared = '        - {ref: "mcp:everything/get-env", data_classes: [notes]}\n';
+    writeFileSync(manifest, readFileSync(manifest, "utf8") + declared);
+    const again = await program("gate.js");
+    expect(again.code, again.output).toBe(0);
+  });
+});
+
+describe("what an installation brings along", () => {
+  test.each([
+    ["client", ["@noble/hashes", "canonicalize", "jose", "yaml", "zod"]],
+    ["verifier", ["@noble/hashes", "canonicalize", "jose", "zod"]],
+    ["drift", ["yaml", "zod"]],
+  ])("%s: no more than %j", (name, wanted) => {
+    const brought = closureOf([`@svc/${name}`], packed).flatMap((each) => thirdParties(each));
+    expect([...new Set(brought.map((each) => each.name))].toSorted()).toEqual(wanted);
+    for (const { folder } of brought) expect(manifestOf(folder).dependencies ?? {}).toEqual({});
+  });
+
+  test("the client loads jose, zod and canonicalize, and nothing else of others", async () => {
+    writeFileSync(
+      join(application, "loaded.js"),
+      `import { registerHooks } from "node:module";
+       const loaded = new Set();
+       registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+       await import("@svc/client");
+       const names = [...loaded].map((url) => url.match(/.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/)?.[1]);
+       console.log(JSON.stringify([...new Set(names)].filter((name) => name && !name.startsWith("@svc/")).sort()));`,
+    );
+    const { output } = await program("loaded.js");
+    expect(JSON.parse(output)).toEqual(["canonicalize", "jose", "zod"]);
+  });
+});
