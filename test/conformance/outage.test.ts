@@ -128,6 +128,18 @@ test("a token that was exchanged stays spent when the cache store forgets everyt
   expect((await api.exchange(token, hops.read, action)).body.error).toBe("invalid_grant");
 });
 
+test("what the cache store remembers of a spent token outlives that token", async () => {
+  const keys = async () => String(await redis.command("KEYS", "svc:*")).split(",");
+  const lives = async (key: string) => Number(await redis.command("TTL", key));
+  for (const ttlSeconds of [60, 3_600]) {
+    const before = await keys();
+    const { session, token } = await api.consent("books", { ttl_seconds: ttlSeconds });
+    await api.hop(session, token, hops.planner);
+    const [entry = ""] = (await keys()).filter((key) => !before.includes(key));
+    expect(await lives(entry)).toBeGreaterThan(ttlSeconds);
+  }
+});
+
 test("a cache store that may evict entries is not ready to guard", async () => {
   await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
   await becomes(503);

@@ -53,21 +53,31 @@ describe("a decision", () => {
     expect(chain.at(-1)).toMatchObject({ action_id: body.action_id, decision: "deny", deny_reason: reason });
   });
 
-  test("that another consent would admit is recoverable, and names the scope", async () => {
-    const [agent, narrow, wide] = [name("agent"), name("narrow"), name("wide")];
+  test("that another consent would admit is recoverable, and names the scopes that would and no others", async () => {
+    const [agent, upper] = [name("agent"), name("upper")];
+    const [narrow, wide, unreachable] = [name("narrow"), name("wide"), name("unreachable")];
     const tool = { target: `http:${wide}/read`, target_kind: "tool", data_class: "finance" } as const;
+    const declared = { hop_budget: 2, tools: [{ ref: tool.target, data_classes: ["finance"] }] };
     await api.attest(agent, {
       [narrow]: { hop_budget: 2, tools: [{ ref: `http:${narrow}/read`, data_classes: ["finance"] }] },
-      [wide]: { hop_budget: 2, tools: [{ ref: tool.target, data_classes: ["finance"] }] },
+      [wide]: declared,
+      [unreachable]: { ...declared, entry: false },
     });
+    await api.attest(upper, { [unreachable]: { hop_budget: 3, downstream_agents: [agent] } });
     const { session, token } = await api.consent(narrow);
-    const { body } = await api.authorize(session, token, tool);
-    expect(body).toMatchObject({
-      decision: "deny",
-      deny_reason: "SCOPE_NOT_CONSENTED",
-      recoverable: true,
-      consentable_scopes: [wide],
+    const { token: held } = await api.hop(session, token, {
+      target: agent,
+      target_kind: "agent",
+      data_class: "finance",
     });
+    for (const presented of [token, held]) {
+      expect((await api.authorize(session, presented, tool)).body).toMatchObject({
+        decision: "deny",
+        deny_reason: "SCOPE_NOT_CONSENTED",
+        recoverable: true,
+        consentable_scopes: [wide],
+      });
+    }
   });
 
   test("never widens what a token was narrowed to", async () => {

@@ -67,6 +67,24 @@ describe("an enrollment", () => {
     expect((await readIdentity(`agents/${name}`)).body).toMatchObject({ status: "quarantined", revoked: false });
   });
 
+  test("that ends in quarantine is a deny for every chain through the agent from the next decision on", async () => {
+    const scope = nameFor("doubtful");
+    await registerLedger(api, scope);
+    const { session, clerk, hops } = await clerkSession(api, scope);
+    const { action_id } = (await api.authorize(session, clerk.token, hops.read)).body;
+    const { begin, complete, prove } = enrolling(api);
+    const key = await newKey();
+    const begun = (await begin(hops.planner.target, { key })).body;
+    await complete(begun.enrollment_id, await prove(hops.planner.target, key, begun.challenge, { audience: issuer }));
+    expect((await api.authorize(session, clerk.token, hops.read)).body).toMatchObject({
+      decision: "deny",
+      deny_reason: "AGENT_QUARANTINED",
+      recoverable: false,
+    });
+    const exchanged = await api.exchange(clerk.token, hops.read, action_id);
+    expect([exchanged.status, exchanged.body.error]).toEqual([403, "invalid_target"]);
+  });
+
   test("is proven by the key it names, and by no other", async () => {
     const { name } = await newAgent();
     const { begin, complete, prove } = enrolling(api);
