@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { HopCredential } from "@svc/client/steps";
+import { watchFiles } from "@svc/settings";
 import { z } from "zod";
-import { watchFiles } from "./watch-files.ts";
 
 const sessionFile = z.object({ session_id: z.string().min(1).max(255), token: z.string().min(1).max(16_384) });
 

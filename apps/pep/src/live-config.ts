@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { watchFiles } from "@svc/settings";
 import type { PepMode, Upstreams } from "./upstream.ts";
 import { readUpstreams } from "./upstreams-file.ts";
-import { watchFiles } from "./watch-files.ts";
 
 export interface LiveConfigOptions {
   readonly file: string;

@@ -59,7 +59,36 @@ export const pepSettingNames = [
 ] as const;
 export type PepSettingName = (typeof pepSettingNames)[number];
 
-export const injectorSettingNames = ["SVC_INJECTOR_TLS_CERT_FILE", "SVC_INJECTOR_TLS_KEY_FILE"] as const;
+/** The defaults that annotations of a pod override. */
+export const injectorPodSettingNames = [
+  "SVC_INJECTOR_PEP_MODE",
+  "SVC_INJECTOR_PEP_CONFIG",
+  "SVC_INJECTOR_PEP_SECRET",
+  "SVC_INJECTOR_PEP_SESSION_SECRET",
+  "SVC_INJECTOR_PEP_AGENT_NAME",
+  "SVC_INJECTOR_PEP_AGENT_KEY_SECRET",
+  "SVC_INJECTOR_PEP_OBSERVE_UNDECIDED",
+  "SVC_INJECTOR_PEP_BIND_CAP_BYTES",
+  "SVC_INJECTOR_PEP_GRACE_SECONDS",
+  "SVC_INJECTOR_PEP_UPSTREAM_TIMEOUT_SECONDS",
+  "SVC_INJECTOR_PEP_RENEWAL_IDLE_SECONDS",
+  "SVC_INJECTOR_PEP_LOG_LEVEL",
+  "SVC_INJECTOR_PEP_PROXY_ENV",
+  "SVC_INJECTOR_PEP_NATIVE_SIDECAR",
+  "SVC_INJECTOR_PEP_REDIRECT_PORTS",
+  "SVC_INJECTOR_PEP_CPU_REQUEST",
+  "SVC_INJECTOR_PEP_MEMORY_REQUEST",
+  "SVC_INJECTOR_PEP_MEMORY_LIMIT",
+] as const;
+export type InjectorPodSettingName = (typeof injectorPodSettingNames)[number];
+
+export const injectorSettingNames = [
+  "SVC_INJECTOR_TLS_CERT_FILE",
+  "SVC_INJECTOR_TLS_KEY_FILE",
+  "SVC_INJECTOR_PEP_IMAGE",
+  "SVC_INJECTOR_REDIRECT_IMAGE",
+  ...injectorPodSettingNames,
+] as const;
 export type InjectorSettingName = (typeof injectorSettingNames)[number];
 
 /** Read by the inline client inside whatever process it lives in. */

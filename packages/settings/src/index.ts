@@ -3,6 +3,7 @@ export {
   clientSettingNames,
   controlPlaneSettingNames,
   everySettingName,
+  type InjectorPodSettingName,
   type InjectorSettingName,
   injectorSettingNames,
   type PepSettingName,
@@ -15,3 +16,4 @@ export { type SettingReference, settingsMarkdown, settingsReference } from "./re
 export { defaulted, optional, required, type Setting, type SettingsTable, type SettingValues } from "./setting.ts";
 export { logLevels, sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
 export { commaList, flag, httpUrl, type ListenAddress, listenAddress, oneOf, text, wholeNumber } from "./values.ts";
+export { watchFiles } from "./watch-files.ts";
