@@ -4,6 +4,7 @@ import type { UpstreamFault } from "./block.ts";
 import { type RawHeaders, responseHeaders, responseVia, valuesOf } from "./headers.ts";
 import type { Limits } from "./limits.ts";
 import { AgentGone, BodyWithdrawn } from "./sending-body.ts";
+import { youngGarbage } from "./young-garbage.ts";
 
 /** Rewrites a response body on its way. */
 export interface BodyFilter {
@@ -94,6 +95,7 @@ export function createRelay(
     onResponseData(_started, chunk) {
       if (isOver) return;
       idle?.refresh();
+      youngGarbage.carried(chunk.length);
       write(filter ? filter.push(chunk) : chunk);
     },
 

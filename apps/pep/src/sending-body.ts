@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
+import { youngGarbage } from "./young-garbage.ts";
 
 /** The agent went away, or sent nothing for too long, while its body was on the way upstream. */
 export class AgentGone extends Error {
@@ -51,6 +52,7 @@ export function sendingBody(
 
   const onData = (chunk: Buffer) => {
     waiting.push(chunk);
+    youngGarbage.carried(chunk.length);
     arm();
     pass();
   };
