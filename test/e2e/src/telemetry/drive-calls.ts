@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import type { Duplex } from "node:stream";
+import { waitUntil } from "@svc/test-support";
+import { type Answer, ask } from "./ask.ts";
+import { bindCapBytes, type Surface } from "./surface.ts";
+
+/** What an agent does through the enforcement points, so that each outcome and each cause of a block comes about. */
+
+const scope = "canary-calls";
+const tool = (ref: string, more: object = {}) => ({ ref, data_classes: ["docs"], ...more });
+
+export const registerCourier = async ({ api }: Surface): Promise<void> => {
+  const { status, text } = await api.attest("canary-courier", {
+    [scope]: {
+      hop_budget: 2,
+      tools: [
+        tool("http:canary-app/read"),
+        tool("http:canary-app/write", { privileged: true, access: "write" }),
+        tool("http:canary-app/any"),
+        tool("http:canary-app/socket"),
+        tool("http:canary-app/tunnel"),
+        tool("mcp:canary-files/search"),
+      ],
+    },
+  });
+  if (status !== 201) throw new Error(`registration: ${status} ${text}`);
+};
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** What a fresh session's agent sends with every call. */
+export async function headersOf({ api }: Surface, more: object = {}): Promise<Headers> {
+  const { session, token } = await api.consent(scope, { user_sub: "canary-user", ...more });
+  return { authorization: `Bearer ${token}`, "x-svc-session": session };
+}
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+export async function callThrough(surface: Surface): Promise<void> {
+  const { enforcing, observing } = surface;
+  const headers = await headersOf(surface);
+  for (const { url } of [enforcing, observing]) {
+    await callEach(url, headers);
+    await openSocket(url, headers);
+  }
+  for (const [fault, request, answer] of unusable) {
+    surface.hopLine.spoil(request, { kind: "replaced", by: answer });
+    await blockedAs(enforcing.url, headers, fault);
+    await write(observing.url, headers);
+    surface.hopLine.heal();
+  }
+  await loseTheState(surface);
+}
+
+const json = { "content-type": "application/json" };
+
+async function callEach(url: string, headers: Headers): Promise<void> {
+  const app = `/canary-app`;
+  const get = (path: string, more: Headers = {}) => ask(url, path, { headers: { ...headers, ...more } });
+  const post = (path: string, body: string) =>
+    ask(url, path, { method: "POST", headers: { ...headers, ...json }, body });
+  await get(`${app}/read/canary-id?q=canary-query`, { "x-canary": "canary-header", baggage: "user=canary-baggage" });
+  await get(`${app}/read/7`, { traceparent, tracestate: "vendor=canary-state" });
+  await get(`${app}/read/7`, { traceparent: "canary-traceparent" });
+  await post(`${app}/write`, '{"note":"canary-param"}');
+  await post(`${app}/write`, "canary-body");
+  await post(`${app}/write`, JSON.stringify({ note: "canary-long".repeat(bindCapBytes) }));
+  await get(`${app}/nowhere`);
+  await get(`${app}/canary-path`);
+  await get(`${app}/read/%2e%2e/canary`);
+  await ask(url, `${app}/read/7`);
+  await get(`${app}/read/7`, { authorization: "Bearer canary-bearer" });
+  await ask(url, "canary-app.internal:443", { method: "CONNECT", headers });
+  await ask(url, "canary-other.internal:443", { method: "CONNECT", headers });
+  for (const [method, params] of messages) {
+    await post("/canary-files", JSON.stringify({ jsonrpc: "2.0", id: 7, method, params }));
+  }
+}
+
+const messages: readonly (readonly [string, object])[] = [
+  ["initialize", { protocolVersion: "2025-06-18" }],
+  ["tools/list", {}],
+  ["tools/call", { name: "search", arguments: { q: "canary-argument" } }],
+  ["tools/call", { name: "canary-undeclared", arguments: {} }],
+  ["resources/read", { uri: "file:///canary-resource" }],
+];
+
+async function openSocket(url: string, headers: Headers): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const sending = request({
+    ...{ hostname, port, path: "/canary-app/socket?q=canary-query", agent: false },
+    headers: {
+      ...headers,
+      connection: "Upgrade",
+      upgrade: "websocket",
+      "sec-websocket-version": "13",
+      "sec-websocket-key": Buffer.from("canary-socket-k!").toString("base64"),
+    },
+  });
+  sending.end();
+  const [, socket] = (await once(sending, "upgrade")) as [unknown, Duplex];
+  socket.destroy();
+}
+
+const answerOf = (status: string, body: string): string =>
+  [
+    `HTTP/1.1 ${status}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    body,
+  ].join("\r\n");
+const broken = answerOf("500 Internal Server Error", '{"canary":"canary-fault"}');
+
+/** By the block's cause: the request whose answer is spoilt, and what comes in its place. */
+const unusable: readonly (readonly [cause: string, request: string, answer: string])[] = [
+  ["pdp_unreachable", "POST /v1/authorize", broken],
+  ["exchange_unreachable", "POST /v1/token/exchange", broken],
+  ["mint_unreachable", "POST /v1/token/transaction", broken],
+  [
+    "audit_unavailable",
+    "POST /v1/authorize",
+    answerOf("503 Service Unavailable", '{"error":{"code":"audit_unavailable","message":"canary"}}'),
+  ],
+];
+
+const write = (url: string, headers: Headers): Promise<Answer> =>
+  ask(url, "/canary-app/write", { method: "POST", headers: { ...headers, ...json }, body: '{"note":"canary-param"}' });
+
+/** Until it is blocked for that: kept connections may carry one more sound answer. */
+async function blockedAs(url: string, headers: Headers, cause: string): Promise<void> {
+  await waitUntil(`a call that ends as ${cause}`, async () => {
+    const { headers: answered } = await write(url, headers);
+    return answered["x-svc-blocked"] === cause;
+  });
+}
+
+/** A pool that cannot be kept is not used: nobody would know what was spent. */
+async function loseTheState(surface: Surface): Promise<void> {
+  const headers = await headersOf(surface);
+  rmSync(surface.stateDir, { recursive: true, force: true });
+  writeFileSync(surface.stateDir, "no folder");
+  const blocked = await ask(surface.enforcing.url, "/canary-app/read/7", { headers });
+  if (blocked.headers["x-svc-blocked"] !== "other") throw new Error(`not blocked: ${blocked.status} ${blocked.text}`);
+  rmSync(surface.stateDir);
+}

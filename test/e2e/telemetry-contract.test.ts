@@ -1,0 +1,206 @@
+import { blockCauses } from "@svc/core";
+import {
+  blockLogLevels,
+  components,
+  type LogLevel,
+  logFields,
+  logLevels,
+  type MetricSpec,
+  metrics,
+  spanAttributes,
+  spans,
+} from "@svc/telemetry";
+import type { ReceivedSpan } from "@svc/test-conformance/span-receiver";
+import { afterAll, describe, expect, test } from "vitest";
+import { canariesOf, found } from "./src/telemetry/canaries.ts";
+import { attributeFault, familyOf, logFaults, metricFaults, spanFaults } from "./src/telemetry/contract-faults.ts";
+import { callThrough, registerCourier } from "./src/telemetry/drive-calls.ts";
+import { callEveryRoute, takeHops } from "./src/telemetry/drive-hops.ts";
+import { driveLibraries } from "./src/telemetry/drive-libraries.ts";
+import { callAtRandom } from "./src/telemetry/drive-random.ts";
+import type { Sample } from "./src/telemetry/exposition.ts";
+import { type LogLine, literalsOfTheSources } from "./src/telemetry/log-lines.ts";
+import { checkMetrics, hasPromtool } from "./src/telemetry/promtool.ts";
+import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts";
+
+// Driven once, before the tests are collected: each of them asks one thing of what was told meanwhile.
+const surface = await openSurface();
+afterAll(() => surface.stop());
+await registerCourier(surface);
+const before = await surface.scrapes();
+await callEveryRoute(surface);
+await takeHops(surface);
+const libraries = await driveLibraries(surface.api);
+await callThrough(surface);
+const answered = await callAtRandom(surface, { calls: 2_000, seed: 71 });
+const after = await surface.scrapes();
+await surface.finish();
+const logs = surface.logs();
+const lines = processNames.flatMap((name) => logs[name]);
+const told = surface.receiver.spans;
+
+const distinct = (faults: readonly string[]) => [...new Set(faults)].sort();
+
+describe("nothing but the contract's tables is told", () => {
+  test.each(processNames)("in the metrics of the %s", (name) => {
+    expect(distinct(metricFaults(after[name], emitterOf(name)))).toEqual([]);
+  });
+
+  test.each(processNames)("in the log of the %s, whose messages are literals of the sources", (name) => {
+    expect(logs[name].length).toBeGreaterThan(0);
+    expect(distinct(logs[name].flatMap((line) => logFaults(line, emitterOf(name), literals)))).toEqual([]);
+  });
+  const literals = literalsOfTheSources();
+
+  test("in the spans of all; a deny reason is there exactly for a deny, and names are not", () => {
+    expect(distinct(told.flatMap((span) => spanFaults(span, { isDisclosed: false })))).toEqual([]);
+  });
+
+  test("by the verifier to its sink", () => {
+    const attributes = libraries.spans.flatMap((span) => Object.entries(span.attributes));
+    expect(distinct(attributes.flatMap(([key, value]) => attributeFault(key, value) || []))).toEqual([]);
+    const messages = new Set(["admission refused"]);
+    expect(distinct(libraries.logs.flatMap((line) => logFaults(line, "verifier", messages)))).toEqual([]);
+  });
+
+  test("by the drift gate into its file", () => {
+    expect(distinct(metricFaults(libraries.drift, "drift"))).toEqual([]);
+  });
+});
+
+test.each(processNames)("no call, whatever its method, path, status or headers, adds a series to the %s", (name) => {
+  const series = ({ samples }: (typeof after)[typeof name]) => samples.map((sample) => sample.series).sort();
+  expect(answered).toBe(2_000);
+  expect(series(after[name])).toEqual(series(before[name]));
+});
+
+describe("nobody and nothing that was named, sent or answered is told", () => {
+  const canaries = canariesOf([surface.api, surface.strict], surface.tool, ["canary", "documented", '"ada"', "eyJ"]);
+  const everything = {
+    metrics: processNames.map((name) => after[name].text).join("\n"),
+    logs: [...lines, ...libraries.logs].map(({ text }) => text).join("\n"),
+    spans: surface.receiver.text() + JSON.stringify(libraries.spans),
+  };
+
+  test("the tokens, their ids and signatures, hashes, keys and challenges to look for are many", () => {
+    expect(canaries.size).toBeGreaterThan(500);
+  });
+
+  test.each(Object.entries(everything))("in the %s", (_where, text) => {
+    expect(text.length).toBeGreaterThan(1_000);
+    expect(found(text, canaries)).toEqual([]);
+  });
+});
+
+describe("levels", () => {
+  const spanOf = new Map(told.map((span) => [span.spanId, span]));
+  const joined = lines.flatMap((line) => {
+    const span = spanOf.get(String(line.record.span_id));
+    return span === undefined ? [] : [{ line, span }];
+  });
+  const isAtLeast = ({ record }: LogLine, level: LogLevel) =>
+    logLevels.indexOf(record.level as LogLevel) >= logLevels.indexOf(level);
+  const wrong = (applies: (span: ReceivedSpan) => boolean, isRight: (line: LogLine, span: ReceivedSpan) => boolean) => {
+    const applying = joined.filter(({ span }) => applies(span));
+    expect(applying.length).toBeGreaterThan(0);
+    return distinct(applying.filter(({ line, span }) => !isRight(line, span)).map(({ line }) => line.text));
+  };
+
+  test("every span has its line, which names the same trace, session, action and hop", () => {
+    // A call whose agent went away before anything was decided is none.
+    const finished = told.filter(({ attributes }) => Object.keys(attributes).length > 0);
+    const logged = new Set(joined.map(({ span }) => span.spanId));
+    expect(finished.filter(({ spanId }) => !logged.has(spanId))).toEqual([]);
+    const shared = ["authz.session_id", "authz.action_id", "authz.hop", "error.type"];
+    const apart = joined.filter(
+      ({ line: { record }, span: { traceId, attributes } }) =>
+        record.trace_id !== traceId || shared.some((field) => record[field] !== attributes[field]),
+    );
+    expect(apart.map(({ line }) => line.text)).toEqual([]);
+  });
+
+  test("a deny is INFO", () => {
+    const isDeny = ({ attributes }: ReceivedSpan) => attributes["authz.outcome"] === "deny";
+    expect(wrong(isDeny, ({ record }) => record.level === "info")).toEqual([]);
+  });
+
+  test.each(blockCauses)("a block for %s is logged as the specification's table pages", (cause) => {
+    const isBlocked = ({ attributes }: ReceivedSpan) =>
+      attributes["authz.pep.outcome"] === "blocked" && attributes["authz.pep.block_cause"] === cause;
+    expect(wrong(isBlocked, ({ record }) => record.level === blockLogLevels[cause])).toEqual([]);
+  });
+
+  test("what failed, and is no answer, is a WARNING at least, and names its error", () => {
+    const isRight = (line: LogLine) => isAtLeast(line, "warn") && line.record["error.type"] !== undefined;
+    expect(wrong(({ hasFailed }) => hasFailed, isRight)).toEqual([]);
+  });
+
+  test("a call that passed undecided, and a token that was spent before, are a WARNING", () => {
+    for (const message of ["call forwarded without a decision", "a spent token was presented"]) {
+      const levels = lines.filter(({ record }) => record.msg === message).map(({ record }) => record.level);
+      expect([message, ...new Set(levels)]).toEqual([message, "warn"]);
+    }
+  });
+});
+
+const samples = processNames.flatMap((name) => after[name].samples);
+const isMoved = ({ name, value }: Sample) => value > 0 && !name.endsWith("_bucket");
+const counts = (family: string, label?: string, value?: string): boolean =>
+  samples.some(
+    (sample) =>
+      familyOf(sample.name) === family && isMoved(sample) && (label === undefined || sample.labels[label] === value),
+  ) || libraries.counted.some(([name, labels]) => name === family && (label === undefined || labels[label] === value));
+
+/** Rows that no ordinary call moves; each is seen where it is brought about. */
+const seenElsewhere: Readonly<Record<string, string>> = {
+  svc_telemetry_dropped_total: "telemetry-losses.test.ts",
+  svc_telemetry_identity_disclosure: "telemetry-disclosure.test.ts",
+  "authz.agent": "telemetry-disclosure.test.ts",
+  "authz.act_chain": "telemetry-disclosure.test.ts",
+  "authz.taint_source": "telemetry-disclosure.test.ts",
+};
+const rows = (names: readonly string[]) => names.filter((name) => !(name in seenElsewhere));
+
+/** The denies of all reasons, the drift gate's results and the verifier's refusals have tables of their own elsewhere. */
+const inTablesOfTheirOwn = ["svc_denials", "svc_drift_runs", "svc_transaction_rejections"];
+const closedLabels = Object.entries<MetricSpec>(metrics)
+  .filter(([name]) => !(name in seenElsewhere) && !inTablesOfTheirOwn.includes(name))
+  .flatMap(([name, { labels }]) =>
+    Object.entries(labels).flatMap(([label, values]) => (values === "release" ? [] : [[name, label, values] as const])),
+  );
+
+describe("each row of the tables was told of", () => {
+  test.each(rows(Object.keys(metrics)))("the metric %s", (name) => {
+    const isOfDrift = libraries.drift.samples.some((sample) => familyOf(sample.name) === name);
+    expect(counts(name) || libraries.gauges.has(name) || isOfDrift).toBe(true);
+  });
+
+  test.each(closedLabels)("each value of %s by its %s", (name, label, values) => {
+    expect(values.filter((value) => !counts(name, label, value))).toEqual([]);
+  });
+
+  const names = [...told, ...libraries.spans].map(({ name }) => name);
+  test.each(Object.keys(spans))("the span %s", (name) => expect(names).toContain(name));
+
+  test.each(rows(Object.keys(spanAttributes)))("the attribute %s", (key) => {
+    const values = new Set(told.map(({ attributes }) => attributes[key]).filter((value) => value !== undefined));
+    const kind = spanAttributes[key as keyof typeof spanAttributes];
+    if (key === "authz.deny_reason" || typeof kind === "string") expect(values.size).toBeGreaterThan(0);
+    else expect([...values].sort()).toEqual([...kind].sort());
+  });
+
+  test.each(Object.keys(logFields))("the log field %s", (field) => {
+    const values = new Set([...lines, ...libraries.logs].map(({ record }) => record[field]));
+    // The command line writes for people and has no log.
+    if (field === "authz.component") expect([...values, "cli"].sort()).toEqual([...components].sort());
+    else expect([...values].some((value) => value !== undefined)).toBe(true);
+  });
+});
+
+describe("promtool check metrics has nothing to complain about", () => {
+  const scrapes = { ...after, "drift gate": libraries.drift };
+  test.each(Object.entries(scrapes))("in the metrics of the %s", (_name, { text }) => {
+    expect(hasPromtool, "promtool is not on PATH: install Debian's prometheus package").toBe(true);
+    expect(checkMetrics(text)).toBe("");
+  });
+});
