@@ -1,0 +1,45 @@
+import { createHmac } from "node:crypto";
+import type { Api } from "@svc/test-conformance/api";
+import type { ReceivedSpan } from "@svc/test-conformance/span-receiver";
+
+interface Row {
+  readonly action_id: string;
+  readonly acting_agent: string;
+  readonly taint_source: string | null;
+}
+
+/** Every decision on record, by its id. */
+export async function decisionsById(api: Api): Promise<ReadonlyMap<string, Row>> {
+  const rows: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const { body } = await api.decisions(`limit=200${cursor === null ? "" : `&cursor=${cursor}`}`);
+    rows.push(...body.data);
+    cursor = body.page.next_cursor;
+  } while (cursor !== null);
+  return new Map(rows.map((row) => [row.action_id, row]));
+}
+
+/** As the specification has it (Pseudonymisation), computed apart from the service's code. */
+const pseudonymOf = (kind: string, value: string): string =>
+  createHmac("sha256", "telemetry-key-of-the-tests")
+    .update(`${kind.length}:${kind}:${value}`)
+    .digest("hex")
+    .slice(0, 32);
+
+/** Who a span says acted and whence its taint came, under the attributes that hold it. */
+export const identitiesIn = ({ attributes }: ReceivedSpan, isDisclosed: boolean) =>
+  Object.fromEntries(
+    ["agent", "taint_source"].map((kind) => [kind, attributes[`authz.${kind}${isDisclosed ? "" : "_ref"}`]]),
+  );
+
+/** What it should say by the record. */
+export const identitiesOf = (row: Row | undefined, isDisclosed: boolean) => {
+  const shown = (kind: string, name: string | null | undefined) =>
+    name == null ? undefined : isDisclosed ? name : pseudonymOf(kind, name);
+  return { agent: shown("agent", row?.acting_agent), taint_source: shown("taint_source", row?.taint_source) };
+};
+
+/** The chain's own form in a span: its JSON array, the human first. */
+export const chainShown = (chain: readonly string[], isDisclosed: boolean): string =>
+  isDisclosed ? JSON.stringify(chain) : pseudonymOf("act_chain", JSON.stringify(chain));

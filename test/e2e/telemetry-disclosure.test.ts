@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { canariesOf, found } from "./src/telemetry/canaries.ts";
+import { logFaults, metricFaults, spanFaults } from "./src/telemetry/contract-faults.ts";
+import { chainShown, decisionsById, identitiesIn, identitiesOf } from "./src/telemetry/decisions.ts";
+import { callThrough, registerCourier } from "./src/telemetry/drive-calls.ts";
+import { takeHops } from "./src/telemetry/drive-hops.ts";
+import { total } from "./src/telemetry/exposition.ts";
+import { literalsOfTheSources } from "./src/telemetry/log-lines.ts";
+import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts";
+
+describe.each([false, true])("with disclosure %s", async (isDisclosed) => {
+  const surface = await openSurface({ env: { SVC_TELEMETRY_DISCLOSE_IDENTITIES: String(isDisclosed) } });
+  afterAll(() => surface.stop());
+  await registerCourier(surface);
+  await takeHops(surface);
+  await callThrough(surface);
+  const scrapes = await surface.scrapes();
+  const rows = await decisionsById(surface.api);
+  await surface.finish();
+  const told = surface.receiver.spans;
+  const logs = surface.logs();
+
+  test.each(processNames)("the gauge of the %s says so", (name) => {
+    expect(total(scrapes[name], "svc_telemetry_identity_disclosure")).toBe(isDisclosed ? 1 : 0);
+  });
+
+  test("spans have names or pseudonyms, never both, and keep to the contract", () => {
+    expect([...new Set(told.flatMap((span) => spanFaults(span, { isDisclosed })))]).toEqual([]);
+  });
+
+  test("a span of a decision says who acted and whence its taint came, as the record has it", () => {
+    const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
+    expect(decided.length).toBeGreaterThan(50);
+    for (const span of decided) {
+      const { "authz.action_id": action } = span.attributes;
+      const shown = identitiesIn(span, isDisclosed);
+      expect({ span: span.name, action, ...shown }).toEqual({
+        ...{ span: span.name, action },
+        ...identitiesOf(rows.get(String(action)), isDisclosed),
+      });
+    }
+    const tainted = decided.filter((span) => identitiesIn(span, isDisclosed).taint_source !== undefined);
+    expect(tainted.length).toBeGreaterThan(0);
+  });
+
+  test("the chain stands there as its JSON array, the human first", () => {
+    const chains = told.map(({ attributes }) => attributes[`authz.act_chain${isDisclosed ? "" : "_ref"}`]);
+    expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], isDisclosed));
+    expect(chains).toContain(chainShown(["canary-user"], isDisclosed));
+  });
+
+  test("metrics and logs name nobody, and keep to the contract", () => {
+    const literals = literalsOfTheSources();
+    for (const name of processNames) {
+      expect(metricFaults(scrapes[name], emitterOf(name))).toEqual([]);
+      expect([...new Set(logs[name].flatMap((line) => logFaults(line, emitterOf(name), literals)))]).toEqual([]);
+      expect(scrapes[name].text + logs[name].map(({ text }) => text).join()).not.toMatch(/canary|"ada"/);
+    }
+  });
+
+  test("a name stands in no other attribute, and no secret in any", () => {
+    const shown = ["authz.agent", "authz.act_chain", "authz.taint_source"];
+    const others = told.flatMap(({ name, attributes }) =>
+      Object.entries(attributes)
+        .filter(([key]) => !shown.includes(key))
+        .map(([key, value]) => `${name} ${key}=${value}`),
+    );
+    expect(others.filter((text) => /canary|=ada$/.test(text))).toEqual([]);
+    const secrets = canariesOf([surface.api, surface.strict], surface.tool, ["canary-param", "canary-query", "eyJ"]);
+    expect(found(surface.receiver.text(), secrets)).toEqual([]);
+  });
+});
