@@ -1,4 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { consolePages } from "./console/console.ts";
 import type { Deps } from "./deps.ts";
 import type { App } from "./http/endpoint.ts";
 import { registerSecuritySchemes } from "./http/operation.ts";
@@ -50,6 +51,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,
+  consolePages,
 ];
 
 /** Every route of the control plane over the given ports: it opens nothing and listens to nothing. */

@@ -7,9 +7,9 @@ import { sessionOf } from "./commands/standing.ts";
 import type { Config } from "./config.ts";
 import type { Deps, Probe } from "./deps.ts";
 import { createDiscover } from "./discovery/discover.ts";
-import { cursorKeyOf } from "./encryption-key.ts";
+import { consoleKeyOf, cursorKeyOf } from "./encryption-key.ts";
 import type { Events } from "./events.ts";
-import { createBearers } from "./http/bearers.ts";
+import { createBearers, holdersOf } from "./http/bearers.ts";
 import { callerLimits } from "./http/rate-limit.ts";
 import { openIdProvider } from "./identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "./ports/clock.ts";
@@ -18,7 +18,9 @@ import type { SessionFacts } from "./ports/present.ts";
 import { administrativeEvents } from "./postgres/administrative-events.ts";
 import { agentKeys } from "./postgres/agent-keys.ts";
 import { blockStore } from "./postgres/blocks.ts";
+import { decisionCounts } from "./postgres/decision-counts.ts";
 import { decisionLog } from "./postgres/decisions.ts";
+import { declarations } from "./postgres/declarations.ts";
 import { enrollmentStore } from "./postgres/enrollments.ts";
 import { probeDatabase } from "./postgres/health.ts";
 import { identityStore } from "./postgres/identities.ts";
@@ -119,6 +121,13 @@ export function compose(parts: Parts): Deps {
     secrets: { next: () => randomBytes(32).toString("base64url") },
     administrativeEvents: administrativeEvents(stores.audit, budgets.auditRead),
     wouldBlocks: wouldBlocks(stores.audit, budgets.auditRead),
+    decisionCounts: decisionCounts(stores.audit, budgets.auditRead),
+    declarations: declarations(stores.audit, budgets.auditRead),
+    console: {
+      key: consoleKeyOf(config.issuerPrivateKey ?? encryptionKey),
+      holders: holdersOf(config.bearers, "audit"),
+      isSecure: !isPlain(config, url),
+    },
     discover: createDiscover({ allowed: config.discoveryAllow }),
     consentTtlSeconds: config.consentTtlSeconds,
     issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),
@@ -127,6 +136,10 @@ export function compose(parts: Parts): Deps {
     renderMetrics: () => telemetry.render(),
   };
 }
+
+/** Where a browser reaches the console without TLS: in development, and on loopback unless a proxy ends TLS before it. */
+const isPlain = ({ dev, issuer }: Config, url: string): boolean =>
+  dev || (/^http:\/\/(?:127\.|localhost\b|\[::1\])/.test(url) && !issuer?.startsWith("https:"));
 
 interface RootGrant {
   readonly session: SessionFacts;

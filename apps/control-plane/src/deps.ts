@@ -1,11 +1,14 @@
 import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
+import type { SignInSettings } from "./console/sign-in-cookie.ts";
 import type { Events } from "./events.ts";
 import type { Bearers } from "./http/bearers.ts";
 import type { CallerLimits } from "./http/rate-limit.ts";
 import type { AdministrativeEvents } from "./ports/administrative-event.ts";
 import type { Blocks } from "./ports/blocks.ts";
+import type { DecisionCounts } from "./ports/decision-counts.ts";
 import type { WouldBlocks } from "./ports/decision-log.ts";
+import type { Declarations } from "./ports/declarations.ts";
 import type { Discover } from "./ports/discovery.ts";
 import type { IssuerKeyStore, MakeKey } from "./ports/issuer-keys.ts";
 import type { Manifests } from "./ports/manifests.ts";
@@ -28,6 +31,10 @@ export interface Deps extends HopDeps, EnrollmentDeps {
   readonly makeKey: MakeKey | undefined;
   readonly administrativeEvents: AdministrativeEvents;
   readonly wouldBlocks: WouldBlocks;
+  readonly decisionCounts: DecisionCounts;
+  readonly declarations: Declarations;
+  /** Who may sign in to the console, and how that is remembered. */
+  readonly console: SignInSettings;
   readonly discover: Discover;
   readonly consentTtlSeconds: number;
   /** Signs the hop-1 token of a session that was committed under this denial epoch. */

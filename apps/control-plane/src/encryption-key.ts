@@ -20,5 +20,10 @@ export async function encryptionKeyOf(configured: Uint8Array | undefined, dataDi
 }
 
 /** A key of its own for signing cursors, the same in every process, out of the one that is configured. */
-export const cursorKeyOf = (secret: Uint8Array | string): Uint8Array =>
-  new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), "svc page cursor", 32));
+export const cursorKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc page cursor");
+
+/** The same for the console's sign-ins. */
+export const consoleKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc console sign-in");
+
+const derived = (secret: Uint8Array | string, use: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), use, 32));

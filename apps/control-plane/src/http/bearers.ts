@@ -29,17 +29,28 @@ const accepted: Readonly<Record<Plane, readonly Plane[]>> = {
   identity: ["identity", "audit", "admin"],
 };
 
-export function createBearers(tokens: Readonly<Record<Plane, readonly BearerToken[]>>): Bearers {
-  const known = planes.flatMap((plane) =>
-    tokens[plane].map(({ label, token }) => ({ plane, label, hash: sha256(token) })),
-  );
+type PlaneTokens = Readonly<Record<Plane, readonly BearerToken[]>>;
+
+const hashed = (tokens: PlaneTokens) =>
+  planes.flatMap((plane) => tokens[plane].map(({ label, token }) => ({ plane, label, hash: sha256(token) })));
+
+/** Whoever opens a plane, by none but their identity. */
+export const holdersOf = (tokens: PlaneTokens, plane: Plane): readonly Bearer[] =>
+  hashed(tokens)
+    .filter((candidate) => accepted[plane].includes(candidate.plane))
+    .map((candidate) => ({ plane: candidate.plane, label: candidate.label, id: idOf(candidate.hash) }));
+
+const idOf = (hash: Buffer): string => hash.toString("base64url");
+
+export function createBearers(tokens: PlaneTokens): Bearers {
+  const known = hashed(tokens);
   return (plane, authorization) => {
     const hash = sha256(bearerToken(authorization));
     // Every hash is compared, so that the time tells neither which token came close nor how many there are.
     const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
     const match = matches.find((candidate) => accepted[plane].includes(candidate.plane));
     if (match === undefined) throw unauthorized();
-    return { plane: match.plane, label: match.label, id: match.hash.toString("base64url") };
+    return { plane: match.plane, label: match.label, id: idOf(match.hash) };
   };
 }
 

@@ -1,11 +1,10 @@
-import { type Chain, chainBreakReasons, walkChain } from "@svc/core";
+import { chainBreakReasons } from "@svc/core";
 import { z } from "zod";
-import { isUuid } from "../commands/identifier.ts";
+import { type ReadBack, readChain } from "../commands/read-chain.ts";
 import type { Deps } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import type { SessionFacts } from "../ports/present.ts";
 import { chainHop, toChainHop } from "./decision-row.ts";
 
 const chainRead = z
@@ -44,20 +43,6 @@ export function chainRoute(app: App, deps: Deps): void {
       return c.json(toChainRead(read));
     },
   );
-}
-
-interface ReadBack {
-  readonly chain: Chain;
-  readonly session: SessionFacts;
-}
-
-async function readChain({ decisions, sessions }: Deps, actionId: string): Promise<ReadBack | undefined> {
-  const lineage = isUuid(actionId) ? await decisions.lineage(actionId) : undefined;
-  if (lineage === undefined) return undefined;
-  const session = await sessions.find(lineage.action.record.sessionId);
-  // No decision is recorded without its session, so only damage to the database leads here.
-  if (session === undefined) throw new Error("a recorded action has no session");
-  return { chain: walkChain(lineage.action, lineage.reached), session };
 }
 
 const toChainRead = ({ chain, session }: ReadBack): z.input<typeof chainRead> => ({

@@ -7,7 +7,7 @@ import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
 import { flagQuery, spanQuery, withSpan } from "../http/query-values.ts";
-import type { DecisionFilter } from "../ports/decision-log.ts";
+import type { DecisionFilter, DecisionRow } from "../ports/decision-log.ts";
 import { decisionRow, toDecisionRow } from "./decision-row.ts";
 
 const tag = "Audit";
@@ -33,7 +33,8 @@ const filters = {
   privileged: flagQuery.optional(),
 };
 
-const historyQuery = withSpan(z.strictObject({ ...pageQuery, ...filters }));
+/** The history's query, and the console's. */
+export const historyQuery = withSpan(z.strictObject({ ...pageQuery, ...filters }));
 
 const replies = {
   200: { description: "One page, newest first.", schema: page(decisionRow).meta({ id: "AuditDecisionPage" }) },
@@ -53,21 +54,8 @@ export function decisionRoutes(app: App, deps: Deps): void {
       replies,
       errors: ["database_unavailable"],
     },
-    async ({ c, query, rawQuery }) => {
-      const filter = {
-        sessionId: query.session_id,
-        agent: query.agent,
-        outcome: query.outcome,
-        denyReason: query.deny_reason,
-        enforced: query.enforced,
-        targetKind: query.target_kind,
-        sinceMs: query.since,
-        untilMs: query.until,
-        taint: query.taint,
-        privileged: query.privileged,
-      };
-      return answer(c, deps, openPage(deps.cursorKey, history, rawQuery, query), filter);
-    },
+    async ({ c, query, rawQuery }) =>
+      answer(c, deps, openPage(deps.cursorKey, history, rawQuery, query), toDecisionFilter(query)),
   );
 
   mount(
@@ -97,10 +85,32 @@ export function decisionRoutes(app: App, deps: Deps): void {
 /** RFC 9745 section 2.1: the first release already had the successor. */
 const deprecatedSince = `@${Date.UTC(2026, 0, 1) / 1000}`;
 
-async function answer(c: Context, deps: Deps, asked: PageRequest, filter: DecisionFilter): Promise<Response> {
-  const beforeSeq = asked.after === undefined ? undefined : BigInt(asked.after);
+export const toDecisionFilter = (query: z.output<typeof historyQuery>): DecisionFilter => ({
+  sessionId: query.session_id,
+  agent: query.agent,
+  outcome: query.outcome,
+  denyReason: query.deny_reason,
+  enforced: query.enforced,
+  targetKind: query.target_kind,
+  sinceMs: query.since,
+  untilMs: query.until,
+  taint: query.taint,
+  privileged: query.privileged,
+});
+
+/** Read one beyond the limit, so that a surplus row says that there is a next page. */
+export async function readHistory(
+  { decisions }: Pick<Deps, "decisions">,
+  { after, limit }: PageRequest,
+  filter: DecisionFilter,
+): Promise<readonly DecisionRow[]> {
   // What is no identifier of ours is nobody's session.
-  const isAnybodys = filter.sessionId === undefined || isUuid(filter.sessionId);
-  const rows = isAnybodys ? await deps.decisions.page({ filter, beforeSeq, limit: asked.limit + 1 }) : [];
+  if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
+  const beforeSeq = after === undefined ? undefined : BigInt(after);
+  return decisions.page({ filter, beforeSeq, limit: limit + 1 });
+}
+
+async function answer(c: Context, deps: Deps, asked: PageRequest, filter: DecisionFilter): Promise<Response> {
+  const rows = await readHistory(deps, asked, filter);
   return c.json(toPage(deps.cursorKey, asked, rows, toDecisionRow, ({ seq }) => String(seq)));
 }

@@ -76,7 +76,8 @@ function notReady(failing: readonly ProbeName[]): ApiError {
 
 const probeBoundMs = 1_000;
 
-async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
+/** What does not answer just now. */
+export async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
   const answers = await Promise.all(probes.map(async (probe) => ((await answersInTime(probe)) ? [] : [probe.name])));
   return answers.flat();
 }

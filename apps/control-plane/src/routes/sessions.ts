@@ -51,6 +51,9 @@ const filters = {
   status: z.enum(sessionStatuses).optional(),
 };
 
+/** The list's query, and the console's. */
+export const sessionsQuery = z.strictObject({ ...pageQuery, ...filters });
+
 const filterNames = Object.keys(filters) as (keyof typeof filters)[];
 
 const sessionsRevoke = z
@@ -68,14 +71,14 @@ export function sessionRoutes(app: App, deps: Deps): void {
       access: "audit",
       tag,
       summary: "List sessions, newest first.",
-      query: z.strictObject({ ...pageQuery, ...filters }),
+      query: sessionsQuery,
       replies: { 200: { description: "One page.", schema: page(sessionSummary) } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {
       const asked = openPage(deps.cursorKey, sessions, rawQuery, query);
       const rows = await deps.sessions.page({
-        filter: toFilter(query),
+        filter: toSessionFilter(query),
         before: asked.after,
         limit: asked.limit + 1,
         nowMs: deps.clock.nowMs(),
@@ -98,7 +101,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
       errors: ["database_unavailable"],
     },
     async ({ c, caller, body }) => {
-      const filter = toFilter(body);
+      const filter = toSessionFilter(body);
       const revoked = await endSessions(deps, { filter, reason: body.reason ?? null, actor: caller.label });
       if (revoked > 0) deps.events.administered("session_revoked");
       return c.json({ revoked });
@@ -146,7 +149,9 @@ export function sessionRoutes(app: App, deps: Deps): void {
   );
 }
 
-const toFilter = (asked: { readonly [Name in keyof typeof filters]?: z.output<(typeof filters)[Name]> }) => ({
+export const toSessionFilter = (
+  asked: { readonly [Name in keyof typeof filters]?: z.output<(typeof filters)[Name]> },
+) => ({
   userSub: asked.user_sub,
   scope: asked.scope,
   agent: asked.agent,

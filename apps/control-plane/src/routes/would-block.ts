@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
+import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
 import { spanQuery, withSpan } from "../http/query-values.ts";
-import type { WouldBlock, WouldBlockPosition } from "../ports/decision-log.ts";
+import type { WouldBlock, WouldBlockPosition, WouldBlockQuery } from "../ports/decision-log.ts";
 
 const path = "/v1/audit/would-block";
 
@@ -23,7 +23,8 @@ const wouldBlock = z
   })
   .meta({ id: "WouldBlock" });
 
-const query = withSpan(z.strictObject({ ...pageQuery, scope: scopeName.optional(), ...spanQuery }));
+/** The list's query, and the console's. */
+export const wouldBlockQuery = withSpan(z.strictObject({ ...pageQuery, scope: scopeName.optional(), ...spanQuery }));
 
 export function wouldBlockRoute(app: App, deps: Deps): void {
   mount(
@@ -35,7 +36,7 @@ export function wouldBlockRoute(app: App, deps: Deps): void {
       access: "audit",
       tag: "Audit",
       summary: "List what observe mode let pass and enforcing would have blocked, like calls together.",
-      query,
+      query: wouldBlockQuery,
       replies: {
         200: {
           description: "One page, in the order of agent and target.",
@@ -46,12 +47,25 @@ export function wouldBlockRoute(app: App, deps: Deps): void {
     },
     async ({ c, query: { scope, since: sinceMs, until: untilMs, ...paging }, rawQuery }) => {
       const asked = openPage(deps.cursorKey, path, rawQuery, paging);
-      const after = asked.after === undefined ? undefined : (JSON.parse(asked.after) as WouldBlockPosition);
-      const groups = await deps.wouldBlocks.page({ scope, sinceMs, untilMs, after, limit: asked.limit + 1 });
-      return c.json(toPage(deps.cursorKey, asked, groups, toWouldBlock, ({ position }) => JSON.stringify(position)));
+      const groups = await readGroups(deps, asked, { scope, sinceMs, untilMs });
+      return c.json(toPage(deps.cursorKey, asked, groups, toWouldBlock, groupPosition));
     },
   );
 }
+
+/** Read one beyond the limit, so that a surplus group says that there is a next page. */
+export const readGroups = (
+  { wouldBlocks }: Pick<Deps, "wouldBlocks">,
+  { after, limit }: PageRequest,
+  filter: Pick<WouldBlockQuery, "scope" | "sinceMs" | "untilMs">,
+): Promise<readonly WouldBlock[]> =>
+  wouldBlocks.page({
+    ...filter,
+    after: after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition),
+    limit: limit + 1,
+  });
+
+export const groupPosition = ({ position }: WouldBlock): string => JSON.stringify(position);
 
 const toWouldBlock = (group: WouldBlock): z.input<typeof wouldBlock> => ({
   agent: group.actingAgent,

@@ -1,0 +1,30 @@
+import type { AdmittingChange, AgentManifestDocument } from "@svc/core";
+import { html } from "hono/html";
+import type { Markup } from "./markup.ts";
+import { lineDiff } from "./text-diff.ts";
+
+export type ProposedChange = Extract<AdmittingChange, { kind: "manifest" }>;
+
+/** A change to a manifest: what it means, what it widens, what to submit and how. */
+export function changeSection(
+  agent: string,
+  title: string,
+  current: AgentManifestDocument | undefined,
+  change: AdmittingChange,
+): Markup {
+  return html`<details class="change"><summary>${title}</summary>
+${change.kind === "other" ? html`<p>${change.advice}</p>` : proposal(agent, current, change)}</details>`;
+}
+
+function proposal(agent: string, current: AgentManifestDocument | undefined, change: ProposedChange): Markup {
+  const file = `${agent}.json`;
+  return html`<p><b>${change.summary}</b></p>
+<ul class="warnings">${change.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>
+${lineDiff(laidOut(current), laidOut(change.manifest))}
+<p>Save this as <code>${file}</code>:</p>
+<details><summary>${file}</summary><pre tabindex="0">${laidOut({ agent, manifest: change.manifest })}</pre></details>
+<p>and submit it:</p>
+<pre tabindex="0">svc manifest submit ${file}</pre>`;
+}
+
+const laidOut = (document: unknown): string => JSON.stringify(document, null, 2);

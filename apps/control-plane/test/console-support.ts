@@ -1,0 +1,37 @@
+import { createApp } from "../src/app.ts";
+import type { Deps } from "../src/deps.ts";
+import { tokens } from "./support.ts";
+
+export interface Seen {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** A visitor of the console: what a browser would send, without one. */
+export function visitor(deps: Deps) {
+  const app = createApp(deps);
+  const ask = async (path: string, init: RequestInit = {}): Promise<Seen> => {
+    const response = await app.request(path, init);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const post = (path: string, form: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
+    ask(path, {
+      method: "POST",
+      body: new URLSearchParams(form),
+      headers: { "sec-fetch-site": "same-origin", ...headers },
+    });
+  const signIn = (token: string, next = "/console") => post("/console/sign-in", { token, next });
+  return {
+    ask,
+    post,
+    signIn,
+    /** The `Cookie` header of whoever signed in with this token. */
+    cookieOf: async (token: string = tokens.audit): Promise<string> => cookieIn(await signIn(token)),
+    /** As whoever signed in. */
+    look: async (path: string, token: string = tokens.audit): Promise<Seen> =>
+      ask(path, { headers: { cookie: cookieIn(await signIn(token)) } }),
+  };
+}
+
+const cookieIn = ({ headers }: Seen): string => (headers.get("set-cookie") ?? "").split(";")[0] ?? "";

@@ -1,0 +1,77 @@
+import type { DenyReason } from "@svc/core";
+import type { TestDatabase } from "@svc/test-support";
+import postgres from "postgres";
+import type { Told } from "./story.ts";
+
+/** Decisions that are alike, as a share of all. */
+interface Kind {
+  readonly share: number;
+  readonly session: number;
+  readonly agent: string;
+  readonly target: string;
+  readonly dataClass: string;
+  readonly reason?: DenyReason;
+  readonly enforced?: boolean;
+  readonly tainted?: boolean;
+}
+
+const entries = { session: 0, agent: "planner", target: "http:ledger/read_entry", dataClass: "finance.entries" };
+const crm = { ...entries, target: "http:crm/read_contact", dataClass: "crm.contacts" };
+const trip = { session: 2, agent: "planner", target: "http:travel/search", dataClass: "travel.offers" };
+const web = { session: 1, agent: "researcher", target: "mcp:web/fetch", dataClass: "web", tainted: true };
+
+const kinds: readonly Kind[] = [
+  { ...entries, share: 0.44 },
+  { ...trip, share: 0.27 },
+  { ...web, share: 0.09 },
+  { ...crm, share: 0.07, reason: "TARGET_NOT_DECLARED", enforced: false },
+  { ...entries, share: 0.03, dataClass: "hr.salaries", reason: "DATA_CLASS_NOT_DECLARED", enforced: false },
+  { ...entries, share: 0.035, target: "http:ledger/delete_entry", reason: "TARGET_NOT_DECLARED" },
+  { ...web, share: 0.025, agent: "auditor", target: "http:ledger/post_entry", reason: "TAINT_BLOCKED" },
+  { ...trip, share: 0.025, target: "http:travel/book", dataClass: "travel.bookings", reason: "TARGET_BLOCKED" },
+  { ...trip, share: 0.015, dataClass: "travel.bookings", reason: "SCOPE_NOT_CONSENTED", enforced: false },
+];
+
+/**
+ * A past that no caller could make: decisions over a span that ends now, busier at some hours than at others, written
+ * into the log as the service would have.
+ * @param spanMs how far back it goes
+ */
+export async function writeHistory(
+  { appUrl }: Pick<TestDatabase, "appUrl">,
+  { sessions }: Told,
+  { decisions, spanMs }: { readonly decisions: number; readonly spanMs: number },
+): Promise<void> {
+  const sql = postgres(appUrl, { max: 1, onnotice: () => {} });
+  try {
+    for (const kind of kinds) await writeKind(sql, kind, sessions, Math.round(decisions * kind.share), spanMs);
+    await sql`select 1`;
+  } finally {
+    await sql.end();
+  }
+}
+
+/** An identifier is of its moment (RFC 9562 section 5.7), as the service makes them. */
+async function writeKind(
+  sql: postgres.Sql,
+  { session, agent, target, dataClass, reason, enforced = true, tainted = false }: Kind,
+  sessions: Told["sessions"],
+  decisions: number,
+  spanMs: number,
+): Promise<void> {
+  const { session_id: sessionId = "", policy_version: version = 1 } = sessions[session] ?? {};
+  const taint = tainted ? "untrusted_external" : "trusted_internal";
+  await sql`
+    insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+      data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
+      guarantee_level, parent_action_id, decided_at)
+    select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid,
+      2, ${sessionId}, 'authorize', 2, ${[agent]}, ${agent}, ${target}, 'tool', ${dataClass},
+      ${reason === undefined ? "allow" : "deny"}, ${reason ?? null}, ${reason === "SCOPE_NOT_CONSENTED"}, ${enforced},
+      false, ${taint}, ${tainted ? "mcp:web/fetch" : null}, ${version}, 'network', null, at
+    from (
+      select now() - make_interval(secs => ${spanMs / 1000} * least(1, greatest(0,
+        i::float8 / ${decisions} + 0.03 * sin(18.8 * i::float8 / ${decisions}) + 0.006 * random()))) as at
+      from generate_series(1, ${decisions}::int) i
+    ) moments`;
+}
