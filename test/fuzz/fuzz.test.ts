@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fuzz } from "./src/fuzz.ts";
+import { faultsOf } from "./src/judge.ts";
+import type { Arrival } from "./src/observed.ts";
+import { responseFault } from "./src/response.ts";
+import { type FuzzStand, openFuzzStand } from "./src/stand.ts";
+import { targets } from "./src/targets/index.ts";
+
+describe("a minute of fuzzing", () => {
+  let stand: FuzzStand;
+  beforeAll(async () => {
+    stand = await openFuzzStand();
+  }, 60_000);
+  afterAll(() => stand?.stop());
+
+  test.each(targets)(
+    "$name: no crash, no hang, no upstream byte without an allow, and what was decided is what is sent",
+    async (target) => {
+      const endsMs = performance.now() + 15_000;
+      const result = await fuzz(stand, { targets: [target], seed: 1, goesOn: () => performance.now() < endsMs });
+      expect(result).not.toHaveProperty("faults");
+      expect(result).toHaveProperty(
+        "arrivals",
+        expect.toSatisfy((arrivals: number) => arrivals > 100),
+      );
+    },
+    120_000,
+  );
+});
+
+describe("what it would not let pass", () => {
+  const token = (claims: object) => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const all = {
+      ...{
+        iss: "i",
+        sub: "s",
+        aud: "http:ledger/admin",
+        scope: "docs",
+        iat: 1,
+        exp: 61,
+        jti: "j",
+        hop: 2,
+        act: { sub: "s" },
+      },
+      ...{
+        sid: "session",
+        policy_version: 1,
+        action_id: "a",
+        taint: "trusted_internal",
+        target_kind: "tool",
+        privileged: false,
+      },
+    };
+    return `Bearer ${part({ alg: "ES256", typ: "at+jwt" })}.${part({ ...all, ...claims })}.${"A".repeat(86)}`;
+  };
+  const arrival = (change: Partial<Arrival> = {}, claims: object = {}, more: string[] = []): Arrival => ({
+    at: "ledger",
+    method: "GET",
+    url: "/admin",
+    rawHeaders: ["host", "h", "authorization", token(claims), "x-svc-session", "session", ...more],
+    body: Buffer.alloc(0),
+    ...change,
+  });
+
+  test("an honest arrival has no fault", () => expect(faultsOf(arrival(), "session")).toEqual([]));
+
+  test.each<[string, Arrival]>([
+    ["no token", arrival({ rawHeaders: [] })],
+    ["a token that was not exchanged", arrival({}, { hop: 1, act: null, action_id: null, target_kind: null })],
+    ["a path that servers read as another", arrival({ url: "/a/%2e%2e/admin" }, { aud: "http:ledger/rest" })],
+    ["another tool's token", arrival({}, { aud: "http:ledger/page" })],
+    ["another session's token", arrival({}, { sid: "other" })],
+    ["a look-alike of ours", arrival({}, {}, ["X_Svc_Session", "forged"])],
+    ["a second one of ours", arrival({}, {}, ["x-svc-session", "session"])],
+    ["a forwarded address", arrival({}, {}, ["X-Forwarded-For", "1"])],
+    [
+      "a privileged call that is not bound",
+      arrival({ method: "POST", url: "/post" }, { aud: "http:ledger/post", privileged: true }),
+    ],
+  ])("%s", (_name, suspect) => expect(faultsOf(suspect, "session")).not.toEqual([]));
+
+  test.each<[string, boolean]>([
+    ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true],
+    ["HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", true],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ncut", true],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n", false],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false],
+    ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false],
+    ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore", false],
+    ["HTTP/1.1 200 OK\r\nX-A\r\n\r\n", false],
+    ["SSH-2.0\r\n\r\n", false],
+  ])("an answer %j: %s", (text, isSound) => expect(responseFault(text, false) === undefined).toBe(isSound));
+});

@@ -1,0 +1,85 @@
+import { parseArgs } from "node:util";
+import { type Finding, fuzz, isFinding, type Progress } from "./fuzz.ts";
+import { openFuzzStand } from "./stand.ts";
+import { targets } from "./targets/index.ts";
+
+const help = `Fuzzes a real enforcement point before a real control plane.
+
+  pnpm fuzz [--minutes N] [--cases N] [--seed S] [--target NAME]...
+
+  --minutes N    how long, 1 unless said otherwise
+  --cases N      so many cases instead, whatever time they take
+  --seed S       begins with this seed; a random one else, which is printed
+  --target NAME  ${targets.map(({ name }) => name).join(", ")}; all of them in turn else
+
+Targets:
+${targets.map(({ name, about }) => `  ${name.padEnd(10)}${about}`).join("\n")}
+
+Examples:
+  pnpm fuzz --minutes 10
+  pnpm fuzz --target calls --cases 100000
+  pnpm fuzz --target raw --seed 4711      # the round that a finding names
+`;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function read() {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "1" },
+      cases: { type: "string" },
+      seed: { type: "string" },
+      target: { type: "string", multiple: true },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const number = (name: string, text: string) => {
+    if (!/^\d+(?:\.\d+)?$/.test(text)) throw new Error(`--${name} takes a number`);
+    return Number(text);
+  };
+  const chosen = values.target ?? targets.map(({ name }) => name);
+  const unknown = chosen.find((name) => !targets.some((target) => target.name === name));
+  if (unknown !== undefined)
+    throw new Error(`--target ${unknown} is none of ${targets.map(({ name }) => name).join(", ")}`);
+  return {
+    help: values.help,
+    endsMs: performance.now() + number("minutes", values.minutes) * 60_000,
+    cases: values.cases === undefined ? undefined : number("cases", values.cases),
+    seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : number("seed", values.seed),
+    targets: targets.filter(({ name }) => chosen.includes(name)),
+  };
+}
+
+async function run({ endsMs, cases, seed, targets }: ReturnType<typeof read>): Promise<number> {
+  say(`seed ${seed}`);
+  const startedMs = performance.now();
+  const stand = await openFuzzStand();
+  try {
+    const goesOn = (done: Progress) => (cases === undefined ? performance.now() < endsMs : done.cases < cases);
+    const onProgress = (done: Progress) => {
+      const seconds = (performance.now() - startedMs) / 1000;
+      say(`${seconds.toFixed(0)} s: ${done.cases} cases, ${done.arrivals} went upstream (${done.target})`);
+    };
+    const result = await fuzz(stand, { targets, seed, goesOn, onProgress });
+    if (isFinding(result)) tell(result);
+    else say(`Nothing found in ${result.cases} cases; ${result.arrivals} went upstream.`);
+    return isFinding(result) ? 1 : 0;
+  } finally {
+    await stand.stop();
+  }
+}
+
+function tell({ target, seed, faults, ...seen }: Finding): void {
+  say(`FOUND: ${faults.join("; ")}`);
+  for (const [what, bytes] of Object.entries(seen)) say(`${what}: ${JSON.stringify(bytes)}`);
+  say(`Again: pnpm fuzz --target ${target} --seed ${seed} --cases 1`);
+}
+
+try {
+  const options = read();
+  if (options.help) process.stdout.write(help);
+  else process.exitCode = await run(options);
+} catch (error) {
+  say(`${error instanceof Error ? error.message : error}. See pnpm fuzz --help.`);
+  process.exitCode = 2;
+}

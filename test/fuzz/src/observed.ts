@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+/** One request as an upstream received it. */
+export interface Arrival {
+  /** Which upstream. */
+  readonly at: string;
+  readonly method: string;
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+}
+
+export interface ObservedUpstream {
+  readonly url: string;
+  /** Takes what came since it was asked last. */
+  take(): Arrival[];
+  /** Bytes that are no HTTP request: nothing of the kind may ever be sent. */
+  readonly garbled: string[];
+  stop(): Promise<void>;
+}
+
+/** @param answerFor bytes in place of a plain answer, by the request's `X-Case` */
+export async function startObserved(
+  at: string,
+  answerFor: (name: string) => string | undefined,
+): Promise<ObservedUpstream> {
+  let arrivals: Arrival[] = [];
+  const garbled: string[] = [];
+  const server = createServer({ requireHostHeader: true }, async (request, response) => {
+    const pieces = await request.toArray().catch(() => undefined);
+    // Cut off by an agent that went away in the middle of its body.
+    if (!pieces) return;
+    const { method = "", url = "", rawHeaders } = request;
+    arrivals.push({ at, method, url, rawHeaders, body: Buffer.concat(pieces) });
+    const bytes = answerFor(String(request.headers["x-case"]));
+    if (bytes === undefined) response.writeHead(200, { connection: "close" }).end("done");
+    else request.socket.end(bytes, "latin1");
+  });
+  server.on("upgrade", ({ method = "", url = "", rawHeaders }, socket: Socket) => {
+    arrivals.push({ at, method, url, rawHeaders, body: Buffer.alloc(0) });
+    socket.on("error", () => {});
+    socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  });
+  server.on("clientError", (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
+    // A connection that an aborted call leaves behind is no garbled one.
+    if (error.code?.startsWith("HPE_") && error.code !== "HPE_INVALID_EOF_STATE") {
+      garbled.push(`${error.code}: ${error.rawPacket?.toString("latin1")}`);
+    }
+    socket.destroy();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take() {
+      const taken = arrivals;
+      arrivals = [];
+      return taken;
+    },
+    garbled,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { openStand, type Stand } from "@svc/test-conformance/stand";
+import { routes } from "./meaning.ts";
+import { type Arrival, type ObservedUpstream, startObserved } from "./observed.ts";
+
+/** A real control plane and a real enforcement point before upstreams that are watched. */
+export interface FuzzStand {
+  readonly port: number;
+  /** Begins a session of the one agent. */
+  consent(): Promise<{ session: string; token: string }>;
+  /** What the upstreams received since they were asked last. */
+  take(): Arrival[];
+  /** How an upstream answers a request that bears this name in `X-Case`, in bytes. */
+  readonly answers: Map<string, string>;
+  /** Actions of a session that were allowed and spent. */
+  spentActions(session: string): Promise<Set<string>>;
+  /** What is wrong with the enforcement point itself. */
+  faults(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+const scope = "fuzz";
+const operations = routes.map(({ operation }) => operation);
+const tool = (ref: string, privileged = false) => ({ ref, data_classes: ["docs"], privileged });
+const tools = [
+  ...["ledger", "deep"].flatMap((at) => operations.map((name) => tool(`http:${at}/${name}`, name === "post"))),
+  ...["read_file", "write_file"].map((name) => tool(`mcp:files/${name}`)),
+  tool("mcp:files/delete_file", true),
+  tool("mcp:files#resources/read"),
+];
+
+export async function openFuzzStand(): Promise<FuzzStand> {
+  const answers = new Map<string, string>();
+  const answerFor = (name: string) => answers.get(name);
+  const observed = await Promise.all(["ledger", "deep", "files"].map((at) => startObserved(at, answerFor)));
+  const [ledger, deep, files] = observed.map(({ url }) => url);
+  const routesOf = (at: string) =>
+    routes.map(({ methods, path, operation }) => ({
+      methods,
+      path,
+      target: `http:${at}/${operation}`,
+      data_class: "docs",
+    }));
+  const stand = await openStand({
+    scopes: { [scope]: { hop_budget: 2, tools } },
+    upstreams: () => [
+      { name: "ledger", url: ledger, hosts: ["ledger.internal"], routes: routesOf("ledger") },
+      { name: "deep", url: `${deep}/base`, hosts: ["deep.internal"], routes: routesOf("deep") },
+      { name: "files", url: `${files}/mcp`, protocol: "mcp", data_class: "docs", tools: { "#resources/read": "docs" } },
+    ],
+  });
+  return {
+    port: stand.port,
+    consent: () => stand.api.consent(scope),
+    take: () => observed.flatMap((upstream) => upstream.take()),
+    answers,
+    spentActions: (session) => spentActions(stand, session),
+    faults: () => faultsOf(stand, observed),
+    async stop() {
+      await stand.stop();
+      await Promise.all(observed.map((upstream) => upstream.stop()));
+    },
+  };
+}
+
+async function spentActions({ api }: Stand, session: string): Promise<Set<string>> {
+  const spent = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const more: string = cursor === null ? "" : `&cursor=${cursor}`;
+    const { body } = await api.decisions(`session_id=${session}&outcome=allow&limit=200${more}`);
+    for (const { action_id, spent_at } of body.data) if (spent_at !== null) spent.add(action_id);
+    cursor = body.page.next_cursor;
+  } while (cursor !== null);
+  return spent;
+}
+
+async function faultsOf({ enforcementPoint }: Stand, observed: readonly ObservedUpstream[]): Promise<string[]> {
+  if (enforcementPoint.hasExited()) return [`the enforcement point ended:\n${enforcementPoint.output().slice(-2_000)}`];
+  const alive = await fetch(`${enforcementPoint.adminUrl}/__svc/livez`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+  return [
+    ...(alive ? [] : ["the enforcement point is not alive"]),
+    ...observed.flatMap(({ garbled }) => garbled.map((what) => `an upstream received what is no request: ${what}`)),
+  ];
+}
