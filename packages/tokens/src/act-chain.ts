@@ -19,7 +19,11 @@ function* actors(act: Act | null): Generator<string> {
   for (let level: Act | undefined = act ?? undefined; level !== undefined; level = level.act) yield level.sub;
 }
 
-export const actDepth = (act: Act): number => [...actors(act)].length;
+/** Whether this is the history of a token at `hop` that `human` consented to: a level for each hop before, the human's innermost. */
+export function isHistoryOf(human: string, hop: number, act: Act): boolean {
+  const chain = [...actors(act)];
+  return chain.length === hop - 1 && chain.at(-1) === human;
+}
 
 /**
  * [human, first delegate, ..., current actor]; its length is `hop`. At hop 1 only the human, since the audience of a

@@ -1,6 +1,6 @@
 import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
-import { type Act, actClaim, actDepth } from "./act-chain.ts";
+import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
 
 /**
  * A hop token (contract: Tokens; RFC 9068 profile, `act` of RFC 8693 section 4.1). JWT's registered names stay as they
@@ -114,11 +114,14 @@ const isRootPayload = (payload: HopPayload): boolean =>
   payload.target_kind === undefined &&
   payload.privileged === undefined;
 
-/** The chain must be exactly as long as `hop` says: a forged `act` would else lend the caller another history. */
+/**
+ * The chain must be as long as `hop` says and lead back to the token's own subject: an odd `act` would else lend the
+ * caller another history, or a session another human.
+ */
 const isNarrowedPayload = (payload: HopPayload): boolean =>
   payload.hop > 1 &&
   payload.act !== undefined &&
-  actDepth(payload.act) === payload.hop - 1 &&
+  isHistoryOf(payload.sub, payload.hop, payload.act) &&
   payload.action_id !== undefined &&
   payload.target_kind !== undefined &&
   payload.privileged !== undefined;
