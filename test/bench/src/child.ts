@@ -6,8 +6,10 @@ export interface Helper {
   stop(): void;
 }
 
+type HelperFile = "upstream.ts" | "pass-through.ts" | "telemetry-collector.ts";
+
 /** A server of its own process, so that load generator, proxies and upstream do not share an event loop. */
-export function startServer(file: "upstream.ts" | "pass-through.ts", args: readonly string[] = []): Promise<Helper> {
+export function startServer(file: HelperFile, args: readonly string[] = []): Promise<Helper> {
   const child: ChildProcess = fork(new URL(file, import.meta.url), args, { stdio: "inherit" });
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`${file} ended with ${code} before it listened`)));

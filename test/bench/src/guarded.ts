@@ -10,9 +10,12 @@ const scope = "bench";
 const tool = { target: "http:bench/read", target_kind: "tool", data_class: "bench" };
 const agent = { target: "bench-agent", target_kind: "agent", data_class: "bench" };
 
-/** The whole stack on its defaults, with one agent that may read one tool of `upstream`; its own token in the headers. */
-export async function startGuarded(upstream: string): Promise<Guarded> {
-  const dev = await spawnDev();
+/**
+ * The whole stack, with one agent that may read one tool of `upstream`; its own token in the headers.
+ * @param env settings beside its defaults
+ */
+export async function startGuarded(upstream: string, env: Readonly<Record<string, string>> = {}): Promise<Guarded> {
+  const dev = await spawnDev([], env);
   const { control_plane: controlPlane, pep, admin_token: admin, pep_config: configFile } = dev;
   const post = async (path: string, bearer: string, body: object) => {
     const response = await fetch(`${controlPlane}${path}`, {

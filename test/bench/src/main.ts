@@ -3,8 +3,11 @@ import pc from "picocolors";
 import { startServer } from "./child.ts";
 import { startGuarded } from "./guarded.ts";
 import { median, type Sample, sample, type Target } from "./load.ts";
+import { progress } from "./progress.ts";
+import { benchTelemetry } from "./telemetry.ts";
 
 const usage = `pnpm bench [--rounds 5] [--seconds 2]
+pnpm bench telemetry --help
 
 The same upstream called directly, through a bare undici pass-through proxy and through the enforcement point (decide,
 commit a record, spend, exchange, forward), interleaved in one run and printed as ratios.`;
@@ -13,10 +16,6 @@ const variants = ["direct", "pass-through", "guarded"] as const;
 type Variant = (typeof variants)[number];
 const connectionCounts = [1, 32];
 const warmUpSeconds = 1;
-
-const progress = (text: string): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${pc.dim(text)}`);
-};
 
 type Samples = Record<Variant, Sample[]>;
 
@@ -52,6 +51,11 @@ function report(connections: number, samples: Samples): void {
         ratio("requestsPerSecond", "pass-through").padStart(22),
     );
   }
+}
+
+if (process.argv[2] === "telemetry") {
+  await benchTelemetry(process.argv.slice(3));
+  process.exit();
 }
 
 const { values } = parseArgs({
