@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { watchFiles } from "@svc/settings";
+import { tlsFault } from "./tls-fault.ts";
 import type { PepMode, Upstreams } from "./upstream.ts";
 import { readUpstreams } from "./upstreams-file.ts";
 
@@ -42,7 +43,8 @@ export function liveConfig({ file, defaultMode, onTaken, onRefused }: LiveConfig
   const read = () => {
     const text = textOf(file);
     if (text === undefined) return { ok: false, faults: [`${file} cannot be read`] } as const;
-    const result = readUpstreams(text, { defaultMode, readFile: (path) => readFileSync(path, "utf8") });
+    const readFile = (path: string) => readFileSync(path, "utf8");
+    const result = readUpstreams(text, { defaultMode, readFile, tlsFault });
     named = result.files;
     return result;
   };

@@ -18,6 +18,8 @@ export interface ReadUpstreamsOptions {
   readonly defaultMode: PepMode;
   /** Reads a file that the configuration names; throws where it cannot. */
   readonly readFile: (path: string) => string;
+  /** Why no connection could be made with this material. Default: nothing is. */
+  readonly tlsFault?: (tls: UpstreamTls) => string | undefined;
 }
 
 export type UpstreamsResult =
@@ -44,7 +46,7 @@ export function readUpstreams(text: string, options: ReadUpstreamsOptions): Upst
     }
   };
   const all = read.data.upstreams.map((entry) => toUpstream(entry, options.defaultMode, fileOf));
-  faults.push(...all.flatMap(secretFaults));
+  faults.push(...all.flatMap(secretFaults), ...all.flatMap((upstream) => tlsFaults(upstream, options.tlsFault)));
   return faults.length > 0 ? { ok: false, faults, files } : { ok: true, upstreams: upstreamsOf(all), files };
 }
 
@@ -145,3 +147,9 @@ const secretFaults = ({ name, credential }: Upstream): string[] =>
   credential.kind === "header" && !/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(credential.value)
     ? [`upstream ${name}: value_file must hold one line of visible ASCII`]
     : [];
+
+/** Where a certificate is replaced and its key is not yet, what was in force goes on. */
+function tlsFaults({ name, tls }: Upstream, tlsFault: ReadUpstreamsOptions["tlsFault"]): string[] {
+  const fault = tlsFault?.(tls);
+  return fault === undefined ? [] : [`upstream ${name}: ${fault}`];
+}

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { expect, test } from "vitest";
+import { mount } from "./support/kubelet.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
@@ -103,26 +104,21 @@ test("a secret of an upstream's own is read again when its file changes", async 
 test("a ConfigMap, which is replaced by a link farther up its path, is taken up", async () => {
   const first = await startedUpstream((_request, response) => response.end("first"));
   const second = await startedUpstream((_request, response) => response.end("second"));
-  /** What the kubelet does: a new folder, and one rename of the link to it. */
-  const mount = (folder: string, version: string, url: string) => {
-    mkdirSync(join(folder, version));
-    const upstreams = [{ name: "app", url, routes: [route("/a")] }];
-    writeFileSync(join(folder, version, "pep.yaml"), JSON.stringify({ upstreams }));
-    symlinkSync(version, join(folder, "..data_tmp"));
-    renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
-  };
-  const { url, session, controlPlane, folder } = await startedPep({
+  const holding = (url: string) => ({
+    "pep.yaml": JSON.stringify({ upstreams: [{ name: "app", url, routes: [route("/a")] }] }),
+  });
+  let replace = (_files: ReturnType<typeof holding>) => {};
+  const { url, session, controlPlane } = await startedPep({
     upstreams: [],
-    settings: (folder) => ({ SVC_PEP_CONFIG: join(folder, "pep.yaml") }),
+    settings: (folder) => ({ SVC_PEP_CONFIG: join(folder, "mounted", "pep.yaml") }),
     prepare(folder) {
-      mount(folder, "..2026_1", first.url);
-      symlinkSync(join("..data", "pep.yaml"), join(folder, "pep.yaml"));
+      replace = mount(join(folder, "mounted"), holding(first.url));
     },
   });
   controlPlane.policies.set("http:app/read", {});
   const headers = await session();
   const call = async () => (await fetch(`${url}/app/a`, { headers })).text();
   expect(await call()).toBe("first");
-  mount(folder, "..2026_2", second.url);
+  replace(holding(second.url));
   await waitUntil("the new upstream", async () => (await call()) === "second");
 });
