@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import { isHopBearer } from "./commands/hop-bearer.ts";
 import type { HouseKeeper } from "./commands/keep-house.ts";
 import { sessionOf } from "./commands/standing.ts";
 import type { Config } from "./config.ts";
@@ -58,6 +59,7 @@ export function compose(parts: Parts): Deps {
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verifyHopToken = rememberVerified("hop", { capacity: rememberedTokens });
+  const verifying = { verifyHopToken, issuerKeys: keys, issuer, clock };
   return {
     clock,
     ids,
@@ -79,9 +81,8 @@ export function compose(parts: Parts): Deps {
     guard: stores.guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
     bearers: createBearers(config.bearers),
-    limits: callerLimits(stores.rateLimits, (token) =>
-      sessionOf({ verifyHopToken, issuerKeys: keys, issuer, clock }, token),
-    ),
+    isHopBearer: (token, kind) => isHopBearer(verifying, token, kind),
+    limits: callerLimits(stores.rateLimits, (token) => sessionOf(verifying, token)),
     cursorKey: cursorKeyOf(config.issuerPrivateKey ?? encryptionKey),
     manifests: manifestStore({
       submissions: stores.submissions,

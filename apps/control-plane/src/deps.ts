@@ -2,8 +2,7 @@ import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
 import type { SignInSettings } from "./console/sign-in-cookie.ts";
 import type { Events } from "./events.ts";
-import type { Bearers } from "./http/bearers.ts";
-import type { CallerLimits } from "./http/rate-limit.ts";
+import type { Doors } from "./http/mount.ts";
 import type { AdministrativeEvents } from "./ports/administrative-event.ts";
 import type { Blocks } from "./ports/blocks.ts";
 import type { DecisionCounts } from "./ports/decision-counts.ts";
@@ -17,9 +16,7 @@ import type { SessionEnds } from "./ports/session-ends.ts";
 import type { Sessions } from "./ports/sessions.ts";
 
 /** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent, identity and reads. */
-export interface Deps extends HopDeps, EnrollmentDeps {
-  readonly bearers: Bearers;
-  readonly limits: CallerLimits;
+export interface Deps extends HopDeps, EnrollmentDeps, Doors {
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
   readonly manifests: Manifests;

@@ -22,7 +22,7 @@ export interface Standing {
 }
 
 /** The claims of a token that this issuer signed and that is neither expired nor superseded. */
-export async function verifySubject(deps: HopDeps, token: string): Promise<HopClaims | undefined> {
+export async function verifySubject(deps: VerifyDeps, token: string): Promise<HopClaims | undefined> {
   const known = await verifyUnder(deps, token, deps.issuerKeys.current());
   if (known.ok) return known.claims;
   if (known.cause !== "unknown_key") return undefined;
@@ -30,7 +30,7 @@ export async function verifySubject(deps: HopDeps, token: string): Promise<HopCl
   return again.ok ? again.claims : undefined;
 }
 
-type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
+export type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
 
 /** The session of a token that verifies by the keys known here. */
 export async function sessionOf(deps: VerifyDeps, token: string): Promise<string | undefined> {

@@ -4,11 +4,12 @@ import type { DecisionCount } from "../ports/decision-counts.ts";
 import { outcomeTone } from "./words.ts";
 
 /** How many decisions a tally looks at, the newest of its span: so a page takes the same time however many there are. */
-export const tallied = 50_000;
+export const tallied = 30_000;
 const buckets = 48;
 
 /** What was decided in a span, counted. */
 export interface Tally {
+  /** Of what was looked at: later than was asked for, where that is not all. */
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly bucketMs: number;
@@ -24,7 +25,10 @@ export async function readTally({ decisionCounts, clock }: Deps, spanMs: number)
   const bucketMs = spanMs / buckets;
   const counts = await decisionCounts.count({ sinceMs, bucketMs, newest: tallied });
   const total = sum(counts);
-  return { sinceMs, untilMs, bucketMs, counts, total, isCut: total >= tallied };
+  const isCut = total >= tallied;
+  // What lies before the oldest that was looked at is not nothing: it is not shown.
+  const oldestMs = Math.min(...counts.map(({ bucketStartMs }) => bucketStartMs));
+  return { sinceMs: isCut ? oldestMs : sinceMs, untilMs, bucketMs, counts, total, isCut };
 }
 
 export const sum = (counts: readonly DecisionCount[]): number => counts.reduce((total, { count }) => total + count, 0);

@@ -2,16 +2,17 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "@svc/core";
 import type { Context } from "hono";
 import type { z } from "zod";
+import type { HopBearerKind } from "../commands/hop-bearer.ts";
 import type { Bearer, Plane } from "./bearers.ts";
 import type { RawQuery } from "./query.ts";
 
 export type App = OpenAPIHono;
 
 /**
- * A plane's bearer; `hop`: the caller's own hop token, which the command verifies; `admin_if_sent`: the admin's, or a
- * credential in the body, which the route reads; or none.
+ * A plane's bearer; a hop token; `admin_if_sent`: the admin's, or a credential in the body, which the route reads; or
+ * none.
  */
-export type Access = Plane | "admin_if_sent" | "hop" | "none";
+export type Access = Plane | HopBearerKind | "admin_if_sent" | "none";
 
 /** One body that a route answers, or none. */
 export interface Reply {
@@ -56,7 +57,7 @@ type CallerOf<A extends Access> = A extends Plane
   ? Bearer
   : A extends "admin_if_sent"
     ? Bearer | undefined
-    : A extends "hop"
+    : A extends HopBearerKind
       ? { readonly token: string }
       : undefined;
 

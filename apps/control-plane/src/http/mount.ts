@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { type Bearer, type Bearers, bearerToken } from "./bearers.ts";
+import type { HopBearerKind } from "../commands/hop-bearer.ts";
+import { type Bearer, type Bearers, bearerToken, unauthorized } from "./bearers.ts";
 import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
 import { toOperation } from "./operation.ts";
@@ -11,6 +12,8 @@ const noParameters = z.strictObject({});
 /** What stands before every route. */
 export interface Doors {
   readonly bearers: Bearers;
+  /** False for a bearer that no command would take, whatever it is asked; one that passes may still be refused there. */
+  readonly isHopBearer: (token: string, kind: HopBearerKind) => Promise<boolean>;
   readonly limits: CallerLimits;
 }
 
@@ -25,14 +28,14 @@ export function mount<
   Body extends z.ZodType = z.ZodUndefined,
 >(
   app: App,
-  { bearers, limits }: Doors,
+  doors: Doors,
   endpoint: Endpoint<Path, A, Query, Body>,
   handle: (request: Decoded<Path, A, Query, Body>) => Response | Promise<Response>,
 ): void {
   app.openAPIRegistry.registerPath(toOperation(app, endpoint));
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
-    const caller = callerOf(bearers, endpoint.access, c.req.raw.headers.get("authorization"));
-    const waitSeconds = await waitOf(limits, caller);
+    const caller = await callerOf(doors, endpoint.access, c.req.raw.headers.get("authorization"));
+    const waitSeconds = await waitOf(doors.limits, caller);
     if (waitSeconds > 0) throw rateLimited(waitSeconds);
     const rawQuery = endpoint.reads === undefined ? readQuery(c.req.raw.url) : {};
     const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
@@ -53,10 +56,21 @@ const readText = async ({ bodyOptional }: Pick<Endpoint, "bodyOptional">, reques
 const isWithoutBody = (headers: Headers): boolean =>
   (headers.get("content-length") ?? "0") === "0" && !headers.has("transfer-encoding") && !headers.has("content-type");
 
-function callerOf(bearers: Bearers, access: Access, authorization: string | null) {
-  if (access === "none" || (access === "admin_if_sent" && authorization === null)) return undefined;
-  if (access === "admin_if_sent") return bearers("admin", authorization);
-  return access === "hop" ? { token: bearerToken(authorization) } : bearers(access, authorization);
+async function callerOf({ bearers, isHopBearer }: Doors, access: Access, authorization: string | null) {
+  switch (access) {
+    case "none":
+      return undefined;
+    case "admin_if_sent":
+      return authorization === null ? undefined : bearers("admin", authorization);
+    case "current_hop":
+    case "narrowed": {
+      const token = bearerToken(authorization);
+      if (!(await isHopBearer(token, access))) throw unauthorized();
+      return { token };
+    }
+    default:
+      return bearers(access, authorization);
+  }
 }
 
 function waitOf(limits: CallerLimits, caller: Bearer | { readonly token: string } | undefined): Promise<number> | 0 {

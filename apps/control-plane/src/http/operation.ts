@@ -19,7 +19,8 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
   audit: ["audit", "admin"],
   identity: ["identity", "audit", "admin"],
   admin_if_sent: ["admin", "none"],
-  hop: ["hop"],
+  current_hop: ["hop"],
+  narrowed: ["hop"],
   none: [],
 };
 

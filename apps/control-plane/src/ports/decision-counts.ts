@@ -3,6 +3,13 @@ import type { DecisionRecord } from "@svc/core";
 export interface DecisionCounts {
   /** Over the newest decisions of a span: alike ones together, in no order. */
   count(query: CountQuery): Promise<readonly DecisionCount[]>;
+  /** Over the newest so many that observe mode let pass: how many were of which scope, most first. */
+  observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+}
+
+export interface ScopeCount {
+  readonly scope: string;
+  readonly count: number;
 }
 
 export interface CountQuery {

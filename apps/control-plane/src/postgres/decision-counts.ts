@@ -1,10 +1,11 @@
-import type { CountQuery, DecisionCount, DecisionCounts } from "../ports/decision-counts.ts";
+import type { CountQuery, DecisionCount, DecisionCounts, ScopeCount } from "../ports/decision-counts.ts";
 import { bounded, type Sql } from "./database.ts";
 import type { DecisionColumns } from "./decision-rows.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 export const decisionCounts = (sql: Sql, deadlineMs: number): DecisionCounts => ({
   count: (query) => bounded(deadlineMs, count(sql, query)),
+  observedByScope: (newest) => bounded(deadlineMs, observedByScope(sql, newest)),
 });
 
 interface CountRow extends Pick<DecisionColumns, "decision" | "deny_reason" | "enforced" | "taint"> {
@@ -37,4 +38,16 @@ async function count(sql: Sql, { sinceMs, bucketMs, newest }: CountQuery): Promi
     bucketStartMs: row.bucket.getTime(),
     count: Number(row.count),
   }));
+}
+
+/** Walks the index of what was observed and no further than the bound. */
+async function observedByScope(sql: Sql, newest: number): Promise<readonly ScopeCount[]> {
+  const rows = await sql<{ scope: string; count: bigint }[]>`
+    with recent as materialized (
+      select d.session_id from decision d where not d.enforced and d.decision = 'deny'
+      order by d.seq desc limit ${newest}
+    )
+    select s.scope, count(*) as count from recent join session s using (session_id)
+    group by s.scope order by count desc, s.scope`;
+  return rows.map(({ scope, count }) => ({ scope, count: Number(count) }));
 }

@@ -40,7 +40,7 @@ async function render(deps: Deps, { query: asked }: PageRequest): Promise<View> 
     body: html`${readiness(failing)}
 ${spanChoice(span)}
 ${figures(tally)}
-${tally.isCut && notice("neutral", `The newest ${count(tallied)} decisions of this span`, html`<p>There are more: choose a shorter span for all of it, or ask the audit API.</p>`)}
+${tally.isCut && cutNotice(tally)}
 <section><h2>Decisions over time</h2>
 ${plot("outcomes", series)}
 ${seriesTable(series)}</section>
@@ -52,6 +52,13 @@ ${seriesTable(series)}</section>
 </div>`,
   };
 }
+
+const cutNotice = ({ sinceMs }: Tally): Markup =>
+  notice(
+    "neutral",
+    `The newest ${count(tallied)} decisions`,
+    html`<p>This span holds more: the figures begin at about ${time(sinceMs)}. For exact figures of any span, ask the audit API or the metrics.</p>`,
+  );
 
 function readiness(failing: readonly string[]): Markup {
   if (failing.length === 0)

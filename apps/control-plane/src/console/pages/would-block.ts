@@ -3,6 +3,7 @@ import { html } from "hono/html";
 import type { Deps } from "../../deps.ts";
 import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
+import type { ScopeCount } from "../../ports/decision-counts.ts";
 import type { WouldBlock } from "../../ports/decision-log.ts";
 import { groupPosition, readGroups, wouldBlockQuery } from "../../routes/would-block.ts";
 import { type Field, filterForm, withInstants } from "../form.ts";
@@ -11,12 +12,10 @@ import { pager } from "../pager.ts";
 import { agentPath } from "../places.ts";
 import { changeSection, type ProposedChange } from "../proposed-change.ts";
 import { table } from "../table.ts";
-import { readTally, shareByScope } from "../tally.ts";
 import type { Page, PageRequest, View } from "../view.ts";
 import { denyWords } from "../words.ts";
 
 const path = "/console/would-block";
-const dayMs = 86_400_000;
 
 const fields: readonly Field[] = [
   { name: "scope", label: "Scope" },
@@ -30,7 +29,10 @@ async function render(deps: Deps, { query: asked }: PageRequest): Promise<View> 
   const query = withInstants(asked);
   const { scope, since: sinceMs, until: untilMs, ...paging } = decodeQuery(query, wouldBlockQuery);
   const request = openPage(deps.cursorKey, path, query, paging);
-  const groups = await readGroups(deps, request, { scope, sinceMs, untilMs });
+  const [groups, scopes] = await Promise.all([
+    readGroups(deps, request, { scope, sinceMs, untilMs }),
+    scope === undefined ? deps.decisionCounts.observedByScope(newestObserved) : [],
+  ]);
   const page = toPage(deps.cursorKey, request, groups, (group) => group, groupPosition);
   return {
     title: "What enforcing would block",
@@ -39,7 +41,7 @@ async function render(deps: Deps, { query: asked }: PageRequest): Promise<View> 
 ${filterForm(path, fields, asked)}
 ${groupTable(page.data)}
 ${pager(path, asked, page.page.next_cursor)}
-${scope === undefined ? await scopeChoice(deps) : await changes(deps, scope, page.data)}`,
+${scope === undefined ? scopeChoice(scopes) : await changes(deps, scope, page.data)}`,
   };
 }
 
@@ -71,21 +73,20 @@ const groupTable = (groups: readonly WouldBlock[]): Markup =>
       "Nothing. Either no enforcement point observes (SVC_PEP_MODE=observe), or every observed call is allowed: then enforcing changes nothing for them.",
   });
 
+/** Of the observed calls, those that the choice of scopes is made from. */
+const newestObserved = 20_000;
+
 /** A change belongs to one scope of a manifest, so one has to be chosen. */
-async function scopeChoice(deps: Deps): Promise<Markup> {
-  const tally = await readTally(deps, 30 * dayMs);
-  const scopes = shareByScope(tally).filter(({ observed }) => observed > 0);
-  return html`<section><h2>Manifest changes</h2>
+const scopeChoice = (scopes: readonly ScopeCount[]): Markup => html`<section><h2>Manifest changes</h2>
 ${table({
-  caption: "Choose a scope to see what would admit its calls",
+  caption: `Choose a scope to see what would admit its calls; counted are the newest ${count(newestObserved)}`,
   columns: [
     { head: "Scope", cell: ({ scope }) => link(href(path, { scope }), scope) },
-    { head: "Calls in the last 30 days", cell: ({ observed }) => count(observed), isNumber: true },
+    { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
   ],
   rows: scopes,
   whenEmpty: "No scope has calls that would be blocked.",
 })}</section>`;
-}
 
 async function changes(deps: Deps, scope: string, groups: readonly WouldBlock[]): Promise<Markup> {
   if (groups.length === 0) return html``;

@@ -22,7 +22,7 @@ export function authorizeRoute(app: App, deps: HopRouteDeps): void {
     {
       method: "post",
       path: "/v1/authorize",
-      access: "hop",
+      access: "current_hop",
       tag: "Hops",
       summary: "Decide one hop; the decision is committed before it is told.",
       body: authorizeRequest,

@@ -14,7 +14,7 @@ export function renewRoute(app: App, deps: HopRouteDeps): void {
     {
       method: "post",
       path: "/v1/token/renew",
-      access: "hop",
+      access: "current_hop",
       tag: "Hops",
       summary: "Spend the current-hop token for siblings at the same place in the chain.",
       body: renewRequest,

@@ -16,7 +16,7 @@ export function sessionTargetsRoute(app: App, deps: HopRouteDeps & { readonly cu
     {
       method: "get",
       path: route,
-      access: "hop",
+      access: "current_hop",
       tag: "Hops",
       summary: "What a decision would allow the caller now; it records, marks and spends nothing.",
       query: z.strictObject(pageQuery),

@@ -21,7 +21,7 @@ export function transactionRoute(app: App, deps: HopRouteDeps): void {
     {
       method: "post",
       path: "/v1/token/transaction",
-      access: "hop",
+      access: "narrowed",
       tag: "Hops",
       summary: "Bind a privileged call to its exact parameters, once.",
       reads: { mediaType: "application/json", schema: transactionRequest },

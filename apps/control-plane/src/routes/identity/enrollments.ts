@@ -6,7 +6,7 @@ import {
   enrollTokenRequest,
   enrollTokenResponse,
 } from "@svc/core";
-import type { KeyRefusal } from "@svc/tokens";
+import { type KeyRefusal, parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
 import { type Begun, beginEnrollment } from "../../commands/begin-enrollment.ts";
 import { type Completed, completeEnrollment } from "../../commands/complete-enrollment.ts";
@@ -55,8 +55,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       ],
     },
     async ({ c, caller }) => {
-      decodeQuery(readQuery(c.req.raw.url), z.strictObject({}));
       const body = await readEnrollment(c.req.raw, caller !== undefined);
+      decodeQuery(readQuery(c.req.raw.url), z.strictObject({}));
       const result = await beginEnrollment(deps, {
         agent: body.agent,
         jwk: body.jwk,
@@ -113,14 +113,21 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
   );
 }
 
-/** Without a bearer, the body must bring a credential before anything else of it is looked at. */
+/** Without a bearer the body must bring a credential, and one that cannot be read brings none. */
 async function readEnrollment(request: Request, hasBearer: boolean) {
-  const text = await readJsonText(request);
-  if (!hasBearer && !decodeJson(text, bringsToken).success) throw unauthorized();
+  const text = await readJsonText(request).catch((error: unknown) => {
+    throw hasBearer || isTooLarge(error) ? error : unauthorized();
+  });
+  if (!hasBearer && !bringsToken(text)) throw unauthorized();
   return decodeJson(text, enrollmentRequest);
 }
 
-const bringsToken = z.unknown().transform((body) => z.object({ enroll_token: z.string() }).safeParse(body));
+const isTooLarge = (error: unknown): boolean => error instanceof ApiError && error.code === "payload_too_large";
+
+function bringsToken(text: string): boolean {
+  const parsed = parseStrictJson(text);
+  return parsed.ok && z.object({ enroll_token: z.string() }).safeParse(parsed.value).success;
+}
 
 const agentRevoked = (): ApiError => new ApiError("agent_revoked", "The agent is revoked, which is final.");
 

@@ -1,0 +1,109 @@
+import { aManifest, aTool } from "@svc/test-support";
+import { issueHopToken, narrowedClaims } from "@svc/tokens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isHopBearer } from "../src/commands/hop-bearer.ts";
+import { verifySubject } from "../src/commands/standing.ts";
+import { type DocumentedOperation, documentedOperations, filled } from "./documented-operations.ts";
+import { submitter } from "./submitting.ts";
+import { startPlane, tokens } from "./support.ts";
+
+const plane = await startPlane();
+afterAll(() => plane.stop());
+const operations = (await documentedOperations(plane)).filter(({ bearers }) => bearers.length > 0);
+
+const unknownId = "01900000-0000-7000-8000-000000000000";
+const at = ({ path }: DocumentedOperation): string => filled(path, () => unknownId);
+
+/** What a route would refuse for itself, had it looked. */
+const faults = [
+  { fault: "a body that is no JSON", body: "{", query: "", headers: {} },
+  { fault: "an unknown member", body: { no_such_member: 1 }, query: "", headers: {} },
+  { fault: "another media type", body: "x", query: "", headers: { "content-type": "text/plain" } },
+  { fault: "no body", body: undefined, query: "", headers: {} },
+  { fault: "an unknown parameter", body: undefined, query: "?no_such_parameter=1", headers: {} },
+  { fault: "a malformed query", body: undefined, query: "?a=%zz", headers: {} },
+];
+const cases = operations.flatMap((operation) =>
+  faults
+    .filter(({ body }) => body === undefined || operation.body !== undefined)
+    .map((fault) => ({ name: `${operation.method} ${operation.path}`, operation, ...fault })),
+);
+
+const strangers = { nobody: "", stranger: "x".repeat(40), "a token of another issuer": "eyJhbGciOiJFUzI1NiJ9.e30.x" };
+
+describe("a request without a credential is 401, whatever else is wrong with it", () => {
+  test("over every operation that wants one", () => {
+    expect(operations.length).toBeGreaterThan(30);
+  });
+
+  test.each(cases)("$name with $fault", async ({ operation, body, query, headers }) => {
+    for (const token of Object.values(strangers)) {
+      const answer = await plane.send(at(operation) + query, { method: operation.method, token, body, headers });
+      expect(answer).toMatchObject({ status: 401, json: { error: { code: "unauthorized" } } });
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+    }
+  });
+});
+
+describe("nor does a bearer of this service help where it is none of the route's", () => {
+  let rootGrant: string;
+  let toolToken: string;
+  beforeAll(async () => {
+    await submitter(plane).register("clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
+    rootGrant = String(
+      (await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant,
+    );
+    toolToken = await narrowedToTool(rootGrant);
+  });
+
+  /** As an exchange would answer it. */
+  async function narrowedToTool(token: string): Promise<string> {
+    const subject = await verifySubject(plane.deps, token);
+    if (subject === undefined) throw new Error("the root grant does not verify");
+    const allow = {
+      actionId: unknownId,
+      target: "http:books/read",
+      targetKind: "tool",
+      dataClass: "finance.entries",
+      privileged: false,
+      taint: "trusted_internal",
+    } as const;
+    const issuance = { jti: "one", nowSeconds: Math.floor(Date.now() / 1000), sessionExpiresAtSeconds: subject.exp };
+    return issueHopToken(plane.deps.issuerKeys.current().signingKey, narrowedClaims(subject, allow, issuance));
+  }
+
+  test.each([
+    ["POST", "/v1/authorize", () => toolToken],
+    ["POST", "/v1/token/renew", () => toolToken],
+    ["POST", "/v1/token/transaction", () => rootGrant],
+    ["POST", "/v1/authorize", () => tokens.admin],
+    ["POST", "/v1/token/renew", () => tokens.admin],
+    ["POST", "/v1/token/transaction", () => tokens.admin],
+    ["POST", "/v1/consent", () => rootGrant],
+    ["POST", "/v1/agents", () => tokens.audit],
+    ["POST", "/v1/identity/enrollments", () => tokens.identity],
+  ])("%s %s", async (method, path, token) => {
+    const answer = await plane.send(path, { method, token: token(), body: "{" });
+    expect(answer).toMatchObject({ status: 401, json: { error: { code: "unauthorized" } } });
+  });
+
+  test.each([
+    ["/v1/authorize", () => rootGrant],
+    ["/v1/token/renew", () => rootGrant],
+    ["/v1/token/transaction", () => toolToken],
+  ])("and the right one is told what is wrong: %s", async (path, token) => {
+    expect(await plane.send(path, { token: token(), body: "{" })).toMatchObject({
+      status: 400,
+      json: { error: { code: "invalid_request" } },
+    });
+  });
+});
+
+test("where the keys cannot be read, a token of an unknown key is the command's to answer, not a stranger's 401", async () => {
+  const recheck = () => Promise.reject(Object.assign(new Error("down"), { code: "database_unavailable" }));
+  const token = (await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant;
+  const current = () => ({ ...plane.deps.issuerKeys.current(), lookup: new Map() });
+  const issuerKeys = { ...plane.deps.issuerKeys, recheck, current };
+  expect(await isHopBearer({ ...plane.deps, issuerKeys }, String(token), "current_hop")).toBe(true);
+});
