@@ -1,0 +1,193 @@
+import { testBearers } from "@svc/test-support";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { launchBrowser, signIn, visit } from "./src/chromium.ts";
+import { writeHistory } from "./src/history.ts";
+import { type Stand, startStand } from "./src/stand.ts";
+
+// A browser on a busy machine takes its time.
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+
+let stand: Stand;
+let browser: Browser;
+beforeAll(async () => {
+  [stand, browser] = await Promise.all([startStand(), launchBrowser()]);
+  await writeHistory(stand.database, stand.told, { decisions: 600, spanMs: 86_400_000 });
+});
+afterAll(async () => {
+  await browser?.close();
+  await stand?.stop();
+});
+
+/** A visitor who signed in, and all that their browser complained of. */
+async function signedIn(path: string, options: Parameters<typeof visit>[2] = {}) {
+  const page = await visit(browser, stand.plane.url, options);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  await signIn(page, path);
+  return { page, complaints };
+}
+
+const heading = (page: Page): Promise<string | null> => page.locator("h1").textContent();
+
+describe("a visitor", () => {
+  test("signs in with the audit reader's token, and out again, by keyboard alone", async () => {
+    const page = await visit(browser, stand.plane.url);
+    await page.goto("/console");
+    expect(await heading(page)).toBe("Sign in");
+    await page.getByLabel("Audit reader's token").focus();
+    await page.keyboard.type(testBearers.audit);
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console");
+    await page.keyboard.press("Tab");
+    expect(await page.locator(":focus").textContent()).toBe("Skip to content");
+    await page.getByRole("button", { name: "Sign out" }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/console/sign-in");
+    await page.goto("/console/agents");
+    expect(await heading(page)).toBe("Sign in");
+  });
+
+  test("with a wrong token is told which one to give, and stays out", async () => {
+    const page = await visit(browser, stand.plane.url);
+    await signIn(page, "/console", testBearers.identity);
+    expect(await page.getByRole("alert").textContent()).toContain("SVC_AUDIT_TOKEN");
+    expect(await page.context().cookies()).toEqual([]);
+  });
+
+  test("comes back to where they wanted to go", async () => {
+    const { page } = await signedIn("/console/decisions?outcome=deny");
+    expect(new URL(page.url()).search).toBe("?outcome=deny");
+  });
+
+  test("follows a deny from the overview to its cause and back to the human", async () => {
+    const { page, complaints } = await signedIn("/console");
+    await page.getByRole("link", { name: "untrusted data was touched before" }).click();
+    await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
+    await page.locator(`a[href="/console/actions/${stand.told.tainted}"]`).click();
+    expect(await page.locator(".notice").textContent()).toContain("(TAINT_BLOCKED)");
+    const decisive = page.getByRole("row").filter({ hasText: "no: this decided" });
+    expect(await decisive.textContent()).toContain("mcp:web/fetch");
+    expect(await page.getByRole("img", { name: /^Delegation chain/ }).getAttribute("aria-label")).toBe(
+      "Delegation chain: human grace@example.com, then agent researcher, then agent auditor, then tool http:ledger/post_entry",
+    );
+    await page.getByRole("link", { name: "its decisions" }).click();
+    expect(await page.locator("tbody tr").count()).toBeGreaterThan(3);
+    expect(complaints).toEqual([]);
+  });
+
+  test("filters, and pages through what is left without meeting a row twice", async () => {
+    const { page } = await signedIn("/console/decisions");
+    await page.getByLabel("Outcome").selectOption("allow");
+    await page.getByLabel("Acting agent or person").fill("planner");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.waitForURL("**agent=planner**");
+    const seen: string[] = [];
+    for (let pages = 1; pages <= 3; pages += 1) {
+      const hrefs = await page
+        .locator("tbody td:last-child a")
+        .evaluateAll((links) => links.map((a) => a.getAttribute("href") ?? ""));
+      expect(hrefs).toHaveLength(50);
+      seen.push(...hrefs);
+      expect(await page.locator("tbody tr .badge.deny, tbody tr .badge.observe").count()).toBe(0);
+      await page.getByRole("link", { name: "Next page" }).click();
+    }
+    expect(new Set(seen).size).toBe(150);
+    expect(await page.getByLabel("Acting agent or person").inputValue()).toBe("planner");
+  });
+
+  test("goes from what would be blocked to the manifest that admits it, which the service then takes", async () => {
+    const { page } = await signedIn("/console/would-block");
+    await page.getByRole("link", { name: "expenses" }).click();
+    await page.getByText("All of it at once").click();
+    const change = page.locator("details.change").filter({ hasText: "All of it at once" });
+    expect(await change.textContent()).toContain("svc manifest submit planner.json");
+    await change.getByText("planner.json", { exact: true }).last().click();
+    const proposed = JSON.parse((await change.locator("pre").nth(1).textContent()) ?? "");
+    const answer = await stand.api<{ status: string }>("/v1/manifests", { json: { ...proposed, override: {} } });
+    expect(answer.status).toBe("attested");
+    await page.goto("/console/agents/planner");
+    expect(await page.locator("ins").first().textContent()).toContain("+");
+    const { data } = await stand.api<{ data: object[] }>("/v1/audit/would-block?scope=expenses");
+    expect(data.length).toBeGreaterThan(0);
+  });
+
+  test("sees a scope's graph, with everybody in it", async () => {
+    const { page } = await signedIn("/console/scope?name=expenses");
+    const drawn = await page.locator("svg.graph text.name").allTextContents();
+    expect(drawn.toSorted()).toEqual(["auditor", "planner", "researcher", "the human"]);
+  });
+});
+
+describe("the page's script", () => {
+  test("draws the plots under the page's own policy", async () => {
+    const { page, complaints } = await signedIn("/console");
+    await page.locator(".plot canvas").nth(1).waitFor();
+    const painted = await page
+      .locator(".plot canvas")
+      .first()
+      .evaluate((canvas) => {
+        const { width, height } = canvas as HTMLCanvasElement;
+        const { data } = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, width, height) ?? {
+          data: [],
+        };
+        return [...data].filter((value, at) => at % 4 === 3 && value > 0).length;
+      });
+    expect(painted).toBeGreaterThan(1_000);
+    expect(complaints).toEqual([]);
+  });
+
+  test("follows what is decided while one looks", async () => {
+    const { page, complaints } = await signedIn("/console/decisions");
+    const before = await page.locator("tbody tr").first().textContent();
+    await page.getByLabel("Follow live").check();
+    await writeHistory(stand.database, stand.told, { decisions: 40, spanMs: 1_000 });
+    await page.locator("tr.fresh").first().waitFor();
+    expect(await page.locator("tbody tr").first().textContent()).not.toBe(before);
+    expect(await page.getByRole("status").textContent()).toMatch(/^Following\. \d+ new at/);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is not needed to read anything", async () => {
+    const { page } = await signedIn("/console", { javaScriptEnabled: false });
+    await page.getByText("As a table").click();
+    expect(await page.getByRole("table", { name: /Newest first/ }).isVisible()).toBe(true);
+    for (const name of ["Decisions", "Would block", "Scopes", "Agents", "Sessions", "Denials"]) {
+      await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
+      expect(await page.locator("h1").count()).toBe(1);
+      expect(await page.locator("table").first().isVisible()).toBe(true);
+    }
+    expect(await page.getByLabel("Follow live").isVisible()).toBe(false);
+  });
+});
+
+test("stored markup is text in the browser too: nothing of it runs or is drawn", async () => {
+  const text = "<img src=x onerror=alert(1)><svg onload=alert(1)>";
+  const manifest = { scopes: { [text]: { hop_budget: 2, tools: [{ ref: "http:x/y", data_classes: ["z"] }] } } };
+  await stand.api("/v1/agents", { json: { name: "mallory", manifest, override: { reason: text } } });
+  await stand.api("/v1/consent", { json: { scope: text, user_sub: text } });
+  await stand.api(`/v1/blocks/scope/${encodeURIComponent(text)}`, { method: "PUT", json: { reason: text } });
+  const { page, complaints } = await signedIn("/console");
+  let dialogs = 0;
+  page.on("dialog", (dialog) => {
+    dialogs += 1;
+    void dialog.dismiss();
+  });
+  for (const path of [
+    "/console",
+    "/console/scopes",
+    `/console/scope?name=${encodeURIComponent(text)}`,
+    "/console/agents/mallory",
+    "/console/sessions",
+    "/console/denials",
+  ]) {
+    await page.goto(path);
+    expect(await page.locator("main").textContent()).toContain(text.slice(0, 18));
+    expect(await page.locator("main img").count()).toBe(0);
+  }
+  expect(dialogs).toBe(0);
+  expect(complaints).toEqual([]);
+});
