@@ -10,7 +10,7 @@ const inPackage = [
   "packages/settings",
 ];
 const inApp = ["apps/control-plane", "apps/pep", "apps/cli"];
-const blackBox = ["test/vectors", "test/conformance", "test/e2e", "test/fuzz", "test/observability", "test/packages"];
+const blackBox = ["test/vectors", "test/browser", "test/conformance", "test/e2e", "test/fuzz", "test/observability", "test/packages"];
 
 const project = (root: string, include: string) => ({
   extends: true as const,
