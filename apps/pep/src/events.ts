@@ -1,4 +1,4 @@
-import type { Decision, HopCredential, Stage, TraceHeaders } from "@svc/client/steps";
+import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/client/steps";
 import type { BlockCause, DenyReason, PepOutcome } from "@svc/core";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain, decodeUnverifiedHopToken } from "@svc/tokens";
@@ -100,7 +100,7 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
       svc_pep_overhead_seconds: overheadMs / 1000,
       ...(upstreamMs !== undefined && { svc_pep_stage_duration_seconds: { upstream: upstreamMs / 1000 } }),
     },
-    log: logOf(outcome, refusal?.cause),
+    log: logOf(outcome, refusal),
     ...(error !== undefined && { error }),
   };
 }
@@ -164,9 +164,19 @@ const observedMessages = {
   undecided: "call forwarded without a decision",
 } as const;
 
-function logOf(outcome: PepOutcome, cause: BlockCause = "other") {
+/** What whoever runs it can do something about. */
+const poolMessages = {
+  pool_full: "call blocked: every renewed token is in use",
+  state_unavailable: "call blocked: the state folder cannot be read or written",
+  closed: "call blocked: stopping",
+} as const satisfies Record<PoolFault, string>;
+
+function logOf(outcome: PepOutcome, { cause = "other", poolFault }: Partial<Refusal> = {}) {
   if (outcome === "allowed") return ["debug", "call forwarded"] as const;
-  if (outcome === "blocked") return [blockLogLevels[cause] as LogLevel, blockMessages[cause]] as const;
+  if (outcome === "blocked") {
+    const message = poolFault === undefined ? blockMessages[cause] : poolMessages[poolFault];
+    return [blockLogLevels[cause] as LogLevel, message] as const;
+  }
   return cause === "policy"
     ? (["info", observedMessages.denied] as const)
     : (["warn", observedMessages.undecided] as const);

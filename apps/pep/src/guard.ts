@@ -7,6 +7,8 @@ import {
   type Lease,
   type LeaseResult,
   mint,
+  type PoolFault,
+  poolFaults,
   type RenewalPool,
   type Stage,
   type StepOptions,
@@ -46,6 +48,8 @@ export interface Refusal {
   readonly decision?: Decision;
   /** Of a deny, at whichever stage. Null where the answer named none. */
   readonly denyReason?: DenyReason | null;
+  /** Of `other`: why no token could be had. */
+  readonly poolFault?: PoolFault;
 }
 
 export type Verdict =
@@ -140,13 +144,12 @@ async function ask({ pool, steps }: GuardPorts, hop: Hop, step: Step): Promise<A
   }
 }
 
-/** Faults of the pool itself are no answer of the decision point. */
-const poolFaults: readonly string[] = ["pool_full", "state_unavailable", "closed"];
-
 function unleased(result: Exclude<LeaseResult, { kind: "leased" }>): Unallowed {
   if (result.kind === "unauthorized") return refused("unauthorized");
   if (result.fault === "aborted") return { kind: "gone" };
-  return refused(poolFaults.includes(result.fault) ? "other" : "pdp_unreachable");
+  // Faults of the pool itself are no answer of the decision point.
+  const poolFault = poolFaults.find((fault) => fault === result.fault);
+  return poolFault === undefined ? refused("pdp_unreachable") : refused("other", { poolFault });
 }
 
 async function narrow(

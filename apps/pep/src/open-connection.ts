@@ -103,7 +103,7 @@ function openingOf<D extends Destination>(
   const { ports } = facts;
   const { mode } = destination.upstream;
   const askedMs = ports.monotonicMs();
-  const finish = (status: number, error?: Error) =>
+  const finish = (status?: number, error?: Error) =>
     finishCall(facts, {
       mode,
       outcome: admission.kind === "pass" ? "allowed" : "observed_would_block",
@@ -113,6 +113,8 @@ function openingOf<D extends Destination>(
       upstreamMs: ports.monotonicMs() - askedMs,
       error,
     });
+  // An agent that goes away before its connection stands was let through all the same.
+  socket.once("close", () => finish());
   return {
     destination,
     admission,

@@ -44,7 +44,8 @@ export function beginCall(ports: PepPorts, request: IncomingMessage, response: S
     if (!response.writableFinished) gone.abort();
   });
   const sendContinue = () => {
-    if (request.headers.expect !== undefined) response.writeContinue();
+    // Of HTTP/1.0 the expectation is ignored (RFC 9110 section 10.1.1).
+    if (request.headers.expect !== undefined && request.httpVersion !== "1.0") response.writeContinue();
   };
   const body = requestBody(request, sendContinue);
   return { ...beginFacts(ports, request, gone.signal), response, body };

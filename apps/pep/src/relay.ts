@@ -151,7 +151,8 @@ const pairs = (headers: string[]): [string, string][] =>
 
 /** 102, 103 and their like; `100 Continue` is each neighbour's own. Node before 26 has no way to send them on. */
 function relayInterim(response: ServerResponse, status: number, headers: string[]): void {
-  if (status === 100 || !("writeInformation" in response)) return;
+  // An HTTP/1.0 agent would take it for the answer (RFC 9110 section 15.2).
+  if (status === 100 || response.req.httpVersion === "1.0" || !("writeInformation" in response)) return;
   const fields: Record<string, string[]> = {};
   for (const [name, value] of pairs(headers)) fields[name] = [...(fields[name] ?? []), value];
   response.writeInformation(status, fields);

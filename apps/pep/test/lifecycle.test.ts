@@ -154,7 +154,10 @@ test("an agent's key signs a proof for each exchange and renewal, and an asserti
 });
 
 describe("a restart", () => {
-  const restarted = async (settings: (folder: string) => Record<string, string>) => {
+  const restarted = async (
+    settings: (folder: string) => Record<string, string>,
+    meanwhile = (_folder: string) => {},
+  ) => {
     const upstream = await startedUpstream();
     const upstreams = [{ name: "app", url: upstream.url, routes }];
     const first = await startedPep({ upstreams, settings });
@@ -162,6 +165,7 @@ describe("a restart", () => {
     const headers = await first.session();
     expect((await fetch(`${first.url}/app/a`, { headers })).status).toBe(200);
     await first.pep.stop({ isUrgent: true });
+    meanwhile(first.folder);
     const second = await startedPep({ upstreams, settings, after: first });
     return { ...second, status: (await fetch(`${second.url}/app/a`, { headers })).status };
   };
@@ -172,6 +176,19 @@ describe("a restart", () => {
     const files = readdirSync(join(folder, "state"));
     expect(files).toHaveLength(1);
     expect(files.map((file) => statSync(join(folder, "state", file)).mode & 0o777)).toEqual([0o600]);
+  });
+
+  test("with a damaged state file blocks its session, and the log names the folder as the cause", async () => {
+    const { status, logs } = await restarted(
+      (folder) => ({ SVC_PEP_STATE_DIR: join(folder, "state") }),
+      (folder) => {
+        for (const file of readdirSync(join(folder, "state"))) writeFileSync(join(folder, "state", file), "{");
+      },
+    );
+    expect(status).toBe(500);
+    expect(logs).toContainEqual(
+      expect.objectContaining({ level: "warn", msg: "call blocked: the state folder cannot be read or written" }),
+    );
   });
 
   test("without one fails closed", async () => {

@@ -86,6 +86,17 @@ describe("responses stream", () => {
     expect(response.trailers).toEqual({ "x-sum": "7" });
   });
 
+  test("an HTTP/1.0 agent is sent neither 100 nor 103, which it would take for its answer", async () => {
+    const { port, headers } = await setup(async (_request, response, { body }) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      response.end(`got ${await body}`);
+    });
+    const lines = ["POST /files/open HTTP/1.0", `Host: 127.0.0.1:${port}`, "Expect: 100-continue", "Content-Length: 4"];
+    const own = [`Authorization: ${headers.authorization}`, `X-Svc-Session: ${headers["x-svc-session"]}`];
+    const agent = await rawConnection(port, [...lines, ...own, "", "body"].join("\r\n"));
+    expect(await agent.closed()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*got body/s);
+  });
+
   test("case 59: a redirect is the agent's to follow, or not", async () => {
     const elsewhere = await startedUpstream();
     const { url, headers } = await setup((_request, response) => {

@@ -128,6 +128,20 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(controlPlane.countOf("/v1/authorize")).toBe(1);
   }, 10_000);
 
+  test("whose agent goes away before the upstream answered is counted, and takes the upstream's connection along", async () => {
+    const { open, upstream, metric } = await setup();
+    let asked = 0;
+    upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
+      asked += 1;
+      socket.resume().on("end", () => socket.end());
+    });
+    const agent = await open("/chat/live/a");
+    await waitUntil("the upstream to be asked", () => asked === 1);
+    agent.socket.destroy();
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
+    expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
+  });
+
   test("takes the upstream's connection along when the agent goes", async () => {
     const { open, upstream } = await setup();
     const agent = await open("/chat/live/a");
