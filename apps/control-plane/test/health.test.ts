@@ -11,12 +11,13 @@ afterAll(() => plane.stop());
 const answers: Probe["check"] = async () => {};
 const fails: Probe["check"] = () => Promise.reject(new Error("password=s3cr3t"));
 const hangs: Probe["check"] = () => new Promise(() => {});
-const readyz = (database: Probe["check"], cacheStore: Probe["check"]) =>
+const readyz = (database: Probe["check"], cacheStore: Probe["check"], draining: Probe["check"] = answers) =>
   plane
     .with({
       probes: [
         { name: "database", check: database },
         { name: "cache_store", check: cacheStore },
+        { name: "draining", check: draining },
       ],
     })
     .send("/readyz", { token: "" });
@@ -34,14 +35,21 @@ describe("readiness", () => {
     expect(json).toEqual({ status: "ok", housekeeping: { last_run: lastRun } });
   });
 
-  test.each<[string, Probe["check"], Probe["check"], string, string[]]>([
-    ["database fails", fails, answers, "database_unavailable", ["database"]],
-    ["cache store fails", answers, fails, "guard_unavailable", ["cache_store"]],
-    ["both fail", fails, fails, "database_unavailable", ["database", "cache_store"]],
-    ["database hangs", hangs, answers, "database_unavailable", ["database"]],
-    ["cache store hangs", answers, hangs, "guard_unavailable", ["cache_store"]],
-  ])("is refused where the %s, and says which", async (_name, database, cacheStore, code, failing) => {
-    const answer = await readyz(database, cacheStore);
+  test.each<[string, Parameters<typeof readyz>, string, string[]]>([
+    ["database fails", [fails, answers], "database_unavailable", ["database"]],
+    ["cache store fails", [answers, fails], "guard_unavailable", ["cache_store"]],
+    ["both fail", [fails, fails], "database_unavailable", ["database", "cache_store"]],
+    ["database hangs", [hangs, answers], "database_unavailable", ["database"]],
+    ["cache store hangs", [answers, hangs], "guard_unavailable", ["cache_store"]],
+    ["process drains", [answers, answers, fails], "draining", ["draining"]],
+    [
+      "process drains and the cache store fails",
+      [answers, fails, fails],
+      "guard_unavailable",
+      ["cache_store", "draining"],
+    ],
+  ])("is refused where the %s, and says which", async (_name, probes, code, failing) => {
+    const answer = await readyz(...probes);
     expect(answer).toMatchObject({ status: 503, json: { error: { code }, details: { failing } } });
     expect(answer.headers.get("retry-after")).toBe("1");
     expect(answer.text).not.toContain("s3cr3t");

@@ -35,6 +35,7 @@ export const errorCodes = [
   "database_unavailable",
   "guard_unavailable",
   "identity_provider_unavailable",
+  "draining",
   "internal",
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];

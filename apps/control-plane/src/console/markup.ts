@@ -13,8 +13,6 @@ export function href(path: string, parameters: Readonly<Record<string, string | 
 
 export const link = (to: string, text: Content): Markup => html`<a href="${to}">${text}</a>`;
 
-export const code = (text: string): Markup => html`<code>${text}</code>`;
-
 /** Names, one after the other; a word where there are none. */
 export const codes = (names: readonly string[]): Markup =>
   names.length === 0

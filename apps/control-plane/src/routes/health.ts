@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@svc/core";
 import { z } from "zod";
 import type { Deps, Probe } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -36,11 +37,11 @@ export function healthRoutes(app: App, deps: Deps): void {
       tag,
       summary: "Database and cache store answered just now.",
       replies: { 200: { description: "They did; and when housekeeping was last done.", schema: readiness } },
-      errors: ["database_unavailable", "guard_unavailable"],
+      errors: ["database_unavailable", "guard_unavailable", "draining"],
     },
     async ({ c }) => {
-      const failing = await unready();
-      if (failing.length > 0) throw notReady(failing);
+      const [first, ...others] = await unready();
+      if (first !== undefined) throw notReady([first, ...others]);
       const lastMs = deps.lastHousekeepingMs();
       const housekeeping = { last_run: lastMs === null ? null : new Date(lastMs).toISOString() };
       return c.json({ status: "ok", housekeeping });
@@ -68,10 +69,16 @@ export function healthRoutes(app: App, deps: Deps): void {
 
 type ProbeName = Probe["name"];
 
-function notReady(failing: readonly ProbeName[]): ApiError {
-  const code =
-    failing.includes("cache_store") && !failing.includes("database") ? "guard_unavailable" : "database_unavailable";
-  return new ApiError(code, `Not ready: ${failing.join(", ")}.`, { details: { failing } });
+const codeOf = {
+  database: "database_unavailable",
+  cache_store: "guard_unavailable",
+  draining: "draining",
+} as const satisfies Record<ProbeName, ErrorCode>;
+
+/** The code is that of the first; `details.failing` names them all. */
+function notReady([first, ...others]: readonly [ProbeName, ...ProbeName[]]): ApiError {
+  const failing = [first, ...others];
+  return new ApiError(codeOf[first], `Not ready: ${failing.join(", ")}.`, { details: { failing } });
 }
 
 const probeBoundMs = 1_000;
