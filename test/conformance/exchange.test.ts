@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { whenDecided } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
+import { asOwner } from "./src/stack.ts";
 
-const { one, other } = await pairForTests();
+const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");
 
 async function allowedRead() {
@@ -47,4 +48,23 @@ describe("a token and an allow are spent once, together, whichever of two proces
     const next = (await one.authorize(session, spare, hops.read)).body.action_id;
     expect((await other.exchange(spare, hops.read, next)).status).toBe(200);
   });
+});
+
+test.each([
+  [50, 200],
+  [61, 400],
+])("an allow that was decided %i seconds ago is exchanged with %i", async (seconds, status) => {
+  const { token, action } = await allowedRead();
+  const aged = crypto.randomUUID();
+  await asOwner(
+    database,
+    (sql) => sql`
+      insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, recoverable, enforced, privileged, taint, policy_version, parent_action_id, decided_at)
+      select ${aged}, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind, data_class,
+        decision, recoverable, enforced, privileged, taint, policy_version, parent_action_id,
+        decided_at - ${`${seconds} seconds`}::interval
+      from decision where action_id = ${action}`,
+  );
+  expect((await other.exchange(token, hops.read, aged)).status).toBe(status);
 });

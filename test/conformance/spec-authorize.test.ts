@@ -110,16 +110,19 @@ describe("a decision", () => {
 });
 
 describe("the hop budget of a path is its members' least", () => {
-  test("so a chain reaches it and goes no further, whatever a later member declares", async () => {
+  test.each([
+    ["a later member declares more", 2, 32],
+    ["a later member declares less", 32, 2],
+  ])("so a chain reaches it and goes no further, where %s", async (_case, ofFirst, ofSecond) => {
     const own = name("budget");
     const [first, second] = [name("first"), name("second")];
     const tool = { target: `http:${own}/read`, target_kind: "tool", data_class: "finance" } as const;
     const tools = [{ ref: tool.target, data_classes: ["finance"] }];
     const agent = (target: string) => ({ target, target_kind: "agent", data_class: "finance" }) as const;
-    await api.attest(second, { [own]: { hop_budget: 32, tools } });
-    await api.attest(first, { [own]: { hop_budget: 2, tools, downstream_agents: [second] } });
+    await api.attest(second, { [own]: { hop_budget: ofSecond, tools } });
+    await api.attest(first, { [own]: { hop_budget: ofFirst, tools, downstream_agents: [second] } });
     const { session, token, body } = await api.consent(own);
-    expect(body.hop_budget).toBe(2);
+    expect(body.hop_budget).toBe(ofFirst);
     const atFirst = await api.hop(session, token, agent(first));
     const [here, below] = (await api.renew(atFirst.token, 2)).body.tokens;
     expect((await api.authorize(session, here, tool)).body.decision).toBe("allow");
@@ -129,26 +132,10 @@ describe("the hop budget of a path is its members' least", () => {
   });
 });
 
-describe("taint", () => {
-  test("flows back from an untrusted source to whoever delegated, and blocks the privileged call", async () => {
-    const { session, clerk } = await clerkSession(api, scope);
-    const [browsing, writing] = (await api.renew(clerk.token, 2)).body.tokens;
-    expect((await api.authorize(session, browsing, hops.browse)).body.decision).toBe("allow");
-    expect((await api.authorize(session, writing, hops.post)).body).toMatchObject({
-      decision: "deny",
-      deny_reason: "TAINT_BLOCKED",
-      taint: "untrusted_external",
-      taint_source: hops.browse.target,
-    });
-  });
-
-  test("is additive: a request raises it and never lowers it", async () => {
-    const { session, clerk } = await clerkSession(api, scope);
-    const raised = await api.authorize(session, clerk.token, hops.read, { taint: "untrusted_external" });
-    expect(raised.body).toMatchObject({ taint: "untrusted_external", taint_source: "declared" });
-    const lowered = await api.authorize(session, clerk.token, hops.read, { taint: "trusted_internal" });
-    expect(lowered.body.taint).toBe("untrusted_external");
-  });
+test("an agent is no entry for the human where another lists it and it does not say so itself", async () => {
+  const { session, token } = await api.consent(scope);
+  const { body } = await api.authorize(session, token, hops.clerk);
+  expect(body).toMatchObject({ decision: "deny", deny_reason: "TARGET_NOT_DECLARED", hop: 1 });
 });
 
 describe("observe mode", () => {

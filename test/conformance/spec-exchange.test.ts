@@ -228,6 +228,11 @@ describe("the form is read strictly", () => {
     expectRefusal(await send(encode(form(fields)), type), 400, "invalid_request");
   });
 
+  test("a body over a mebibyte is 413 in the same shape", async () => {
+    const { fields } = await allowedRead();
+    expectRefusal(await send(`${form(fields)}&x=${"x".repeat(1_048_576)}`), 413, "invalid_request");
+  });
+
   test("a GET is no exchange", async () => {
     const answer = await api.call("GET", "/v1/token/exchange");
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);

@@ -8,6 +8,7 @@ import {
   startOwnRedis,
   type TestDatabase,
   testBearers,
+  waitUntil,
 } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -135,6 +136,25 @@ test("while the identity provider cannot be asked an enrollment that names a per
     const vouched = await begin(name, { key, principal_assertion });
     expect([vouched.status, vouched.body.error.code]).toEqual([503, "identity_provider_unavailable"]);
     expect((await begin(name, { key })).status).toBe(201);
+  } finally {
+    await controlPlane.stop();
+  }
+});
+
+test("a process that was told to end says so in its readiness, and goes on serving meanwhile", async () => {
+  const controlPlane = await startProcess();
+  try {
+    const api = createApi(controlPlane.url, testBearers);
+    expect((await api.call("GET", "/readyz")).status).toBe(200);
+    controlPlane.kill("SIGTERM");
+    const readiness = await waitUntil("readiness to be refused", async () => {
+      const answer = await api.call("GET", "/readyz");
+      if (answer.status === 200) throw new Error("it is ready");
+      return answer;
+    });
+    expect([readiness.status, readiness.body.error.code]).toEqual([503, "draining"]);
+    expect((await api.call("GET", "/v1/agents", { bearer: testBearers.admin })).status).toBe(200);
+    expect((await api.call("GET", "/livez")).status).toBe(200);
   } finally {
     await controlPlane.stop();
   }

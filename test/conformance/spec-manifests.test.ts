@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { deploymentForTests } from "./src/for-tests.ts";
+
+const { api, name } = await deploymentForTests();
+
+const override = { reason: "read by a person" };
+const manifestOf = (scope: string, ref: string) => ({
+  scopes: { [scope]: { hop_budget: 2, tools: [{ ref, data_classes: ["finance.entries"] }] } },
+});
+const admin = (method: string, path: string, body?: unknown) =>
+  api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
+const register = (body: object) => admin("POST", "/v1/agents", body);
+const submit = (body: object) => admin("POST", "/v1/manifests", body);
+
+describe("manifests", () => {
+  test("of an agent never registered are 404", async () => {
+    const answer = await submit({ agent: name("nobody"), manifest: manifestOf(name("scope"), "http:x/y"), override });
+    expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
+  });
+
+  test("are appended, never edited, and read back to the byte", async () => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    await api.attest(agent, { [scope]: { hop_budget: 1 } });
+    const doc = `{"scopes": {"${scope}":{"tools":[], "hop_budget":2.0}}}`;
+    const answer = await api.call("POST", "/v1/manifests", {
+      bearer: api.tokens.admin,
+      raw: {
+        body: `{"agent":"${agent}","override":{},"manifest":${doc}}`,
+        headers: { "content-type": "application/json" },
+      },
+    });
+    expect([answer.status, answer.body.manifest_version]).toEqual([201, 2]);
+    const latest = await admin("GET", `/v1/manifests/${scope}`);
+    expect(latest.text).toContain(doc);
+    expect(latest.body).toMatchObject({
+      agent,
+      version: 2,
+      status: "attested",
+      attested_by: expect.stringMatching(/^human:/),
+    });
+    expect(latest.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const first = await admin("GET", `/v1/manifests/${scope}?version=1`);
+    expect(first.body).toMatchObject({ version: 1, doc: { scopes: { [scope]: { hop_budget: 1 } } } });
+  });
+
+  test("of an unknown scope or version are 404", async () => {
+    const scope = name("scope");
+    const unknown = await admin("GET", `/v1/manifests/${scope}`);
+    expect([unknown.status, unknown.body.error.code]).toEqual([404, "scope_not_found"]);
+    await api.attest(name("agent"), { [scope]: { hop_budget: 1 } });
+    const version = await admin("GET", `/v1/manifests/${scope}?version=2`);
+    expect([version.status, version.body.error.code]).toEqual([404, "manifest_version_not_found"]);
+  });
+
+  test("are read by scope, the newest accepted one, or an agent's own", async () => {
+    const [first, second, scope] = [name("agent"), name("agent"), name("scope")];
+    await api.attest(first, { [scope]: { hop_budget: 1 } });
+    await api.attest(second, { [scope]: { hop_budget: 2 } });
+    const refused = await submit({ agent: second, manifest: manifestOf(scope, `http:${scope}/read`) });
+    expect(refused.status).toBe(409);
+    const read = async (query: string) => {
+      const { agent, version, status } = (await admin("GET", `/v1/manifests/${scope}?${query}`)).body;
+      return [agent, version, status];
+    };
+    expect(await read("")).toEqual([second, 1, "attested"]);
+    expect(await read(`agent=${first}`)).toEqual([first, 1, "attested"]);
+    expect(await read(`agent=${second}&version=2`)).toEqual([second, 2, "needs_review"]);
+  });
+
+  test("submitted 20 at once get 20 versions", async () => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    await api.attest(agent, { [scope]: { hop_budget: 1 } });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        submit({ agent, manifest: { scopes: { [scope]: { hop_budget: n + 1 } } }, override }),
+      ),
+    );
+    const versions = answers.map(({ body }) => body.manifest_version).sort((a, b) => a - b);
+    expect(versions).toEqual(Array.from({ length: 20 }, (_, n) => n + 2));
+  });
+
+  test.each([
+    ["no name", { name: undefined }],
+    ["an unknown member", { nmae: "x" }],
+    ["a name of another alphabet", { name: "Ägent" }],
+    ["a name with NUL", { name: "a\0" }],
+    ["an override that is text", { override: "because" }],
+    ["a manifest that is a list", { manifest: [] }],
+    ["a budget of 0", { manifest: { scopes: { s: { hop_budget: 0 } } } }],
+    ["a budget of 33", { manifest: { scopes: { s: { hop_budget: 33 } } } }],
+    [
+      "a misspelt access",
+      { manifest: { scopes: { s: { hop_budget: 1, tools: [{ ref: "a", data_classes: ["b"], acess: "read" }] } } } },
+    ],
+    ["a scope with NUL", { manifest: { scopes: { "a\0b": { hop_budget: 1 } } } }],
+  ])("with %s are malformed", async (_case, change) => {
+    const answer = await register({ name: name("agent"), manifest: manifestOf("s", "http:x/y"), override, ...change });
+    expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
+    expect(answer.body.details.issues[0]).toEqual({ path: expect.any(String), message: expect.any(String) });
+  });
+
+  test("of 5 MB are too large", async () => {
+    const answer = await register({ name: name("agent"), manifest: { scopes: {}, x: "x".repeat(5_000_000) } });
+    expect([answer.status, answer.body.error.code]).toEqual([413, "payload_too_large"]);
+  });
+});
+
+describe("the catalog of a scope", () => {
+  test("shows what consenting grants, without paths, and keeps every version", async () => {
+    const [agent, below, scope] = [name("agent"), name("below"), name("scope")];
+    const read = { ref: `http:${scope}/read`, data_classes: ["finance"] };
+    const write = { ref: `http:${scope}/write`, data_classes: ["ledger"], access: "write", privileged: true };
+    await api.attest(below, { [scope]: { hop_budget: 2, tools: [write] } });
+    await api.attest(agent, { [scope]: { hop_budget: 3, tools: [read], downstream_agents: [below] } });
+    const { status, body } = await admin("GET", `/v1/scopes/${scope}/catalog`);
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        scope,
+        version: 2,
+        tools: [
+          { ref: read.ref, data_classes: ["finance"], privileged: false },
+          { ref: write.ref, data_classes: ["ledger"], privileged: true },
+        ],
+        data_classes: { reads: ["finance"], writes: ["ledger"] },
+        downstream_agents: [below],
+        hop_budget: 3,
+      },
+    });
+    const first = await admin("GET", `/v1/scopes/${scope}/catalog?version=1`);
+    expect(first.body).toMatchObject({ version: 1, tools: [{ ref: write.ref }], hop_budget: 2 });
+    await submit({ agent, manifest: manifestOf(scope, read.ref), override });
+    expect((await admin("GET", `/v1/scopes/${scope}/catalog?version=1`)).text).toBe(first.text);
+    const unknown = await admin("GET", `/v1/scopes/${scope}/catalog?version=99`);
+    expect([unknown.status, unknown.body.error.code]).toEqual([404, "policy_version_not_found"]);
+  });
+
+  test("holds a tool as privileged where any agent says so", async () => {
+    const [one, other, scope] = [name("agent"), name("agent"), name("scope")];
+    const tool = { ref: `http:${scope}/pay`, data_classes: ["ledger"] };
+    await api.attest(one, { [scope]: { hop_budget: 2, tools: [{ ...tool, privileged: true }] } });
+    await api.attest(other, { [scope]: { hop_budget: 2, tools: [tool] } });
+    const { tools } = (await admin("GET", `/v1/scopes/${scope}/catalog`)).body;
+    expect(tools).toEqual([{ ref: tool.ref, data_classes: ["ledger"], privileged: true }]);
+  });
+});
+
+test("a manifest that delegates to an agent not registered yet is accepted, and its path begins when that one registers", async () => {
+  const [upper, later, scope] = [name("upper"), name("later"), name("scope")];
+  const tool = { ref: `http:${scope}/read`, data_classes: ["finance"] };
+  await api.attest(upper, { [scope]: { hop_budget: 3, tools: [tool], downstream_agents: [later] } });
+  const delegate = async () => {
+    const { session, token } = await api.consent(scope);
+    const held = await api.hop(session, token, { target: upper, target_kind: "agent", data_class: "finance" });
+    const delegation = { target: later, target_kind: "agent", data_class: "finance" } as const;
+    return (await api.authorize(session, held.token, delegation)).body;
+  };
+  expect(await delegate()).toMatchObject({ decision: "deny", deny_reason: "PATH_NOT_DECLARED" });
+  await api.attest(later, { [scope]: { hop_budget: 3, tools: [tool] } });
+  expect((await delegate()).decision).toBe("allow");
+});

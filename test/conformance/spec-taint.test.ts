@@ -1,0 +1,89 @@
+import { decodeJwt } from "jose";
+import { describe, expect, test } from "vitest";
+import { ledgerForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
+
+const { api, scope, name } = await ledgerForTests();
+const hops = ledgerHops(scope);
+
+/** Who is marked in a session, sorted; the human as null. */
+async function markedIn(session: string): Promise<(string | null)[]> {
+  const { body } = await api.call("GET", `/v1/sessions/${session}`, { bearer: api.tokens.audit });
+  return body.taint_marks.map(({ agent }: { agent: string | null }) => agent).sort();
+}
+
+describe("taint", () => {
+  test("of an untrusted source marks the whole chain, and blocks the privileged call", async () => {
+    const { session, clerk } = await clerkSession(api, scope);
+    const [browsing, writing] = (await api.renew(clerk.token, 2)).body.tokens;
+    expect((await api.authorize(session, browsing, hops.browse)).body.decision).toBe("allow");
+    expect(await markedIn(session)).toEqual([hops.clerk.target, hops.planner.target]);
+    expect((await api.authorize(session, writing, hops.post)).body).toMatchObject({
+      decision: "deny",
+      deny_reason: "TAINT_BLOCKED",
+      taint: "untrusted_external",
+      taint_source: hops.browse.target,
+    });
+  });
+
+  test("flows back to whoever delegated to the marked one, and to nobody else", async () => {
+    const own = name("shared");
+    const [asker, other, idle, surfer] = ["asker", "other", "idle", "surfer"].map(name) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const browse = { ref: `http:${own}/browse`, data_classes: ["web"], result_taint: "untrusted_external" };
+    await api.attest(surfer, { [own]: { hop_budget: 4, tools: [browse] } });
+    for (const agent of [asker, other, idle]) {
+      await api.attest(agent, { [own]: { hop_budget: 4, downstream_agents: [surfer] } });
+    }
+    const to = (target: string) => ({ target, target_kind: "agent", data_class: "web" }) as const;
+    const { session, token } = await api.consent(own);
+    const roots: string[] = (await api.renew(token, 3)).body.tokens;
+    const held = [];
+    for (const [n, agent] of [asker, other, idle].entries())
+      held.push((await api.hop(session, roots[n] ?? "", to(agent))).token);
+    const [ofAsker = "", ofOther = ""] = held;
+    await api.hop(session, ofOther, to(surfer));
+    const atSurfer = await api.hop(session, ofAsker, to(surfer));
+    await api.authorize(session, atSurfer.token, { target: browse.ref, target_kind: "tool", data_class: "web" });
+    expect(await markedIn(session)).toEqual([asker, other, surfer].sort());
+  });
+
+  test("goes along with a delegation to whoever is delegated to", async () => {
+    const { session, token } = await api.consent(scope);
+    const planner = await api.hop(session, token, hops.planner);
+    const delegated = await api.authorize(session, planner.token, hops.clerk, { taint: "untrusted_external" });
+    expect(delegated.body).toMatchObject({ decision: "allow", taint: "untrusted_external", taint_source: "declared" });
+    expect(await markedIn(session)).toEqual([hops.clerk.target, hops.planner.target]);
+    const { body } = await api.exchange(planner.token, hops.clerk, delegated.body.action_id);
+    expect(decodeJwt(body.access_token).taint).toBe("untrusted_external");
+  });
+
+  test("is additive: a request raises it and never lowers it", async () => {
+    const { session, clerk } = await clerkSession(api, scope);
+    const raised = await api.authorize(session, clerk.token, hops.read, { taint: "untrusted_external" });
+    expect(raised.body).toMatchObject({ taint: "untrusted_external", taint_source: "declared" });
+    const lowered = await api.authorize(session, clerk.token, hops.read, { taint: "trusted_internal" });
+    expect(lowered.body.taint).toBe("untrusted_external");
+  });
+
+  test("is left by a call that was denied but only observed, and by none that was blocked (needs observe mode admitted)", async (context) => {
+    const nowhere = { ...hops.read, target: "http:no/where" };
+    const [blocked, observed] = [await clerkSession(api, scope), await clerkSession(api, scope)];
+    await api.authorize(blocked.session, blocked.clerk.token, nowhere);
+    const answer = await api.authorize(observed.session, observed.clerk.token, nowhere, { enforced: false });
+    if (answer.status === 400) context.skip("needs observe mode admitted for every scope");
+    expect(await markedIn(blocked.session)).toEqual([]);
+    expect(await markedIn(observed.session)).toEqual([hops.clerk.target, hops.planner.target]);
+  });
+
+  test("of one session is not another's", async () => {
+    const [tainted, clean] = [await clerkSession(api, scope), await clerkSession(api, scope)];
+    await api.authorize(tainted.session, tainted.clerk.token, hops.browse);
+    expect((await api.authorize(clean.session, clean.clerk.token, hops.post)).body.decision).toBe("allow");
+    expect(await markedIn(clean.session)).toEqual([]);
+  });
+});
