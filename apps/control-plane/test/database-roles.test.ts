@@ -90,7 +90,7 @@ describe("the roles of roles.sql", () => {
 
   test("let the service keep house", async () => {
     expect(await keeper().prepareMonths()).toBe("done");
-    expect(await keeper().retireMonths()).toBe("done");
+    expect(await keeper().retire()).toBe("done");
   });
 });
 
@@ -137,7 +137,7 @@ describe("with the safety catch of guard.sql", () => {
     await as("migrate", "select make_decision_partition('2020-01-01'), make_decision_partition('2020-02-01')");
     await expect(as("migrate", "drop table decision_2020_01")).rejects.toThrow(/part of the record/);
     await as("migrate", "update retention set keep_months = 13");
-    expect(await keeper().retireMonths()).toBe("done");
+    expect(await keeper().retire()).toBe("done");
     const left = await as("app", "select relname from pg_class where relname like 'decision_2020%' and relkind = 'r'");
     expect(left).toEqual([]);
   });

@@ -13,7 +13,7 @@ const hourMs = 3_600_000;
 
 /** What each act answers, and how often it was asked. */
 function house(changes: Partial<Housekeeping> = {}) {
-  const done = { prepareMonths: 0, retireMonths: 0 };
+  const done = { prepareMonths: 0, retire: 0 };
   const faults: unknown[] = [];
   const count = (act: keyof typeof done) => async () => {
     done[act]++;
@@ -21,7 +21,7 @@ function house(changes: Partial<Housekeeping> = {}) {
   };
   const housekeeping: Housekeeping = {
     prepareMonths: count("prepareMonths"),
-    retireMonths: count("retireMonths"),
+    retire: count("retire"),
     lastDoneMs: changes.lastDoneMs ?? (async () => 1_000),
   };
   return { done, faults, keep: () => keepHouse({ housekeeping, onFault: (error) => faults.push(error) }) };
@@ -33,36 +33,36 @@ describe("housekeeping", () => {
   test("is done at start, and daily from then on", async () => {
     const { done, keep } = house();
     await keep();
-    expect(done).toEqual({ prepareMonths: 1, retireMonths: 1 });
+    expect(done).toEqual({ prepareMonths: 1, retire: 1 });
     await vi.advanceTimersByTimeAsync(23 * hourMs);
-    expect(done).toEqual({ prepareMonths: 1, retireMonths: 1 });
+    expect(done).toEqual({ prepareMonths: 1, retire: 1 });
     await vi.advanceTimersByTimeAsync(2 * hourMs);
-    expect(done).toEqual({ prepareMonths: 2, retireMonths: 2 });
+    expect(done).toEqual({ prepareMonths: 2, retire: 2 });
     await vi.advanceTimersByTimeAsync(24 * hourMs);
-    expect(done).toEqual({ prepareMonths: 3, retireMonths: 3 });
+    expect(done).toEqual({ prepareMonths: 3, retire: 3 });
   });
 
   test("does not let the start wait for months that are to go", async () => {
-    const { keep } = house({ retireMonths: () => new Promise(() => {}) });
+    const { keep } = house({ retire: () => new Promise(() => {}) });
     expect((await keep()).lastDoneMs()).toBeNull();
   });
 
   test.each<[string, Partial<Housekeeping>]>([
     ["what failed to be made", { prepareMonths: broken }],
-    ["what failed to go", { retireMonths: broken }],
-    ["what another process is at", { retireMonths: async () => "busy" }],
+    ["what failed to go", { retire: broken }],
+    ["what another process is at", { retire: async () => "busy" }],
   ])("tries %s again within the hour, and lets the service start", async (_, changes) => {
     const { done, faults, keep } = house(changes);
     await keep();
     await vi.advanceTimersByTimeAsync(hourMs);
     expect(done.prepareMonths).toBeGreaterThan(1);
-    expect(done.retireMonths).toBeGreaterThan(1);
+    expect(done.retire).toBeGreaterThan(1);
     expect(faults.length > 0).toBe(Object.values(changes).includes(broken));
   });
 
   test("tells when any process last did it", async () => {
     let lastMs: number | null = null;
-    const keeper = await house({ lastDoneMs: async () => lastMs, retireMonths: async () => "busy" }).keep();
+    const keeper = await house({ lastDoneMs: async () => lastMs, retire: async () => "busy" }).keep();
     await vi.advanceTimersByTimeAsync(0);
     expect(keeper.lastDoneMs()).toBeNull();
     lastMs = 5_000;
@@ -72,12 +72,12 @@ describe("housekeeping", () => {
 
   test("ends when it is closed, and tells no fault of the closing", async () => {
     const closing = Promise.withResolvers<"done">();
-    const { done, faults, keep } = house({ retireMonths: () => closing.promise });
+    const { done, faults, keep } = house({ retire: () => closing.promise });
     const keeper = await keep();
     keeper.close();
     closing.reject(new Error("the connection was closed"));
     await vi.advanceTimersByTimeAsync(48 * hourMs);
-    expect(done).toEqual({ prepareMonths: 1, retireMonths: 1 });
+    expect(done).toEqual({ prepareMonths: 1, retire: 1 });
     expect(faults).toEqual([]);
   });
 });

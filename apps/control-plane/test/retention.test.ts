@@ -55,7 +55,7 @@ const gone = { decision: false, spend: false, mint: false, renewal: false };
 describe("a month past its life", () => {
   test("stays for ever where the owner says nothing", async () => {
     const kept = await pastMonth("2020-01");
-    expect(await keeper.retireMonths()).toBe("done");
+    expect(await keeper.retire()).toBe("done");
     expect(await isKept(kept)).toEqual(whole);
     expect(await keeper.lastDoneMs()).toBe(nowMs);
   });
@@ -72,7 +72,7 @@ describe("a month past its life", () => {
     const before = await months();
 
     await keepMonths(14);
-    expect(await keeper.retireMonths()).toBe("done");
+    expect(await keeper.retire()).toBe("done");
     expect(await isKept(old)).toEqual(gone);
     expect(await isKept(older)).toEqual(gone);
     expect(await isKept(young)).toEqual(whole);
@@ -88,7 +88,7 @@ describe("a month past its life", () => {
     );
 
     await keepMonths(13);
-    await keeper.retireMonths();
+    await keeper.retire();
     expect(await isKept(young)).toEqual(gone);
     expect(await isKept(now)).toEqual(whole);
   });
@@ -101,7 +101,7 @@ describe("a month past its life", () => {
         (substr(first_id_of('2020-04-02')::text, 1, 24) || lpad(to_hex(n), 12, '0'))::uuid, 'ada'
       from generate_series(1, 12000) n`;
     await keepMonths(13);
-    expect(await keeper.retireMonths()).toBe("done");
+    expect(await keeper.retire()).toBe("done");
     const [left] = await sql<{ count: number }[]>`
       select count(*)::int from spend where renewal_id < first_id_of('2020-05-01')`;
     expect(left?.count).toBe(0);
@@ -165,12 +165,12 @@ describe("one at a time", () => {
       await done.promise;
     });
     await locked.promise;
-    expect(await keeper.retireMonths()).toBe("busy");
+    expect(await keeper.retire()).toBe("busy");
     expect(await keeper.prepareMonths()).toBe("busy");
     expect(await isKept(kept)).toEqual(whole);
     done.resolve();
     await holding;
-    expect(await keeper.retireMonths()).toBe("done");
+    expect(await keeper.retire()).toBe("done");
     expect(await isKept(kept)).toEqual(gone);
     await first.end();
   });
@@ -185,7 +185,7 @@ describe("one at a time", () => {
       await done.promise;
     });
     await reading.promise;
-    const retired = keeper.retireMonths();
+    const retired = keeper.retire();
     const isWaiting = async (): Promise<boolean> => {
       const [row] = await owner`select from pg_locks where relation = 'decision'::regclass and not granted`;
       return row !== undefined;

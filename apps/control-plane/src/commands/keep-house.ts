@@ -33,7 +33,7 @@ export async function keepHouse({ housekeeping, onFault }: KeepHouse): Promise<H
   };
   const retire = async (prepared: "done" | "busy"): Promise<void> => {
     const outcome = await attempt(async () => {
-      const retired = await housekeeping.retireMonths();
+      const retired = await housekeeping.retire();
       lastDoneMs = await housekeeping.lastDoneMs();
       return retired;
     });

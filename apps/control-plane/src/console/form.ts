@@ -23,7 +23,7 @@ ${fields.map((field) => html`<div><label for="f-${field.name}">${field.label}</l
 
 function control({ name, options, isTime }: Field, value: string): Markup {
   if (options === undefined) {
-    const hint = isTime && html` placeholder="2026-01-31T12:00Z" inputmode="numeric"`;
+    const hint = isTime && html` placeholder="2026-01-31 12:00"`;
     return html`<input id="f-${name}" name="${name}" value="${value}" autocomplete="off" spellcheck="false"${hint}>`;
   }
   return html`<select id="f-${name}" name="${name}"><option value="">any</option>${options.map(

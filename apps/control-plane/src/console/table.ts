@@ -32,7 +32,7 @@ export function table<Row>({ caption, columns, rows, whenEmpty, isLive = false }
 <tbody role="rowgroup">${rows.map(
           (row) => html`<tr role="row">${columns.map(
             ({ head, cell, isNumber }) =>
-              html`<td role="cell" data-head="${head}"${numeric(isNumber)}>${cell(row)}</td>`,
+              html`<td role="cell" data-head="${head}"${numeric(isNumber)}><div>${cell(row)}</div></td>`,
           )}</tr>
 `,
         )}</tbody></table>`

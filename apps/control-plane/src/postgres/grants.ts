@@ -16,7 +16,12 @@ const presentState = [
 const ownersOwn = ["schema_migration", "retention", "retired_month"];
 
 /** They run with the owner's rights, and take no argument that could be abused. */
-const housekeepingFunctions = ["make_decision_partitions", "retire_oldest_month", "purge_retired_spends"];
+const housekeepingFunctions = [
+  "make_decision_partitions",
+  "retire_oldest_month",
+  "purge_retired_spends",
+  "purge_ended",
+];
 
 /** Rights are granted anew at every run, so that a table added later is covered. No role: the owner itself serves. */
 export async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {

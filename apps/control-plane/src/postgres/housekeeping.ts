@@ -20,8 +20,8 @@ const pauseMs = 250;
 
 export const housekeeping = ({ sql, clock, ids, readDeadlineMs }: HousekeepingSettings): Housekeeping => ({
   prepareMonths: () => toTheEnd(sql, makePartitions),
-  async retireMonths() {
-    for (const step of [retireMonth({ clock, ids }), purgeSpends, noteTime(clock)]) {
+  async retire() {
+    for (const step of [retireMonth({ clock, ids }), purgeSpends, purgeEnded, noteTime(clock)]) {
       if ((await toTheEnd(sql, step)) === "busy") return "busy";
     }
     return "done";
@@ -85,6 +85,11 @@ const retireMonth =
 
 const purgeSpends: Step = async (tx) => {
   const [row] = await tx<{ purged: number }[]>`select purge_retired_spends() as purged`;
+  return (row?.purged ?? 0) > 0 ? "more" : "done";
+};
+
+const purgeEnded: Step = async (tx) => {
+  const [row] = await tx<{ purged: number }[]>`select purge_ended() as purged`;
   return (row?.purged ?? 0) > 0 ? "more" : "done";
 };
 

@@ -9,6 +9,8 @@ const clock = (seconds, long) => {
   return long ? iso.slice(5, 10) : iso.slice(11, 16);
 };
 
+const total = (values) => values.reduce((sum, value) => sum + value, 0);
+
 /** One series over the other; each keeps its own figures for the legend. */
 function stacked(layers) {
   const sums = layers[0].values.map(() => 0);
@@ -48,7 +50,8 @@ function draw(element) {
     series: [
       {
         label: "From",
-        value: (_plot, seconds) => (seconds == null ? "" : `${clock(seconds, true)} ${clock(seconds, false)}`),
+        value: (_plot, seconds) =>
+          seconds == null ? "the whole span" : `${clock(seconds, true)} ${clock(seconds, false)}`,
       },
       ...[...layers].reverse().map(({ label, tone, values }) => ({
         label,
@@ -57,7 +60,7 @@ function draw(element) {
         width: 0,
         points: { show: false },
         paths: uPlot.paths.bars({ size: [0.78, 40], align: 1 }),
-        value: (_plot, _value, _series, at) => (at == null ? "" : values[at].toLocaleString("en")),
+        value: (_plot, _value, _series, at) => (at == null ? total(values) : values[at]).toLocaleString("en"),
       })),
     ],
   };

@@ -95,7 +95,7 @@ const recordFacts = (record: DecisionRecord, { session }: ReadBack): Markup =>
       "Scope",
       html`${link(scopePath(session.scope, record.policyVersion), session.scope)}, version ${record.policyVersion}`,
     ],
-    ["Consented by", `${session.userSub} (told by ${session.consentedBy})`],
+    ["Consented by", `${session.userSub}, through ${session.consentedBy}`],
     ["Enforced", record.enforced ? "yes" : "no, observe mode"],
     ["Privileged", record.privileged ? "yes: bound to its exact parameters" : "no"],
     ["Guarantee", record.guaranteeLevel && guaranteeWords[record.guaranteeLevel]],

@@ -125,8 +125,8 @@ function reportOf({ diff, discoveryOk }: SubmittedVersion): Markup {
     caption: "Reconciliation: where it differs from what was discovered",
     columns: [
       { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
-      { head: "Kind", cell: ({ kind }) => kind },
-      { head: "Field", cell: ({ field }) => field },
+      { head: "Kind", cell: ({ kind }) => badge(kind === "undiscovered" ? "observe" : "deny", kind) },
+      { head: "Field", cell: ({ field }) => html`<code>${field}</code>` },
       { head: "Declared", cell: ({ declared }) => html`<code>${said(declared)}</code>` },
       { head: "Discovered", cell: ({ discovered }) => html`<code>${said(discovered)}</code>` },
       { head: "What to do", cell: ({ remedy }) => remedy },

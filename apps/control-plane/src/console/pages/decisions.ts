@@ -25,7 +25,7 @@ const fields: readonly Field[] = [
   { name: "outcome", label: "Outcome", options: asOptions(outcomes) },
   { name: "deny_reason", label: "Deny reason", options: denyReasons.map((reason) => [reason, reason] as const) },
   { name: "enforced", label: "Enforced", options: yesNo },
-  { name: "agent", label: "Acting agent or person" },
+  { name: "agent", label: "Who acts" },
   { name: "target_kind", label: "Target", options: asOptions(targetKinds) },
   { name: "privileged", label: "Privileged", options: yesNo },
   { name: "taint", label: "Taint", options: asOptions(taints) },

@@ -1,0 +1,108 @@
+import { aManifest } from "@svc/test-support";
+import postgres from "postgres";
+import { uuidv7 } from "uuidv7";
+import { afterAll, describe, expect, test } from "vitest";
+import { connect } from "../src/postgres/database.ts";
+import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { submitter } from "./submitting.ts";
+import { startPlane } from "./support.ts";
+
+const plane = await startPlane();
+await submitter(plane).register("clerk", aManifest("books"));
+const owner = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
+const service = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+afterAll(async () => {
+  await Promise.all([owner.end(), service.end()]);
+  await plane.stop();
+});
+
+const keepHouse = () =>
+  housekeeping({ sql: service, clock: { nowMs: Date.now }, ids: { next: uuidv7 }, readDeadlineMs: 5_000 }).retire();
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+
+interface Lapse {
+  readonly enrollment: number;
+  /** Of the enroll token that it used; none. */
+  readonly token?: number;
+}
+
+async function enrolled({ enrollment, token }: Lapse): Promise<string> {
+  const [id, hash] = [uuidv7(), token === undefined ? null : Buffer.from(uuidv7())];
+  if (token !== undefined) {
+    await owner`
+      insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
+      select ${hash}, agent_id, 'alice', now(), ${hoursAgo(token)} from agent`;
+  }
+  await owner`
+    insert into enrollment (enrollment_id, agent_id, jwk, thumbprint, challenge, quarantine_reason, begun_by,
+      enroll_token_hash, begun_at, expires_at)
+    select ${id}, agent_id, '{}', ${id}, 'c', 'NO_PRINCIPAL', 'alice', ${hash}, now(), ${hoursAgo(enrollment)} from agent`;
+  return id;
+}
+
+const tenDaysAhead = -240;
+
+describe("housekeeping lets go of an enrollment", () => {
+  test.each<[string, Lapse, boolean]>([
+    ["that ended two days ago", { enrollment: 48 }, false],
+    ["that ended an hour ago", { enrollment: 1 }, true],
+    ["that is open", { enrollment: -1 }, true],
+    ["whose token ended two days ago", { enrollment: 72, token: 48 }, false],
+    ["whose token could otherwise be used again", { enrollment: 48, token: tenDaysAhead }, true],
+    ["whose token ended only just now, by whichever clock", { enrollment: 48, token: 1 }, true],
+  ])("%s: %j, kept %j", async (_name, lapse, isKept) => {
+    const id = await enrolled(lapse);
+    expect(await keepHouse()).toBe("done");
+    expect(await owner`select from enrollment where enrollment_id = ${id}`).toHaveLength(isKept ? 1 : 0);
+  });
+
+  test("in as many batches as it takes", async () => {
+    await owner`
+      insert into enrollment (enrollment_id, agent_id, jwk, thumbprint, challenge, quarantine_reason, begun_by, begun_at,
+        expires_at)
+      select gen_random_uuid(), agent_id, '{}', 't', 'c', 'NO_PRINCIPAL', 'alice', now(), ${hoursAgo(48)}
+      from agent, generate_series(1, 11000)`;
+    expect(await keepHouse()).toBe("done");
+    expect(await owner`select from enrollment where thumbprint = 't'`).toHaveLength(0);
+  });
+});
+
+test("housekeeping lets go of a block that lapsed a day ago, and of no other", async () => {
+  for (const [ref, until] of [
+    ["lapsed-long-ago", hoursAgo(25)],
+    ["just-lapsed", hoursAgo(1)],
+    ["standing", hoursAgo(tenDaysAhead)],
+    ["for-good", null],
+  ] as const) {
+    await owner`insert into block (kind, ref, reason, until, created_at) values ('tool', ${ref}, 'r', ${until}, now())`;
+  }
+  await keepHouse();
+  const refs = (await owner<{ ref: string }[]>`select ref from block order by ref`).map(({ ref }) => ref);
+  expect(refs).toEqual(["for-good", "just-lapsed", "standing"]);
+});
+
+test("housekeeping destroys a key when whatever it signed has expired, never the one that signs or is next", async () => {
+  const kids = () => owner<{ kid: string }[]>`select kid from signing_key order by activates_at`;
+  const [signing] = await kids();
+  const add = (kid: string, activatesAt: Date, removedAt: Date | null = null) => owner`
+    insert into signing_key (kid, public_jwk, sealed_private_jwk, created_at, activates_at, removed_at)
+    values (${kid}, '{}', ${removedAt === null ? "sealed" : null}, now(), ${activatesAt}, ${removedAt})`;
+  await owner`update signing_key set activates_at = ${hoursAgo(30)}`;
+  await add("superseded-three-days-ago", hoursAgo(90));
+  await add("superseded-30-hours-ago", hoursAgo(72));
+  await add("removed-by-hand", hoursAgo(100), hoursAgo(99));
+  await add("next", hoursAgo(-1));
+  await keepHouse();
+  expect((await kids()).map(({ kid }) => kid)).toEqual([
+    "removed-by-hand",
+    "superseded-30-hours-ago",
+    signing?.kid,
+    "next",
+  ]);
+});
+
+test("the service may end nothing by itself", async () => {
+  await enrolled({ enrollment: 1 });
+  await expect(service`delete from enrollment`).rejects.toThrow(/permission denied/);
+  await expect(service`delete from signing_key`).rejects.toThrow(/permission denied/);
+});
