@@ -1,23 +1,50 @@
-import { hkdfSync, randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { hkdfSync, randomBytes, randomUUID } from "node:crypto";
+import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
+/** AES-256. */
+const keyBytes = 32;
 
 /**
  * The key that seals signing keys in the database. Development may do without the setting: one is made and kept beside
  * the embedded database, readable by its owner alone.
+ * @throws where the kept one is not whole.
  */
 export async function encryptionKeyOf(configured: Uint8Array | undefined, dataDir: string): Promise<Uint8Array> {
   if (configured !== undefined) return configured;
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, "key-encryption-key");
+  const key = (await readIfThere(file)) ?? (await makeOnce(file));
+  if (key.byteLength === keyBytes) return key;
+  throw new Error(
+    `${file} holds no key of ${keyBytes} bytes: put the file back; without it the database of that folder is of no use, so start with another SVC_DATA_DIR`,
+  );
+}
+
+async function readIfThere(file: string): Promise<Uint8Array | undefined> {
   try {
-    // Exclusive: of two processes that start together, one makes the key and the other reads it.
-    await writeFile(file, randomBytes(32), { flag: "wx", mode: 0o600 });
+    return await readFile(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
+/** Linked into place when whole: of processes that start together one makes the key and the others read that one. */
+async function makeOnce(file: string): Promise<Uint8Array> {
+  const partial = `${file}.${randomUUID()}`;
+  await writeFile(partial, randomBytes(keyBytes), { flag: "wx", mode: 0o600 });
+  try {
+    await link(partial, file);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    await unlink(partial);
   }
   return readFile(file);
 }
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
 /** A key of its own for signing cursors, the same in every process, out of the one that is configured. */
 export const cursorKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc page cursor");

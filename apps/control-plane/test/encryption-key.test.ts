@@ -1,0 +1,47 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { encryptionKeyOf } from "../src/encryption-key.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "encryption-key-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const file = () => join(folder, "key-encryption-key");
+
+test("a configured key is taken as it is, and nothing is written", async () => {
+  const key = new Uint8Array(32).fill(1);
+  expect(await encryptionKeyOf(key, folder)).toBe(key);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+describe("without the setting", () => {
+  test("a key is made, kept for its owner alone, and found again", async () => {
+    const made = await encryptionKeyOf(undefined, join(folder, "new", "data"));
+    expect(made).toHaveLength(32);
+    expect(await encryptionKeyOf(undefined, join(folder, "new", "data"))).toEqual(made);
+    expect((await stat(join(folder, "new", "data", "key-encryption-key"))).mode & 0o777).toBe(0o600);
+  });
+
+  test("whoever starts together has one whole key, and nothing else is left in the folder", async () => {
+    const keys = await Promise.all(Array.from({ length: 50 }, () => encryptionKeyOf(undefined, folder)));
+    for (const key of keys) expect(Buffer.from(key).equals(keys[0] ?? Buffer.of())).toBe(true);
+    expect(keys[0]).toHaveLength(32);
+    expect(await readdir(folder)).toEqual(["key-encryption-key"]);
+  });
+
+  test.each([0, 31, 33])("a kept key of %i bytes stops the start and says what to do", async (bytes) => {
+    await writeFile(file(), new Uint8Array(bytes));
+    await expect(encryptionKeyOf(undefined, folder)).rejects.toThrow(
+      /key-encryption-key holds no key.*put the file back/,
+    );
+  });
+
+  test("a folder that cannot be read is no reason to make another key", async () => {
+    await writeFile(file(), "x");
+    await expect(encryptionKeyOf(undefined, file())).rejects.toThrow(/EEXIST|ENOTDIR/);
+  });
+});
