@@ -1,0 +1,112 @@
+import { waitUntil } from "@svc/test-support";
+import { signActorProof, signIdentityAssertion } from "@svc/tokens";
+import { decodeJwt } from "jose";
+import { describe, expect, test } from "vitest";
+import { newKey } from "./src/enrollment.ts";
+import { hop, requiringIdentities } from "./src/identity-required.ts";
+
+const { receiver, stack, api, keyOf, enroll, proofOf, actionFor, clerkToken, renew, expectFailure } =
+  await requiringIdentities();
+
+describe("a proof that does not hold is refused and spends nothing", () => {
+  const now = () => Date.now() / 1000;
+  type Make = (token: string) => Promise<string> | string;
+  const sign = (token: string, changes: object = {}, key = keyOf("clerk")) =>
+    stack.actorToken("clerk", key, token, changes);
+
+  test.each<[string, Make]>([
+    ["that is no token", () => "x.y.z"],
+    ["by another key", async (token) => sign(token, {}, await newKey())],
+    ["by another agent's key", (token) => sign(token, {}, keyOf("planner"))],
+    ["for another token", async () => sign((await clerkToken()).clerk)],
+    ["for another audience", (token) => sign(token, { audience: "https://elsewhere.test" })],
+    ["that expired", (token) => sign(token, { nowSeconds: now() - 61 })],
+    ["from the future", (token) => sign(token, { nowSeconds: now() + 10 })],
+    [
+      "that answers a challenge",
+      (token) =>
+        signActorProof(
+          keyOf("clerk"),
+          { agent: "clerk", audience: decodeJwt(token).iss ?? "", nowSeconds: now(), jti: "j" },
+          { nonce: "n" },
+        ),
+    ],
+    [
+      "that is an identity assertion",
+      (token) =>
+        signIdentityAssertion(
+          keyOf("clerk"),
+          { agent: "clerk", audience: decodeJwt(token).iss ?? "", nowSeconds: now(), jti: "j" },
+          token,
+        ),
+    ],
+    ["that is the subject token", (token) => token],
+  ])("%s", async (_case, make) => {
+    const { session, clerk } = await clerkToken();
+    const action = await actionFor(session, clerk, hop.read);
+    const bad = { actor_token: await make(clerk), actor_token_type: "urn:ietf:params:oauth:token-type:jwt" };
+    await expectFailure("invalid", () => api.exchange(clerk, hop.read, action, bad));
+    expect((await api.exchange(clerk, hop.read, action, await proofOf("clerk", clerk))).status).toBe(200);
+  });
+
+  test("a proof's jti is good once, also for another token", async () => {
+    const { session, clerk } = await clerkToken();
+    const actor_token = (await proofOf("clerk", clerk)).actor_token;
+    const siblings: string[] = (await renew(clerk, { count: 4, actor_token })).body.tokens;
+    const jti = crypto.randomUUID();
+    const exchanges = await Promise.all(
+      siblings.map(async (token) => ({
+        token,
+        action: await actionFor(session, token, hop.read),
+        proof: { ...(await proofOf("clerk", token)), actor_token: await sign(token, { jti }) },
+      })),
+    );
+    const answers = await Promise.all(
+      exchanges.map(({ token, action, proof }) => api.exchange(token, hop.read, action, proof)),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    const refused = exchanges[answers.findIndex(({ status }) => status === 400)];
+    if (refused === undefined) throw new Error("one was refused");
+    await expectFailure("invalid", () => api.exchange(refused.token, hop.read, refused.action, refused.proof));
+    const again = await api.exchange(refused.token, hop.read, refused.action, await proofOf("clerk", refused.token));
+    expect(again.status).toBe(200);
+  });
+
+  test("a proof is used up by success alone", async () => {
+    const { session, clerk } = await clerkToken();
+    const action = await actionFor(session, clerk, hop.read);
+    const proof = await proofOf("clerk", clerk);
+    const refused = await api.exchange(clerk, hop.post, action, proof);
+    expect([refused.status, refused.body.error]).toEqual([400, "invalid_grant"]);
+    expect((await api.exchange(clerk, hop.read, action, proof)).status).toBe(200);
+  });
+
+  test("a replaced key proves nothing, its successor does", async () => {
+    const former = keyOf("idle");
+    await enroll("idle");
+    const { token } = await api.consent("books");
+    const stale = await renew(token, { actor_token: await stack.actorToken("idle", former, token) });
+    expect([stale.status, stale.body.error.code]).toEqual([400, "invalid_request"]);
+    expect((await renew(token, { actor_token: (await proofOf("idle", token)).actor_token })).status).toBe(200);
+  });
+});
+
+test("the cause of a refused proof is on the exchange's span, and nowhere else who sent it", async () => {
+  const exchanges = () => receiver.spans.filter(({ name }) => name === "authz.exchange");
+  const { session, token } = await api.consent("books");
+  const action = await actionFor(session, token, hop.planner);
+  const stranger = await newKey();
+  const proofs = {
+    missing: {},
+    invalid: await proofOf("planner", token, stranger),
+    wrong_agent: await proofOf("teller", token),
+  };
+  for (const more of Object.values(proofs)) await api.exchange(token, hop.planner, action, more);
+  const causes = () =>
+    exchanges()
+      .filter(({ attributes }) => attributes["authz.session_id"] === session)
+      .map(({ attributes }) => attributes["authz.pop_failure_cause"]);
+  await waitUntil("the spans to arrive", () => causes().length === 3);
+  expect(causes()).toEqual(Object.keys(proofs));
+  expect(JSON.stringify(receiver.spans)).not.toMatch(/planner|teller/);
+});
