@@ -82,7 +82,7 @@ describe("a visitor", () => {
   test("filters, and pages through what is left without meeting a row twice", async () => {
     const { page } = await signedIn("/console/decisions");
     await page.getByLabel("Outcome").selectOption("allow");
-    await page.getByLabel("Acting agent or person").fill("planner");
+    await page.getByLabel("Who acts").fill("planner");
     await page.getByRole("button", { name: "Filter" }).click();
     await page.waitForURL("**agent=planner**");
     const seen: string[] = [];
@@ -96,7 +96,7 @@ describe("a visitor", () => {
       await page.getByRole("link", { name: "Next page" }).click();
     }
     expect(new Set(seen).size).toBe(150);
-    expect(await page.getByLabel("Acting agent or person").inputValue()).toBe("planner");
+    expect(await page.getByLabel("Who acts").inputValue()).toBe("planner");
   });
 
   test("goes from what would be blocked to the manifest that admits it, which the service then takes", async () => {

@@ -34,7 +34,7 @@ const kinds: readonly Kind[] = [
 
 /**
  * A past that no caller could make: decisions over a span that ends now, busier at some hours than at others, written
- * into the log as the service would have.
+ * into the log in their order, as the service would have.
  * @param spanMs how far back it goes
  */
 export async function writeHistory(
@@ -43,35 +43,43 @@ export async function writeHistory(
   { decisions, spanMs }: { readonly decisions: number; readonly spanMs: number },
 ): Promise<void> {
   const sql = postgres(appUrl, { max: 1, onnotice: () => {} });
+  const alike = kinds.map((kind) => columnsOf(kind, sessions, Math.round(decisions * kind.share)));
   try {
-    for (const kind of kinds) await writeKind(sql, kind, sessions, Math.round(decisions * kind.share), spanMs);
-    await sql`select 1`;
+    // An identifier is of its moment (RFC 9562 section 5.7), as the service makes them.
+    await sql`
+      insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
+        guarantee_level, parent_action_id, decided_at)
+      select
+        (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid,
+        2, session_id, 'authorize', 2, array[agent], agent, target, 'tool', data_class,
+        case when reason is null then 'allow' else 'deny' end, reason, coalesce(reason = 'SCOPE_NOT_CONSENTED', false),
+        enforced, false, taint, taint_source, policy_version, 'network', null, at
+      from (
+        select k.*, now() - make_interval(secs => ${spanMs / 1000}::float8 * least(1, greatest(0,
+          i::float8 / count + 0.03 * sin(18.8 * i::float8 / count) + 0.006 * random()))) as at
+        from jsonb_to_recordset(${sql.json(alike)}) as k (count int, session_id uuid, policy_version int, agent text,
+          target text, data_class text, reason text, enforced boolean, taint text, taint_source text),
+          generate_series(1, k.count) i
+      ) moments order by at`;
   } finally {
     await sql.end();
   }
 }
 
-/** An identifier is of its moment (RFC 9562 section 5.7), as the service makes them. */
-async function writeKind(
-  sql: postgres.Sql,
-  { session, agent, target, dataClass, reason, enforced = true, tainted = false }: Kind,
-  sessions: Told["sessions"],
-  decisions: number,
-  spanMs: number,
-): Promise<void> {
+function columnsOf(kind: Kind, sessions: Told["sessions"], count: number) {
+  const { session, agent, target, dataClass, reason = null, enforced = true, tainted = false } = kind;
   const { session_id: sessionId = "", policy_version: version = 1 } = sessions[session] ?? {};
-  const taint = tainted ? "untrusted_external" : "trusted_internal";
-  await sql`
-    insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
-      data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
-      guarantee_level, parent_action_id, decided_at)
-    select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || substr(md5(random()::text), 1, 20))::uuid,
-      2, ${sessionId}, 'authorize', 2, ${[agent]}, ${agent}, ${target}, 'tool', ${dataClass},
-      ${reason === undefined ? "allow" : "deny"}, ${reason ?? null}, ${reason === "SCOPE_NOT_CONSENTED"}, ${enforced},
-      false, ${taint}, ${tainted ? "mcp:web/fetch" : null}, ${version}, 'network', null, at
-    from (
-      select now() - make_interval(secs => ${spanMs / 1000} * least(1, greatest(0,
-        i::float8 / ${decisions} + 0.03 * sin(18.8 * i::float8 / ${decisions}) + 0.006 * random()))) as at
-      from generate_series(1, ${decisions}::int) i
-    ) moments`;
+  return {
+    count,
+    session_id: sessionId,
+    policy_version: version,
+    agent,
+    target,
+    data_class: dataClass,
+    reason,
+    enforced,
+    taint: tainted ? "untrusted_external" : "trusted_internal",
+    taint_source: tainted ? "mcp:web/fetch" : null,
+  };
 }
