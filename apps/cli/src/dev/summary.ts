@@ -19,7 +19,7 @@ export const devLine = (stack: Stack): string =>
 
 export function devSummary(stack: Stack, withExample: boolean): string {
   const rows: [string, string][] = [
-    ["control plane", `${stack.controlPlane}   (/docs, /openapi.json)`],
+    ["control plane", `${stack.controlPlane}   (/docs, /console, /openapi.json)`],
     ["enforcement point", `${stack.pep}   (health and metrics: ${stack.pepAdmin}/__svc/metrics)`],
     ["example MCP server", `${stack.exampleMcp}   (guarded: ${stack.pep}/everything)`],
     ["example ledger", `${stack.exampleHttp}   (guarded: ${stack.pep}/ledger/entries/7)`],
@@ -50,7 +50,7 @@ const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
   curl -s ${controlPlane}/v1/consent -H 'Authorization: Bearer ${bearers.admin}' \\
     -H 'Content-Type: application/json' -d '{"scope": "${exampleScope}", "user_sub": "alice"}'
 
-  # With SESSION and TOKEN from it, a guarded call; every decision is at ${controlPlane}/v1/audit/decisions
+  # With SESSION and TOKEN from it, a guarded call; then look at it in ${controlPlane}/console
   curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN" -H "X-Svc-Session: $SESSION"`;
 
 const registerCommand = ({ controlPlane, bearers, exampleMcp }: Stack): string => `\
