@@ -1,9 +1,10 @@
-import { ROOT_CONTEXT, type Span as SdkSpan, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { ROOT_CONTEXT, type SpanContext, SpanKind, TraceFlags, trace } from "@opentelemetry/api";
 import { defaultResource, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
-import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
+import { RandomIdGenerator, SamplingDecision } from "@opentelemetry/sdk-trace-node";
 import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
 import { type Attributes, admitFacts, settleFacts } from "./facts.ts";
+import { finishedSpan, type SpanEnd, type SpanStart } from "./finished-span.ts";
 import type { Notice } from "./notice.ts";
 import { queueSpans } from "./span-export.ts";
 import { formatTraceparent, type RemoteParent } from "./trace-context.ts";
@@ -44,25 +45,32 @@ function resourceOf(serviceName: string, version: string): Resource {
   return defaultResource().merge(resourceFromAttributes({ "service.name": serviceName, "service.version": version }));
 }
 
-// The caller's tracestate stays out of the SDK, which would export it: callers may write anything into it.
-const contextOf = (parent: RemoteParent | undefined) =>
-  parent === undefined
-    ? ROOT_CONTEXT
-    : trace.setSpanContext(ROOT_CONTEXT, {
-        traceId: parent.traceId,
-        spanId: parent.spanId,
-        traceFlags: parent.traceFlags,
-        isRemote: true,
-      });
+// The caller's tracestate is not part of it, since it would be exported: callers may write anything into it.
+const contextOf = ({ traceId, spanId, traceFlags }: RemoteParent): SpanContext => ({
+  traceId,
+  spanId,
+  traceFlags,
+  isRemote: true,
+});
 
-/** Facts are gathered here and handed to the SDK at the end, when what they promise together can be upheld. */
-function contractSpan(sdk: SdkSpan, tracestate: string | undefined, isExported: boolean, disclose: boolean): Span {
-  const { traceId, spanId, traceFlags } = sdk.spanContext();
-  const isRecording = isExported && sdk.isRecording();
+interface SpanOptions extends Omit<SpanStart, "startedAtMs"> {
+  readonly tracestate: string | undefined;
+  readonly disclose: boolean;
+  /** Takes the span when it is over; absent where it is not exported. */
+  readonly onEnd: ((start: SpanStart, end: SpanEnd) => void) | undefined;
+}
+
+/** Facts are gathered until the end, when what they promise together can be upheld. */
+function contractSpan({ tracestate, disclose, onEnd, ...identity }: SpanOptions): Span {
+  const { traceId, spanId, traceFlags } = identity.spanContext;
+  const startedAtMs = Date.now();
+  // Durations by the clock that nobody sets.
+  const startedMs = performance.now();
   const attributes: Attributes = {};
+  let hasFailed = false;
   let isEnded = false;
   const set = (facts: SpanFacts) => {
-    if (isRecording) admitFacts(attributes, facts, disclose);
+    if (onEnd && !isEnded) admitFacts(attributes, facts, disclose);
   };
   return {
     traceId,
@@ -76,35 +84,50 @@ function contractSpan(sdk: SdkSpan, tracestate: string | undefined, isExported: 
     set,
     fail(error) {
       set({ "error.type": errorType(error) });
-      if (!isEnded) sdk.setStatus({ code: SpanStatusCode.ERROR });
+      hasFailed ||= !isEnded;
     },
     end() {
       if (isEnded) return;
       isEnded = true;
-      if (isRecording) sdk.setAttributes(settleFacts(attributes));
-      sdk.end();
+      const durationMs = performance.now() - startedMs;
+      onEnd?.({ ...identity, startedAtMs }, { durationMs, attributes: settleFacts(attributes), hasFailed });
     },
   };
 }
 
 const spanKind = (name: SpanName) => (name === "verify.admit" ? SpanKind.INTERNAL : SpanKind.SERVER);
 
-/** A tracer of its own: nothing is registered globally and nothing is instrumented by itself. */
+/** Nothing is registered globally and nothing is instrumented by itself. */
 export function createTracing<E extends Emitter>(options: TracingOptions): Tracing<E> {
   const { serviceName, version, env, disclose, notice, onDropped } = options;
   const exporter = exporterFrom(env, notice);
   const queue = exporter && queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped });
-  const provider = new NodeTracerProvider({
+  const sampler = samplerFrom(env, notice);
+  const ids = new RandomIdGenerator();
+  const origin = {
     resource: resourceOf(env.OTEL_SERVICE_NAME || serviceName, version),
-    sampler: samplerFrom(env, notice),
-    spanProcessors: queue ? [queue] : [],
-  });
-  const tracer = provider.getTracer("@svc/telemetry", version);
+    instrumentationScope: { name: "@svc/telemetry", version },
+  };
+  const exportSpan = queue && ((start: SpanStart, end: SpanEnd) => queue.onEnd(finishedSpan(start, end, origin)));
 
   return {
     startSpan(name, parent) {
-      const sdk = tracer.startSpan(name, { kind: spanKind(name) }, contextOf(parent));
-      return contractSpan(sdk, parent?.tracestate, queue !== undefined, disclose);
+      const parentSpanContext = parent && contextOf(parent);
+      const around = parentSpanContext ? trace.setSpanContext(ROOT_CONTEXT, parentSpanContext) : ROOT_CONTEXT;
+      const traceId = parent?.traceId ?? ids.generateTraceId();
+      const kind = spanKind(name);
+      const { decision } = sampler.shouldSample(around, traceId, name, kind, {}, []);
+      const isSampled = decision === SamplingDecision.RECORD_AND_SAMPLED;
+      const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+      return contractSpan({
+        name,
+        kind,
+        spanContext: { traceId, spanId: ids.generateSpanId(), traceFlags },
+        parentSpanContext,
+        tracestate: parent?.tracestate,
+        disclose,
+        onEnd: isSampled ? exportSpan : undefined,
+      });
     },
     shutdown: async (withinMillis) => queue?.drain(withinMillis),
   };

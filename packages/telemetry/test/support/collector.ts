@@ -16,6 +16,8 @@ interface OtlpSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
   readonly traceState?: string;
   readonly attributes: readonly OtlpAttribute[];
   readonly events: readonly unknown[];
