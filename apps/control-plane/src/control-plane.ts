@@ -16,7 +16,7 @@ import { budgets, openStores } from "./stores.ts";
 
 export interface ControlPlane {
   readonly url: string;
-  /** `/readyz` answers 503 from now on, so that no new traffic is sent; what comes is still served. */
+  /** `/readyz` answers 503 and answers close their connections from now on; what comes is still served. */
   stopBeingReady(): void;
   /** Lets what is in flight finish until the deadline, then closes everything. */
   close(drainDeadlineMs: number): Promise<void>;
@@ -58,6 +58,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       url: serving.url,
       stopBeingReady: () => {
         isDraining = true;
+        serving.letGo();
       },
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);

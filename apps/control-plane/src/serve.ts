@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync, watch } from "node:fs";
 import { createServer as createPlainServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createAdaptorServer } from "@hono/node-server";
 
@@ -22,7 +22,9 @@ export interface TlsFiles {
 export interface Serving {
   /** The address it listens on, as a URL without a path. */
   readonly url: string;
-  /** Stops accepting, lets what is in flight finish until the deadline, then cuts it off. */
+  /** From now on each answer closes its connection, so that clients come back elsewhere (RFC 9112 section 9.6). */
+  letGo(): void;
+  /** Lets go and stops accepting; what is in flight may finish until the deadline, then it is cut off. */
   drain(deadlineMs: number): Promise<void>;
 }
 
@@ -40,6 +42,11 @@ export async function serve(settings: ServeSettings, fetchOf: (url: string) => P
   }) as Server;
   // Longer than a client's pool keeps a connection, so that it is the client who closes an idle one.
   server.keepAliveTimeout = 65_000;
+  const sockets = trackSockets(server);
+  let isLettingGo = false;
+  server.prependListener("request", (_request, response) => {
+    if (isLettingGo) response.setHeader("Connection", "close");
+  });
   server.listen(port, host);
   await once(server, "listening");
   const stopWatching = tls === undefined ? () => {} : reloadTls(server as unknown as TlsServer, tls, onBadCertificate);
@@ -49,16 +56,41 @@ export async function serve(settings: ServeSettings, fetchOf: (url: string) => P
   answer = await fetchOf(url);
   return {
     url,
+    letGo() {
+      isLettingGo = true;
+    },
     async drain(deadlineMs) {
+      isLettingGo = true;
       stopWatching();
-      const closed = once(server, "close");
-      server.close();
-      server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);
-      await closed;
-      clearTimeout(cut);
+      await finish(server, sockets, deadlineMs);
     },
   };
+}
+
+/** Time for a request that is on its way, a new connection's first among them. */
+const lingerMs = 500;
+
+async function finish(server: Server, sockets: ReadonlySet<Socket>, deadlineMs: number): Promise<void> {
+  const closed = once(server, "close");
+  // Node's own close of an HTTP server resets connections that have not asked yet, though they were accepted.
+  NetServer.prototype.close.call(server);
+  const idling = setInterval(() => server.closeIdleConnections(), lingerMs);
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, deadlineMs);
+  await closed;
+  clearInterval(idling);
+  clearTimeout(cut);
+}
+
+/** Those in a TLS handshake among them, of which the HTTP server does not know yet. */
+function trackSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 const readTls = ({ certFile, keyFile }: TlsFiles) => ({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
