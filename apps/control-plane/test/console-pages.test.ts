@@ -1,5 +1,5 @@
 import { denyReasons } from "@svc/core";
-import { aManifest, aTool } from "@svc/test-support";
+import { aManifest, aTool, createDatabase, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { failingReads } from "./console-faults.ts";
 import { type Seen, visitor } from "./console-support.ts";
@@ -293,6 +293,28 @@ describe("when a page cannot be made", () => {
     expect(page.text).toContain("The database does not answer");
     expect(page.text).toContain("DATABASE_URL");
   });
+
+  test("a database that goes away and comes back is a page of 503, and then the pages again", async () => {
+    const database = await createDatabase();
+    const direct = new URL(database.appUrl);
+    const proxy = await startFaultProxy(Number(direct.port || 5432));
+    const through = Object.assign(direct, { hostname: "127.0.0.1", port: String(proxy.port) }).href;
+    const behind = await startPlane({ DATABASE_URL: through, SVC_MIGRATION_DATABASE_URL: database.ownerUrl });
+    const there = visitor(behind.deps);
+    try {
+      expect((await there.look("/console")).status).toBe(200);
+      await proxy.refuse();
+      const page = await there.look("/console");
+      expect(page.status).toBe(503);
+      expect(page.text).toContain("DATABASE_URL");
+      await proxy.accept();
+      await waitUntil("the pages to be back", async () => (await there.look("/console")).status === 200);
+    } finally {
+      await behind.stop();
+      await proxy.stop();
+      await database.drop();
+    }
+  }, 60_000);
 
   test("an unforeseen fault is told without its cause, and reported", async () => {
     const reported: unknown[] = [];

@@ -19,7 +19,10 @@ export interface Tally {
   readonly isCut: boolean;
 }
 
-export async function readTally({ decisionCounts, clock }: Deps, spanMs: number): Promise<Tally> {
+export async function readTally(
+  { decisionCounts, clock }: Pick<Deps, "decisionCounts" | "clock">,
+  spanMs: number,
+): Promise<Tally> {
   const untilMs = clock.nowMs();
   const sinceMs = untilMs - spanMs;
   const bucketMs = spanMs / buckets;
