@@ -9,7 +9,7 @@ const inPackage = [
   "packages/verifier",
   "packages/settings",
 ];
-const inApp = ["apps/control-plane", "apps/pep", "apps/cli"];
+const inApp = ["apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
 const blackBox = ["test/vectors", "test/browser", "test/conformance", "test/e2e", "test/fuzz", "test/observability", "test/packages"];
 
 const project = (root: string, include: string) => ({

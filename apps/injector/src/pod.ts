@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+/**
+ * What the injector reads of a pod (Kubernetes API, core/v1), and nothing more: the answer is a patch, so whatever else
+ * the pod holds stays as it is.
+ */
+const envVar = z.looseObject({ name: z.string(), value: z.string().optional() });
+
+const securityContext = z.looseObject({
+  runAsUser: z.number().optional(),
+  privileged: z.boolean().optional(),
+  capabilities: z.looseObject({ add: z.array(z.string()).optional() }).optional(),
+});
+
+const container = z.looseObject({
+  name: z.string(),
+  restartPolicy: z.string().optional(),
+  env: z.array(envVar).optional(),
+  ports: z.array(z.looseObject({ containerPort: z.number() })).optional(),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).optional(),
+  securityContext: securityContext.optional(),
+});
+
+const pod = z.looseObject({
+  metadata: z.looseObject({
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: z.looseObject({
+    hostNetwork: z.boolean().optional(),
+    shareProcessNamespace: z.boolean().optional(),
+    os: z.looseObject({ name: z.string() }).optional(),
+    nodeSelector: z.record(z.string(), z.string()).optional(),
+    securityContext: securityContext.optional(),
+    initContainers: z.array(container).optional(),
+    containers: z.array(container).min(1),
+    volumes: z.array(z.looseObject({ name: z.string() })).optional(),
+  }),
+});
+
+export type Container = z.infer<typeof container>;
+export type Pod = z.infer<typeof pod>;
+
+/** AdmissionReview (admission.k8s.io/v1) for the creation of a pod. */
+export const admissionReview = z.looseObject({
+  apiVersion: z.literal("admission.k8s.io/v1"),
+  kind: z.literal("AdmissionReview"),
+  request: z.looseObject({
+    uid: z.string().min(1),
+    kind: z.looseObject({ group: z.literal(""), kind: z.literal("Pod") }),
+    operation: z.string(),
+    subResource: z.string().optional(),
+    object: pod.nullable(),
+  }),
+});
+export type AdmissionRequest = z.infer<typeof admissionReview>["request"];
+
+/** RFC 6902, the one operation that is needed. */
+export interface Addition {
+  readonly op: "add";
+  readonly path: string;
+  readonly value: unknown;
+}

@@ -1,0 +1,122 @@
+import type { Injection } from "./config.ts";
+import type { PodOptions } from "./options.ts";
+
+export const sidecarName = "svc-pep";
+export const redirectName = "svc-pep-redirect";
+/** Of the images: nobody else in the pod may run as it, since the redirect lets this user pass. */
+export const sidecarUid = 10_001;
+export const agentPort = 16_001;
+export const adminPort = 16_020;
+
+const folders = {
+  config: "/etc/svc-pep/config",
+  secret: "/etc/svc-pep/secret",
+  session: "/etc/svc-pep/session",
+  agentKey: "/etc/svc-pep/agent-key",
+  state: "/var/run/svc-pep",
+} as const;
+
+const volumeNames = {
+  config: "svc-pep-config",
+  secret: "svc-pep-secret",
+  session: "svc-pep-session",
+  agentKey: "svc-pep-agent-key",
+  state: "svc-pep-state",
+} as const;
+
+/** Everything of ours in a pod has a name that begins like this. */
+export const ownPrefix = "svc-pep";
+
+/**
+ * The enforcement point's container, with every default that the API server would add, so that what stands in a pod can
+ * be compared with it.
+ */
+export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: PodOptions) {
+  const probe = (path: string) => ({
+    httpGet: { path, port: adminPort, scheme: "HTTP" },
+    timeoutSeconds: 1,
+    successThreshold: 1,
+  });
+  return {
+    name: sidecarName,
+    image: pepImage,
+    ...(options["pep.svc/native-sidecar"] && { restartPolicy: "Always" }),
+    ports: [{ name: "svc-pep-admin", containerPort: adminPort, protocol: "TCP" }],
+    env: environmentOf(controlPlaneUrl, options),
+    resources: {
+      limits: { memory: options["pep.svc/memory-limit"] },
+      requests: { cpu: options["pep.svc/cpu-request"], memory: options["pep.svc/memory-request"] },
+    },
+    volumeMounts: mountsOf(options),
+    startupProbe: { ...probe("/__svc/readyz"), periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { ...probe("/__svc/readyz"), periodSeconds: 5, failureThreshold: 3 },
+    livenessProbe: { ...probe("/__svc/livez"), periodSeconds: 10, failureThreshold: 3 },
+    terminationMessagePath: "/dev/termination-log",
+    terminationMessagePolicy: "File",
+    imagePullPolicy: "IfNotPresent",
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      readOnlyRootFilesystem: true,
+      runAsGroup: sidecarUid,
+      runAsNonRoot: true,
+      runAsUser: sidecarUid,
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+  };
+}
+
+function environmentOf(controlPlaneUrl: string, options: PodOptions) {
+  const settings: Record<string, string | number | undefined> = {
+    SVC_CONTROL_PLANE_URL: controlPlaneUrl,
+    SVC_CONTROL_PLANE_CA_FILE: controlPlaneUrl.startsWith("https:") ? `${folders.secret}/ca.crt` : undefined,
+    SVC_PEP_CONFIG: `${folders.config}/pep.yaml`,
+    SVC_PEP_LISTEN: `127.0.0.1:${agentPort}`,
+    SVC_PEP_ADMIN_LISTEN: `0.0.0.0:${adminPort}`,
+    SVC_PEP_MODE: options["pep.svc/mode"],
+    SVC_PEP_OBSERVE_UNDECIDED: options["pep.svc/observe-undecided"],
+    SVC_PEP_BIND_CAP_BYTES: options["pep.svc/bind-cap-bytes"],
+    SVC_PEP_GRACE_SECONDS: options["pep.svc/grace-seconds"],
+    SVC_PEP_UPSTREAM_TIMEOUT_SECONDS: options["pep.svc/upstream-timeout-seconds"],
+    SVC_PEP_RENEWAL_IDLE_SECONDS: options["pep.svc/renewal-idle-seconds"],
+    SVC_PEP_SESSION_FILE: options["pep.svc/session-secret"] && `${folders.session}/session.json`,
+    SVC_PEP_STATE_DIR: folders.state,
+    SVC_PEP_AGENT_NAME: options["pep.svc/agent-name"],
+    SVC_PEP_AGENT_KEY_FILE: options["pep.svc/agent-key-secret"] && `${folders.agentKey}/key.pem`,
+    SVC_TELEMETRY_KEY_FILE: `${folders.secret}/telemetry-key`,
+    SVC_LOG_LEVEL: options["pep.svc/log-level"],
+  };
+  return Object.entries(settings).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value: String(value) }],
+  );
+}
+
+const mountsOf = (options: PodOptions) => [
+  { name: volumeNames.config, mountPath: folders.config, readOnly: true },
+  { name: volumeNames.secret, mountPath: folders.secret, readOnly: true },
+  ...(options["pep.svc/session-secret"] === undefined
+    ? []
+    : [{ name: volumeNames.session, mountPath: folders.session, readOnly: true }]),
+  ...(options["pep.svc/agent-key-secret"] === undefined
+    ? []
+    : [{ name: volumeNames.agentKey, mountPath: folders.agentKey, readOnly: true }]),
+  { name: volumeNames.state, mountPath: folders.state },
+];
+
+/** Mode 0444: the pod may set no `fsGroup`, and only our container mounts them. */
+const fileMode = 0o444;
+
+export const volumesOf = (options: PodOptions) => [
+  { name: volumeNames.config, configMap: { name: options["pep.svc/config"], defaultMode: fileMode } },
+  secretVolume(volumeNames.secret, options["pep.svc/secret"]),
+  ...(options["pep.svc/session-secret"] === undefined
+    ? []
+    : [secretVolume(volumeNames.session, options["pep.svc/session-secret"])]),
+  ...(options["pep.svc/agent-key-secret"] === undefined
+    ? []
+    : [secretVolume(volumeNames.agentKey, options["pep.svc/agent-key-secret"])]),
+  // In memory: renewed tokens must not reach a disk.
+  { name: volumeNames.state, emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
+];
+
+const secretVolume = (name: string, secretName: string) => ({ name, secret: { secretName, defaultMode: fileMode } });

@@ -1,0 +1,40 @@
+import type { Injection } from "../src/config.ts";
+import { readConfig } from "../src/config.ts";
+import type { AdmissionRequest, Pod } from "../src/pod.ts";
+
+export function injectionOf(environment: Record<string, string> = {}): Injection {
+  const read = readConfig({
+    SVC_INJECTOR_TLS_CERT_FILE: "/tls/tls.crt",
+    SVC_INJECTOR_TLS_KEY_FILE: "/tls/tls.key",
+    SVC_INJECTOR_PEP_IMAGE: "registry.example/svc-pep:1.2.3",
+    SVC_INJECTOR_REDIRECT_IMAGE: "registry.example/iptables:1",
+    SVC_CONTROL_PLANE_URL: "https://control-plane.svc-system:8080",
+    ...environment,
+  });
+  if (!read.ok) throw new Error(read.faults.join("\n"));
+  return read.config.injection;
+}
+
+type Metadata = Pod["metadata"];
+
+/** An agent's pod as the API server sends it. */
+export const aPod = (spec: Partial<Pod["spec"]> = {}, metadata: Metadata = {}): Pod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "agent-0", namespace: "agents", ...metadata },
+  spec: {
+    serviceAccountName: "agent",
+    containers: [{ name: "agent", image: "registry.example/agent:7", ports: [{ containerPort: 3000 }] }],
+    ...spec,
+  },
+});
+
+export const annotated = (annotations: Record<string, string>, spec: Partial<Pod["spec"]> = {}): Pod =>
+  aPod(spec, { annotations });
+
+export const creation = (object: Pod | null): AdmissionRequest => ({
+  uid: "705ab4f5-6393-11e8-b7cc-42010a800002",
+  kind: { group: "", version: "v1", kind: "Pod" },
+  operation: "CREATE",
+  object,
+});
