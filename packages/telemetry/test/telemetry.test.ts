@@ -137,12 +137,18 @@ test("an event without a span belongs to the active one, across awaited work", a
   ]);
 });
 
-test("an app's events speak of its own metrics and spans alone", () => {
+test("an app's events speak of what the contract has for it, and of nothing else", () => {
   const { telemetry } = start("pep");
   // @ts-expect-error the control plane's span
   const span = telemetry.startSpan("authz.decide", {});
   // @ts-expect-error the control plane's counter
   telemetry.emit({ count: { svc_decisions: { outcome: "allow" } } });
+  // @ts-expect-error a value that is not in the label's closed set
+  telemetry.emit({ count: { svc_pep_blocks_total: { cause: "bad_mood" } } });
+  // @ts-expect-error a metric that is not in the contract
+  telemetry.emit({ count: { svc_pep_logins_total: 1 } });
+  // @ts-expect-error an attribute that is not in the contract
+  telemetry.finish(span, { facts: { "authz.target": "http:ledger/read" } });
   const agent: string = "planner";
   // @ts-expect-error a message that varies
   telemetry.finish(span, { log: ["info", `call of ${agent}`] });

@@ -12,7 +12,7 @@ What telemetry costs: first one call's events by themselves, then whole guarded 
 against the same without either, interleaved in one run and printed as ratios. Counters are always on.`;
 
 const callsInARound = 20_480;
-const connectionCounts = [1, 16];
+const connectionCounts = [1, 8];
 const warmUpSeconds = 1;
 
 type Stacks = Readonly<Record<"on" | "off", Guarded>>;

@@ -28,6 +28,7 @@ export async function takeHops(surface: Surface): Promise<void> {
   const { api } = surface;
   await registerLedger(api, scope);
   await delegate(surface);
+  await consentForHostileNames(api);
   await mint(api);
   await raiseTaint(api);
   await revokeOnTheWay(api);
@@ -59,6 +60,17 @@ async function delegate({ api, database }: Surface): Promise<void> {
     });
 }
 const traceContexts = [{ traceparent: "canary-traceparent" }, { baggage: "user=canary-baggage" }];
+
+/** Names that would break a line, colour a terminal or pass for a record, were they ever written; some are refused. */
+const hostileNames = ["canary\r\nlevel=error", "\u001b[31mcanary\u001b[0m", '{"msg":"canary"}', "canary\u2028%s%j"];
+
+async function consentForHostileNames(api: Api): Promise<void> {
+  for (const user_sub of hostileNames) {
+    const body = { scope, user_sub };
+    const consent = await api.call("POST", "/v1/consent", { bearer: api.tokens.admin, body });
+    if (consent.status === 201) await api.authorize(consent.body.session_id, consent.body.root_grant, hops.planner);
+  }
+}
 
 /** Written before records carried their parent: its chain breaks there. */
 async function recordOfAnEarlierRelease(database: Surface["database"], session: string): Promise<string> {
