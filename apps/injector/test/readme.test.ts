@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { settingsReference } from "@svc/settings";
+import { expect, test } from "vitest";
+import { injectorSettings } from "../src/config.ts";
+import { optionNames, podOptions, settingOf } from "../src/options.ts";
+
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const rows = readme.split("\n").map((line) => line.split(/\s*\|\s*/).slice(1, -1));
+
+test("the README's table is every annotation with its setting, its default and its meaning", () => {
+  const documented = rows.filter(([name]) => name?.startsWith("`pep.svc/"));
+  const reference = new Map(settingsReference(podOptions).map((entry) => [entry.name, entry]));
+  expect(documented).toEqual(
+    optionNames.map((name) => {
+      const { default: text, doc } = reference.get(name) ?? { default: "", doc: "" };
+      return [`\`${name}\``, `\`${settingOf(name)}\``, text === "none" ? text : `\`${text}\``, doc];
+    }),
+  );
+});
+
+test("the README names every setting", () => {
+  for (const name of Object.keys(injectorSettings)) expect(readme).toContain(`\`${name}\``);
+});

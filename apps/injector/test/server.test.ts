@@ -1,0 +1,159 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "node:tls";
+import { type Child, freePort, spawnApp, waitUntil } from "@svc/test-support";
+import { Agent, request } from "undici";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeCertificate } from "./certificate.ts";
+import { aPod, creation } from "./pods.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-injector-"));
+const { certFile, keyFile } = writeCertificate(folder, "first");
+let injector: Child;
+let port: number;
+/** Trusts nothing but the first certificate, as the API server does by `caBundle`. */
+const apiServer = new Agent({ connect: { ca: readFileSync(certFile), servername: "localhost" } });
+
+const settings = (listenPort: number) => ({
+  HOST: "127.0.0.1",
+  PORT: String(listenPort),
+  SVC_INJECTOR_TLS_CERT_FILE: certFile,
+  SVC_INJECTOR_TLS_KEY_FILE: keyFile,
+  SVC_INJECTOR_PEP_IMAGE: "registry.example/svc-pep:1.2.3",
+  SVC_CONTROL_PLANE_URL: "https://control-plane:8080",
+  // What Kubernetes adds for services named like our apps.
+  SVC_INJECTOR_PORT: "tcp://10.0.0.1:8443",
+  SVC_INJECTOR_SERVICE_HOST: "10.0.0.1",
+  SVC_PEP_PORT_16020_TCP: "tcp://10.0.0.2:16020",
+});
+
+beforeAll(async () => {
+  port = await freePort();
+  injector = spawnApp({ main: "@svc/injector/main", env: settings(port) });
+  await waitUntil(
+    "the injector to listen",
+    () => injector.output().includes("listening") || injector.hasExited(),
+    20_000,
+  );
+}, 30_000);
+afterAll(async () => {
+  await injector.stop();
+  await apiServer.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function call(path: string, more: { method?: "GET" | "POST"; body?: string; type?: string } = {}) {
+  const { method = "POST", body, type = "application/json" } = more;
+  const {
+    statusCode,
+    body: answer,
+    headers,
+  } = await request(`https://127.0.0.1:${port}${path}`, {
+    method,
+    dispatcher: apiServer,
+    headers: { "content-type": type },
+    ...(body !== undefined && { body }),
+  });
+  return {
+    status: statusCode,
+    headers,
+    body: (await answer.json()) as { error?: string; response?: Record<string, string> },
+  };
+}
+
+const reviewOf = (request: object) =>
+  JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+
+test("answers a review with the patch, under the request's uid", async () => {
+  const asked = creation(aPod());
+  const { status, body } = await call("/mutate?timeout=10s", { body: reviewOf(asked) });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    response: { uid: asked.uid, allowed: true, patchType: "JSONPatch" },
+  });
+  const patch = JSON.parse(Buffer.from(body.response?.patch ?? "", "base64").toString());
+  expect(patch.map(({ path }: { path: string }) => path)).toContain("/spec/initContainers");
+});
+
+test("answers a refusal as one, with a message", async () => {
+  const { body } = await call("/mutate", { body: reviewOf(creation(aPod({ hostNetwork: true }))) });
+  expect(body.response).toMatchObject({
+    allowed: false,
+    status: { code: 403, message: expect.stringContaining("hostNetwork") },
+  });
+});
+
+test("holds only its second webhook to be weaker", async () => {
+  const body = reviewOf(creation(aPod({}, { labels: { "pep.svc/inject": "disabled" } })));
+  expect((await call("/mutate", { body })).body.response).toMatchObject({ allowed: false });
+  expect((await call("/mutate-weaker", { body })).body.response).toMatchObject({ allowed: true });
+});
+
+test.each([
+  ["no JSON", "{", 400],
+  ["no review", "{}", 400],
+  ["a review of the beta", reviewOf(creation(aPod())).replace("admission.k8s.io/v1", "admission.k8s.io/v1beta1"), 400],
+  ["a review of something else", reviewOf({ ...creation(aPod()), kind: { group: "apps", kind: "Deployment" } }), 400],
+  ["a pod without containers", reviewOf(creation(aPod({ containers: [] }))), 400],
+  ["a pod whose labels are a list", reviewOf(creation(aPod({}, { labels: [] as never }))), 400],
+  ["more than the API server sends", " ".repeat(3 * 1_048_576 + 1), 413],
+])("refuses %s", async (_name, body, status) => {
+  const answer = await call("/mutate", { body });
+  expect(answer.status).toBe(status);
+  expect(answer.body.error).toMatch(/\w+ \w+/);
+});
+
+test.each([
+  ["another path", "/inject", {}, 404],
+  ["another method", "/mutate", { method: "GET" }, 405],
+  ["another media type", "/mutate", { body: "{}", type: "text/yaml" }, 415],
+  ["probes", "/readyz", { method: "GET" }, 200],
+] as const)("answers %s as HTTP does", async (_name, path, more, status) => {
+  const answer = await call(path, more);
+  expect(answer.status).toBe(status);
+  if (status === 405) expect(answer.headers.allow).toBe("POST");
+});
+
+const servedName = () =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.end();
+    });
+    socket.once("error", reject);
+  });
+
+test("serves a new certificate once it fits, and the old one until then", async () => {
+  expect(await servedName()).toBe("first");
+  writeFileSync(keyFile, "half written");
+  await waitUntil("it to say so", () => injector.output().includes("the old one keeps serving"), 10_000);
+  expect(await servedName()).toBe("first");
+  writeCertificate(folder, "second");
+  await waitUntil("the new one to be served", async () => (await servedName()) === "second", 10_000);
+});
+
+test("starts only with all that it needs, and names every setting that is wrong", async () => {
+  const refused = spawnApp({
+    main: "@svc/injector/main",
+    env: { SVC_INJECTOR_PEP_MODE: "off", SVC_INJECTOR_PEP_MODDE: "observe" },
+  });
+  expect(await refused.exited).toBe(1);
+  for (const name of [
+    "SVC_INJECTOR_TLS_CERT_FILE: is required",
+    "SVC_INJECTOR_PEP_MODE: must be one of",
+    "did you mean SVC_INJECTOR_PEP_MODE?",
+  ]) {
+    expect(refused.output()).toContain(name);
+  }
+});
+
+test("ends by itself when it is told to", async () => {
+  const listenPort = await freePort();
+  const other = spawnApp({ main: "@svc/injector/main", env: settings(listenPort) });
+  await waitUntil("it to listen", () => other.output().includes("listening"), 20_000);
+  other.kill("SIGTERM");
+  expect(await other.exited).toBe(0);
+});
