@@ -1,0 +1,195 @@
+import type { AuthzClient, Grant } from "@svc/client";
+import { type AnswerFault, type FaultProxy, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
+import { createVerifier, type ReplayStore, type Verifier, type VerifierOptions } from "@svc/verifier";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  auditor,
+  bearers,
+  type ClientStand,
+  clientOf,
+  consent,
+  overrideReason,
+  planner,
+  post,
+  read,
+  startClientStand,
+} from "./src/client/stand.ts";
+
+/** A verifier whose way to a real control plane breaks: what it cannot know it does not admit. */
+let stand: ClientStand;
+let svc: AuthzClient;
+/** A grant of the auditor, behind the planner. */
+let grant: Grant;
+
+beforeAll(async () => {
+  stand = await startClientStand();
+  svc = clientOf(stand.url);
+  // Before anything was revoked there is nothing to roll back: the list is as of 1970.
+  const manifest = { scopes: { spare: { hop_budget: 1 } } };
+  await svc.identity.revoke((await svc.admin.registerAgent({ name: "spare", manifest, overrideReason })).agentId);
+  const [, first] = await svc.hop((await svc.consent(consent)).context(), planner);
+  const [, second] = await svc.hop(first, auditor);
+  grant = await svc.authorize(second, read);
+}, 60_000);
+afterAll(async () => {
+  await svc?.close();
+  await stand?.stop();
+});
+
+interface OnLine extends AsyncDisposable {
+  readonly line: FaultProxy;
+  readonly verifier: Verifier;
+  /** `admitted`, or the cause of the refusal. */
+  readonly outcome: () => Promise<string>;
+}
+
+async function verifierOnLine(
+  options: (url: string) => Partial<VerifierOptions>,
+  before: (line: FaultProxy) => Promise<void> | void = () => {},
+): Promise<OnLine> {
+  const line = await startFaultProxy(Number(new URL(stand.url).port));
+  await before(line);
+  const url = `http://127.0.0.1:${line.port}`;
+  const base = { issuer: stand.url, audience: [read.target, post.target], jwksUrl: `${url}/.well-known/jwks.json` };
+  const verifier = createVerifier({ ...base, identityView: "off", ...options(url) });
+  return {
+    line,
+    verifier,
+    outcome: () => outcomeOf(verifier, grant),
+    [Symbol.asyncDispose]: async () => {
+      verifier.close();
+      await line.stop();
+    },
+  };
+}
+
+const outcomeOf = (verifier: Verifier, { headers }: Grant, params = {}): Promise<string> =>
+  verifier.admit({ headers: headers(), dataClass: read.dataClass, params }).then(
+    () => "admitted",
+    (error) => error.cause,
+  );
+
+const comesTo = (wanted: string, { outcome }: Pick<OnLine, "outcome">) =>
+  waitUntil(
+    `a call to be ${wanted}`,
+    async () => {
+      const last = await outcome();
+      if (last !== wanted) throw new Error(`it is ${last}`);
+    },
+    15_000,
+  );
+
+const patient = { timeout: 40_000 };
+
+describe.concurrent("issuer keys", patient, () => {
+  test("unreachable from the start: nobody is admitted, until they can be read", async () => {
+    await using on = await verifierOnLine(
+      () => ({}),
+      (line) => line.refuse(),
+    );
+    expect(await on.outcome()).toBe("signature");
+    await on.line.accept();
+    await comesTo("admitted", on);
+  });
+
+  test("unreachable within their window: admitted; beyond it: refused; and back again", async () => {
+    await using on = await verifierOnLine(() => ({ freshnessSeconds: 4 }));
+    expect(await on.outcome()).toBe("admitted");
+    await on.line.refuse();
+    expect(await on.outcome()).toBe("admitted");
+    await comesTo("signature", on);
+    await on.line.accept();
+    await comesTo("admitted", on);
+  });
+
+  test.each<[string, AnswerFault]>([
+    ["a page of HTML", { kind: "replaced", by: "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>" }],
+    ["a set that is none", { kind: "replaced", by: 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{"keys":0}' }],
+    ["half an answer", { kind: "ended", afterBytes: 120 }],
+  ])("%s in place of the key set replaces none that was good", async (_name, fault) => {
+    await using on = await verifierOnLine(() => ({ freshnessSeconds: 9 }));
+    expect(await on.outcome()).toBe("admitted");
+    on.line.spoil("GET /.well-known/jwks.json", fault);
+    const readings = () => on.line.sent().toString("latin1").split("GET /.well-known/jwks.json").length - 1;
+    await waitUntil("the keys to be read again", () => readings() > 1, 15_000);
+    expect(await on.outcome()).toBe("admitted");
+  });
+});
+
+const view = { refreshSeconds: 0.2 };
+const viewing = (freshnessSeconds: number) => (url: string) => ({
+  // Past the line: here it is the view that breaks.
+  jwksUrl: `${stand.url}/.well-known/jwks.json`,
+  identityView: { ...view, url, token: bearers.identityToken },
+  freshnessSeconds,
+});
+const listAsOf = (asOf: string): AnswerFault => {
+  const body = JSON.stringify({ data: [], page: { next_cursor: null, limit: 200 }, as_of: asOf });
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  return { kind: "replaced", by: `${head}\r\n\r\n${body}` };
+};
+
+describe.concurrent("the view of revocations", patient, () => {
+  test.each<[string, (line: FaultProxy) => Promise<void> | void, (line: FaultProxy) => Promise<void> | void]>([
+    ["that is gone", (line) => line.refuse(), (line) => line.accept()],
+    ["that the network swallows", (line) => line.freeze(), (line) => line.thaw()],
+    [
+      "that was rolled back",
+      (line) => line.spoil("GET /v1/identity/revocations", listAsOf("2020-01-01T00:00:00.000Z")),
+      (line) => line.heal(),
+    ],
+    [
+      "that is another document",
+      (line) => line.spoil("GET /v1/identity/revocations", { kind: "replaced", by: "HTTP/1.1 200 OK\r\n\r\n{}" }),
+      (line) => line.heal(),
+    ],
+  ])("%s: stale after its window, nobody is admitted, until it can be read again", async (_name, lose, regain) => {
+    await using on = await verifierOnLine(viewing(3));
+    expect(await on.outcome()).toBe("admitted");
+    await lose(on.line);
+    await comesTo("stale_identity_view", on);
+    await regain(on.line);
+    await comesTo("admitted", on);
+  });
+
+  test("never read: stale from the start", async () => {
+    await using on = await verifierOnLine(viewing(3), (line) => line.refuse());
+    expect(await on.outcome()).toBe("stale_identity_view");
+  });
+
+  test("under another plane's bearer is no view", async () => {
+    await using on = await verifierOnLine((url) => ({
+      identityView: { ...view, url, token: "a-bearer-of-no-plane-at-all-0123456789ab" },
+      freshnessSeconds: 3,
+    }));
+    expect(await on.outcome()).toBe("stale_identity_view");
+  });
+});
+
+test("replicas that share a store in Redis admit a transaction once between them", async () => {
+  const redis = await startOwnRedis();
+  const replayStore: ReplayStore = {
+    admitOnce: async (txn, expiresAt) =>
+      (await redis.command("SET", txn, "1", "NX", "EXAT", String(Math.ceil(expiresAt)))) === "OK",
+  };
+  await using one = await verifierOnLine(() => ({ replayStore }));
+  await using other = await verifierOnLine(() => ({ replayStore }));
+  const params = { amount: 5 };
+  const paid = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
+  const replicas = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? one : other));
+  const outcomes = await Promise.all(replicas.map(({ verifier }) => outcomeOf(verifier, paid, params)));
+  expect(outcomes.toSorted()).toEqual(["admitted", ...Array(9).fill("replayed")]);
+  await redis.stop();
+  // A store that cannot tell admits nobody.
+  const next = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
+  expect(await outcomeOf(one.verifier, next, params)).not.toBe("admitted");
+});
+
+test("a revocation reaches every verifier within its window, and is never taken back", patient, async () => {
+  await using on = await verifierOnLine(viewing(5));
+  expect(await on.outcome()).toBe("admitted");
+  await svc.identity.revoke(await svc.admin.agentId("auditor"), { reason: "the test" });
+  await comesTo("revoked", on);
+  await on.line.refuse();
+  expect(await on.outcome()).toBe("revoked");
+});
