@@ -66,10 +66,29 @@ export const testBearers = {
  * @param env further settings, which win over those made here
  */
 export async function startControlPlane(
-  stores: { database: { appUrl: string; ownerUrl: string }; redis?: { url: string } },
+  stores: ControlPlaneStores,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ControlPlane> {
-  const port = env.PORT ?? String(await freePort());
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startControlPlaneOn(env.PORT ?? String(await freePort()), stores, env);
+    } catch (cause) {
+      // A port that was free a moment ago may be taken.
+      if (env.PORT !== undefined || attempt === 3 || !String(cause).includes("EADDRINUSE")) throw cause;
+    }
+  }
+}
+
+interface ControlPlaneStores {
+  readonly database: { readonly appUrl: string; readonly ownerUrl: string };
+  readonly redis?: { readonly url: string };
+}
+
+async function startControlPlaneOn(
+  port: string,
+  stores: ControlPlaneStores,
+  env: Readonly<Record<string, string>>,
+): Promise<ControlPlane> {
   const url = `http://127.0.0.1:${port}`;
   const child = await startApp({
     main: "@svc/control-plane/main",
