@@ -1,19 +1,11 @@
 import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer, Api } from "./src/api.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Answer } from "./src/api.ts";
+import { oneForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
-import { type One, startOne } from "./src/stack.ts";
 
-let one: One;
-let api: Api;
+const { api } = await oneForTests();
 const hops = ledgerHops("books");
-
-beforeAll(async () => {
-  one = await startOne();
-  api = one.api;
-  await registerLedger(api, "books");
-}, 60_000);
-afterAll(() => one.stop());
 
 const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });

@@ -1,22 +1,17 @@
 import { waitUntil } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { Api } from "./src/api.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
-import { asOwner, type Pair, startPair } from "./src/stack.ts";
+import { pairForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
+import { asOwner } from "./src/stack.ts";
 
-let pair: Pair;
-let api: Api;
+const pair = await pairForTests();
+const api = pair.one;
 const hops = ledgerHops("books");
+await api.attest("filer", {
+  files: { hop_budget: 2, tools: [{ ref: "mcp:files/read", data_classes: ["docs"] }] },
+});
 
-beforeAll(async () => {
-  pair = await startPair();
-  api = pair.one;
-  await registerLedger(api, "books");
-  await api.attest("filer", {
-    files: { hop_budget: 2, tools: [{ ref: "mcp:files/read", data_classes: ["docs"] }] },
-  });
-}, 60_000);
-afterAll(() => pair.stop());
 afterEach(async () => {
   for (const { kind, ref } of (await list()).body.data) await lift(kind, ref);
 });

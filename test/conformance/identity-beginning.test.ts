@@ -1,14 +1,10 @@
 import { testBearers } from "@svc/test-support";
 import { exportJWK, generateKeyPair } from "jose";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newKey } from "./src/enrollment.ts";
-import { type IdentityStack, startIdentityStack } from "./src/identity-stack.ts";
+import { identitiesForTests } from "./src/for-tests.ts";
 
-let stack: IdentityStack;
-beforeAll(async () => {
-  stack = await startIdentityStack();
-}, 60_000);
-afterAll(() => stack.stop());
+const stack = await identitiesForTests();
 
 describe("who may begin an enrollment", () => {
   const issue = (agent: string, more: object = {}) =>

@@ -1,13 +1,9 @@
 import { testBearers } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { type IdentityStack, startIdentityStack } from "./src/identity-stack.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { identitiesForTests } from "./src/for-tests.ts";
 
-let stack: IdentityStack;
-beforeAll(async () => {
-  stack = await startIdentityStack();
-}, 60_000);
-afterAll(() => stack.stop());
+const stack = await identitiesForTests();
 
 interface Listed {
   readonly names: readonly string[];

@@ -1,13 +1,9 @@
 import { testBearers } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type IdentityStack, startIdentityStack } from "./src/identity-stack.ts";
+import { describe, expect, test } from "vitest";
+import { identitiesForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 
-let stack: IdentityStack;
-beforeAll(async () => {
-  stack = await startIdentityStack();
-}, 60_000);
-afterAll(() => stack.stop());
+const stack = await identitiesForTests();
 
 describe("a revocation", () => {
   test("answers the identity, is final, and keeps its first reason", async () => {

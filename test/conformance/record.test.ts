@@ -1,25 +1,10 @@
-import { createDatabase, startControlPlane, type TestDatabase, testBearers } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Api, createApi } from "./src/api.ts";
-import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { oneForTests } from "./src/for-tests.ts";
+import { clerkSession, ledgerHops } from "./src/ledger.ts";
 
-let api: Api;
-let database: TestDatabase;
-let stop: () => Promise<unknown>;
+const { api, database } = await oneForTests();
 const hops = ledgerHops("books");
-
-beforeAll(async () => {
-  database = await createDatabase();
-  const controlPlane = await startControlPlane({ database });
-  stop = controlPlane.stop;
-  api = createApi(controlPlane.url, testBearers);
-  await registerLedger(api, "books");
-}, 60_000);
-afterAll(async () => {
-  await stop();
-  await database.drop();
-});
 
 async function as<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });

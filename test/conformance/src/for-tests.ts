@@ -1,5 +1,6 @@
 import { afterAll } from "vitest";
 import { type Opened, openDeployment } from "./deployment.ts";
+import { type IdentityStack, startIdentityStack } from "./identity-stack.ts";
 import { registerLedger } from "./ledger.ts";
 import { type One, type Pair, startOne, startPair } from "./stack.ts";
 
@@ -35,4 +36,11 @@ export async function pairForTests(env?: Readonly<Record<string, string>>): Prom
   afterAll(pair.stop);
   await registerLedger(pair.one, "books");
   return pair;
+}
+
+/** With an OpenID provider that vouches for whoever asks. */
+export async function identitiesForTests(): Promise<IdentityStack> {
+  const stack = await startIdentityStack();
+  afterAll(stack.stop);
+  return stack;
 }
