@@ -1,0 +1,25 @@
+import { colors } from "./colors.ts";
+
+/** Everything a command answers goes to standard output, everything it says about its work to standard error. */
+export const print = (line: string): void => void process.stdout.write(`${line}\n`);
+export const printJson = (value: unknown): void => print(JSON.stringify(value));
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours.
+const escapes = /\u001b\[[0-9;]*m/g;
+const widthOf = (text: string): number => [...text.replace(escapes, "")].length;
+
+/** Text of others on a terminal: control characters would move the cursor, or hide what is said. */
+export const shown = (text: string): string => text.replace(/\p{Cc}/gu, "\uFFFD");
+
+/** Rows in columns as wide as their widest cell, under a head. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
+      .join("  ")
+      .trimEnd();
+  return [colors.bold(line(head)), ...rows.map(line)].join("\n");
+}
