@@ -14,6 +14,7 @@ import type { ReceivedSpan } from "@svc/test-conformance/span-receiver";
 import { afterAll, describe, expect, test } from "vitest";
 import { canariesOf, found } from "./src/telemetry/canaries.ts";
 import { attributeFault, familyOf, logFaults, metricFaults, spanFaults } from "./src/telemetry/contract-faults.ts";
+import { chainShown, decisionsById, misnamed } from "./src/telemetry/decisions.ts";
 import { callThrough, registerCourier } from "./src/telemetry/drive-calls.ts";
 import { callEveryRoute, takeHops } from "./src/telemetry/drive-hops.ts";
 import { driveLibraries } from "./src/telemetry/drive-libraries.ts";
@@ -34,6 +35,7 @@ const libraries = await driveLibraries(surface.api);
 await callThrough(surface);
 const answered = await callAtRandom(surface, { calls: 2_000, seed: 71 });
 const after = await surface.scrapes();
+const decisions = await decisionsById(surface.api);
 await surface.finish();
 const logs = surface.logs();
 const lines = processNames.flatMap((name) => logs[name]);
@@ -89,6 +91,21 @@ describe("nobody and nothing that was named, sent or answered is told", () => {
   test.each(Object.entries(everything))("in the %s", (_where, text) => {
     expect(text.length).toBeGreaterThan(1_000);
     expect(found(text, canaries)).toEqual([]);
+  });
+});
+
+describe("pseudonyms", () => {
+  test("a span of a decision says who acted and whence its taint came, as the record has it", () => {
+    const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
+    expect(decided.length).toBeGreaterThan(50);
+    expect(misnamed(decided, decisions, false)).toEqual([]);
+    expect(decided.some(({ attributes }) => attributes["authz.taint_source_ref"] !== undefined)).toBe(true);
+  });
+
+  test("of a chain are made of its JSON array, the human first", () => {
+    const chains = told.map(({ attributes }) => attributes["authz.act_chain_ref"]);
+    expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], false));
+    expect(chains).toContain(chainShown(["canary-user"], false));
   });
 });
 

@@ -27,18 +27,19 @@ const pseudonymOf = (kind: string, value: string): string =>
     .digest("hex")
     .slice(0, 32);
 
-/** Who a span says acted and whence its taint came, under the attributes that hold it. */
-export const identitiesIn = ({ attributes }: ReceivedSpan, isDisclosed: boolean) =>
-  Object.fromEntries(
-    ["agent", "taint_source"].map((kind) => [kind, attributes[`authz.${kind}${isDisclosed ? "" : "_ref"}`]]),
-  );
-
-/** What it should say by the record. */
-export const identitiesOf = (row: Row | undefined, isDisclosed: boolean) => {
+/** Spans that say otherwise of who acted, or whence its taint came, than the record of their decision. */
+export function misnamed(spans: readonly ReceivedSpan[], rows: ReadonlyMap<string, Row>, isDisclosed: boolean) {
   const shown = (kind: string, name: string | null | undefined) =>
     name == null ? undefined : isDisclosed ? name : pseudonymOf(kind, name);
-  return { agent: shown("agent", row?.acting_agent), taint_source: shown("taint_source", row?.taint_source) };
-};
+  return spans.filter(({ attributes }) => {
+    const said = (kind: string) => attributes[`authz.${kind}${isDisclosed ? "" : "_ref"}`];
+    const row = rows.get(String(attributes["authz.action_id"]));
+    return (
+      said("agent") !== shown("agent", row?.acting_agent) ||
+      said("taint_source") !== shown("taint_source", row?.taint_source)
+    );
+  });
+}
 
 /** The chain's own form in a span: its JSON array, the human first. */
 export const chainShown = (chain: readonly string[], isDisclosed: boolean): string =>
