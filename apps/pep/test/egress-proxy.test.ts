@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connectUpstreams } from "../src/connect-upstream.ts";
 import { readEgressProxies } from "../src/egress-proxies.ts";
+import { anAuthority, type Identity } from "./support/certificates.ts";
 import { startedEgressProxy } from "./support/egress-proxy.ts";
 import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
@@ -28,8 +29,10 @@ async function setup(url: string, settings: Record<string, string>) {
   return { ...running, headers, call };
 }
 
-async function startedTlsUpstream(): Promise<string> {
-  const server = createServer({ key: text("server.key"), cert: text("server.pem") }, async (request, response) => {
+const known = { key: text("server.key"), cert: text("server.pem") };
+
+async function startedTlsUpstream(identity: Identity = known): Promise<string> {
+  const server = createServer(identity, async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     response.end(`over TLS: ${request.headers.authorization?.slice(0, 9)} ${body}`);
   });
@@ -86,10 +89,11 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
 
   test("is verified through the tunnel as it would be without", async () => {
     const proxy = await startedEgressProxy();
-    const { call } = await setup((await startedTlsUpstream()).replace("127.0.0.1", "127.0.0.2"), {
-      HTTPS_PROXY: proxy.url,
-    });
+    const stranger = await (await anAuthority()).issue();
+    const url = await startedTlsUpstream(stranger);
+    const { call } = await setup(url, { HTTPS_PROXY: proxy.url });
     expect(await call()).toMatchObject({ status: 502, blocked: null });
+    expect(proxy.asked.map(({ line }) => line)).toEqual([`CONNECT ${new URL(url).host}`]);
   });
 
   test.each(["127.0.0.1", "*", "other.internal, 127.0.0.1"])(
