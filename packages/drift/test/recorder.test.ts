@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { aggregateTrace, traceEnv, traceRecorder } from "../src/index.ts";
 import { aDelegation, aFolder, anEdge, linesIn } from "./support/edges.ts";
+import { recording } from "./support/recording.ts";
 
 const faultsOf = (path: string) => aggregateTrace(path).faults.map(({ kind }) => kind);
 
@@ -77,22 +77,6 @@ describe("a folder", () => {
   });
 });
 
-/** A process of its own that records what `script` says; `recorder` and `edge` are in its scope. */
-function recording(script: string, path: string) {
-  const module = new URL("../src/recorder.ts", import.meta.url).href;
-  const program = `
-    import { traceRecorder } from ${JSON.stringify(module)};
-    const recorder = traceRecorder(process.env.SVC_TRACE_PATH);
-    const edge = ${JSON.stringify(anEdge())};
-    ${script}`;
-  const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
-  return spawn(process.execPath, args, {
-    env: { ...process.env, ...traceEnv(path) },
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-}
-
 describe("a process that records", () => {
   test.each([
     ["runs out", "for (let i = 0; i < 100; i++) recorder.record(edge);"],
@@ -107,7 +91,7 @@ describe("a process that records", () => {
     ],
   ])("and %s ends its run by itself", async (_, script) => {
     const folder = aFolder();
-    await once(recording(script, folder), "exit");
+    await recording(script, folder);
     expect(aggregateTrace(folder)).toMatchObject({ events: 100, runs: 1, faults: [] });
   });
 
@@ -117,14 +101,14 @@ describe("a process that records", () => {
     ["before any", "process.kill(process.pid, 'SIGKILL');"],
   ])("and is killed %s leaves a run that is seen not to be whole", async (_, script) => {
     const folder = aFolder();
-    await once(recording(script, folder), "exit");
+    await recording(script, folder);
     expect(faultsOf(folder)).not.toEqual([]);
   });
 
   test("and is killed after its first event is not hidden by a whole run in the same file", async () => {
     const file = join(aFolder(), "shared.jsonl");
-    await once(recording("recorder.record(edge);", file), "exit");
-    await once(recording("recorder.record(edge); process.kill(process.pid, 'SIGKILL');", file), "exit");
+    await recording("recorder.record(edge);", file);
+    await recording("recorder.record(edge); process.kill(process.pid, 'SIGKILL');", file);
     expect(faultsOf(file)).toEqual(["run_unended"]);
   });
 
@@ -132,7 +116,7 @@ describe("a process that records", () => {
     const file = join(aFolder(), "shared.jsonl");
     const script =
       "for (let i = 0; i < 500; i++) { recorder.record(edge); if (i % 50 === 0) await new Promise(setImmediate); }";
-    await Promise.all(Array.from({ length: 4 }, () => once(recording(script, file), "exit")));
+    await Promise.all(Array.from({ length: 4 }, () => recording(script, file)));
     expect(aggregateTrace(file)).toMatchObject({ events: 2_000, runs: 4, faults: [] });
   });
 });
@@ -178,92 +162,6 @@ function namedPipe(path: string): string {
   execFileSync("mkfifo", [path]);
   return path;
 }
-
-/** A disk that takes `bytes` more, and `bytes` again once there is space. */
-function smallDisk(bytes: number) {
-  let left = bytes;
-  const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-  const take = (fd: number, chunk: Uint8Array): number => {
-    if (left === 0) throw full();
-    const written = writeSync(fd, chunk.subarray(0, left));
-    left -= written;
-    return written;
-  };
-  return {
-    freeSpace: () => {
-      left = Number.POSITIVE_INFINITY;
-    },
-    fs: {
-      writeSync: take,
-      write: (
-        fd: number,
-        chunk: Uint8Array,
-        offset: number,
-        length: number,
-        _position: null,
-        done: (error: Error | null, written: number) => void,
-      ) =>
-        setImmediate(() => {
-          try {
-            done(null, take(fd, chunk.subarray(offset, offset + length)));
-          } catch (error) {
-            done(error as Error, 0);
-          }
-        }),
-    },
-  };
-}
-
-describe("a disk that fills up", () => {
-  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, for good: the run has no whole end", async (bytes) => {
-    const file = join(aFolder(), "trace.jsonl");
-    const recorder = traceRecorder(file, { fs: smallDisk(bytes).fs, onLoss: () => {} });
-    for (let i = 0; i < 5; i++) recorder.record(anEdge());
-    await recorder.close();
-    expect(faultsOf(file)).not.toEqual([]);
-  });
-
-  test.each([1, 150, 300, 700])(
-    "after %i bytes, for a while: what was lost is missing, and what follows is read",
-    async (bytes) => {
-      const file = join(aFolder(), "trace.jsonl");
-      const disk = smallDisk(bytes);
-      const recorder = traceRecorder(file, { fs: disk.fs, onLoss: () => {} });
-      for (let i = 0; i < 5; i++) {
-        recorder.record(anEdge());
-        await new Promise(setImmediate);
-      }
-      disk.freeSpace();
-      recorder.record(anEdge({ target: "http:ledger/last" }));
-      await recorder.close();
-      const trace = aggregateTrace(file);
-      expect(trace.faults.map(({ kind }) => kind)).toContain("events_missing");
-      expect(trace.edges.map(({ target }) => target)).toContain("http:ledger/last");
-    },
-  );
-
-  test("standing still, it costs no more memory than the bound, and the gap shows", async () => {
-    const file = join(aFolder(), "trace.jsonl");
-    const stuck = Promise.withResolvers<void>();
-    let isFirst = true;
-    const recorder = traceRecorder(file, {
-      onLoss: () => {},
-      fs: {
-        write: (fd, chunk, offset, length, _position, done) => {
-          const go = () => done(null, writeSync(fd, chunk.subarray(offset, offset + length)));
-          if (isFirst) void stuck.promise.then(go);
-          else setImmediate(go);
-          isFirst = false;
-        },
-      },
-    });
-    for (let i = 0; i < 20_000; i++) recorder.record(anEdge());
-    stuck.resolve();
-    await recorder.close();
-    expect(readFileSync(file).length).toBeLessThan(6 * 1024 * 1024);
-    expect(faultsOf(file)).toEqual(["events_missing"]);
-  });
-});
 
 test("a run's first event is on file at once, so that a process killed then is seen", () => {
   const file = join(aFolder(), "trace.jsonl");

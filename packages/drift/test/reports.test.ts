@@ -1,50 +1,8 @@
 import { createMetrics } from "@svc/telemetry";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
-import { type DriftReport, driftMetrics, driftResults, reportFormats, writeReport } from "../src/index.ts";
-
-const edge = {
-  scope: "expenses",
-  chain: ["planner"],
-  caller: "planner",
-  target: "http:mail/send",
-  targetKind: "tool",
-  dataClass: "mail",
-  hop: 2,
-  taint: "trusted_internal",
-  outcomes: ["allow"],
-  count: 2,
-  seenAt: { file: "traces/1.jsonl", line: 7 },
-} as const;
-
-const drifting: DriftReport = {
-  result: "error",
-  summary: { edges: 3, events: 9, runs: 2, undeclared: 2, unexercised: 1, lostEvents: 4 },
-  undeclared: [
-    {
-      edge,
-      reason: "TARGET_NOT_DECLARED",
-      consentableScopes: [],
-      remedy: "Declare it.",
-      manifestFile: "m/planner.yaml",
-    },
-    {
-      edge: { ...edge, target: '<"&>\u0000\n::error::x, 100%', count: 1 },
-      reason: "TARGET_NOT_DECLARED",
-      consentableScopes: [],
-      remedy: "Declare it.",
-    },
-  ],
-  errors: [{ kind: "run_unended", message: "run r has no end", file: "traces/2.jsonl" }],
-  warnings: [{ scope: "expenses", caller: null, target: "planner", targetKind: "agent", dataClass: null }],
-};
-const passing: DriftReport = {
-  result: "pass",
-  summary: { edges: 1, events: 1, runs: 1, undeclared: 0, unexercised: 0, lostEvents: 0 },
-  undeclared: [],
-  errors: [],
-  warnings: [],
-};
+import { driftMetrics, driftResults, reportFormats, writeReport } from "../src/index.ts";
+import { drifting, passing } from "./support/reports.ts";
 
 test.each(reportFormats)("%s names what was found, and ends with a line break", (format) => {
   const text = writeReport(format, drifting);
