@@ -51,7 +51,7 @@ test.each(["down", "silent", "refusing"] as const)(
     cleanups.push(() => hop.stop());
     await callThrough(hop);
     for (const app of apps)
-      await waitUntil(`${spansOf[app]} lost spans`, async () => (await lost(hop, app)) >= spansOf[app]);
+      await waitUntil(`${spansOf[app]} lost spans`, async () => (await lost(hop, app)) >= spansOf[app], 30_000);
     for (const app of apps) expect([app, await lost(hop, app)]).toEqual([app, spansOf[app]]);
   },
   60_000,
