@@ -60,7 +60,7 @@ describe("a token that is not exactly what was asked for is unusable", () => {
     ["aud", { aud: "http:ledger/other" }],
     ["a broader scope", { scope: "finance" }],
     ["hop", { hop: 4, act: { sub: "other", act: { sub: "planner", act: { sub: root.sub } } } }],
-    ["sub", { sub: "user-2" }],
+    ["sub", { sub: "user-2", act: { sub: "planner", act: { sub: "user-2" } } }],
     ["session", { sessionId: "other" }],
     ["action_id", { actionId: "other" }],
     ["act", { act: { sub: "mallory", act: { sub: root.sub } } }],

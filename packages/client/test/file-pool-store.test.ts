@@ -1,11 +1,11 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { settled, TestTime } from "@svc/test-support/test-time";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createRenewalPool, filePoolStore, type PoolStore } from "../src/steps/index.ts";
 import { SimulatedPlane } from "./support/simulated-plane.ts";
-import { settled, TestTime } from "./support/test-time.ts";
 
 let directory: string;
 beforeEach(async () => {

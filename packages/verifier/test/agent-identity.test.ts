@@ -1,8 +1,8 @@
+import { TestTime } from "@svc/test-support/test-time";
 import { generatePrivateJwk, importAgentKey, type SigningKey, signIdentityAssertion } from "@svc/tokens";
 import { expect, onTestFinished, test } from "vitest";
 import { AdmissionRefused, createVerifier, type VerifierOptions } from "../src/index.ts";
 import { controlPlane, type Identity } from "./support/control-plane.ts";
-import { TestTime } from "./support/test-time.ts";
 import { type CallFacts, dataClass, headersOf, hopClaims, issuer, jwks, sign, target } from "./support/tokens.ts";
 
 const plannerKey = await importAgentKey(await generatePrivateJwk());

@@ -1,7 +1,7 @@
+import { TestTime } from "@svc/test-support/test-time";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { AdmissionRefused, createVerifier, type VerifierOptions } from "../src/index.ts";
 import { controlPlane } from "./support/control-plane.ts";
-import { TestTime } from "./support/test-time.ts";
 import { type CallFacts, callHeaders, dataClass, issuer, jwks, target } from "./support/tokens.ts";
 
 const listPath = "/v1/identity/revocations";

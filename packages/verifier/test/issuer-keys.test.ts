@@ -1,8 +1,8 @@
+import { TestTime } from "@svc/test-support/test-time";
 import { type SigningKey, toJwks } from "@svc/tokens";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { AdmissionRefused, createVerifier } from "../src/index.ts";
 import { controlPlane } from "./support/control-plane.ts";
-import { TestTime } from "./support/test-time.ts";
 import {
   callHeaders,
   dataClass,

@@ -1,0 +1,155 @@
+import { settled } from "@svc/test-support/test-time";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { budget, setUp, tokenOf } from "./support/pool-set-up.ts";
+import type { Fate } from "./support/simulated-plane.ts";
+
+describe("what was lost", () => {
+  const fates = fc.constantFrom<Fate>(
+    "answered",
+    "request_lost",
+    "answer_lost",
+    "refused_connect",
+    "guard_unavailable",
+  );
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ do: fc.constant("calls" as const), count: fc.integer({ min: 1, max: 12 }), spend: fc.boolean() }),
+      fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 90_000 }) }),
+      fc.record({ do: fc.constant("toggle readiness" as const) }),
+    ),
+    { maxLength: 15 },
+  );
+
+  test("whatever is lost, refused or given back, no jti is presented twice", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("root", "agent"), steps, fc.array(fates), async (kind, script, wire) => {
+        // A pool that idled out is forgotten, and with it that its token was presented: the control plane refuses that one.
+        const { time, plane, pool } = setUp({ idleSeconds: 100_000 });
+        plane.fateOf = () => wire.shift() ?? "answered";
+        const presented = await plane.issue(kind);
+        for (const step of script) {
+          if (step.do === "wait") await time.advance(step.ms);
+          else if (step.do === "toggle readiness") plane.isReady = !plane.isReady;
+          else {
+            const calls = Array.from({ length: step.count }, () => pool.lease(presented, budget));
+            await settled();
+            await time.advance(1_000);
+            for (const result of await Promise.all(calls)) {
+              if (result.kind !== "leased") continue;
+              if (step.spend) plane.exchange(result.lease.token);
+              else result.lease.giveBack();
+            }
+          }
+        }
+        await pool.close();
+        expect(plane.presentedAgain).toEqual([]);
+        expect(time.pendingTimers).toBe(0);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("no single loss after the first renewal ends the session, however many calls come at once", async () => {
+    const calm = fc.integer({ min: 1, max: 6 });
+    const losses = fc.array(fc.tuple(calm, fc.constantFrom<Fate>("request_lost", "answer_lost")), { maxLength: 10 });
+    const bursts = fc.array(
+      fc.record({ calls: fc.integer({ min: 1, max: 12 }), waitMs: fc.integer({ min: 0, max: 20_000 }) }),
+      { maxLength: 30 },
+    );
+    await fc.assert(
+      fc.asyncProperty(losses, bursts, async (plan, script) => {
+        const wire = plan.flatMap(([answered, fate]): Fate[] => [...Array<Fate>(answered).fill("answered"), fate]);
+        const { time, plane, pool } = setUp();
+        plane.fateOf = () => wire.shift() ?? "answered";
+        const presented = await plane.issue("agent");
+        for (const { calls, waitMs } of script) {
+          const leases = Array.from({ length: calls }, () => pool.lease(presented, budget));
+          for (const result of await Promise.all(leases)) expect(plane.exchange(tokenOf(result))).toBe(true);
+          await time.advance(waitMs);
+        }
+        expect(plane.presentedAgain).toEqual([]);
+        await pool.close();
+      }),
+    );
+  });
+
+  test("renewals in quick succession do not end the refreshing: calls go on beyond the tokens' minute", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("agent");
+    for (const { calls, waitMs } of [
+      { calls: 3, waitMs: 695 },
+      { calls: 1, waitMs: 4_513 },
+      { calls: 1, waitMs: 19_999 },
+      { calls: 1, waitMs: 17_280 },
+      { calls: 1, waitMs: 15_013 },
+      { calls: 1, waitMs: 0 },
+    ]) {
+      const leases = await Promise.all(Array.from({ length: calls }, () => pool.lease(presented, budget)));
+      for (const lease of leases) expect(plane.exchange(tokenOf(lease))).toBe(true);
+      await time.advance(waitMs);
+    }
+    await pool.close();
+  });
+
+  test("a stalled control plane costs one token, not one per attempt", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("agent");
+    tokenOf(await pool.lease(presented, budget));
+    let attempts = 0;
+    plane.isReady = false;
+    plane.fateOf = () => {
+      attempts += 1;
+      return "request_lost";
+    };
+    await time.advance(40_000);
+    expect(attempts).toBe(1);
+    plane.isReady = true;
+    plane.fateOf = () => "answered";
+    await time.advance(6_000);
+    expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
+  });
+
+  test("a refused connect spends nothing: the presented token still works afterwards", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    plane.fateOf = () => "refused_connect";
+    for (let call = 0; call < 5; call += 1) {
+      expect(await pool.lease(presented, budget)).toMatchObject({ kind: "unusable", fault: "refused" });
+    }
+    plane.fateOf = () => "answered";
+    await time.advance(6_000);
+    expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
+  });
+
+  test.each([
+    [400, "invalid_proof", true],
+    [429, "rate_limited", true],
+    [503, "database_unavailable", true],
+    [403, "some_proxy", false],
+    [500, "internal", false],
+    [503, undefined, false],
+  ])("after a %i %s the presented token is used again: %s", async (status, code, want) => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    plane.refusal = { kind: "unusable", fault: "status", answer: { status, ...(code && { code }) } };
+    expect(await pool.lease(presented, budget)).toMatchObject({
+      kind: "unusable",
+      fault: "status",
+      answer: { status },
+    });
+    plane.refusal = undefined;
+    await time.advance(6_000);
+    expect((await pool.lease(presented, budget)).kind).toBe(want ? "leased" : "unauthorized");
+  });
+
+  test("where the only token's renewal is lost, the call learns of the fault and later ones are unauthorized", async () => {
+    const { plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    plane.fateOf = () => "answer_lost";
+    expect(await pool.lease(presented, budget)).toMatchObject({ kind: "unusable", fault: "timeout" });
+    plane.fateOf = () => "answered";
+    expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized" });
+    expect(plane.presentedAgain).toEqual([]);
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import {
+  AdmissionRefused,
+  type AdmitRequest,
+  createVerifier,
+  type RefusalCause,
+  type VerifierOptions,
+} from "../src/index.ts";
+import { dataClass, hopClaims, issuer, jwks, sessionId, sign, target } from "./support/tokens.ts";
+
+const verifierOf = (options: Partial<VerifierOptions> = {}) =>
+  createVerifier({ issuer, audience: target, jwks, identityView: "off", ...options });
+
+const verifier = verifierOf();
+const admit = (request: Partial<AdmitRequest> & Pick<AdmitRequest, "headers">, by = verifier) =>
+  by.admit({ dataClass, ...request });
+const causeOf = (admission: Promise<unknown>): Promise<RefusalCause | "admitted"> =>
+  admission.then(
+    () => "admitted" as const,
+    (error) => {
+      if (!(error instanceof AdmissionRefused)) throw error;
+      return error.cause;
+    },
+  );
+
+describe("headers", () => {
+  test("a Headers, a record in any case and Node's arrays are read alike", async () => {
+    const token = await sign(hopClaims());
+    const record = { Authorization: `Bearer ${token}`, "X-SVC-Session": sessionId };
+    expect(await causeOf(admit({ headers: record }))).toBe("admitted");
+    expect(await causeOf(admit({ headers: new Headers(record) }))).toBe("admitted");
+    const distinct = { authorization: [`bearer  ${token}`], "x-svc-session": [sessionId], "txn-token": undefined };
+    expect(await causeOf(admit({ headers: distinct }))).toBe("admitted");
+  });
+
+  test("beside the application's own Authorization the token comes as X-Svc-Authorization", async () => {
+    const headers = {
+      authorization: "Basic xyz",
+      "x-svc-authorization": `Bearer ${await sign(hopClaims())}`,
+      "x-svc-session": sessionId,
+    };
+    expect(await causeOf(admit({ headers }))).toBe("admitted");
+  });
+
+  test.each<[string, (token: string) => AdmitRequest["headers"], RefusalCause]>([
+    ["none", () => ({}), "missing_token"],
+    ["an empty Authorization", () => ({ authorization: "" }), "missing_token"],
+    ["another scheme", () => ({ authorization: "Basic xyz" }), "missing_token"],
+    ["a scheme that only begins alike", (token) => ({ authorization: `Bearerx ${token}` }), "missing_token"],
+    ["a bearer without a token", () => ({ authorization: "Bearer " }), "malformed"],
+    ["no JWT", () => ({ authorization: "Bearer abc" }), "malformed"],
+    ["trailing junk", (token) => ({ authorization: `Bearer ${token} x` }), "malformed"],
+    ["two in an array", (token) => ({ authorization: [`Bearer ${token}`, `Bearer ${token}`] }), "malformed"],
+    [
+      "two in two cases",
+      (token) => ({ authorization: `Bearer ${token}`, Authorization: `Bearer ${token}` }),
+      "malformed",
+    ],
+    [
+      "two joined",
+      (token) =>
+        new Headers([
+          ["authorization", `Bearer ${token}`],
+          ["authorization", `Bearer ${token}`],
+        ]),
+      "malformed",
+    ],
+    [
+      "two sessions",
+      (token) => ({ authorization: `Bearer ${token}`, "x-svc-session": [sessionId, sessionId] }),
+      "malformed",
+    ],
+  ])("%s: refused", async (_name, headers, want) => {
+    expect(await causeOf(admit({ headers: headers(await sign(hopClaims())) }))).toBe(want);
+  });
+});
