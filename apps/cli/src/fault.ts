@@ -1,10 +1,21 @@
+interface FaultOptions extends ErrorOptions {
+  readonly exitCode?: 1 | 2;
+  readonly code?: string | undefined;
+}
+
 /** A failure with an advice: what went wrong, and what to do next. Printed without a stack. */
 export class Fault extends Error {
   readonly advice: string;
+  /** 1: it failed or was refused. 2: it could not be tried as things are. */
+  readonly exitCode: 1 | 2;
+  /** The control plane's error code, where it was its answer. */
+  readonly code: string | undefined;
 
-  constructor(message: string, advice: string, options?: ErrorOptions) {
+  constructor(message: string, advice: string, { exitCode = 1, code, ...options }: FaultOptions = {}) {
     super(message, options);
+    this.code = code;
     this.name = "Fault";
     this.advice = advice;
+    this.exitCode = exitCode;
   }
 }

@@ -38,7 +38,7 @@ export async function choosePorts(asked: number | undefined): Promise<StackPorts
 }
 
 /** Below 32768, where outgoing connections take no ports from, so that it stays free until a child listens on it. */
-async function freePort(except: ReadonlySet<number>): Promise<number> {
+export async function freePort(except: ReadonlySet<number> = new Set()): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);
     if (!except.has(port) && (await isFree(port))) return port;

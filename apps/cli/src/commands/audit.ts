@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Command } from "commander";
+import type { Decision } from "../audit-rows.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneFlags,
+  openControlPlane,
+  type Query,
+  withControlPlane,
+} from "../control-plane.ts";
+import { type DecisionFlags, toQuery, withDecisionFilters } from "../decision-filters.ts";
+import { type ExportFile, openExport } from "../export-file.ts";
+import { type Bar, progressBar } from "../progress-bar.ts";
+import { decisionsWithin, horizonMs } from "../tail.ts";
+
+const examples = `
+Examples:
+  svc audit export --since 30d --output decisions.ndjson
+                                   one line of JSON a decision, oldest first; ended early, the same command goes on
+  svc audit export --since 24h --outcome deny | jq -r .deny_reason | sort | uniq -c
+`;
+
+export const auditCommand = (): Command =>
+  new Command("audit")
+    .description("The record of what was decided.")
+    .addHelpText("after", examples)
+    .addCommand(
+      withDecisionFilters(withControlPlane(new Command("export")))
+        .description("Write the decisions of a span as NDJSON, oldest first, each once.")
+        .option("--output <file>", "write there, and go on there when it ended early (default: standard output)")
+        .option("--json", "the lines are JSON anyway; accepted so that every command takes it")
+        .addHelpText("after", examples)
+        .action(exportDecisions),
+    );
+
+/** Rows are read newest first, so a span is read whole before it is written: few enough rows to hold. */
+const rowsPerSlice = 2_000;
+const shortestSliceMs = 1_000;
+const longestSliceMs = 86_400_000;
+
+async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { output?: string }): Promise<void> {
+  const plane = openControlPlane(flags);
+  const { since, until, ...filters } = toQuery(flags);
+  // Tells the control plane's clock, and whether the bearer is taken.
+  await plane.ask("audit", "/v1/audit/decisions?limit=1");
+  const sinceMs = since === undefined ? plane.nowMs() - longestSliceMs : Date.parse(since);
+  const endMs = until === undefined ? plane.nowMs() - horizonMs : Date.parse(until);
+  const file =
+    flags.output === undefined
+      ? toStandardOutput(sinceMs)
+      : await openExport(flags.output, asked(filters, until), sinceMs);
+  const bar = progressBar();
+  try {
+    await copy(plane, filters, file, endMs, bar);
+  } finally {
+    bar.done();
+    await file.close();
+  }
+}
+
+/** A span without an end goes on wherever it was. */
+const asked = (filters: Query, until: string | undefined): string => JSON.stringify({ ...filters, until });
+
+const toStandardOutput = (sinceMs: number): ExportFile => ({
+  sinceMs,
+  fromMs: sinceMs,
+  append: async (lines) => void process.stdout.write(lines),
+  close: async () => {},
+});
+
+async function copy(plane: ControlPlane, filters: Query, file: ExportFile, endMs: number, bar: Bar): Promise<void> {
+  let fromMs = file.fromMs;
+  let sliceMs = 60_000;
+  let count = 0;
+  while (fromMs < endMs) {
+    const untilMs = Math.min(fromMs + sliceMs, endMs);
+    // What is asked for may end in the future: nothing is read before it can no longer change.
+    while (untilMs > plane.nowMs() - horizonMs) await delay(200);
+    const rows = await decisionsWithin(plane, filters, fromMs, untilMs);
+    await file.append(rows.map((row: Decision) => `${JSON.stringify(row)}\n`).join(""), untilMs);
+    count += rows.length;
+    fromMs = untilMs;
+    bar.show(
+      (fromMs - file.sinceMs) / Math.max(1, endMs - file.sinceMs),
+      `${count} decisions, up to ${new Date(fromMs).toISOString()}`,
+    );
+    if (rows.length > rowsPerSlice) sliceMs = Math.max(shortestSliceMs, sliceMs / 2);
+    else if (rows.length < rowsPerSlice / 4) sliceMs = Math.min(longestSliceMs, sliceMs * 4);
+  }
+}

@@ -1,0 +1,100 @@
+import { Argument, Command } from "commander";
+import { colors } from "../colors.ts";
+import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { instant } from "../decision-filters.ts";
+import { print, printJson, shown, table } from "../output.ts";
+
+const examples = `
+Examples:
+  svc block set tool mcp:files --reason "CVE-2026-0001"
+                                   every tool of that server, from the next decision on, whatever a session pinned
+  svc block set agent planner --reason "odd behaviour" --until 2026-02-01T08:00Z
+  svc block list
+  svc block lift tool mcp:files
+`;
+
+interface Block {
+  readonly kind: string;
+  readonly ref: string;
+  readonly reason: string;
+  readonly until: string | null;
+  readonly created_at: string;
+}
+
+const kind = () => new Argument("<kind>", "what is blocked").choices(["tool", "agent", "scope"]);
+
+export const blockCommand = (): Command =>
+  new Command("block")
+    .description("Emergency blocks: deny a tool, an agent or a scope at once, for everybody.")
+    .addHelpText("after", examples)
+    .addCommand(
+      withControlPlane(new Command("set"))
+        .description("Set or change a block.")
+        .addArgument(kind())
+        .argument("<ref>", "its name")
+        .requiredOption("--reason <text>", "kept in the record, and shown to whoever asks why")
+        .option("--until <time>", "lapses by itself then (default: never)", instant)
+        .option("--json", "one line of JSON")
+        .addHelpText("after", examples)
+        .action(set),
+    )
+    .addCommand(
+      withControlPlane(new Command("list"))
+        .description("List the blocks in force.")
+        .option("--json", "one line of JSON a block")
+        .addHelpText("after", examples)
+        .action(list),
+    )
+    .addCommand(
+      withControlPlane(new Command("lift"))
+        .description("Lift a block; without one, nothing happens.")
+        .addArgument(kind())
+        .argument("<ref>", "its name")
+        .option("--json", "one line of JSON: {kind, ref}")
+        .addHelpText("after", examples)
+        .action(lift),
+    );
+
+const pathOf = (kindOf: string, ref: string): string => `/v1/blocks/${kindOf}/${encodeURIComponent(ref)}`;
+
+interface SetFlags extends ControlPlaneFlags {
+  readonly reason: string;
+  readonly until?: string;
+  readonly json?: boolean;
+}
+
+async function set(kindOf: string, ref: string, { reason, until, json, ...flags }: SetFlags): Promise<void> {
+  const block = await openControlPlane(flags).ask<Block>("admin", pathOf(kindOf, ref), {
+    method: "PUT",
+    json: { reason, ...(until !== undefined && { until }) },
+  });
+  if (json) printJson(block);
+  else
+    print(
+      `${block.kind} ${shown(block.ref)} is ${colors.red("blocked")}${block.until === null ? "" : ` until ${block.until}`}`,
+    );
+}
+
+async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+  const blocks = await collected(openControlPlane(flags).rows<Block>("audit", "/v1/blocks", {}));
+  if (json) return blocks.forEach(printJson);
+  if (blocks.length === 0) return print("Nothing is blocked.");
+  const cells = (block: Block) => [
+    block.kind,
+    shown(block.ref),
+    shown(block.reason),
+    block.until ?? "until it is lifted",
+    colors.dim(block.created_at),
+  ];
+  print(table(["kind", "ref", "reason", "until", "since"], blocks.map(cells)));
+}
+
+async function lift(
+  kindOf: string,
+  ref: string,
+  { json, ...flags }: ControlPlaneFlags & { json?: boolean },
+): Promise<void> {
+  await openControlPlane(flags).ask("admin", pathOf(kindOf, ref), { method: "DELETE" });
+  if (json) printJson({ kind: kindOf, ref });
+  else print(`${kindOf} ${shown(ref)} is not blocked`);
+}

@@ -1,0 +1,40 @@
+import { Command } from "commander";
+import { checkDeployment, type Finding, type Level } from "../check/deployment.ts";
+import { colors } from "../colors.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { print, printJson } from "../output.ts";
+import { progress } from "../progress.ts";
+
+const examples = `
+Examples:
+  svc check                        every finding with what to do; exit 1 if any is bad
+  svc check --control-plane https://authz.example.com --json | jq 'select(.level != "good")'
+`;
+
+export const checkCommand = (): Command =>
+  withControlPlane(new Command("check"))
+    .description("Is this deployment healthy and safely configured?")
+    .option("--json", "one line a finding: {level, what, remedy}")
+    .addHelpText("after", examples)
+    .action(check);
+
+const marks: Readonly<Record<Level, string>> = {
+  good: colors.green("✓"),
+  note: colors.yellow("!"),
+  bad: colors.red("✗"),
+};
+
+async function check({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+  const steps = progress(json ? "silent" : "shown");
+  const findings: Finding[] = [];
+  for await (const finding of checkDeployment(openControlPlane(flags), steps.show)) {
+    findings.push(finding);
+    steps.done();
+    if (json) printJson(finding);
+    else print(`${marks[finding.level]} ${finding.what}${finding.remedy === null ? "" : `\n    ${finding.remedy}`}`);
+  }
+  const bad = findings.filter(({ level }) => level === "bad").length;
+  const notes = findings.filter(({ level }) => level === "note").length;
+  if (bad > 0) process.exitCode = 1;
+  if (!json) print(`\n${findings.length} looked at, ${bad} bad, ${notes} worth a thought`);
+}

@@ -1,0 +1,22 @@
+import { Command } from "commander";
+
+const examples = `
+Examples:
+  svc completion bash > /etc/bash_completion.d/svc
+  svc completion zsh > "\${fpath[1]}/_svc"
+  svc completion fish > ~/.config/fish/completions/svc.fish
+`;
+
+/** Stands in the list of commands; the library puts its own in its place when it is asked for. */
+export const completionCommand = (): Command =>
+  new Command("completion")
+    .description("Completion for bash, zsh and fish.")
+    .argument("<shell>", "bash, zsh or fish")
+    .addHelpText("after", examples);
+
+/** Adds `completion <shell>`, and the hidden `complete` that the shells call. */
+export async function addCompletion(program: Command): Promise<void> {
+  const { default: tab } = await import("@bomb.sh/tab/commander");
+  tab(program, { completionCommandName: "completion" });
+  program.commands.find((command) => command.name() === "completion")?.addHelpText("after", examples);
+}

@@ -1,0 +1,54 @@
+import { Command, InvalidArgumentError } from "commander";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { print, printJson, shown } from "../output.ts";
+
+const examples = `
+Examples:
+  svc consent --scope expenses --user ada
+  svc consent --scope expenses --user ada --ttl 900
+  svc consent --scope expenses --user ada --json > session.json
+                                   {session_id, token}: what SVC_PEP_SESSION_FILE reads; keep it secret
+`;
+
+interface Flags extends ControlPlaneFlags {
+  readonly scope: string;
+  readonly user: string;
+  readonly ttl?: number;
+  readonly json?: boolean;
+}
+
+export const consentCommand = (): Command =>
+  withControlPlane(new Command("consent"))
+    .description("Record that a person lets agents act within a scope, and get the session's first token.")
+    .requiredOption("--scope <scope>", "what they may do")
+    .requiredOption("--user <sub>", "for whom")
+    .option("--ttl <seconds>", "for how long: 60 to 86400 (default: the control plane's)", seconds)
+    .option("--json", "one line: {session_id, token, scope, policy_version, hop_budget, expires_at}")
+    .addHelpText("after", examples)
+    .action(consent);
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 60 || value > 86_400) throw new InvalidArgumentError("It must be 60 to 86400.");
+  return value;
+}
+
+interface Consented {
+  readonly session_id: string;
+  readonly root_grant: string;
+  readonly scope: string;
+  readonly policy_version: number;
+  readonly hop_budget: number;
+  readonly expires_at: string;
+}
+
+async function consent({ scope, user, ttl, json, ...flags }: Flags): Promise<void> {
+  const consented = await openControlPlane(flags).ask<Consented>("admin", "/v1/consent", {
+    json: { scope, user_sub: user, ...(ttl !== undefined && { ttl_seconds: ttl }) },
+  });
+  const { root_grant: token, ...rest } = consented;
+  if (json) return printJson({ ...rest, token });
+  print(`${shown(user)} consented to "${shown(scope)}" until ${rest.expires_at}`);
+  print(`session  ${rest.session_id}`);
+  print(`token    ${token}`);
+}

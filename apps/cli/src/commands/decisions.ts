@@ -1,0 +1,79 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Command, InvalidArgumentError } from "commander";
+import type { Decision } from "../audit-rows.ts";
+import { colors } from "../colors.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type DecisionFlags, toQuery, withDecisionFilters } from "../decision-filters.ts";
+import { print, printJson, shown, table } from "../output.ts";
+import { untilSignal } from "../signals.ts";
+import { followDecisions } from "../tail.ts";
+import { verdict } from "../verdict.ts";
+
+const examples = `
+Examples:
+  svc decisions                                    the newest 50
+  svc decisions --outcome deny --since 24h         what was denied today
+  svc decisions --observed --deny-reason TARGET_NOT_DECLARED
+  svc decisions --follow --agent planner           as they come, until Ctrl-C; some seconds behind, nothing left out
+  svc decisions --json --limit 1000 | jq -r .target | sort | uniq -c
+`;
+
+interface Flags extends ControlPlaneFlags, DecisionFlags {
+  readonly limit: number;
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+export const decisionsCommand = (): Command =>
+  withDecisionFilters(withControlPlane(new Command("decisions")))
+    .description("What was decided, newest first.")
+    .option("--limit <n>", "at most so many", rowCount, 50)
+    .option("--follow", "go on with what is decided from now on (or --since), oldest first")
+    .option("--json", "one line of JSON a decision")
+    .addHelpText("after", examples)
+    .action(decisions);
+
+function rowCount(text: string): number {
+  const count = Number(text);
+  if (!/^\d{1,9}$/.test(text) || count < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return count;
+}
+
+async function decisions({ follow, json, limit, ...flags }: Flags): Promise<void> {
+  if (follow) return followAll(flags, json === true);
+  const plane = openControlPlane(flags);
+  const rows: Decision[] = [];
+  const path = "/v1/audit/decisions";
+  for await (const row of plane.rows<Decision>("audit", path, toQuery(flags), Math.min(limit, 200))) {
+    rows.push(row);
+    if (rows.length === limit) break;
+  }
+  if (json) for (const row of rows) printJson(row);
+  else if (rows.length === 0) print("Nothing was decided that matches.");
+  else print(table(["time", "verdict", "agent", "target", "data class", "action"], rows.map(cells)));
+}
+
+async function followAll(flags: Omit<Flags, "limit">, json: boolean): Promise<void> {
+  const plane = openControlPlane(flags);
+  // Tells the control plane's clock, and whether the bearer is taken, before anybody waits.
+  await plane.ask("audit", "/v1/audit/decisions?limit=1");
+  const { since, until: _until, ...filters } = toQuery(flags);
+  const ended = untilSignal();
+  const waited = async () => {
+    if (await Promise.race([ended, delay(1_000).then(() => undefined)])) process.exit(0);
+  };
+  const fromMs = since === undefined ? plane.nowMs() : Date.parse(since);
+  for await (const row of followDecisions(plane, filters, fromMs, waited)) {
+    if (json) printJson(row);
+    else print(cells(row).join("  "));
+  }
+}
+
+const cells = (row: Decision): readonly string[] => [
+  colors.dim(row.ts),
+  verdict(row),
+  shown(row.acting_agent),
+  shown(row.target),
+  shown(row.data_class),
+  colors.dim(row.action_id),
+];

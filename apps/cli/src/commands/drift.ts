@@ -1,0 +1,88 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type ReportFormat, reportFormats, runDriftCheck } from "@svc/drift";
+import { Command, Option } from "commander";
+import { Fault } from "../fault.ts";
+import { print, printJson } from "../output.ts";
+import { type Forge, forges, workflowOf } from "../workflows.ts";
+
+const examples = `
+Examples:
+  SVC_TRACE_PATH=trace pnpm test && svc drift check --trace trace --manifests manifests
+  svc drift check --trace trace --manifests manifests --format sarif > drift.sarif
+  svc drift check --trace trace --manifests manifests --metrics-file /var/lib/node_exporter/svc_drift.prom
+  svc drift init --for github
+
+Exit codes: 0 everything that was exercised is declared; 1 something is not; 2 the traces or manifests are not whole.
+`;
+
+export const driftCommand = (): Command =>
+  new Command("drift")
+    .description("Does what tests exercise match what manifests declare? From files alone: no network, no credentials.")
+    .addHelpText("after", examples)
+    .addCommand(
+      new Command("check")
+        .description("Judge recorded edges by the decision function of the control plane.")
+        .requiredOption("--trace <paths...>", "trace files, and folders of them")
+        .requiredOption("--manifests <paths...>", "manifest files, and folders of them")
+        .addOption(new Option("--format <format>", "of the report").choices([...reportFormats]).default("text"))
+        .option("--json", "short for --format json")
+        .option(
+          "--metrics-file <file>",
+          "write the svc_drift_* metrics there, for a node exporter's textfile collector",
+        )
+        .addHelpText("after", examples)
+        .action(check),
+    )
+    .addCommand(
+      new Command("init")
+        .description("Write a workflow that runs the gate with the tests.")
+        .addOption(new Option("--for <forge>", "whose workflow").choices([...forges]).makeOptionMandatory())
+        .option("--test <command>", "how the tests are run", "npm test")
+        .option("--manifests <folder>", "where the manifests are", "manifests")
+        .option("--json", "one line: {file}")
+        .addHelpText("after", examples)
+        .action(init),
+    );
+
+interface CheckFlags {
+  readonly trace: readonly string[];
+  readonly manifests: readonly string[];
+  readonly format: ReportFormat;
+  readonly json?: boolean;
+  readonly metricsFile?: string;
+}
+
+async function check({ trace, manifests, format, json, metricsFile }: CheckFlags): Promise<void> {
+  const outcome = runDriftCheck({ traces: trace, manifests, format: json ? "json" : format });
+  process.exitCode = outcome.exitCode;
+  process.stdout.write(outcome.text);
+  if (metricsFile !== undefined) {
+    await writeFile(metricsFile, outcome.metrics).catch((cause: unknown) => {
+      throw new Fault(`${metricsFile} cannot be written`, "Check --metrics-file.", { cause, exitCode: 2 });
+    });
+  }
+}
+
+interface InitFlags {
+  readonly for: Forge;
+  readonly test: string;
+  readonly manifests: string;
+  readonly json?: boolean;
+}
+
+async function init({ for: forge, test, manifests, json }: InitFlags): Promise<void> {
+  const { file, text } = workflowOf(forge, { test, manifests });
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text, { flag: "wx" }).catch((cause: unknown) => {
+    throw new Fault(
+      `${file} cannot be written`,
+      "If it is there already, move it away first: nothing is overwritten.",
+      {
+        cause,
+      },
+    );
+  });
+  if (json) printJson({ file });
+  else print(`wrote ${file}`);
+}

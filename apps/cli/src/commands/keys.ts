@@ -1,0 +1,84 @@
+import { Command } from "commander";
+import { colors } from "../colors.ts";
+import { confirm } from "../confirm.ts";
+import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { print, printJson, table } from "../output.ts";
+
+const examples = `
+Examples:
+  svc keys list
+  svc keys rotate                  published now, signs in ten minutes: no verifier ever meets an unknown key
+  svc keys rotate --now --yes      an emergency: signs at once, and verifiers fetch it on first sight
+  svc keys remove "$KID" --yes     whatever it signed is refused at once
+`;
+
+interface Key {
+  readonly kid: string;
+  readonly status: "next" | "active" | "superseded";
+  readonly activates_at: string | null;
+  readonly superseded_at: string | null;
+}
+
+export const keysCommand = (): Command =>
+  new Command("keys")
+    .description("The issuer's signing keys.")
+    .addHelpText("after", examples)
+    .addCommand(
+      withControlPlane(new Command("list"))
+        .description("List the keys that are published, oldest first.")
+        .option("--json", "one line of JSON a key")
+        .addHelpText("after", examples)
+        .action(list),
+    )
+    .addCommand(
+      withControlPlane(new Command("rotate"))
+        .description("Publish the next key.")
+        .option("--now", "let it sign at once")
+        .option("--yes", "do not ask")
+        .option("--json", "one line of JSON: {kid, activates_at}")
+        .addHelpText("after", examples)
+        .action(rotate),
+    )
+    .addCommand(
+      withControlPlane(new Command("remove"))
+        .description("Refuse at once whatever a key signed.")
+        .argument("<kid>")
+        .option("--yes", "do not ask")
+        .option("--json", "one line of JSON: {kid}")
+        .addHelpText("after", examples)
+        .action(remove),
+    );
+
+async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+  const keys = await collected(openControlPlane(flags).rows<Key>("admin", "/v1/keys", {}));
+  if (json) return keys.forEach(printJson);
+  const cells = (key: Key) => [
+    key.kid,
+    key.status === "active" ? colors.green(key.status) : key.status,
+    key.activates_at ?? "by the settings",
+    key.superseded_at ?? "",
+  ];
+  print(table(["kid", "status", "signs from", "until"], keys.map(cells)));
+}
+
+interface RotateFlags extends ControlPlaneFlags {
+  readonly now?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promise<void> {
+  if (now) await confirm("Let the next key sign at once? Verifiers that cannot fetch it refuse calls meanwhile.", yes);
+  const rotated = await openControlPlane(flags).ask<{ kid: string; activates_at: string }>("admin", "/v1/keys/rotate", {
+    json: { now },
+  });
+  if (json) printJson(rotated);
+  else print(`${rotated.kid} signs from ${rotated.activates_at} on`);
+}
+
+async function remove(kid: string, { yes, json, ...flags }: ControlPlaneFlags & { yes?: boolean; json?: boolean }) {
+  await confirm(`Remove ${kid}? Every token it signed is refused at once.`, yes);
+  await openControlPlane(flags).ask("admin", `/v1/keys/${encodeURIComponent(kid)}`, { method: "DELETE" });
+  if (json) printJson({ kid });
+  else print(`${kid} is ${colors.red("removed")}`);
+}

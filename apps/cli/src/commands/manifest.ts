@@ -1,0 +1,191 @@
+import { compile } from "@svc/core";
+import { Command } from "commander";
+import { createTwoFilesPatch } from "diff";
+import { colors } from "../colors.ts";
+import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { Fault } from "../fault.ts";
+import { type ManifestFile, readManifestFile } from "../manifest-file.ts";
+import { print, printJson, shown } from "../output.ts";
+
+const examples = `
+A manifest file, JSON or YAML:
+  agent: planner
+  manifest:
+    scopes:
+      expenses:
+        hop_budget: 3
+        tools:
+          - ref: http:ledger/read
+            data_classes: [finance.entries]
+
+Examples:
+  svc manifest lint manifests/*.yaml               offline; exit 1 if any is wrong
+  svc manifest diff planner.yaml                   against what is accepted
+  svc manifest submit planner.yaml
+  svc manifest submit planner.yaml --override "reviewed in change 4711"
+                                                   a person vouches for what discovery cannot confirm
+  svc manifest show expenses --agent planner
+`;
+
+export const manifestCommand = (): Command =>
+  new Command("manifest")
+    .description("What agents declare: lint it, submit it, show and compare it.")
+    .addHelpText("after", examples)
+    .addCommand(
+      new Command("lint")
+        .description("Check files without asking anybody.")
+        .argument("<files...>")
+        .option("--json", "one line a file: {file, agent, ok, faults}")
+        .addHelpText("after", examples)
+        .action(lint),
+    )
+    .addCommand(
+      withControlPlane(new Command("submit"))
+        .description("Submit a manifest; a new agent is registered.")
+        .argument("<file>")
+        .option("--override <reason>", "vouch for what discovery cannot confirm")
+        .option("--json", "one line: {agent_id, manifest_version, status}")
+        .addHelpText("after", examples)
+        .action(submit),
+    )
+    .addCommand(
+      withControlPlane(new Command("show"))
+        .description("Show the accepted manifest that touches a scope.")
+        .argument("<scope>")
+        .option("--agent <name>", "this agent's")
+        .option("--version <n>", "this version")
+        .option("--json", "one line: {agent, version, status, attested_by, created_at, doc}")
+        .addHelpText("after", examples)
+        .action(show),
+    )
+    .addCommand(
+      withControlPlane(new Command("diff"))
+        .description("Compare a file with what is accepted; exit 1 if they differ.")
+        .argument("<file>")
+        .option("--json", "one line: {agent, differs, diff}")
+        .addHelpText("after", examples)
+        .action(diff),
+    );
+
+async function lint(files: readonly string[], { json }: { json?: boolean }): Promise<void> {
+  for (const file of files) {
+    const faults = await faultsOf(file);
+    if (faults.length > 0) process.exitCode = 1;
+    if (json) printJson({ file, ok: faults.length === 0, faults });
+    else if (faults.length === 0) print(`${colors.green("✓")} ${file}`);
+    else print(`${colors.red("✗")} ${file}\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+  }
+}
+
+/** By itself: whether it fits the others of its scopes is the control plane's to say. */
+async function faultsOf(path: string): Promise<readonly string[]> {
+  try {
+    const { file, understood } = await readManifestFile(path);
+    return [...understood.scopes].flatMap(([scope, declared]) => {
+      const compiled = compile(scope, [{ agent: file.agent, manifestVersion: 1, declared }]);
+      return compiled.ok ? [] : [`scope ${scope}: it has more delegation paths than a policy may`];
+    });
+  } catch (cause) {
+    if (cause instanceof Fault && cause.exitCode === 1) return [cause.message];
+    throw cause;
+  }
+}
+
+interface Registration {
+  readonly agent_id: string;
+  readonly manifest_version: number;
+  readonly status: string;
+}
+
+interface SubmitFlags extends ControlPlaneFlags {
+  readonly override?: string;
+  readonly json?: boolean;
+}
+
+async function submit(file: string, { override, json, ...flags }: SubmitFlags): Promise<void> {
+  const { file: read } = await readManifestFile(file);
+  const submission = override === undefined ? read : { ...read, override: { reason: override } };
+  const registered = await submitOrRegister(openControlPlane(flags), submission);
+  if (json) printJson(registered);
+  else
+    print(`${colors.green("✓")} ${shown(read.agent)} version ${registered.manifest_version} is ${registered.status}`);
+}
+
+/** A further version where the agent is known, else its first. */
+async function submitOrRegister(plane: ControlPlane, { agent, ...rest }: ManifestFile): Promise<Registration> {
+  const known = await plane
+    .ask("admin", `/v1/agents/resolve?${new URLSearchParams({ name: agent })}`)
+    .then(() => true)
+    .catch((cause: unknown) => {
+      if (cause instanceof Fault && cause.code === "agent_not_found") return false;
+      throw cause;
+    });
+  return known
+    ? plane.ask("admin", "/v1/manifests", { json: { agent, ...rest } })
+    : plane.ask("admin", "/v1/agents", { json: { name: agent, ...rest } });
+}
+
+interface ManifestRead {
+  readonly agent: string;
+  readonly version: number;
+  readonly status: string;
+  readonly attested_by: string | null;
+  readonly created_at: string;
+  readonly doc: object;
+}
+
+interface ShowFlags extends ControlPlaneFlags {
+  readonly agent?: string;
+  readonly version?: string;
+  readonly json?: boolean;
+}
+
+async function show(scope: string, { agent, version, json, ...flags }: ShowFlags): Promise<void> {
+  const read = await readManifest(openControlPlane(flags), scope, { agent, version });
+  if (json) return printJson(read);
+  const vouched = read.attested_by === null ? "" : `, vouched for by ${shown(read.attested_by)}`;
+  print(colors.dim(`# ${shown(read.agent)} version ${read.version}, ${read.status}${vouched}, ${read.created_at}`));
+  print(JSON.stringify(read.doc, null, 2));
+}
+
+const readManifest = (
+  plane: ControlPlane,
+  scope: string,
+  query: { readonly agent?: string | undefined; readonly version?: string | undefined },
+): Promise<ManifestRead> => {
+  const asked = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  return plane.ask("admin", `/v1/manifests/${encodeURIComponent(scope)}?${new URLSearchParams(asked)}`);
+};
+
+async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+  const { agent, manifest } = (await readManifestFile(file)).file;
+  const plane = openControlPlane(flags);
+  const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));
+  const laidOut = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`;
+  const before = accepted === undefined ? "" : laidOut(accepted.doc);
+  const differs = before !== laidOut(manifest);
+  const named = accepted === undefined ? "nothing accepted" : `${agent} version ${accepted.version}`;
+  const patch = differs ? createTwoFilesPatch(named, file, before, laidOut(manifest)) : "";
+  if (differs) process.exitCode = 1;
+  if (json) printJson({ agent, differs, diff: patch });
+  else print(differs ? coloured(patch) : `${file} is what is accepted.`);
+}
+
+/** The agent's newest accepted manifest, whichever of the scopes it touches. */
+async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly string[]) {
+  const found: ManifestRead[] = [];
+  for (const scope of scopes) {
+    const read = await readManifest(plane, scope, { agent }).catch((cause: unknown) => {
+      if (cause instanceof Fault && cause.code === "scope_not_found") return undefined;
+      throw cause;
+    });
+    if (read !== undefined) found.push(read);
+  }
+  return found.sort((a, b) => b.version - a.version)[0];
+}
+
+const coloured = (patch: string): string =>
+  patch
+    .split("\n")
+    .map((line) => (line.startsWith("+") ? colors.green(line) : line.startsWith("-") ? colors.red(line) : line))
+    .join("\n");

@@ -1,0 +1,91 @@
+import { Command, Option } from "commander";
+import type { Decision } from "../audit-rows.ts";
+import { colors } from "../colors.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneFlags,
+  collected,
+  openControlPlane,
+  withControlPlane,
+} from "../control-plane.ts";
+import { shown } from "../output.ts";
+import { progress } from "../progress.ts";
+import { startLocalPep } from "../run/local-pep.ts";
+import { runProgram } from "../run/program.ts";
+import { lendSession } from "../run/session.ts";
+import { verdict } from "../verdict.ts";
+
+const examples = `
+The command finds the enforcement point in HTTP_PROXY, http_proxy and SVC_PEP_URL; its session is lent to whatever it
+calls without a token of its own.
+
+Examples:
+  svc run --scope expenses --user ada --upstreams pep.yaml -- node agent.js
+  svc run --scope expenses --user ada --upstreams pep.yaml --mode observe -- python agent.py
+                                   blocks nothing, and tells what it would have
+  svc run --scope expenses --user ada --agent planner --upstreams pep.yaml -- curl http://ledger.internal/entries
+                                   as planner, to whom the person delegates first
+
+The exit code is the command's own.
+`;
+
+interface Flags extends ControlPlaneFlags {
+  readonly scope: string;
+  readonly user: string;
+  readonly upstreams: string;
+  readonly agent?: string;
+  readonly dataClass?: string;
+  readonly mode: "enforce" | "observe";
+  readonly json?: boolean;
+}
+
+export const runCommand = (): Command =>
+  withControlPlane(new Command("run"))
+    .description("Run a command behind a local enforcement point, and tell what was blocked.")
+    .argument("<command...>", "after --")
+    .requiredOption("--scope <scope>", "what it may do")
+    .requiredOption("--user <sub>", "for whom")
+    .requiredOption("--upstreams <file>", "the enforcement point's configuration")
+    .option("--agent <name>", "the agent that it is; without it the call is the person's own")
+    .option("--data-class <classes>", "what is delegated to the agent (default: all it may be)")
+    .addOption(new Option("--mode <mode>", "block, or only tell").choices(["enforce", "observe"]).default("enforce"))
+    .option("--json", "when it has ended, one line of JSON a decision, on standard error")
+    .addHelpText("after", examples)
+    .passThroughOptions()
+    .action(run);
+
+async function run(command: readonly string[], flags: Flags): Promise<void> {
+  const plane = openControlPlane(flags);
+  const steps = progress(flags.json ? "silent" : "shown");
+  steps.show("consenting");
+  const { scope, user, agent, dataClass } = flags;
+  const session = await lendSession({ controlPlaneUrl: plane.url, scope, user, agent, dataClass }, process.env);
+  steps.show("starting the enforcement point");
+  const { upstreams, mode } = flags;
+  const pep = await startLocalPep({ controlPlaneUrl: plane.url, upstreams, mode, session }, process.env);
+  steps.done();
+  try {
+    process.exitCode = await runProgram(command, {
+      ...process.env,
+      HTTP_PROXY: pep.url,
+      http_proxy: pep.url,
+      SVC_PEP_URL: pep.url,
+    });
+  } finally {
+    await pep.stop();
+  }
+  await tellDecisions(plane, session.session_id, flags.json === true);
+}
+
+async function tellDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
+  const rows = plane.rows<Decision>("audit", "/v1/audit/decisions", { session_id: sessionId });
+  const decisions = [...(await collected(rows))].reverse();
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  if (json) {
+    for (const row of decisions) say(JSON.stringify(row));
+    return;
+  }
+  const denied = decisions.filter(({ decision }) => decision === "deny");
+  say(`\n${decisions.length} calls decided, ${denied.length} denied; svc explain tells why:`);
+  for (const row of denied) say(`  ${verdict(row)}  ${shown(row.target)}  ${colors.dim(row.action_id)}`);
+}

@@ -1,0 +1,126 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type AgentManifestDocument, admittingChange, type WouldBlockGroup } from "@svc/core";
+import { Command } from "commander";
+import type { WouldBlock } from "../audit-rows.ts";
+import { colors } from "../colors.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneFlags,
+  collected,
+  openControlPlane,
+  withControlPlane,
+} from "../control-plane.ts";
+import { instant } from "../decision-filters.ts";
+import { Fault } from "../fault.ts";
+import { print, printJson, shown, table } from "../output.ts";
+
+const examples = `
+Examples:
+  svc would-block --since 7d                       what enforcement would have refused, like calls together
+  svc would-block --scope expenses --emit-manifest ./proposed
+                                                   the manifests that would admit it, to be read before they are submitted
+  svc manifest diff ./proposed/planner.json && svc manifest submit ./proposed/planner.json
+`;
+
+interface Flags extends ControlPlaneFlags {
+  readonly scope?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly emitManifest?: string;
+  readonly json?: boolean;
+}
+
+export const wouldBlockCommand = (): Command =>
+  withControlPlane(new Command("would-block"))
+    .description("What observe mode let pass and enforcement would not, grouped by agent, target and reason.")
+    .option("--scope <scope>", "of the sessions of one scope")
+    .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", instant)
+    .option("--until <time>", "before then", instant)
+    .option("--emit-manifest <folder>", "write the manifests that would admit it there; needs --scope")
+    .option("--json", "one line a group, with its proposed change where manifests are written")
+    .addHelpText("after", examples)
+    .action(wouldBlock);
+
+async function wouldBlock({ scope, since, until, emitManifest, json, ...flags }: Flags): Promise<void> {
+  if (emitManifest !== undefined && scope === undefined) {
+    throw new Fault("--emit-manifest needs --scope", "A manifest declares per scope: name one.", { exitCode: 2 });
+  }
+  const plane = openControlPlane(flags);
+  const groups = await collected(plane.rows<WouldBlock>("audit", "/v1/audit/would-block", { scope, since, until }));
+  if (emitManifest !== undefined && scope !== undefined) return propose(plane, scope, groups, emitManifest, json);
+  if (json) return groups.forEach(printJson);
+  if (groups.length === 0) return print("Nothing was let pass that enforcement would have refused.");
+  const head = ["calls", "agent", "target", "data class", "reason", "first seen", "last seen"];
+  print(table(head, [...groups].sort((a, b) => b.count - a.count).map(cells)));
+}
+
+const cells = (group: WouldBlock): readonly string[] => [
+  String(group.count),
+  shown(group.agent),
+  shown(group.target),
+  shown(group.data_class),
+  colors.yellow(group.deny_reason),
+  colors.dim(group.first_ts),
+  colors.dim(group.last_ts),
+];
+
+/** One file an agent, each change on top of the one before; what no manifest admits is told with what else to do. */
+async function propose(
+  plane: ControlPlane,
+  scope: string,
+  groups: readonly WouldBlock[],
+  folder: string,
+  json: boolean | undefined,
+): Promise<void> {
+  const proposed = new Map<string, AgentManifestDocument | undefined>();
+  const changed = new Set<string>();
+  for (const group of groups) {
+    const { agent } = group;
+    if (!proposed.has(agent)) proposed.set(agent, await acceptedManifest(plane, scope, agent));
+    const change = admittingChange(toGroup(group), scope, proposed.get(agent));
+    if (change.kind === "manifest") {
+      proposed.set(agent, change.manifest);
+      changed.add(agent);
+    }
+    if (json) printJson({ ...group, change });
+    else if (change.kind === "manifest") tell(colors.green("+"), change.summary, change.warnings);
+    else tell(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.deny_reason}`, [change.advice]);
+  }
+  await mkdir(folder, { recursive: true });
+  for (const agent of changed) {
+    const file = join(folder, `${agent}.json`);
+    await writeFile(file, `${JSON.stringify({ agent, manifest: proposed.get(agent) }, null, 2)}\n`);
+    if (!json) print(`\nwrote ${file}; submit it with: svc manifest submit ${file}`);
+  }
+  if (!json && changed.size === 0) print("No manifest would admit anything more.");
+}
+
+const tell = (mark: string, what: string, notes: readonly string[]): void => {
+  print(`${mark} ${shown(what)}`);
+  for (const note of notes) print(`    ${colors.yellow("!")} ${shown(note)}`);
+};
+
+const toGroup = (group: WouldBlock): WouldBlockGroup => ({
+  agent: group.agent,
+  target: group.target,
+  targetKind: group.target_kind,
+  dataClass: group.data_class,
+  denyReason: group.deny_reason as WouldBlockGroup["denyReason"],
+});
+
+async function acceptedManifest(
+  plane: ControlPlane,
+  scope: string,
+  agent: string,
+): Promise<AgentManifestDocument | undefined> {
+  try {
+    const path = `/v1/manifests/${encodeURIComponent(scope)}?${new URLSearchParams({ agent })}`;
+    return (await plane.ask<{ doc: AgentManifestDocument }>("admin", path)).doc;
+  } catch (cause) {
+    // A human has none, and neither has an agent whose name no agent may have.
+    if (cause instanceof Fault && (cause.code === "scope_not_found" || cause.code === "invalid_request"))
+      return undefined;
+    throw cause;
+  }
+}

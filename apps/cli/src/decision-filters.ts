@@ -1,0 +1,56 @@
+import { denyReasons, outcomes, taints, targetKinds } from "@svc/core";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Query } from "./control-plane.ts";
+
+export interface DecisionFlags {
+  readonly session?: string;
+  readonly agent?: string;
+  readonly outcome?: string;
+  readonly denyReason?: string;
+  readonly targetKind?: string;
+  readonly taint?: string;
+  readonly privileged?: boolean;
+  readonly observed?: boolean;
+  readonly enforced?: boolean;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Every filter of the audit's history. */
+export const withDecisionFilters = (command: Command): Command =>
+  command
+    .option("--session <id>", "of one session")
+    .option("--agent <name>", "of one acting agent; at hop 1 the human")
+    .addOption(new Option("--outcome <outcome>", "allow or deny").choices([...outcomes]))
+    .addOption(new Option("--deny-reason <reason>", "of one reason").choices([...denyReasons]))
+    .addOption(new Option("--target-kind <kind>", "tool or agent").choices([...targetKinds]))
+    .addOption(new Option("--taint <taint>", "under one taint").choices([...taints]))
+    .option("--privileged", "privileged calls only")
+    .addOption(new Option("--observed", "only what was observed, not enforced").conflicts("enforced"))
+    .option("--enforced", "only what was enforced")
+    .option("--since <time>", "from then on: 2026-01-31T08:00Z, or a span such as 15m, 24h, 7d", instant)
+    .option("--until <time>", "before then", instant);
+
+const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** RFC 3339, or so long ago. */
+export function instant(text: string): string {
+  const ago = /^(\d{1,6})([smhd])$/.exec(text);
+  const ms = ago ? Date.now() - Number(ago[1]) * units[ago[2] as keyof typeof units] : Date.parse(text);
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError("It must be a time such as 2026-01-31T08:00Z, or a span such as 15m.");
+  return new Date(ms).toISOString();
+}
+
+export const toQuery = (flags: DecisionFlags): Query => ({
+  session_id: flags.session,
+  agent: flags.agent,
+  outcome: flags.outcome,
+  deny_reason: flags.denyReason,
+  target_kind: flags.targetKind,
+  taint: flags.taint,
+  privileged: flags.privileged ? "true" : undefined,
+  enforced: flags.observed ? "false" : flags.enforced ? "true" : undefined,
+  since: flags.since,
+  until: flags.until,
+});

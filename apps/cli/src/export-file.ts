@@ -1,0 +1,68 @@
+import { type FileHandle, open, readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { Fault } from "./fault.ts";
+
+interface State {
+  /** What was asked for: another export must not go on in this file. */
+  readonly query: string;
+  readonly sinceMs: number;
+  /** Everything before this instant stands in the file. */
+  readonly untilMs: number;
+  /** The file's length then: what stands beyond was being written when the process ended. */
+  readonly bytes: number;
+}
+
+export interface ExportFile {
+  readonly sinceMs: number;
+  readonly fromMs: number;
+  /** Appends the lines of everything before `untilMs`, and remembers that it did; durable when it resolves. */
+  append(lines: string, untilMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the file, or goes on with it where an export of the same query ended early, however it ended. */
+export async function openExport(path: string, query: string, sinceMs: number): Promise<ExportFile> {
+  const statePath = `${path}.state`;
+  const state = await readState(statePath);
+  if (state !== undefined && state.query !== query) {
+    throw new Fault(`${path} holds another export`, `Choose another file, or remove it and ${statePath}.`, {
+      exitCode: 2,
+    });
+  }
+  let { bytes, untilMs } = state ?? { bytes: 0, untilMs: sinceMs };
+  if (state !== undefined) await truncate(path, bytes);
+  const file = await openFile(path, state === undefined ? "wx" : "a");
+  return {
+    sinceMs: state?.sinceMs ?? sinceMs,
+    fromMs: untilMs,
+    async append(lines, until) {
+      await file.appendFile(lines);
+      await file.datasync();
+      bytes += Buffer.byteLength(lines);
+      untilMs = until;
+      await writeState(statePath, { query, sinceMs: state?.sinceMs ?? sinceMs, untilMs, bytes });
+    },
+    close: () => file.close(),
+  };
+}
+
+const openFile = (path: string, flags: string): Promise<FileHandle> =>
+  open(path, flags, 0o600).catch((cause: unknown) => {
+    throw new Fault(`${path} cannot be written`, "Choose a file that is not there yet, in a folder of yours.", {
+      cause,
+      exitCode: 2,
+    });
+  });
+
+async function readState(path: string): Promise<State | undefined> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as State;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaced as a whole, so that it is never half of one and half of another. */
+async function writeState(path: string, state: State): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,40 @@
+import { readFile } from "node:fs/promises";
+import { type AgentManifest, type AgentManifestDocument, agentManifest, agentName } from "@svc/core";
+import { parseDocument } from "yaml";
+import { z } from "zod";
+import { Fault } from "./fault.ts";
+
+/** The body of `POST /v1/manifests`, as JSON or YAML (contract: Drift gate, manifest files). */
+const manifestFile = z.strictObject({
+  agent: agentName,
+  manifest: agentManifest,
+  override: z.strictObject({ reason: z.string().optional() }).optional(),
+});
+
+export interface ManifestFile {
+  readonly agent: string;
+  /** As it stands in the file, defaults not filled in. */
+  readonly manifest: AgentManifestDocument;
+  readonly override?: { readonly reason?: string };
+}
+
+/** With the manifest as it is understood, defaults filled in. */
+export interface ReadManifest {
+  readonly file: ManifestFile;
+  readonly understood: AgentManifest;
+}
+
+/** @throws {Fault} naming the file and everything that is wrong with it. */
+export async function readManifestFile(file: string): Promise<ReadManifest> {
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new Fault(`${file} cannot be read`, "Check the path.", { cause, exitCode: 2 });
+  });
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [syntax] = document.errors;
+  if (syntax !== undefined) throw new Fault(`${file}: ${syntax.message}`, "Correct the file's JSON or YAML.");
+  const content: unknown = document.toJS();
+  const read = manifestFile.safeParse(content);
+  if (read.success) return { file: content as ManifestFile, understood: read.data.manifest };
+  const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
+  throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows one.");
+}

@@ -1,0 +1,65 @@
+import { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, PolicyDenied } from "@svc/client";
+import { bearerOf, unreachable } from "../control-plane.ts";
+import { Fault } from "../fault.ts";
+import { call } from "../http.ts";
+
+/** As `SVC_PEP_SESSION_FILE` reads it. */
+export interface LentSession {
+  readonly session_id: string;
+  readonly token: string;
+}
+
+export interface Lending {
+  readonly controlPlaneUrl: string;
+  readonly scope: string;
+  readonly user: string;
+  /** To whom the person delegates first; without one calls are the person's own. */
+  readonly agent: string | undefined;
+  /** Space-separated; all that the agent may be given where absent. */
+  readonly dataClass: string | undefined;
+}
+
+/** Consents, and delegates to the agent where there is one. @throws {Fault} */
+export async function lendSession(lending: Lending, environment: NodeJS.ProcessEnv): Promise<LentSession> {
+  const { controlPlaneUrl, scope, user, agent } = lending;
+  const client = new AuthzClient({ baseUrl: controlPlaneUrl, adminToken: bearerOf("admin", environment) });
+  try {
+    const session = await client.consent({ scope, userSub: user });
+    const context = session.context();
+    if (agent === undefined) return { session_id: context.sessionId, token: context.token };
+    const dataClass = lending.dataClass ?? (await classesOf(controlPlaneUrl, context.token, agent, scope));
+    const [, delegated] = await client.hop(context, { target: agent, targetKind: "agent", dataClass });
+    return { session_id: delegated.sessionId, token: delegated.token };
+  } catch (cause) {
+    throw faultOf(cause, lending);
+  } finally {
+    await client.close();
+  }
+}
+
+interface Targets {
+  readonly data: readonly { readonly target: string; readonly data_classes: readonly string[] }[];
+}
+
+async function classesOf(url: string, token: string, agent: string, scope: string): Promise<string> {
+  const { body } = await call<Targets>(`${url}/v1/session/targets?limit=200`, { bearer: token });
+  const found = body.data.find(({ target }) => target === agent);
+  if (found !== undefined) return found.data_classes.join(" ");
+  throw new Fault(`${agent} is no entry agent of scope "${scope}"`, `svc manifest show ${scope} shows who is.`);
+}
+
+function faultOf(cause: unknown, { controlPlaneUrl, scope }: Lending): unknown {
+  if (cause instanceof PolicyDenied) return new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`);
+  if (cause instanceof ControlPlaneRejected) {
+    return new Fault("the bearer of the admin plane is refused", "Check SVC_ADMIN_TOKEN.", { exitCode: 2 });
+  }
+  if (cause instanceof ControlPlaneUnavailable) {
+    return cause.status === null
+      ? unreachable(controlPlaneUrl, cause)
+      : new Fault(
+          `there is no consent to "${scope}" (${cause.code ?? cause.status})`,
+          "svc agents list shows who is registered.",
+        );
+  }
+  return cause;
+}
