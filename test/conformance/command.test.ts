@@ -3,8 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, startApp, startChild, testBearers } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startOne } from "./src/stack.ts";
+
+// Each starts processes, some a whole run.
+vi.setConfig({ testTimeout: 300_000 });
 
 const main = fileURLToPath(new URL("src/main.ts", import.meta.url));
 
@@ -60,7 +63,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
       .flatMap(({ assertionResults }: { assertionResults: object[] }) => assertionResults)
       .filter(({ status }: { status: string }) => status !== "passed");
     for (const { fullName } of skipped) expect(fullName).toMatch(/\(needs the issuer's key\)/);
-  }, 120_000);
+  });
 
   test("a token that is not taken is told at once", async () => {
     const { code, output } = await conformance("--base-url", url, "--admin-token", "x".repeat(40));

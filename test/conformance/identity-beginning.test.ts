@@ -2,7 +2,7 @@ import { testBearers } from "@svc/test-support";
 import { exportJWK, generateKeyPair } from "jose";
 import { describe, expect, test } from "vitest";
 import { newKey } from "./src/enrollment.ts";
-import { identitiesForTests } from "./src/for-tests.ts";
+import { identitiesForTests } from "./src/identities-for-tests.ts";
 
 const stack = await identitiesForTests();
 

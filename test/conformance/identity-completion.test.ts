@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newKey } from "./src/enrollment.ts";
-import { identitiesForTests } from "./src/for-tests.ts";
+import { identitiesForTests } from "./src/identities-for-tests.ts";
 
 const stack = await identitiesForTests();
 

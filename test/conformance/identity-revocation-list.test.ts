@@ -1,7 +1,7 @@
 import { testBearers } from "@svc/test-support";
 import postgres from "postgres";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { identitiesForTests } from "./src/for-tests.ts";
+import { identitiesForTests } from "./src/identities-for-tests.ts";
 
 const stack = await identitiesForTests();
 

@@ -1,6 +1,6 @@
 import { testBearers } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
-import { identitiesForTests } from "./src/for-tests.ts";
+import { identitiesForTests } from "./src/identities-for-tests.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 
 const stack = await identitiesForTests();

@@ -39,6 +39,8 @@ describe("the events beside the decisions", () => {
     ]);
     const renewals = await audit(`events?session_id=${session}&kind=token_renewed`);
     expect(renewals.body.data).toEqual(whole.slice(1, 3));
+    const consents = await audit(`events?session_id=${session}&kind=consent_granted`);
+    expect(consents.body.data).toEqual(whole.slice(3));
     const first = await audit(`events?session_id=${session}&limit=1`);
     const rest = await audit(`events?session_id=${session}&limit=1&cursor=${first.body.page.next_cursor}`);
     expect([...first.body.data, ...rest.body.data]).toEqual(whole.slice(0, 2));

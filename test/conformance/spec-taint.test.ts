@@ -80,6 +80,16 @@ describe("taint", () => {
     expect(await markedIn(observed.session)).toEqual([hops.clerk.target, hops.planner.target]);
   });
 
+  test("that rises between an allow and its exchange is decided on: the privileged call is refused, and nothing is spent", async () => {
+    const { session, clerk } = await clerkSession(api, scope);
+    const [browsing, writing] = (await api.renew(clerk.token, 2)).body.tokens;
+    const { action_id } = (await api.authorize(session, writing, hops.post)).body;
+    await api.authorize(session, browsing, hops.browse);
+    const exchanged = await api.exchange(writing, hops.post, action_id);
+    expect([exchanged.status, exchanged.body.error]).toEqual([403, "invalid_target"]);
+    expect((await api.renew(writing, 1)).status).toBe(200);
+  });
+
   test("of one session is not another's", async () => {
     const [tainted, clean] = [await clerkSession(api, scope), await clerkSession(api, scope)];
     await api.authorize(tainted.session, tainted.clerk.token, hops.browse);

@@ -11,12 +11,15 @@ import {
   waitUntil,
 } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Answer, type Api, type Call, createApi, refusalCode } from "./src/api.ts";
 import { type Operation, type ReadDocument, readDocument } from "./src/document.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
 import { examples, prepare } from "./src/examples/index.ts";
 import { withSignature } from "./src/forge.ts";
+
+// Most of them start a process.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Its example raises the epoch of another authority. */
 const raising: Call["init"] = { bearer: testBearers.admin, body: {} };
@@ -94,7 +97,7 @@ describe("while the database refuses connections", () => {
     const needing = document.operations.filter((operation) => refusedWith(operation, 503).length > 0);
     const answers = await told(createApi(controlPlane.url, testBearers), needing);
     expect(answers).toEqual(namedBy(needing, (operation) => refusedWith(operation, 503)[0]));
-  }, 30_000);
+  });
 
   test("what needs it not is served", async () => {
     const others = document.operations.filter((operation) => refusedWith(operation, 503).length === 0);

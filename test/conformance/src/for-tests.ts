@@ -1,8 +1,10 @@
-import { afterAll } from "vitest";
+import { afterAll, vi } from "vitest";
 import { type Opened, openDeployment } from "./deployment.ts";
-import { type IdentityStack, startIdentityStack } from "./identity-stack.ts";
 import { registerLedger } from "./ledger.ts";
 import { type One, type Pair, startOne, startPair } from "./stack.ts";
+
+// No test is timed: a machine may be busy, and a deployment far away.
+vi.setConfig({ testTimeout: 60_000 });
 
 /**
  * What a test file stands on, awaited where the file begins, so that its tests hold constants: started before they are
@@ -36,11 +38,4 @@ export async function pairForTests(env?: Readonly<Record<string, string>>): Prom
   afterAll(pair.stop);
   await registerLedger(pair.one, "books");
   return pair;
-}
-
-/** With an OpenID provider that vouches for whoever asks. */
-export async function identitiesForTests(): Promise<IdentityStack> {
-  const stack = await startIdentityStack();
-  afterAll(stack.stop);
-  return stack;
 }
