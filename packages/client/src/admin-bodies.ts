@@ -39,6 +39,7 @@ export const agentListItem = z
     latestManifestVersion: row.latest_manifest_version,
     latestStatus: row.latest_status,
   }));
+/** One agent, and how its latest submission fared. */
 export type AgentListItem = Readonly<z.output<typeof agentListItem>>;
 
 export const resolvedAgent = z.object({ agent_id: z.string(), name: z.string() });

@@ -15,6 +15,7 @@ import {
 import { type Page, type PageQuery, pageOf } from "./pages.ts";
 import { type CallOptions, type Plane, segment } from "./plane.ts";
 
+/** An agent's first manifest. */
 export interface RegisterAgent {
   readonly name: string;
   /** In wire spelling; stored and read back exactly as it is here. */
@@ -23,6 +24,7 @@ export interface RegisterAgent {
   readonly overrideReason?: string | undefined;
 }
 
+/** A further manifest version of a registered agent. */
 export interface SubmitManifest extends Omit<RegisterAgent, "name"> {
   readonly agent: string;
 }

@@ -7,6 +7,7 @@ import {
 } from "@svc/tokens";
 import type { ActorProver } from "./steps/step.ts";
 
+/** Whose key signs, and the clock and identifiers of what it signs. */
 export interface AgentProverOptions {
   readonly agentName: string;
   /** The key, or how to come by it; asked for once, when something is to be signed first. */
@@ -17,6 +18,7 @@ export interface AgentProverOptions {
   readonly uuid?: () => string;
 }
 
+/** Signs in an agent's name, with its key. */
 export interface AgentProver extends ActorProver {
   readonly agentName: string;
   publicJwk(): Promise<PublicJwk>;

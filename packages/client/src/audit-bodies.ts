@@ -58,6 +58,7 @@ export const chainRead = z
   }));
 /** The delegation chain of an action back to the consenting human; `break` says where it could not be read on. */
 export type ChainRead = Readonly<z.output<typeof chainRead>>;
+/** One recorded hop of a delegation chain. */
 export type ChainHop = ChainRead["hops"][number];
 
 export const decisionRow = z

@@ -14,6 +14,7 @@ export interface McpTransport<Message = unknown, Options = unknown> {
 /** `fetch` as the SDK's HTTP transports take it. */
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
+/** Which MCP server is called, on whose behalf, and what its tools touch. */
 export interface AuthorizedMcp {
   readonly client: Pick<AuthzClient, "authorize">;
   readonly context: HopContext;

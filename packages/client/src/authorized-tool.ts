@@ -5,11 +5,13 @@ import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
 import type { CallOptions } from "./plane.ts";
 
+/** The tool that a function is, and what it touches. */
 export interface ToolHop {
   readonly target: string;
   readonly dataClass: string;
 }
 
+/** What one call of an authorized tool may add. */
 export interface ToolOptions extends CallOptions {
   readonly taint?: Taint | undefined;
 }

@@ -19,6 +19,7 @@ import { type Session, sessionRead } from "./session.ts";
 import type { StepPorts } from "./steps/step.ts";
 import { type HopPorts, takeHop } from "./take-hop.ts";
 
+/** What a human consents to: a scope, in their own name, for a time. */
 export interface Consent {
   readonly scope: string;
   /** The consenting human. */
@@ -42,6 +43,7 @@ export interface AuthorizeRequest {
   readonly params?: Params | undefined;
 }
 
+/** One hop and the request that is sent once it is granted. */
 export interface CallRequest extends AuthorizeRequest {
   readonly request: ToolRequest;
 }

@@ -1,5 +1,6 @@
 import { type Transport, TransportFault } from "./steps/transport.ts";
 
+/** Where the control plane is, and what fetches. */
 export interface FetchTransportOptions {
   /** The control plane's base address; a path in it is kept. */
   readonly baseUrl: string;

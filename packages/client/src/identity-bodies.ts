@@ -22,6 +22,7 @@ const revocationRead = revocation.transform(({ agent_id, agent, as_of }) => ({
   agent,
   asOf: as_of,
 }));
+/** A revoked agent, and the time from which a verifier refuses it. */
 export type Revocation = Readonly<z.output<typeof revocationRead>>;
 
 export const revocationsRead = revocationPage

@@ -12,6 +12,7 @@ import {
 import type { PageQuery } from "./pages.ts";
 import { type CallOptions, type Plane, segment } from "./plane.ts";
 
+/** What goes along with an enrollment; nothing of it is required. */
 export interface Enroll {
   /** What the agent says of itself: kept as said, and nothing is decided by it. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;

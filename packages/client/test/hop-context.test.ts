@@ -20,9 +20,9 @@ test("advanced, the session stays and the chain grows", async () => {
 
 test("its own members, and so its JSON, are session and token only", async () => {
   const token = await signed(planner);
-  const { hop, ...own } = { hop: hopContext(sessionId, token).hop, ...hopContext(sessionId, token) };
-  expect({ hop, own }).toEqual({ hop: 2, own: { sessionId, token } });
-  expect(JSON.parse(JSON.stringify(hopContext(sessionId, token)))).toEqual({ sessionId, token });
+  const context = hopContext(sessionId, token);
+  expect(Object.keys(context)).toEqual(["sessionId", "token"]);
+  expect(JSON.parse(JSON.stringify(context))).toEqual({ sessionId, token });
 });
 
 test("its headers are what an enforcement point reads", async () => {

@@ -18,8 +18,10 @@ export const traceFaultKinds = [
   /** Events after the end, or two that claim one place. */
   "run_contradictory",
 ] as const;
+/** One of `traceFaultKinds`. */
 export type TraceFaultKind = (typeof traceFaultKinds)[number];
 
+/** One reason for which a trace cannot be trusted to be whole. */
 export interface TraceFault {
   readonly kind: TraceFaultKind;
   readonly file: string;

@@ -1,7 +1,9 @@
 import type { ChainMember, DenyReason, TargetKind } from "@svc/core";
 import { type TracedEdge, traceFaultKinds } from "./aggregate.ts";
 
+/** What a run of the gate can come to. */
 export const driftResults = ["pass", "drift", "error"] as const;
+/** One of `driftResults`. */
 export type DriftResult = (typeof driftResults)[number];
 
 /** Why a run of the gate proves nothing. */
@@ -19,8 +21,10 @@ export const driftErrorKinds = [
   /** Over 10,000 delegation paths. */
   "policy_too_large",
 ] as const;
+/** One of `driftErrorKinds`. */
 export type DriftErrorKind = (typeof driftErrorKinds)[number];
 
+/** Why a run proves nothing, and where. */
 export interface DriftError {
   readonly kind: DriftErrorKind;
   /** For people. */
@@ -56,6 +60,7 @@ export interface UnexercisedEdge {
   readonly manifestFile?: string;
 }
 
+/** Counts of what was recorded and found. */
 export interface DriftSummary {
   /** Different edges recorded. */
   readonly edges: number;

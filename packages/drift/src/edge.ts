@@ -2,6 +2,7 @@ import type { Outcome, Taint, TargetKind } from "@svc/core";
 
 /** What was decided about a recorded call. `undecided`: no usable decision came back, and the call did not go out. */
 export const edgeOutcomes = ["allow", "deny", "undecided"] as const satisfies readonly (Outcome | "undecided")[];
+/** One of `edgeOutcomes`. */
 export type EdgeOutcome = (typeof edgeOutcomes)[number];
 
 /** One call edge: who asked whom for what, and from where in a delegation. */

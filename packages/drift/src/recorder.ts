@@ -7,6 +7,7 @@ import { openTraceWriter, type TraceFs } from "./trace-writer.ts";
 
 export { type Edge, type EdgeOutcome, edgeOutcomes } from "./edge.ts";
 
+/** One run of recorded edges. */
 export interface TraceRecorder {
   /**
    * Notes one call edge, in memory; it goes on file in the background. Never throws. An event that cannot be kept
@@ -17,6 +18,7 @@ export interface TraceRecorder {
   close(): Promise<void>;
 }
 
+/** Clock, identifiers and file system of a recorder, and who is told of a loss. */
 export interface TraceRecorderOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;

@@ -6,6 +6,7 @@ import { readManifestFiles } from "./manifest-files.ts";
 import { driftMetrics } from "./metrics.ts";
 import { type ReportFormat, writeReport } from "./report/formats.ts";
 
+/** What a run of the gate reads, and how it reports. */
 export interface DriftCheck {
   /** Trace files and folders. */
   readonly traces: readonly string[];
@@ -15,6 +16,7 @@ export interface DriftCheck {
   readonly format?: ReportFormat;
 }
 
+/** What a run of the gate found, as text, exit code, metrics and report. */
 export interface DriftCheckOutcome {
   /** The report, its last line break included. */
   readonly text: string;

@@ -20,6 +20,7 @@ export const refusalCauses = [
   "params_mismatch",
   "replayed",
 ] as const;
+/** One of `refusalCauses`. */
 export type RefusalCause = (typeof refusalCauses)[number];
 
 /** The causes that are about the transaction token (`svc_transaction_rejections`). */
@@ -29,6 +30,7 @@ export const transactionRejectionCauses = [
   "params_mismatch",
   "replayed",
 ] as const satisfies readonly RefusalCause[];
+/** One of `transactionRejectionCauses`. */
 export type TransactionRejectionCause = (typeof transactionRejectionCauses)[number];
 
 export const isTransactionRejection = (cause: RefusalCause): cause is TransactionRejectionCause =>

@@ -7,6 +7,7 @@ import { revocationList } from "./revocation-list.ts";
 
 export const defaultRefreshSeconds = 10;
 
+/** Where revocations and agents' keys are read, and how often. */
 export interface IdentityViewOptions {
   /** The control plane's base address. */
   readonly url: string;

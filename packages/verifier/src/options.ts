@@ -20,6 +20,7 @@ export interface AdmitRequest {
   readonly audience?: string | undefined;
 }
 
+/** Whose tokens are admitted for which targets, and what is known of revocations. */
 export interface VerifierOptions extends Partial<VerifierPorts> {
   readonly issuer: string;
   /** The target references that tokens for this resource server carry as `aud`; compared exactly. */

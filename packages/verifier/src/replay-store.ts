@@ -7,6 +7,7 @@ export interface ReplayStore {
   admitOnce(txn: string, expiresAt: number): boolean | Promise<boolean>;
 }
 
+/** How much is remembered, and by which clocks. */
 export interface MemoryReplayStoreOptions {
   /** Most transactions remembered at once. Default 100,000. */
   readonly capacity?: number;

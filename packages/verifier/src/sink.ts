@@ -14,6 +14,7 @@ export interface AdmitAttributes {
   readonly "error.type"?: string;
 }
 
+/** One admission, as a span (specification: Spans). */
 export interface AdmitSpan {
   readonly name: "verify.admit";
   /** Milliseconds since the epoch. */
@@ -22,6 +23,7 @@ export interface AdmitSpan {
   readonly attributes: AdmitAttributes;
 }
 
+/** One log record (specification: Structured log fields). */
 export interface VerifierLogRecord {
   readonly level: "info" | "warn";
   /** Static: identifiers stand in fields. */
@@ -31,6 +33,7 @@ export interface VerifierLogRecord {
   };
 }
 
+/** One count, with the labels that the specification closes. */
 export type CounterSample =
   | readonly [name: "svc_admissions", labels: { readonly result: "admitted" | "refused" }]
   | readonly [name: "svc_transaction_rejections", labels: { readonly cause: TransactionRejectionCause }];

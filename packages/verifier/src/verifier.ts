@@ -9,6 +9,7 @@ import { defaultPorts, type VerifierPorts } from "./ports.ts";
 import { memoryReplayStore } from "./replay-store.ts";
 import { quiet, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
 
+/** Admits the calls of one resource server. */
 export interface Verifier {
   /**
    * Verifies a call without asking anybody. A transaction is admitted once.

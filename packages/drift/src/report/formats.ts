@@ -5,7 +5,9 @@ import { junitReport } from "./junit.ts";
 import { sarifReport } from "./sarif.ts";
 import { textReport } from "./text.ts";
 
+/** The forms in which a report can be written. */
 export const reportFormats = ["text", "json", "junit", "sarif", "github"] as const;
+/** One of `reportFormats`. */
 export type ReportFormat = (typeof reportFormats)[number];
 
 const writers: Readonly<Record<ReportFormat, (report: DriftReport) => string>> = {

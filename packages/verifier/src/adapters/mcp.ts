@@ -8,6 +8,7 @@ import { callOf, type McpCall, type McpServer, parsedBody, sessionCall } from ".
 import { paramsOf } from "./options.ts";
 import { json, refusalOf } from "./refusal.ts";
 
+/** The verifier before an MCP server, and what its tools touch. */
 export interface McpAdmissionOptions extends McpServer {
   readonly verifier: Verifier;
 }

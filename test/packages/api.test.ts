@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { apiReference, documented, exportsOf } from "./src/api-reference.ts";
+import { run, workspace } from "./src/pack.ts";
+
+beforeAll(async () => {
+  const projects = documented.map((name) => `packages/${name}`);
+  await run(`${workspace}node_modules/.bin/tsc`, ["-b", ...projects], { cwd: workspace });
+}, 120_000);
+
+describe.each(documented)("@svc/%s", (name) => {
+  test("everything it exports says what it is", () => {
+    expect(exportsOf(name).length).toBeGreaterThan(10);
+    const silent = exportsOf(name).filter(({ doc, declaration }) => doc === "" || declaration === "");
+    expect(silent.map((each) => each.name)).toEqual([]);
+  });
+
+  test("its API.md is what its doc comments say (else run: pnpm --filter @svc/test-packages api)", () => {
+    expect(readFileSync(join(workspace, "packages", name, "API.md"), "utf8")).toBe(apiReference(name));
+  });
+});
