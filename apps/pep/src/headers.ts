@@ -101,6 +101,28 @@ export function responseHeaders(received: RawHeaders, secrets: readonly string[]
 
 export const responseVia = ["via", `1.1 ${via}`] as const;
 
+/**
+ * What framing leaves of an answer's headers: a 204 has no length (RFC 9110 section 8.6), and only an answer in chunks has
+ * trailers to announce (RFC 9112 section 7.1.2).
+ */
+export function settledHeaders(
+  headers: string[],
+  status: number,
+  asked: { method?: string | undefined; httpVersion: string },
+): string[] {
+  const settled = status === 204 ? without(headers, "content-length") : headers;
+  const isInChunks =
+    asked.method !== "HEAD" &&
+    asked.httpVersion !== "1.0" &&
+    status !== 204 &&
+    status !== 304 &&
+    valuesOf(settled, "content-length").length === 0;
+  return isInChunks ? settled : without(settled, "trailer");
+}
+
+export const without = (headers: string[], name: string): string[] =>
+  headers.filter((_, index) => headers[index - (index % 2)]?.toLowerCase() !== name);
+
 /** As Node has headers: names in small letters, a string, and a list only for what is repeated. */
 export function recordOf(headers: RawHeaders): Record<string, string | string[]> {
   // A header may bear the name of what every object has.

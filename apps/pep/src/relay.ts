@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { UpstreamFault } from "./block.ts";
-import { type RawHeaders, responseHeaders, responseVia, valuesOf } from "./headers.ts";
+import { type RawHeaders, responseHeaders, responseVia, settledHeaders, valuesOf, without } from "./headers.ts";
 import type { Limits } from "./limits.ts";
 import { AgentGone, BodyWithdrawn } from "./sending-body.ts";
 import { youngGarbage } from "./young-garbage.ts";
@@ -79,7 +79,8 @@ export function createRelay(
       const headers = responseHeaders(received, secrets);
       if (statusCode < 200) return relayInterim(response, statusCode, headers);
       filter = filterFor?.(received);
-      response.writeHead(statusCode, [...settledHeaders(headers, statusCode, filter !== undefined), ...responseVia]);
+      const kept = filter ? without(headers, "content-length") : headers;
+      response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
       // Together with the first bytes where they are there already.
       setImmediate(() => response.writableEnded || response.flushHeaders());
@@ -134,13 +135,6 @@ const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
 
 const isEventStream = (headers: RawHeaders): boolean =>
   valuesOf(headers, "content-type").some((type) => /^text\/event-stream\s*(?:;|$)/i.test(type));
-
-/** A 204 has no length (RFC 9110 section 8.6), and a rewritten body another one. */
-const settledHeaders = (headers: string[], status: number, isFiltered: boolean): string[] =>
-  status === 204 || isFiltered ? without(headers, "content-length") : headers;
-
-const without = (headers: string[], name: string): string[] =>
-  headers.filter((_, index) => headers[index - (index % 2)]?.toLowerCase() !== name);
 
 /** Header bytes are Latin-1 on both sides (RFC 9110 section 5.5), so that they pass unchanged. */
 const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { createProxyServer } from "http-proxy-3";
 import { type OwnAuthorities, requestLineOf } from "./call.ts";
@@ -6,6 +6,7 @@ import { credentialHeaders, secretsOf } from "./carried.ts";
 import { type RawHeaders, recordOf, requestHeaders, responseHeaders } from "./headers.ts";
 import { type Destination, type Opening, openConnection } from "./open-connection.ts";
 import type { PepPorts } from "./ports.ts";
+import { passRefusal } from "./refused-upgrade.ts";
 import { resolve } from "./resolve.ts";
 import type { HttpUpstream } from "./upstream.ts";
 
@@ -73,6 +74,7 @@ function connectWebSocket(
     isSettled = true;
   };
   let silence: NodeJS.Timeout | undefined;
+  let handshake: ClientRequest | undefined;
   proxy.on("proxyReqWs", (outgoing) => {
     silence = setTimeout(() => {
       settle(() => failed("upstream_timeout", new Error("no answer to the handshake")));
@@ -86,11 +88,7 @@ function connectWebSocket(
       handOver();
       showOnly(answer, secrets, ["connection", "Upgrade", "upgrade", "websocket"]);
     });
-    outgoing.on("response", (answer) => {
-      showOnly(answer, secrets, []);
-      keepPace(answer, socket);
-      settle(() => opened(answer.statusCode ?? 502, () => socket.destroy()));
-    });
+    handshake = outgoing;
   });
   // The proxy repeats the agent's socket errors here, and throws what nobody listens to; the socket's end says it all.
   proxy.on("error", () => {});
@@ -105,13 +103,16 @@ function connectWebSocket(
   });
   const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
   proxy.ws(request, socket, head, { target: targetOf(upstream), toProxy: true, connectTimeout: connectMs }, onError);
-}
-
-/** What the proxy does not do for a refusal: read no faster than the agent does, and never end it as if it were whole. */
-function keepPace(answer: IncomingMessage, socket: Duplex): void {
-  answer.on("data", () => socket.writableNeedDrain && answer.pause());
-  answer.on("error", () => socket.destroy());
-  socket.on("drain", () => answer.resume());
+  // Its own way with an answer that is no upgrade, which it has taken by now, is not ours.
+  handshake?.removeAllListeners("response").once("response", (answer) => {
+    const { statusCode = 502 } = answer;
+    if (statusCode < 200) {
+      settle(() => failed("upstream_unreachable", new Error("half an upgrade")));
+      return void answer.destroy();
+    }
+    settle(() => opened(statusCode, () => socket.destroy()));
+    passRefusal(request, socket, answer, responseHeaders(answer.rawHeaders, secrets));
+  });
 }
 
 /** In this form the proxy takes the TLS material along. */

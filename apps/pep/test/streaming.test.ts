@@ -86,6 +86,18 @@ describe("responses stream", () => {
     expect(response.trailers).toEqual({ "x-sum": "7" });
   });
 
+  test("trailers are announced only where they can come, and an answer that announces others is passed on without", async () => {
+    const { open } = await setup((request) => {
+      const length = request.method === "HEAD" ? "" : "Content-Length: 2\r\n";
+      request.socket.end(`HTTP/1.1 200 OK\r\nTrailer: x-sum\r\n${length}\r\n${request.method === "HEAD" ? "" : "ok"}`);
+    });
+    for (const method of ["GET", "HEAD"]) {
+      const response = await responseTo(open("/any", { method }).end());
+      expect([response.statusCode, response.headers.trailer]).toEqual([200, undefined]);
+      response.resume();
+    }
+  });
+
   test("an HTTP/1.0 agent is sent neither 100 nor 103, which it would take for its answer", async () => {
     const { port, headers } = await setup(async (_request, response, { body }) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });

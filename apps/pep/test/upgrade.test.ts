@@ -157,6 +157,34 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(await agent.closed()).toMatch(/^HTTP\/1\.1 200 OK\r\n.*done/s);
   });
 
+  test.each([
+    [
+      "204 No Content",
+      "HTTP/1.1 204 No Content\r\n\r\n",
+      /^HTTP\/1\.1 204 [^\r]*\r\n(?!.*transfer-encoding)(?=.*connection: close).*\r\n\r\n$/is,
+    ],
+    [
+      "chunks",
+      "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n",
+      /^HTTP\/1\.1 403 .*\r\n\r\n2\r\nno\r\n0\r\n\r\n$/s,
+    ],
+    [
+      "our own words",
+      "HTTP/1.1 403 No\r\nX-Svc-Blocked: policy\r\nContent-Length: 2\r\n\r\nno",
+      /^HTTP\/1\.1 403 (?!.*x-svc-blocked).*\r\n\r\nno$/is,
+    ],
+    [
+      "trailers that cannot come",
+      "HTTP/1.1 403 No\r\nTrailer: x-a\r\nContent-Length: 2\r\n\r\nno",
+      /^HTTP\/1\.1 403 (?!.*trailer).*\r\n\r\nno$/is,
+    ],
+    ["half an upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", /^HTTP\/1\.1 502 .*upstream_unreachable/s],
+  ])("that an upstream refuses with %s is answered as any call is", async (_name, bytes, expected) => {
+    const { open, upstream } = await setup();
+    upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => void socket.end(bytes));
+    expect(await (await open("/chat/live/a")).closed()).toMatch(expected);
+  });
+
   test("that an upstream refuses at length is read no faster than the agent reads", async () => {
     const { open, upstream } = await setup();
     upstream.server.removeAllListeners("upgrade");

@@ -21,6 +21,8 @@ export interface ObservedUpstream {
   stop(): Promise<void>;
 }
 
+const refusal = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
 /** @param answerFor bytes in place of a plain answer, by the request's `X-Case` */
 export async function startObserved(
   at: string,
@@ -38,10 +40,10 @@ export async function startObserved(
     if (bytes === undefined) response.writeHead(200, { connection: "close" }).end("done");
     else request.socket.end(bytes, "latin1");
   });
-  server.on("upgrade", ({ method = "", url = "", rawHeaders }, socket: Socket) => {
+  server.on("upgrade", ({ method = "", url = "", rawHeaders, headers }, socket: Socket) => {
     arrivals.push({ at, method, url, rawHeaders, body: Buffer.alloc(0) });
     socket.on("error", () => {});
-    socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    socket.end(answerFor(String(headers["x-case"])) ?? refusal, "latin1");
   });
   server.on("clientError", (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
     // A connection that an aborted call leaves behind is no garbled one.

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { mutated } from "../mutated.ts";
-import { type Case, requestOf, type Target } from "../target.ts";
+import { acting, type Case, requestOf, type Target } from "../target.ts";
 
 const answer = (status: string, headers: readonly string[] = [], body = ""): string =>
   [`HTTP/1.1 ${status}`, ...headers, "", body].join("\r\n");
@@ -43,15 +43,28 @@ const pieces = [
 
 const ours = /^(?:x[-_]svc[-_].*|txn[-_]token|agent[-_]identity):/im;
 
+const path = "/ledger/any/answer";
+const asked = {
+  GET: requestOf(`GET ${path}`, ["Host: {own}"]),
+  HEAD: requestOf(`HEAD ${path}`, ["Host: {own}"]),
+  POST: requestOf(`POST ${path}`, ["Host: {own}", "Content-Length: 0"]),
+  websocket: [
+    `GET ${path} HTTP/1.1`,
+    ...acting,
+    "Host: {own}",
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "",
+    "",
+  ].join("\r\n"),
+};
+
 const answered: fc.Arbitrary<Case> = fc
-  .record({ answer: mutated(corpus, pieces), method: fc.constantFrom("GET", "GET", "HEAD", "POST") })
-  .map(({ answer, method }) => ({
-    send: requestOf(`${method} /ledger/any/answer`, [
-      "Host: {own}",
-      ...(method === "POST" ? ["Content-Length: 0"] : []),
-    ]),
+  .record({ answer: mutated(corpus, pieces), kind: fc.constantFrom("GET", "HEAD", "POST", "websocket") })
+  .map(({ answer, kind }) => ({
+    send: asked[kind],
     answer,
-    isHead: method === "HEAD",
+    isHead: kind === "HEAD",
     check: ({ text }, arrivals) => [
       ...(arrivals.length > 1 ? ["one request, and more than one arrived"] : []),
       ...(ours.test(text.split("\r\n\r\n")[0] ?? "") && arrivals.length > 0 ? ["an upstream spoke for us"] : []),
