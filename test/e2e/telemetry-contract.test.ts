@@ -1,4 +1,4 @@
-import { blockCauses } from "@svc/core";
+import { blockCauses, pepOutcomes, popFailureCauses } from "@svc/core";
 import {
   blockLogLevels,
   components,
@@ -19,7 +19,7 @@ import { callThrough, registerCourier } from "./src/telemetry/drive-calls.ts";
 import { callEveryRoute, takeHops } from "./src/telemetry/drive-hops.ts";
 import { driveLibraries } from "./src/telemetry/drive-libraries.ts";
 import { callAtRandom } from "./src/telemetry/drive-random.ts";
-import type { Sample } from "./src/telemetry/exposition.ts";
+import { type Sample, total } from "./src/telemetry/exposition.ts";
 import { type LogLine, literalsOfTheSources } from "./src/telemetry/log-lines.ts";
 import { checkMetrics, hasPromtool } from "./src/telemetry/promtool.ts";
 import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts";
@@ -74,6 +74,29 @@ test.each(processNames)("no call, whatever its method, path, status or headers, 
   const series = ({ samples }: (typeof after)[typeof name]) => samples.map((sample) => sample.series).sort();
   expect(answered).toBe(2_000);
   expect(series(after[name])).toEqual(series(before[name]));
+});
+
+describe("metrics and spans say the same of how often", () => {
+  const counted = (family: string, labels: Readonly<Record<string, string>>) =>
+    processNames.reduce((sum, name) => sum + total(after[name], family, labels), 0);
+  const saying = (facts: Readonly<Record<string, string>>) =>
+    told.filter(({ attributes }) => Object.entries(facts).every(([key, value]) => attributes[key] === value)).length;
+
+  test.each(pepOutcomes)("a call was %s", (outcome) => {
+    expect(counted("svc_pep_calls_total", { outcome })).toBe(saying({ "authz.pep.outcome": outcome }));
+  });
+  test.each(blockCauses)("a call was blocked for %s", (cause) => {
+    const facts = { "authz.pep.outcome": "blocked", "authz.pep.block_cause": cause };
+    expect(counted("svc_pep_blocks_total", { cause })).toBe(saying(facts));
+  });
+  test.each(popFailureCauses)("a proof of possession was %s at an exchange", (cause) => {
+    const facts = { "authz.result": "refused", "authz.pop_failure_cause": cause };
+    expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(saying(facts));
+  });
+  test("a transaction was minted, and every deny has a reason", () => {
+    expect(counted("svc_transaction_mints_total", { result: "minted" })).toBe(saying({ "authz.result": "minted" }));
+    expect(counted("svc_denials_total", {})).toBe(counted("svc_decisions_total", { outcome: "deny" }));
+  });
 });
 
 describe("nobody and nothing that was named, sent or answered is told", () => {
