@@ -2,12 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { apiReference, documented, exportsOf } from "./src/api-reference.ts";
-import { run, workspace } from "./src/pack.ts";
+import { build, workspace } from "./src/pack.ts";
 
-beforeAll(async () => {
-  const projects = documented.map((name) => `packages/${name}`);
-  await run(`${workspace}node_modules/.bin/tsc`, ["-b", ...projects], { cwd: workspace });
-}, 120_000);
+beforeAll(build, 120_000);
 
 describe.each(documented)("@svc/%s", (name) => {
   test("everything it exports says what it is", () => {

@@ -4,11 +4,14 @@ import { join } from "node:path";
 import { startChild } from "@svc/test-support";
 import { EdgeVM } from "edge-runtime-vm";
 import { type OutputChunk, rolldown } from "rolldown";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { calls, programOf } from "./src/admissions.ts";
 import { installApplication } from "./src/application.ts";
-import { closureOf, packAll, run, workspace } from "./src/pack.ts";
+import { build, closureOf, packAll } from "./src/pack.ts";
 import { binaryOf, type Runtime } from "./src/runtimes.ts";
+
+// Every test starts processes, on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** The verifier, installed from its tarball, on runtimes other than Node. */
 let work: string;
@@ -18,7 +21,7 @@ let asked: Awaited<ReturnType<typeof calls>>;
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-runtimes-"));
   application = join(work, "application");
-  await run(`${workspace}node_modules/.bin/tsc`, ["-b", "packages/verifier"], { cwd: workspace });
+  await build();
   const packed = closureOf(["@svc/verifier"], await packAll(work));
   await installApplication({ folder: application, packed, isOffline: true });
 }, 120_000);

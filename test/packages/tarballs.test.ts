@@ -2,11 +2,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Child, type DevStack, freePort, spawnDev, startChild, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { installApplication, thirdParties } from "./src/application.ts";
 import { lint, wrongTypes } from "./src/fitness.ts";
-import { closureOf, libraries, manifestOf, type Packed, packAll, run, workspace } from "./src/pack.ts";
+import { build, closureOf, libraries, manifestOf, type Packed, packAll } from "./src/pack.ts";
 import { quickstarts } from "./src/quickstarts.ts";
+
+// Every test starts processes, on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** The libraries as a stranger gets them: tarballs in an empty project, plain JavaScript, a running stack. */
 let work: string;
@@ -19,10 +22,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
   application = join(work, "application");
-  // What is packed is what was built: the sources may be newer.
-  await run(`${workspace}node_modules/.bin/tsc`, ["-b", "packages/client", "packages/verifier", "packages/drift"], {
-    cwd: workspace,
-  });
+  await build();
   const [running, tarballs] = await Promise.all([spawnDev(["--with-example", "--port", "0"]), packAll(work)]);
   [stack, packed] = [running, tarballs];
   await installApplication({

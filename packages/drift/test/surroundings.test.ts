@@ -2,11 +2,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { aggregateTrace, driftMetrics, driftResults, traceRecorder } from "../src/index.ts";
 import { aDelegation, aFolder, anEdge, manifests } from "./support/edges.ts";
 import { recording } from "./support/recording.ts";
 import { drifting } from "./support/reports.ts";
+
+// Every test starts processes, on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** What the machine has to allow: where it does not, the name of the test says so. */
 const works = (file: string, ...args: string[]): boolean => spawnSync(file, args).status === 0;

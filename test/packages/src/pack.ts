@@ -37,6 +37,12 @@ export function libraries(): readonly Library[] {
     .filter(({ manifest }) => manifest.private !== true);
 }
 
+/** Builds what is newer than its output: what is packed is what was built. */
+export async function build(): Promise<void> {
+  const projects = libraries().map(({ folder }) => folder);
+  await run(join(workspace, "node_modules/.bin/tsc"), ["-b", ...projects], { cwd: workspace });
+}
+
 /** The tarball that would be published, of what was last built. */
 export async function pack(library: Library, into: string): Promise<Packed> {
   const { stdout } = await run("pnpm", ["pack", "--json", "--pack-destination", into], { cwd: library.folder });
