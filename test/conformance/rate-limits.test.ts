@@ -76,11 +76,12 @@ describe("a session's limit", () => {
   test("counts every hop endpoint; the exchange answers in its own shape, and what was refused is not spent", async () => {
     const api = pair.one;
     const { session, token } = await api.consent("books");
-    const renewed = await api.renew(token, 2);
-    const [forExchange, spare]: string[] = renewed.body.tokens;
+    const renewed = await api.renew(token, 3);
+    const [forNarrowed, forExchange, spare]: string[] = renewed.body.tokens;
+    const narrowed = await api.hop(session, forNarrowed ?? "", hops.planner);
     const decision = await api.authorize(session, forExchange ?? "", hops.planner);
     expect(decision.body.decision).toBe("allow");
-    await statuses(calls - 2, () => targets(api, spare ?? ""));
+    await statuses(calls - 4, () => targets(api, spare ?? ""));
 
     const exchanged = await api.exchange(forExchange ?? "", hops.planner, decision.body.action_id);
     expect([exchanged.status, exchanged.body]).toEqual([
@@ -92,11 +93,14 @@ describe("a session's limit", () => {
     const others = [
       await api.authorize(session, spare ?? "", hops.planner),
       await api.renew(spare ?? "", 1),
-      await api.mint(spare ?? "", decision.body.action_id, {}),
+      await api.mint(narrowed.token, narrowed.action, {}),
     ];
     expect(others.map(({ status, body }) => [status, body.error.code])).toEqual(Array(3).fill([429, "rate_limited"]));
     const read = await api.decisions(`session_id=${session}`);
-    expect(read.body.data).toMatchObject([{ action_id: decision.body.action_id, spent_at: null }]);
+    expect(read.body.data).toMatchObject([
+      { action_id: decision.body.action_id, spent_at: null },
+      { action_id: narrowed.action },
+    ]);
   });
 
   test("is its own: another session's is untouched, and so is what needs no hop token", async () => {
