@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { type Answer, type Api, refusalCode } from "./src/api.ts";
 import { type Operation, readDocument } from "./src/document.ts";
-import { examples, prepare } from "./src/examples/index.ts";
+import { examples, narrowedToken, prepare } from "./src/examples/index.ts";
 import { startOne } from "./src/stack.ts";
 
 // Some examples start processes of their own.
@@ -22,7 +22,8 @@ const tell = ({ name }: Operation, ...answers: readonly Answer[]) => {
 
 const unknownId = "01a00000-0000-7000-8000-000000000000";
 
-async function bearerOf({ scheme }: Operation): Promise<string | undefined> {
+async function bearerOf({ scheme, path }: Operation): Promise<string | undefined> {
+  if (path === "/v1/token/transaction") return narrowedToken(api);
   if (scheme === "hop") return (await api.consent("documented")).token;
   return scheme === undefined ? undefined : api.tokens[scheme as keyof Api["tokens"]];
 }

@@ -56,4 +56,10 @@ export const anAction = async (api: Api): Promise<string> => {
   return (await api.authorize(session, held.token, hops.read)).body.action_id;
 };
 
+/** What the mint takes: the token of an exchange for a privileged call. */
+export async function narrowedToken(api: Api): Promise<string> {
+  const { session, clerk: held } = await clerkSession(api, scope);
+  return (await api.hop(session, held.token, hops.post)).token;
+}
+
 export const endSession = (api: Api, session: string) => admin(api, "POST", `/v1/sessions/${session}/revoke`, {});

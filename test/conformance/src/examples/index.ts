@@ -6,7 +6,7 @@ import { identities } from "./identities.ts";
 import { registration } from "./registration.ts";
 import { sessions } from "./sessions.ts";
 
-export { prepare } from "./base.ts";
+export { narrowedToken, prepare } from "./base.ts";
 
 const open =
   (path: string): Example =>
