@@ -140,6 +140,8 @@ test("a line that could not be written is counted and disturbs nobody", () => {
 });
 
 const children: ChildProcess[] = [];
+/** For tests that start processes: a busy machine takes its time. */
+const startingMs = 30_000;
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
@@ -161,49 +163,61 @@ async function startPiped() {
   return { ...started, stdout: started.child.stdout ?? expect.fail("no standard output") };
 }
 
-test("a reader that stalls costs lines, which are counted; the others arrive whole once it reads", async () => {
-  const { child, stdout, logLines } = await startPiped();
-  const lost = await logLines(20_000);
-  expect(lost).toBeGreaterThan(0);
-  const all = text(stdout);
-  child.disconnect();
-  const lines = (await all).trimEnd().split("\n");
-  expect(lines.length + lost).toBe(20_000);
-  expect(lines.every((line) => JSON.parse(line).msg === "call forwarded")).toBe(true);
-});
+test(
+  "a reader that stalls costs lines, which are counted; the others arrive whole once it reads",
+  async () => {
+    const { child, stdout, logLines } = await startPiped();
+    const lost = await logLines(20_000);
+    expect(lost).toBeGreaterThan(0);
+    const all = text(stdout);
+    child.disconnect();
+    const lines = (await all).trimEnd().split("\n");
+    expect(lines.length + lost).toBe(20_000);
+    expect(lines.every((line) => JSON.parse(line).msg === "call forwarded")).toBe(true);
+  },
+  startingMs,
+);
 
-test("after the reader went away every line is counted as lost and the process goes on", async () => {
-  const { stdout, logLines } = await startPiped();
-  stdout.destroy();
-  await once(stdout, "close");
-  let before = await logLines(1);
-  await expect
-    .poll(async () => {
-      const now = await logLines(1);
-      const grew = now - before;
-      before = now;
-      return grew;
-    })
-    .toBe(1);
-  expect((await logLines(10)) - before).toBe(10);
-});
+test(
+  "after the reader went away every line is counted as lost and the process goes on",
+  async () => {
+    const { stdout, logLines } = await startPiped();
+    stdout.destroy();
+    await once(stdout, "close");
+    let before = await logLines(1);
+    await expect
+      .poll(async () => {
+        const now = await logLines(1);
+        const grew = now - before;
+        before = now;
+        return grew;
+      })
+      .toBe(1);
+    expect((await logLines(10)) - before).toBe(10);
+  },
+  startingMs,
+);
 
-test("the lines of several processes that write into one pipe stay whole", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
-  const pipe = join(folder, "pipe");
-  execFileSync("mkfifo", [pipe]);
-  // For reading and writing, so that opening it waits for nobody; a writer of its own keeps its end apart.
-  const [held, writing] = [openSync(pipe, "r+"), openSync(pipe, "w")];
-  const workers = await Promise.all([startLogging(writing), startLogging(writing), startLogging(writing)]);
-  closeSync(writing);
-  const lost = await Promise.all(workers.map(({ logLines }) => logLines(3_000)));
-  const all = text(createReadStream(pipe));
-  for (const { child } of workers) child.disconnect();
-  await Promise.all(workers.map(({ child }) => once(child, "exit")));
-  closeSync(held);
-  const lines = (await all).trimEnd().split("\n");
-  rmSync(folder, { recursive: true });
-  expect(lost).toEqual([0, 0, 0]);
-  expect(lines).toHaveLength(9_000);
-  expect(lines.filter((line) => !/^\{"level":"info",[^{}]*"msg":"call forwarded"\}$/.test(line))).toEqual([]);
-});
+test(
+  "the lines of several processes that write into one pipe stay whole",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    // For reading and writing, so that opening it waits for nobody; a writer of its own keeps its end apart.
+    const [held, writing] = [openSync(pipe, "r+"), openSync(pipe, "w")];
+    const workers = await Promise.all([startLogging(writing), startLogging(writing), startLogging(writing)]);
+    closeSync(writing);
+    const lost = await Promise.all(workers.map(({ logLines }) => logLines(3_000)));
+    const all = text(createReadStream(pipe));
+    for (const { child } of workers) child.disconnect();
+    await Promise.all(workers.map(({ child }) => once(child, "exit")));
+    closeSync(held);
+    const lines = (await all).trimEnd().split("\n");
+    rmSync(folder, { recursive: true });
+    expect(lost).toEqual([0, 0, 0]);
+    expect(lines).toHaveLength(9_000);
+    expect(lines.filter((line) => !/^\{"level":"info",[^{}]*"msg":"call forwarded"\}$/.test(line))).toEqual([]);
+  },
+  startingMs,
+);
