@@ -25,6 +25,8 @@ async function loadProgram(args: readonly string[]): Promise<Command> {
     .description("Authorize what software agents may do on behalf of a person, one hop at a time.")
     .showHelpAfterError("Run with --help to see what there is.")
     .exitOverride()
+    // What stands behind `svc run` belongs to the command that it runs.
+    .enablePositionalOptions()
     .addHelpText("after", exitCodes);
   const asked = args.find((arg) => !arg.startsWith("-"));
   // The shell completes all of them.
