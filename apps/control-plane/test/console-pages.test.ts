@@ -167,7 +167,7 @@ describe("what enforcing would block", () => {
     }[];
     for (const { target } of groups) expect(page).toContain(`<code>${target}</code>`);
     expect(page).toContain('+          "ref": "http:crm/read",');
-    expect(page).toContain("svc manifest submit planner.json");
+    expect(page).toContain('svc manifest submit planner.json --override "why it can be trusted"');
     expect(page).toContain("All of it at once");
     expect(page).toContain("may then call it, with any parameters");
   });

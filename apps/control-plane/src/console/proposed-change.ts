@@ -18,13 +18,15 @@ ${change.kind === "other" ? html`<p>${change.advice}</p>` : proposal(agent, curr
 
 function proposal(agent: string, current: AgentManifestDocument | undefined, change: ProposedChange): Markup {
   const file = `${agent}.json`;
+  // Without discovery nothing can confirm it, and the submission waits for a person's word (contract: Verdicts).
+  const unconfirmed = change.manifest.discovery === undefined;
   return html`<p><b>${change.summary}</b></p>
 <ul class="warnings">${change.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>
 ${lineDiff(laidOut(current), laidOut(change.manifest))}
 <p>Save this as <code>${file}</code>:</p>
 <details><summary>${file}</summary><pre tabindex="0">${laidOut({ agent, manifest: change.manifest })}</pre></details>
-<p>and submit it:</p>
-<pre tabindex="0">svc manifest submit ${file}</pre>`;
+<p>and submit it${unconfirmed && ", vouching for what no discovery can confirm"}:</p>
+<pre tabindex="0">svc manifest submit ${file}${unconfirmed && ' --override "why it can be trusted"'}</pre>`;
 }
 
 const laidOut = (document: unknown): string => JSON.stringify(document, null, 2);
