@@ -1,0 +1,96 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { InMemoryTaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { waitUntil } from "@svc/test-support";
+
+/** The official client, able to answer whatever a server may ask of it. */
+export interface McpAgent {
+  readonly client: Client;
+  readonly transport: StreamableHTTPClientTransport;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the server told unasked: log messages, and resources that changed. */
+  readonly told: { readonly logs: unknown[]; readonly updated: string[] };
+  /** What the server asked, by method. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+export async function connectAgent(url: string, headers: Readonly<Record<string, string>>): Promise<McpAgent> {
+  const taskStore = new InMemoryTaskStore();
+  const client = new Client(
+    { name: "agent", version: "1" },
+    {
+      capabilities: {
+        sampling: {},
+        elicitation: { form: {}, url: {} },
+        roots: { listChanged: true },
+        tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } },
+      },
+      taskStore,
+    },
+  );
+  const told = { logs: [] as unknown[], updated: [] as string[] };
+  const asked: string[] = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void told.logs.push(params.data));
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void told.updated.push(params.uri));
+  client.setRequestHandler(ListRootsRequestSchema, ({ method }) => {
+    asked.push(method);
+    return { roots: [{ uri: "file:///workspace", name: "workspace" }] };
+  });
+  client.setRequestHandler(CreateMessageRequestSchema, async ({ method, params }, extra) => {
+    asked.push(method);
+    const said = { role: "assistant", model: "none", content: { type: "text", text: "sampled" } } as const;
+    return params.task ? laterResult(extra.taskStore, said) : said;
+  });
+  client.setRequestHandler(ElicitRequestSchema, async ({ method, params }, extra) => {
+    asked.push(method);
+    const isUrl = params.mode === "url";
+    const said = {
+      action: "accept",
+      ...(!isUrl && { content: { name: "Ada", interpretation: "technical" } }),
+    } as const;
+    return params.task ? laterResult(extra.taskStore, said) : said;
+  });
+  let isListening = false;
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers },
+    async fetch(input, init) {
+      const response = await fetch(input, init);
+      if (init?.method === "GET" && response.ok) isListening = true;
+      return response;
+    },
+  });
+  await client.connect(transport as Parameters<Client["connect"]>[0]);
+  // What a server tells before somebody listens is lost.
+  await waitUntil("the stream to be listened on", () => isListening, 20_000);
+  return {
+    client,
+    transport,
+    url,
+    headers,
+    told,
+    asked,
+    async close() {
+      taskStore.cleanup();
+      await client.close();
+    },
+  };
+}
+
+type RequestTasks = NonNullable<Parameters<Parameters<Client["setRequestHandler"]>[1]>[1]["taskStore"]>;
+
+/** Says at once that there will be a result, as a task whose result is there when it is asked for. */
+async function laterResult(tasks: RequestTasks | undefined, result: Record<string, unknown>) {
+  if (!tasks) throw new Error("no task store");
+  const task = await tasks.createTask({ ttl: 60_000 });
+  await tasks.storeTaskResult(task.taskId, "completed", result);
+  return { task };
+}

@@ -1,0 +1,78 @@
+import { fileURLToPath } from "node:url";
+import { openStand, type Stand } from "@svc/test-conformance/stand";
+import { freePort, startChild, waitUntil } from "@svc/test-support";
+
+/** What the official server that exercises all of MCP offers to a client that can do everything. */
+export const everyTool = [
+  ...["echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference", "get-roots-list"],
+  ...["get-structured-content", "get-sum", "get-tiny-image", "gzip-file-as-resource", "simulate-research-query"],
+  ...["toggle-simulated-logging", "toggle-subscriber-updates", "trigger-elicitation-request"],
+  ...["trigger-elicitation-request-async", "trigger-long-running-operation", "trigger-sampling-request"],
+  ...["trigger-sampling-request-async", "trigger-url-elicitation"],
+] as const;
+
+/** Declared, so that it is the server who says that there is no such tool. */
+export const absentTool = "no-such-tool";
+
+/** Every request that a client may make beside those of the session and `tools/call`. */
+const everyMethod = [
+  ...["resources/list", "resources/read", "resources/templates/list", "resources/subscribe", "resources/unsubscribe"],
+  ...["prompts/list", "prompts/get", "completion/complete", "logging/setLevel"],
+  ...["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"],
+] as const;
+
+/** Granted to an agent that may not do everything; the first is privileged. */
+export const someTools = ["get-sum", "echo"] as const;
+
+export const everything = "everything";
+export const partly = "partly";
+
+const dataClass = "docs";
+const toolRefs = (server: string, names: readonly string[]) =>
+  names.map((name) => ({ ref: `mcp:${server}/${name}`, data_classes: [dataClass] }));
+const methodRefs = everyMethod.map((method) => ({ ref: `mcp:${everything}#${method}`, data_classes: [dataClass] }));
+
+export interface EverythingStand extends Stand {
+  /** Of the MCP server itself. */
+  readonly directUrl: string;
+}
+
+/**
+ * `@modelcontextprotocol/server-everything` over Streamable HTTP behind a real enforcement point: once under
+ * `everything` with all that it offers declared, and once under `partly` with a few tools of it and filtered lists.
+ */
+export async function openEverything(): Promise<EverythingStand> {
+  const port = await freePort();
+  const program = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+  const server = startChild(process.execPath, [program, "streamableHttp"], {
+    env: { PATH: process.env.PATH, PORT: String(port) },
+  });
+  await waitUntil("the MCP server", () => server.output().includes(`listening on port ${port}`), 30_000);
+  const directUrl = `http://127.0.0.1:${port}/mcp`;
+  const upstream = { url: directUrl, protocol: "mcp", data_class: dataClass };
+  const stand = await openStand({
+    scopes: {
+      [everything]: { hop_budget: 2, tools: [...toolRefs(everything, [...everyTool, absentTool]), ...methodRefs] },
+      [partly]: {
+        hop_budget: 2,
+        tools: toolRefs(partly, someTools).map((tool, at) => ({ ...tool, privileged: at === 0 })),
+      },
+    },
+    upstreams: () => [
+      {
+        name: everything,
+        ...upstream,
+        tools: Object.fromEntries(everyMethod.map((method) => [`#${method}`, dataClass])),
+      },
+      { name: partly, ...upstream, filter_tool_lists: true },
+    ],
+  });
+  return {
+    ...stand,
+    directUrl,
+    async stop() {
+      await stand.stop();
+      await server.stop();
+    },
+  };
+}
