@@ -1,11 +1,8 @@
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { type Answer, type Api, refusalCode } from "./src/api.ts";
 import { type Operation, readDocument } from "./src/document.ts";
 import { examples, narrowedToken, prepare } from "./src/examples/index.ts";
 import { startOne } from "./src/stack.ts";
-
-// Some examples start processes of their own.
-vi.setConfig({ testTimeout: 60_000 });
 
 // Started here, since the document is the table of cases.
 const one = await startOne();

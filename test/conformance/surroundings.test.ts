@@ -11,15 +11,12 @@ import {
   waitUntil,
 } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Api, type Call, createApi, refusalCode } from "./src/api.ts";
 import { type Operation, type ReadDocument, readDocument } from "./src/document.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
 import { examples, prepare } from "./src/examples/index.ts";
 import { withSignature } from "./src/forge.ts";
-
-// Most of them start a process.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Its example raises the epoch of another authority. */
 const raising: Call["init"] = { bearer: testBearers.admin, body: {} };

@@ -1,10 +1,7 @@
-import { afterAll, vi } from "vitest";
+import { afterAll } from "vitest";
 import { type Opened, openDeployment } from "./deployment.ts";
 import { registerLedger } from "./ledger.ts";
 import { type One, type Pair, startOne, startPair } from "./stack.ts";
-
-// No test is timed: a machine may be busy, and a deployment far away.
-vi.setConfig({ testTimeout: 60_000 });
 
 /**
  * What a test file stands on, awaited where the file begins, so that its tests hold constants: started before they are

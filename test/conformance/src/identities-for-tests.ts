@@ -1,10 +1,10 @@
-import { afterAll, vi } from "vitest";
+import { afterAll } from "vitest";
 import { type IdentityStack, startIdentityStack } from "./identity-stack.ts";
 
-// Apart from for-tests.ts, whose users need no OpenID provider loaded. No test is timed here either.
-vi.setConfig({ testTimeout: 60_000 });
-
-/** A control plane for a test file, with an OpenID provider that vouches for whoever asks. */
+/**
+ * A control plane for a test file, with an OpenID provider that vouches for whoever asks; apart from for-tests.ts, whose
+ * users need no provider loaded.
+ */
 export async function identitiesForTests(): Promise<IdentityStack> {
   const stack = await startIdentityStack();
   afterAll(stack.stop);
