@@ -10,11 +10,19 @@ const inPackage = [
   "packages/settings",
 ];
 const inApp = ["apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
-const blackBox = ["test/vectors", "test/browser", "test/conformance", "test/e2e", "test/fuzz", "test/observability", "test/packages"];
+const blackBox = [
+  "test/vectors",
+  "test/browser",
+  "test/conformance",
+  "test/e2e",
+  "test/fuzz",
+  "test/observability",
+  "test/packages",
+];
 
-const project = (root: string, include: string) => ({
+const project = (root: string, include: string, more: { readonly testTimeout?: number } = {}) => ({
   extends: true as const,
-  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include] },
+  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include], ...more },
 });
 
 export default defineConfig({
@@ -24,7 +32,8 @@ export default defineConfig({
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
       ...[...inPackage, ...inApp].map((root) => project(root, "test/**/*.test.ts")),
-      ...blackBox.map((root) => project(root, "**/*.test.ts")),
+      // They start processes, and wait on conditions: a busy machine is slow, and no test is timed.
+      ...blackBox.map((root) => project(root, "**/*.test.ts", { testTimeout: 60_000 })),
     ],
   },
 });
