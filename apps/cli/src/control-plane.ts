@@ -44,7 +44,7 @@ const bearerSettings: Readonly<Record<Plane, readonly string[]>> = {
 
 interface Page<Row> {
   readonly data: readonly Row[];
-  readonly page: { readonly next_cursor: string };
+  readonly page: { readonly next_cursor: string | null };
 }
 
 export function openControlPlane(
@@ -66,13 +66,13 @@ export function openControlPlane(
   }
 
   async function* rows<Row>(plane: Plane, path: string, query: Query, pageSize = 200): AsyncGenerator<Row> {
-    let cursor = "";
+    let cursor: string | null = null;
     do {
-      const search = searchOf({ ...query, limit: String(pageSize), cursor: cursor || undefined });
-      const { data, page } = await ask<Page<Row>>(plane, `${path}?${search}`);
+      const search = searchOf({ ...query, limit: String(pageSize), cursor: cursor ?? undefined });
+      const { data, page }: Page<Row> = await ask(plane, `${path}?${search}`);
       yield* data;
       cursor = page.next_cursor;
-    } while (cursor !== "");
+    } while (cursor !== null);
   }
 
   return { url, ask, rows, nowMs: () => Date.now() + aheadMs };
