@@ -52,6 +52,7 @@ describe("cases 68 and 69, against a double: whatever is not exactly the answer 
     ["decide hangs", "pdp_unreachable", 503, at(authorize, hang)],
     ["decide fails", "pdp_unreachable", 503, at(authorize, reply(500, envelope("internal")))],
     ["decide is overloaded", "pdp_unreachable", 503, at(authorize, reply(503, envelope("database_unavailable")))],
+    ["decide asks for patience", "pdp_unreachable", 503, at(authorize, reply(429, envelope("rate_limited")))],
     ["decide answers a page", "pdp_unreachable", 503, at(authorize, reply(200, page, "text/html"))],
     ["decide answers half a body", "pdp_unreachable", 503, at(authorize, reply(200, allow.slice(0, -9)))],
     ["decide answers an empty body", "pdp_unreachable", 503, at(authorize, reply(200, ""))],
@@ -86,6 +87,7 @@ describe("cases 68 and 69, against a double: whatever is not exactly the answer 
     ["the allow names no record", "audit_unavailable", 503, at(authorize, reply(200, JSON.stringify(almostAllow)))],
     ["exchange cuts the connection", "exchange_unreachable", 503, at(exchange, cut)],
     ["exchange hangs", "exchange_unreachable", 503, at(exchange, hang)],
+    ["exchange asks for patience", "exchange_unreachable", 503, at(exchange, reply(429, envelope("rate_limited")))],
     ["exchange answers a page", "exchange_unreachable", 503, at(exchange, reply(200, page, "text/html"))],
     ["the guard is unavailable", "exchange_unreachable", 503, at(exchange, reply(503, oauth("invalid_grant")))],
     [
@@ -110,6 +112,7 @@ describe("cases 68 and 69, against a double: whatever is not exactly the answer 
 
   test.each<[string, string, number, Override]>([
     ["mint hangs", "mint_unreachable", 503, at(mint, hang)],
+    ["mint asks for patience", "mint_unreachable", 503, at(mint, reply(429, envelope("rate_limited")))],
     ["mint answers a page", "mint_unreachable", 503, at(mint, reply(200, page, "text/html"))],
     ["mint answers another action's token", "mint_unreachable", 503, at(mint, reply(200, allow))],
     ["the action was minted before", "mint_unreachable", 503, at(mint, reply(409, envelope("already_minted")))],
