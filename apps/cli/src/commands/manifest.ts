@@ -143,7 +143,8 @@ interface ShowFlags extends ControlPlaneFlags {
 async function show(scope: string, { agent, version, json, ...flags }: ShowFlags): Promise<void> {
   const read = await readManifest(openControlPlane(flags), scope, { agent, version });
   if (json) return printJson(read);
-  const vouched = read.attested_by === null ? "" : `, vouched for by ${shown(read.attested_by)}`;
+  const vouched =
+    read.status !== "attested" || read.attested_by === null ? "" : `, vouched for by ${shown(read.attested_by)}`;
   print(colors.dim(`# ${shown(read.agent)} version ${read.version}, ${read.status}${vouched}, ${read.created_at}`));
   print(JSON.stringify(read.doc, null, 2));
 }

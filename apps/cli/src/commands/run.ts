@@ -16,8 +16,9 @@ import { lendSession } from "../run/session.ts";
 import { verdict } from "../verdict.ts";
 
 const examples = `
-The command finds the enforcement point in HTTP_PROXY, http_proxy and SVC_PEP_URL; its session is lent to whatever it
-calls without a token of its own.
+The command finds the enforcement point in HTTP_PROXY and http_proxy, for names that upstreams list, and as a base
+address in SVC_PEP_URL. Its session is lent to whatever it calls without a token of its own. What it calls past both,
+HTTPS and localhost among it, is not guarded here.
 
 Examples:
   svc run --scope expenses --user ada --upstreams pep.yaml -- node agent.js
@@ -69,13 +70,20 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
       ...process.env,
       HTTP_PROXY: pep.url,
       http_proxy: pep.url,
-      SVC_PEP_URL: pep.url,
+      ...direct("NO_PROXY"),
+      ...direct("no_proxy"),
+      SVC_PEP_URL: pep.url.replace("127.0.0.1", "localhost"),
     });
   } finally {
     await pep.stop();
   }
   await tellDecisions(plane, session.session_id, flags.json === true);
 }
+
+/** The enforcement point's own address must not be asked for through itself: it takes path prefixes in origin form alone. */
+const direct = (name: "NO_PROXY" | "no_proxy") => ({
+  [name]: [process.env[name], "localhost"].filter((entry) => entry).join(","),
+});
 
 async function tellDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
   const rows = plane.rows<Decision>("audit", "/v1/audit/decisions", { session_id: sessionId });

@@ -13,12 +13,9 @@ export async function runProgram([file = "", ...args]: readonly string[], env: N
   const handOn = (signal: NodeJS.Signals) => void (process.stdin.isTTY && signal === "SIGINT" ? 0 : child.kill(signal));
   for (const signal of forwarded) process.on(signal, handOn);
   try {
-    const [code, signal] = await Promise.race([
-      once(child, "exit"),
-      once(child, "error").then(([cause]) => {
-        throw new Fault(`${file} cannot be run`, "Check the command after --.", { cause, exitCode: 2 });
-      }),
-    ]);
+    const [code, signal] = await once(child, "exit").catch((cause: unknown) => {
+      throw new Fault(`${file} cannot be run`, "Check the command after --.", { cause, exitCode: 2 });
+    });
     return code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
   } finally {
     for (const name of forwarded) process.off(name, handOn);

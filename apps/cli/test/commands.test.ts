@@ -1,0 +1,288 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { parse } from "yaml";
+import { commands } from "../src/commands.ts";
+import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { svc } from "./svc.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let stack: CliStack;
+let file: string;
+
+beforeAll(async () => {
+  stack = await startCliStack();
+  file = join(stack.folder, "clerk.json");
+  writeFileSync(file, JSON.stringify(clerkManifest));
+  const submitted = await stack.svc("manifest", "submit", file, "--override", "a test");
+  expect(submitted).toMatchObject({ code: 0, stdout: "✓ clerk version 1 is attested\n" });
+});
+afterAll(() => stack.stop());
+
+/** Every command that does something, as one types it. */
+const leaves = (await Promise.all(commands.map(async ({ name, load }) => ({ name, command: await load() })))).flatMap(
+  ({ name, command }) =>
+    command.commands.length === 0
+      ? [{ words: [name], command }]
+      : command.commands.map((child) => ({ words: [name, child.name()], command: child as Command })),
+);
+
+describe.each(leaves)("svc $words", ({ words, command }) => {
+  test("explains itself, with examples that begin like it", () => {
+    let help = "";
+    command.configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+    });
+    command.outputHelp();
+    expect(help).toMatch(/^Usage: /);
+    expect(help).toMatch(new RegExp(`Examples:[\\s\\S]*svc ${words[0]}`));
+  });
+
+  test("stands in the README", () => {
+    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    expect(readme).toContain(`svc ${words.join(" ")}`);
+  });
+});
+
+test.each([["decisions"], ["keys", "rotate"], ["drift", "check"]])(
+  "an option that is none is refused with exit code 2: svc %s %s",
+  async (...words: string[]) => {
+    const { code, stdout, stderr } = await svc([...words, "--no-such-option"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("--help");
+  },
+);
+
+/** What asks a control plane, with arguments that are complete. */
+const asking: readonly (readonly string[])[] = [
+  ["manifest", "show", "books"],
+  ["consent", "--scope", "books", "--user", "ada"],
+  ["decisions"],
+  ["decisions", "--follow"],
+  ["explain", "0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d"],
+  ["would-block"],
+  ["sessions", "list"],
+  ["agents", "list"],
+  ["agents", "revoke", "clerk", "--yes"],
+  ["block", "set", "tool", "http:x", "--reason", "r"],
+  ["block", "list"],
+  ["block", "lift", "tool", "http:x"],
+  ["keys", "list"],
+  ["keys", "rotate"],
+  ["audit", "export"],
+  ["run", "--scope", "books", "--user", "ada", "--upstreams", "pep.json", "--", "true"],
+];
+
+describe.each(asking.map((words) => ({ words })))("svc $words", ({ words }) => {
+  test("says what to do where nobody answers: exit code 2", async () => {
+    const env = { ...stack.env, SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9" };
+    const { code, stdout, stderr } = await svc(words, env);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("http://127.0.0.1:9 cannot be reached\nCheck --control-plane");
+  });
+
+  test("says what to do where its bearer is refused: exit code 2", async () => {
+    const token = "not-the-token-of-this-control-plane-000";
+    const bearers = { SVC_ADMIN_TOKEN: token, SVC_AUDIT_TOKEN: token, SVC_IDENTITY_TOKEN: token };
+    const { code, stdout, stderr } = await svc(words, { ...stack.env, ...bearers });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/SVC_(ADMIN|AUDIT)_TOKEN/);
+    expect(stderr).not.toContain(token);
+  });
+});
+
+test.each([
+  ["SVC_AUDIT_TOKEN", ["decisions"]],
+  ["SVC_ADMIN_TOKEN", ["keys", "list"]],
+] as const)("without %s it is named: exit code 2", async (name, words) => {
+  const { code, stderr } = await svc(words, { SVC_CONTROL_PLANE_URL: stack.controlPlane.url });
+  expect(code).toBe(2);
+  expect(stderr).toContain(`export ${name}=`);
+});
+
+describe("manifests", () => {
+  test("are linted without a control plane, each fault by its place", async () => {
+    const broken = join(stack.folder, "broken.yaml");
+    writeFileSync(broken, "agent: Clerk\nmanifest:\n  scopes:\n    books: {hop_budget: 99}\n");
+    const linted = await svc(["manifest", "lint", file, broken]);
+    expect(linted.code).toBe(1);
+    expect(linted.stdout).toContain(`✓ ${file}`);
+    expect(linted.stdout).toMatch(
+      /✗ .*broken\.yaml[\s\S]*agent: must be an agent name[\s\S]*manifest\.scopes\.books\.hop_budget/,
+    );
+  });
+
+  test("show as they were accepted, and compare with a file", async () => {
+    const [shown] = await stack.json("manifest", "show", "books");
+    expect(shown).toMatchObject({ agent: "clerk", version: 1, status: "attested", doc: clerkManifest.manifest });
+    expect(await stack.svc("manifest", "diff", file)).toMatchObject({
+      code: 0,
+      stdout: `${file} is what is accepted.\n`,
+    });
+    const changed = join(stack.folder, "changed.yaml");
+    writeFileSync(changed, readFileSync(file, "utf8").replace("finance.entries", "finance.totals"));
+    const compared = await stack.svc("manifest", "diff", changed);
+    expect(compared.code).toBe(1);
+    expect(compared.stdout).toMatch(/-.*finance\.entries[\s\S]*\+.*finance\.totals/);
+  });
+
+  test("that are refused say why, and what would be accepted", async () => {
+    const refused = join(stack.folder, "refused.json");
+    const scopes = { books: { hop_budget: 3, tools: [{ ref: "mcp:ledger/read", data_classes: ["finance.entries"] }] } };
+    writeFileSync(refused, JSON.stringify({ agent: "reader", manifest: { scopes } }));
+    const { code, stderr } = await stack.svc("manifest", "submit", refused);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/needs_review|reconciliation_rejected/);
+  });
+});
+
+describe("a session, from its consent to its end", () => {
+  test("is consented to, listed, shown and revoked", async () => {
+    const [consented] = await stack.json("consent", "--scope", "books", "--user", "grace", "--ttl", "900");
+    expect(consented).toMatchObject({ session_id: expect.any(String), token: expect.stringMatching(/^ey/) });
+    const id = consented.session_id;
+    expect(await stack.json("sessions", "list", "--user", "grace")).toMatchObject([
+      { session_id: id, status: "active" },
+    ]);
+    expect((await stack.svc("sessions", "list", "--user", "grace")).stdout).toContain(id);
+    const revoked = await stack.svc("sessions", "revoke", id, "--reason", "over");
+    expect(revoked).toMatchObject({ code: 0, stdout: `${id} is revoked\n` });
+    expect(await stack.json("sessions", "show", id)).toMatchObject([{ status: "revoked", revoked_reason: "over" }]);
+  });
+
+  test("many end at once, but not by mistake", async () => {
+    for (const user of ["alan", "alan", "edsger"]) await stack.svc("consent", "--scope", "books", "--user", user);
+    const unsure = await stack.svc("sessions", "revoke", "--user", "alan");
+    expect(unsure).toMatchObject({ code: 2, stdout: "" });
+    expect(unsure.stderr).toContain("--yes");
+    expect(await stack.json("sessions", "revoke", "--user", "alan", "--yes")).toEqual([{ revoked: 2 }]);
+    expect(await stack.json("sessions", "list", "--user", "edsger")).toMatchObject([{ status: "active" }]);
+    expect((await stack.svc("sessions", "revoke", "--yes")).code).toBe(2);
+  });
+});
+
+test("blocks are set, listed and lifted", async () => {
+  await stack.svc("block", "set", "tool", "http:till/pay", "--reason", "an incident", "--until", "2999-01-01T00:00Z");
+  expect(await stack.json("block", "list")).toMatchObject([
+    { kind: "tool", ref: "http:till/pay", reason: "an incident" },
+  ]);
+  expect((await stack.svc("block", "lift", "tool", "http:till/pay")).code).toBe(0);
+  expect((await stack.svc("block", "list")).stdout).toBe("Nothing is blocked.\n");
+});
+
+test("keys are listed, rotated and removed, the last two not by mistake", async () => {
+  const [before] = await stack.json("keys", "list");
+  expect(before).toMatchObject({ status: "active" });
+  expect((await stack.svc("keys", "rotate", "--now")).code).toBe(2);
+  const [rotated] = await stack.json("keys", "rotate", "--now", "--yes");
+  const statuses = (await stack.json("keys", "list")).map(({ kid, status }) => [kid, status]);
+  expect(statuses).toEqual([
+    [before.kid, "superseded"],
+    [rotated.kid, "active"],
+  ]);
+  expect((await stack.svc("keys", "remove", before.kid)).code).toBe(2);
+  expect((await stack.svc("keys", "remove", before.kid, "--yes")).code).toBe(0);
+  expect(await stack.json("keys", "list")).toHaveLength(1);
+});
+
+test("an agent is revoked by its name, not by mistake", async () => {
+  const gone = join(stack.folder, "gone.json");
+  writeFileSync(gone, JSON.stringify({ ...clerkManifest, agent: "gone" }));
+  await stack.svc("manifest", "submit", gone, "--override", "a test");
+  expect((await stack.svc("agents", "revoke", "gone")).code).toBe(2);
+  expect(await stack.svc("agents", "revoke", "gone", "--yes")).toMatchObject({ code: 0, stdout: "gone is revoked\n" });
+  expect((await stack.json("agents", "list")).map(({ name }) => name)).toContain("gone");
+  expect((await stack.svc("agents", "revoke", "nobody-at-all", "--yes")).code).toBe(1);
+});
+
+test("a deployment is checked, each finding with what to do", async () => {
+  const { code, stdout } = await stack.svc("check");
+  expect(code).toBe(0);
+  for (const part of ["ready", "issuer", "signing key", "the admin plane takes its bearer", "0 bad"])
+    expect(stdout).toContain(part);
+  const dead = await svc(["check", "--control-plane", "http://127.0.0.1:9"], stack.env);
+  expect(dead.code).toBe(1);
+  expect(dead.stdout).toContain("cannot be reached");
+  const wrong = await svc(["check", "--json"], {
+    ...stack.env,
+    SVC_ADMIN_TOKEN: "not-the-token-of-this-control-plane-000",
+  });
+  const findings = wrong.stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(wrong.code).toBe(1);
+  expect(findings.filter(({ level }) => level === "bad")).toHaveLength(1);
+});
+
+test("what others chose moves no cursor: format characters in names stay text on one line", async () => {
+  const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e");
+  expect(stdout.split("\n")[0]).toContain('consented to "books"');
+});
+
+describe("the drift gate's command", () => {
+  const edge = {
+    scope: "books",
+    chain: ["clerk"],
+    caller: "clerk",
+    target: "http:ledger/read",
+    target_kind: "tool",
+    data_class: "finance.entries",
+    hop: 2,
+    taint: "trusted_internal",
+    outcome: "allow",
+  };
+  const traceOf = (...edges: object[]) => {
+    const run = crypto.randomUUID();
+    const lines = edges.map((one, index) => ({ v: 1, run, seq: index + 1, ts: new Date().toISOString(), ...one }));
+    const path = join(stack.folder, `${run}.jsonl`);
+    const end = { v: 1, run, end: true, events: edges.length };
+    writeFileSync(path, [...lines, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
+    return path;
+  };
+
+  test.each([
+    ["what is declared", () => traceOf(edge), 0],
+    ["what is not", () => traceOf({ ...edge, target: "http:ledger/shred" }), 1],
+    ["a trace that is not there", () => join(stack.folder, "nowhere"), 2],
+  ] as const)("exits for %s as documented", async (_name, trace, code) => {
+    const metrics = join(stack.folder, "drift.prom");
+    const options = ["--trace", trace(), "--manifests", file, "--metrics-file", metrics];
+    const checked = await svc(["drift", "check", ...options, "--json"]);
+    expect(checked.code).toBe(code);
+    expect(() => JSON.parse(checked.stdout)).not.toThrow();
+    expect(readFileSync(metrics, "utf8")).toContain("svc_drift_runs_total");
+  });
+
+  test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none", async (forge) => {
+    const { spawnSync } = await import("node:child_process");
+    const main = new URL("../src/main.ts", import.meta.url).pathname;
+    const init = () =>
+      spawnSync(process.execPath, ["--conditions=@svc/source", main, "drift", "init", "--for", forge, "--json"], {
+        cwd: stack.folder,
+        encoding: "utf8",
+      });
+    const first = init();
+    const path = join(stack.folder, JSON.parse(first.stdout).file);
+    expect(existsSync(path)).toBe(true);
+    expect(JSON.stringify(parse(readFileSync(path, "utf8")))).toContain("svc drift check --trace svc-trace");
+    expect(init()).toMatchObject({ status: 1, stdout: "" });
+  });
+});
+
+test.each(["bash", "zsh", "fish"])("completion for %s is a script that names the command", async (shell) => {
+  const { code, stdout } = await svc(["completion", shell]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/svc/);
+});
+
+test("the shells are told commands, subcommands and options", async () => {
+  const completed = async (...words: string[]) => (await svc(["complete", "--", ...words])).stdout;
+  expect(await completed("ex")).toContain("explain");
+  expect(await completed("keys", "")).toContain("rotate");
+  expect(await completed("decisions", "--out")).toContain("--outcome");
+});

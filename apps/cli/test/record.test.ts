@@ -1,0 +1,249 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { waitUntil } from "@svc/test-support";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
+import { start, svc } from "./svc.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let stack: CliStack;
+
+beforeAll(async () => {
+  stack = await startCliStack();
+  const file = join(stack.folder, "clerk.json");
+  writeFileSync(file, JSON.stringify(clerkManifest));
+  await stack.svc("manifest", "submit", file, "--override", "a test");
+});
+afterAll(() => stack.stop());
+
+const script =
+  "const t = await fetch(process.env.SVC_PEP_URL + process.argv[1], { method: process.argv[2] }); console.log(t.status, (await t.text()).trim())";
+const agent = (path: string, method = "GET") => [
+  "--",
+  process.execPath,
+  "--input-type=module",
+  "-e",
+  script,
+  path,
+  method,
+];
+const runAs = (mode: string, ...call: readonly string[]) =>
+  stack.svc(
+    "run",
+    "--scope",
+    "books",
+    "--user",
+    "ada",
+    "--agent",
+    "clerk",
+    "--upstreams",
+    stack.upstreams,
+    "--mode",
+    mode,
+    ...call,
+  );
+
+describe("svc run", () => {
+  test("runs a command behind an enforcement point, with its output and its exit code", async () => {
+    const { code, stdout, stderr } = await runAs("enforce", ...agent("/ledger/read"));
+    expect([code, stdout]).toEqual([0, "200 ledger /read\n"]);
+    expect(stderr).toContain("0 denied");
+    const failing = await runAs("enforce", "--", process.execPath, "-e", "process.exit(7)");
+    expect(failing.code).toBe(7);
+  });
+
+  test("blocks what is not declared, and says so afterwards", async () => {
+    const { stdout, stderr } = await runAs("enforce", ...agent("/ledger/post", "POST"));
+    expect(stdout).toMatch(/^403 /);
+    expect(stderr).toMatch(/1 denied[\s\S]*deny TARGET_NOT_DECLARED {2}http:ledger\/post/);
+  });
+
+  test("observing blocks nothing, and tells what it would have", async () => {
+    const { stdout, stderr } = await runAs("observe", ...agent("/ledger/post", "POST"));
+    expect(stdout).toBe("200 ledger /post\n");
+    expect(stderr).toMatch(/would deny TARGET_NOT_DECLARED {2}http:ledger\/post/);
+  });
+
+  test("gives the command none of the bearers", async () => {
+    const { stdout } = await runAs("enforce", "--", process.execPath, "-e", "console.log(JSON.stringify(process.env))");
+    for (const token of Object.values(stack.env).slice(1)) expect(stdout).not.toContain(token);
+  });
+
+  test("hands a signal on, and ends with it", async () => {
+    const running = start(
+      [
+        "run",
+        "--scope",
+        "books",
+        "--user",
+        "ada",
+        "--upstreams",
+        stack.upstreams,
+        "--",
+        process.execPath,
+        "-e",
+        "console.log('up'); setInterval(() => {}, 1e6)",
+      ],
+      stack.env,
+    );
+    await waitUntil("the command to run", () => running.stdout().includes("up"), 30_000);
+    running.kill("SIGTERM");
+    expect((await running.ended).code).toBe(128 + 15);
+  });
+
+  test("says which command cannot be run", async () => {
+    const { code, stderr } = await runAs("enforce", "--", "/no/such/command");
+    expect(code).toBe(2);
+    expect(stderr).toContain("/no/such/command cannot be run");
+  });
+});
+
+describe("reading the record", () => {
+  beforeAll(async () => {
+    await runAs("enforce", ...agent("/ledger/post", "POST"));
+    await runAs("observe", ...agent("/ledger/post", "POST"));
+  });
+
+  test("decisions are listed and filtered", async () => {
+    const denied = await stack.json("decisions", "--outcome", "deny", "--enforced", "--target-kind", "tool");
+    expect(denied[0]).toMatchObject({ decision: "deny", enforced: true, target: "http:ledger/post" });
+    const { stdout } = await stack.svc("decisions", "--observed", "--limit", "1");
+    expect(stdout).toMatch(/would deny TARGET_NOT_DECLARED {2}clerk {2,}http:ledger\/post/);
+    expect((await stack.svc("decisions", "--since", "yesterday")).code).toBe(2);
+    expect((await stack.svc("decisions", "--observed", "--enforced")).code).toBe(2);
+  });
+
+  test("a deny is explained, with the check that failed, the remedy and the chain", async () => {
+    const [denied] = await stack.json("decisions", "--outcome", "deny", "--enforced", "--limit", "1");
+    const { stdout } = await stack.svc("explain", denied.action_id);
+    expect(stdout).toMatch(/^deny TARGET_NOT_DECLARED {2}clerk → http:ledger\/post for finance\.entries/);
+    expect(stdout).toMatch(
+      /✗ target[\s\S]*What would admit it[\s\S]*Chain\n {2}ada consented[\s\S]*└─ 1 clerk {2}allow\n.*└─ 2 http:ledger\/post {2}deny/,
+    );
+    const [{ explanation, chain }] = await stack.json("explain", denied.action_id);
+    expect(explanation.deny_reason).toBe("TARGET_NOT_DECLARED");
+    expect(chain.complete).toBe(true);
+    expect((await stack.svc("explain", "0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d")).code).toBe(1);
+  });
+
+  test("would-blocks become the manifest that admits them", async () => {
+    const { stdout } = await stack.svc("would-block", "--since", "1h");
+    expect(stdout).toMatch(/calls +agent[\s\S]*clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED/);
+    const folder = join(stack.folder, "proposed");
+    const proposed = await stack.svc("would-block", "--scope", "books", "--emit-manifest", folder);
+    expect(proposed.stdout).toContain("Let clerk call http:ledger/post for finance.entries.");
+    expect(proposed.stdout).toMatch(/ ! .*may then call it/);
+    const file = join(folder, "clerk.json");
+    expect(await stack.svc("manifest", "submit", file, "--override", "read and wanted")).toMatchObject({ code: 0 });
+    const { stdout: called } = await runAs("enforce", ...agent("/ledger/post", "POST"));
+    expect(called).toBe("200 ledger /post\n");
+    expect((await stack.svc("would-block", "--emit-manifest", folder)).code).toBe(2);
+  });
+});
+
+const idsIn = (ndjson: string): string[] =>
+  ndjson
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).action_id);
+
+/** A decision that was made at `at` and is committed when `commit` is called. */
+async function lateDecision(at: Date) {
+  const sql = postgres(stack.database.ownerUrl, { max: 1, onnotice: () => {} });
+  const opened = Promise.withResolvers<string>();
+  const gate = Promise.withResolvers<void>();
+  const done = sql.begin(async (tx) => {
+    const [row] = await tx<{ action_id: string }[]>`
+      insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, decided_at)
+      select ${crypto.randomUUID()}, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, ${at}
+      from decision limit 1 returning action_id`;
+    opened.resolve(row?.action_id ?? "");
+    await gate.promise;
+  });
+  const actionId = await opened.promise;
+  return {
+    actionId,
+    async commit() {
+      gate.resolve();
+      await done;
+      await sql.end();
+    },
+  };
+}
+
+describe("nothing is lost and nothing doubled", () => {
+  test("by following, also what is committed after later decisions", async () => {
+    const following = start(["decisions", "--follow", "--json", "--since", "1m"], stack.env);
+    await waitUntil("it to follow", () => following.stdout() !== "", 30_000);
+    const late = await lateDecision(new Date());
+    const later = await lateDecision(new Date());
+    await later.commit();
+    // The time that its write takes: several looks at the record, and less than the horizon.
+    await delay(2_500);
+    await late.commit();
+    await runAs("enforce", ...agent("/ledger/read"));
+    const expected = (await stack.json("decisions", "--since", "5m", "--limit", "1000")).map(
+      ({ action_id }) => action_id,
+    );
+    const [newest] = expected;
+    await waitUntil("the newest to be followed", () => following.stdout().includes(newest), 30_000);
+    following.kill("SIGINT");
+    const { code, stdout } = await following.ended;
+    expect(code).toBe(0);
+    const followed = idsIn(stdout);
+    expect(followed).toContain(late.actionId);
+    expect(new Set(followed).size).toBe(followed.length);
+    expect(expected.slice(0, followed.length).sort()).toEqual([...followed].sort());
+  });
+
+  test("by exporting, however often the export is killed", async () => {
+    const sql = postgres(stack.database.ownerUrl, { max: 1, onnotice: () => {} });
+    await sql`
+      insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, decided_at)
+      select gen_random_uuid(), record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+        data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version,
+        now() - interval '2 hours' + n * interval '1 second'
+      from (select * from decision limit 1) d cross join generate_series(1, 7000) n`;
+    const until = new Date(Date.now() - 30_000).toISOString();
+    const [{ count }] = await sql<
+      [{ count: number }]
+    >`select count(*)::int as count from decision where decided_at < ${until}`;
+    await sql.end();
+    const output = join(stack.folder, "decisions.ndjson");
+    const args = ["audit", "export", "--since", "3h", "--until", until, "--output", output];
+    for (const killAfterBytes of [1, 400_000, 1_500_000]) {
+      const exporting = start(args, stack.env);
+      const size = () => {
+        try {
+          return readFileSync(output).length;
+        } catch {
+          return 0;
+        }
+      };
+      exporting.ended.then((e) => console.error("DBG", e.code, e.stderr.slice(0, 400), size()));
+      await waitUntil("it to have written some", () => size() >= killAfterBytes, 15_000);
+      exporting.kill("SIGKILL");
+      await exporting.ended;
+    }
+    expect((await svc(args, stack.env)).code).toBe(0);
+    const ids = idsIn(readFileSync(output, "utf8"));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toHaveLength(count);
+    const times = readFileSync(output, "utf8")
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).ts);
+    expect(times).toEqual([...times].sort());
+    const other = await svc(
+      ["audit", "export", "--since", "3h", "--outcome", "deny", "--until", until, "--output", output],
+      stack.env,
+    );
+    expect(other).toMatchObject({ code: 2 });
+  });
+});

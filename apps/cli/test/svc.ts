@@ -1,0 +1,41 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly ended: Promise<Ended>;
+  /** What it has answered so far. */
+  stdout(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** The command as a person starts it, and nothing in its environment but `env`. */
+export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", main, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    stderr += text;
+  });
+  return {
+    ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
+    stdout: () => stdout,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+export const svc = (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> =>
+  start(args, env).ended;
