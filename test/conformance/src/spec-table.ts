@@ -29,7 +29,7 @@ export function readSpecTables(markdown: string): readonly SpecRow[] {
     if (line.startsWith("## ")) section = line.slice(3);
     if (!line.startsWith("|")) isHeld = false;
     else if (cellsOf(line).at(-1) === lastColumn) isHeld = true;
-    else if (isHeld && !line.startsWith("|---")) rows.push(toRow(section, cellsOf(line)));
+    else if (isHeld && !/^[|: -]+$/.test(line)) rows.push(toRow(section, cellsOf(line)));
   }
   return rows;
 }
