@@ -150,6 +150,12 @@ const idsIn = (ndjson: string): string[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line).action_id);
 
+/** A UUIDv7: spans are read by it. */
+function idAt(at: Date): string {
+  const hex = at.getTime().toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+}
+
 /** A decision that was made at `at` and is committed when `commit` is called. */
 async function lateDecision(at: Date) {
   const sql = postgres(stack.database.ownerUrl, { max: 1, onnotice: () => {} });
@@ -159,7 +165,7 @@ async function lateDecision(at: Date) {
     const [row] = await tx<{ action_id: string }[]>`
       insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, decided_at)
-      select ${crypto.randomUUID()}, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+      select ${idAt(at)}, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, ${at}
       from decision limit 1 returning action_id`;
     opened.resolve(row?.action_id ?? "");
@@ -206,10 +212,13 @@ describe("nothing is lost and nothing doubled", () => {
     await sql`
       insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, decided_at)
-      select gen_random_uuid(), record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+      select (left(h, 8) || '-' || substr(h, 9, 4) || '-7' || substr(gen_random_uuid()::text, 16))::uuid, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version,
         now() - interval '2 hours' + n * interval '1 second'
-      from (select * from decision limit 1) d cross join generate_series(1, 7000) n`;
+      from (select * from decision limit 1) d cross join generate_series(1, 7000) n
+      cross join lateral (
+        select lpad(to_hex((extract(epoch from now() - interval '2 hours' + n * interval '1 second') * 1000)::bigint), 12, '0') as h
+      ) t order by n`;
     const until = new Date(Date.now() - 30_000).toISOString();
     const [{ count }] = await sql<
       [{ count: number }]
@@ -226,8 +235,7 @@ describe("nothing is lost and nothing doubled", () => {
           return 0;
         }
       };
-      exporting.ended.then((e) => console.error("DBG", e.code, e.stderr.slice(0, 400), size()));
-      await waitUntil("it to have written some", () => size() >= killAfterBytes, 15_000);
+      await waitUntil("it to have written some", () => size() >= killAfterBytes, 30_000);
       exporting.kill("SIGKILL");
       await exporting.ended;
     }
