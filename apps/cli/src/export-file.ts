@@ -31,6 +31,7 @@ export async function openExport(path: string, query: string, sinceMs: number): 
   let { bytes, untilMs } = state ?? { bytes: 0, untilMs: sinceMs };
   if (state !== undefined) await truncate(path, bytes);
   const file = await openFile(path, state === undefined ? "wx" : "a");
+  if (state === undefined) await writeState(statePath, { query, sinceMs, untilMs, bytes });
   return {
     sinceMs: state?.sinceMs ?? sinceMs,
     fromMs: untilMs,
