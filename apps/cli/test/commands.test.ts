@@ -104,6 +104,22 @@ test.each([
   expect(stderr).toContain(`export ${name}=`);
 });
 
+test.each([
+  [["check"]],
+  [["manifest", "show", "books"]],
+  [["decisions"]],
+  [["would-block"]],
+  [["sessions", "list"]],
+  [["agents", "list"]],
+  [["block", "list"]],
+  [["keys", "list"]],
+  [["audit", "export"]],
+])("svc %j --json answers lines of JSON and nothing else", async (words) => {
+  const { code, stdout } = await svc([...words, "--json"], stack.env);
+  expect(code).toBe(0);
+  for (const line of stdout.split("\n").slice(0, -1)) expect(JSON.parse(line)).toBeTypeOf("object");
+});
+
 describe("manifests", () => {
   test("are linted without a control plane, each fault by its place", async () => {
     const broken = join(stack.folder, "broken.yaml");
