@@ -29,6 +29,8 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   readonly auditDatabaseUrl: string | undefined;
+  /** At most so many, for each process. */
+  readonly databaseConnections: number;
   readonly migrationDatabaseUrl: string | undefined;
   readonly migrate: "start" | "never";
   readonly redisUrl: string | undefined;
@@ -126,6 +128,7 @@ function toConfig(values: Values, makeToken: () => string): Config {
     dataDir: values.SVC_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     auditDatabaseUrl: values.AUDIT_DATABASE_URL,
+    databaseConnections: values.SVC_DATABASE_CONNECTIONS,
     migrationDatabaseUrl: values.SVC_MIGRATION_DATABASE_URL,
     migrate: values.SVC_MIGRATE,
     redisUrl: values.REDIS_URL,

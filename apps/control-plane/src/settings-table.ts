@@ -10,6 +10,7 @@ import {
   text,
   wholeNumber,
 } from "@svc/settings";
+import { fewestConnections } from "./postgres/connections.ts";
 import {
   allowedDestinations,
   base64Key,
@@ -54,6 +55,11 @@ const stores = {
   SVC_DATA_DIR: defaulted(text, ".svc-data", "Folder of the embedded database."),
   DATABASE_URL: optional(databaseUrl, "PostgreSQL; without it, one is started under `SVC_DATA_DIR`.", secret),
   AUDIT_DATABASE_URL: optional(databaseUrl, "Where audit reads go instead of `DATABASE_URL`.", secret),
+  SVC_DATABASE_CONNECTIONS: defaulted(
+    wholeNumber({ min: fewestConnections, max: 1_000 }),
+    "20",
+    "Connections that each process may open; the server must admit them times `SVC_WORKERS`.",
+  ),
   SVC_MIGRATION_DATABASE_URL: optional(databaseUrl, "The schema owner's connection instead of `DATABASE_URL`.", secret),
   SVC_MIGRATE: defaulted(oneOf(["start", "never"]), "start", "`never` where a job migrates the schema."),
   REDIS_URL: optional(storeUrl, "Store of the replay guard; without it, a guard for one process only.", secret),

@@ -3,6 +3,7 @@ import { embeddedGuard } from "./embedded/guard.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import type { RateLimits } from "./ports/rate-limit.ts";
 import type { ReplayGuard } from "./ports/replay-guard.ts";
+import { poolSizesOf, requireRoom } from "./postgres/connections.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { migrate, requireMigrated } from "./postgres/migrate.ts";
 import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
@@ -63,15 +64,18 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
   try {
     await (config.migrate === "start" ? migrate(database) : requireMigrated(database));
     const isShared = config.redisUrl !== undefined;
+    const { databaseConnections: connections } = config;
+    await requireRoom(database.appUrl, { processes: config.workers, connections });
     const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
     const pool = (maxConnections: number, statementTimeoutMs: number, url = database.appUrl): Sql =>
       connect({ url, maxConnections, statementTimeoutMs });
+    const sizes = poolSizesOf(connections);
     const pools = {
-      writer: pool(10, budgets.statement),
-      reader: pool(10, budgets.statement),
-      audit: pool(4, budgets.auditRead, config.auditDatabaseUrl),
-      submissions: pool(4, budgets.submit),
-      health: pool(1, budgets.probe),
+      writer: pool(sizes.writer, budgets.statement),
+      reader: pool(sizes.reader, budgets.statement),
+      audit: pool(sizes.audit, budgets.auditRead, config.auditDatabaseUrl),
+      submissions: pool(sizes.submissions, budgets.submit),
+      health: pool(sizes.health, budgets.probe),
     };
     const guard = guardOf(config, events);
     const rateLimits = openRateLimits(config, events.onGuardUnavailable);

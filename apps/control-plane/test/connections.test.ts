@@ -1,0 +1,51 @@
+import { createDatabase, type TestDatabase } from "@svc/test-support";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fewestConnections, poolSizesOf, requireRoom } from "../src/postgres/connections.ts";
+import { query } from "./support.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+}, 60_000);
+afterAll(() => database.drop());
+
+test("all connections of a process are shared out, none twice, and no pool goes without", () =>
+  fc.assert(
+    fc.property(fc.integer({ min: fewestConnections, max: 1_000 }), (connections) => {
+      const { health, ...pools } = poolSizesOf(connections);
+      expect(health).toBe(1);
+      for (const size of Object.values(pools)) expect(size).toBeGreaterThanOrEqual(2);
+      const claim = 1;
+      expect(Object.values(pools).reduce((sum, size) => sum + size, claim + health)).toBe(connections);
+      expect(pools.writer).toBeGreaterThanOrEqual(pools.audit);
+    }),
+  ));
+
+test("a start that the server has room for goes on", async () => {
+  await requireRoom(database.appUrl, { processes: 2, connections: 20 });
+});
+
+test("a start that the server has no room for says what to change", async () => {
+  const [row] = await query<{ admitted: number }>(
+    database.appUrl,
+    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as admitted`,
+  );
+  const admitted = row?.admitted ?? 0;
+  await requireRoom(database.appUrl, { processes: 1, connections: admitted });
+  await expect(requireRoom(database.appUrl, { processes: 1, connections: admitted + 1 })).rejects.toThrow(
+    `admits ${admitted} connections, and ${admitted + 1} may be needed`,
+  );
+  await expect(requireRoom(database.appUrl, { processes: 8, connections: 200 })).rejects.toThrow(
+    /1600 may be needed \(SVC_WORKERS 8 times SVC_DATABASE_CONNECTIONS 200\): lower these, or raise max_connections/,
+  );
+});
+
+test("the limit of the database itself counts", async () => {
+  const name = new URL(database.ownerUrl).pathname.slice(1);
+  await query(database.ownerUrl, `alter database "${name}" connection limit 15`);
+  await expect(requireRoom(database.appUrl, { processes: 1, connections: 20 })).rejects.toThrow(
+    "admits 15 connections",
+  );
+  await query(database.ownerUrl, `alter database "${name}" connection limit -1`);
+});
