@@ -1,23 +1,40 @@
 import { type Discovered, type DiscoverySource, toolRef } from "@svc/core";
 import { z } from "zod";
-import { fetchJson } from "./json-source.ts";
+import { DiscoveryFault } from "./fault.ts";
 
-/** What is read of an A2A agent card. */
+/** What is read of an A2A agent card; the SDK fetches and translates it, and checks nothing. */
 const agentCard = z.object({ skills: z.array(z.object({ id: z.string() })) });
 
-/** Reads `<url>/.well-known/agent-card.json`: each skill is a tool `a2a:<agent>/<skill>` (contract: Discovery kinds). */
+/**
+ * Reads `<url>/.well-known/agent-card.json` through the official SDK, which also understands cards of the protocol's version
+ * 0.3: each skill is a tool `a2a:<agent>/<skill>` (contract: Discovery kinds).
+ */
 export async function discoverA2a(
   source: Extract<DiscoverySource, { kind: "a2a" }>,
   fetch: typeof globalThis.fetch,
 ): Promise<Discovered> {
-  const { skills } = await fetchJson(fetch, cardUrl(source.url), agentCard);
-  const refs = skills.map(({ id }) => `a2a:${source.name}/${id}`);
+  const card = agentCard.safeParse(await resolveCard(source.url, fetch));
+  if (!card.success) throw new DiscoveryFault("unreadable", { cause: card.error });
+  const refs = card.data.skills.map(({ id }) => `a2a:${source.name}/${id}`);
   // What the alphabet of references cannot spell, no manifest can declare.
   return { ok: true, tools: refs.filter((ref) => toolRef.safeParse(ref).success).map((ref) => ({ ref })) };
 }
 
-function cardUrl(base: string): URL {
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/$/, "")}/.well-known/agent-card.json`;
-  return url;
+async function resolveCard(url: string, fetch: typeof globalThis.fetch): Promise<unknown> {
+  // Most deployments never meet an A2A agent.
+  const { DefaultAgentCardResolver } = await import("@a2a-js/sdk/client");
+  const fetchImpl: typeof globalThis.fetch = async (address, init) => {
+    const response = await fetch(address, init);
+    if (!response.ok) throw new DiscoveryFault("status");
+    return response;
+  };
+  return new DefaultAgentCardResolver({ fetchImpl, legacyCompat: { enabled: true } }).resolve(folderOf(url));
+}
+
+/** The SDK resolves the card's path against it. */
+function folderOf(url: string): string {
+  const base = new URL(url);
+  base.pathname = base.pathname.replace(/\/?$/, "/");
+  base.search = "";
+  return base.href;
 }
