@@ -3,6 +3,7 @@ import {
   defaulted,
   type Environment,
   everySettingName,
+  flag,
   httpUrl,
   listenAddress,
   oneOf,
@@ -64,6 +65,11 @@ export const pepSettings = {
   SVC_PEP_STATE_DIR: optional(text, "Folder in memory that renewed tokens outlive a restart in."),
   SVC_PEP_AGENT_KEY_FILE: optional(text, "File with the agent's private key (PKCS#8 PEM or JWK); with the name."),
   SVC_PEP_AGENT_NAME: optional(agentName, "Whose key it is."),
+  SVC_PEP_QUIT: defaulted(
+    flag,
+    "false",
+    "Lets a program on this machine end the enforcement point: `POST /__svc/quit`, for jobs beside a plain sidecar.",
+  ),
 } satisfies Record<PepSettingName, Setting<unknown>>;
 
 const table = { ...pepSettings, ...sharedSettings };
@@ -90,6 +96,7 @@ export interface Config {
   readonly sessionFile: string | undefined;
   readonly stateDir: string | undefined;
   readonly egress: EgressProxies | undefined;
+  readonly mayQuit: boolean;
   readonly agent: { readonly name: string; readonly keyFile: string } | undefined;
   readonly telemetry: {
     readonly key: string | undefined;
@@ -130,6 +137,7 @@ const toConfig = (values: Values, egress: EgressProxies | undefined): Config => 
   sessionFile: values.SVC_PEP_SESSION_FILE,
   stateDir: values.SVC_PEP_STATE_DIR,
   egress,
+  mayQuit: values.SVC_PEP_QUIT,
   agent:
     values.SVC_PEP_AGENT_NAME !== undefined && values.SVC_PEP_AGENT_KEY_FILE !== undefined
       ? { name: values.SVC_PEP_AGENT_NAME, keyFile: values.SVC_PEP_AGENT_KEY_FILE }

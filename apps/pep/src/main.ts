@@ -4,8 +4,11 @@ import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
 import { runCheck } from "./check.ts";
 import { type Config, readConfig } from "./config.ts";
+import { help } from "./help.ts";
 import { ConfigurationRefused } from "./live-config.ts";
 import { type Pep, startPep } from "./pep.ts";
+import { printedConfig } from "./printed-config.ts";
+import { upstreamsSchema } from "./upstreams-schema.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -39,7 +42,7 @@ function stopOnSignal(pep: Pep): void {
 
 async function run(config: Config): Promise<void> {
   const telemetry = createTelemetry({ app: "pep", version, config: { ...config.telemetry, otel: process.env } });
-  const pep = await startPep(config, { telemetry, tell: say });
+  const pep = await startPep(config, { telemetry, tell: say, onQuit: () => process.kill(process.pid, "SIGTERM") });
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
   const warned = config.controlPlane.url;
@@ -54,10 +57,28 @@ async function run(config: Config): Promise<void> {
 const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\./.test(host);
 
 try {
-  const config = configure();
-  const [command, ...scopes] = process.argv.slice(2);
-  if (command === "--check") process.exit(await runCheck(config, scopes, process.env.SVC_ADMIN_TOKEN, say));
-  await run(config);
+  const [flag, ...rest] = process.argv.slice(2);
+  switch (flag) {
+    case undefined:
+      await run(configure());
+      break;
+    case "--check":
+      process.exitCode = await runCheck(configure(), rest, process.env.SVC_ADMIN_TOKEN, say);
+      break;
+    case "--print-config":
+      process.stdout.write(printedConfig(configure(), process.env));
+      break;
+    case "--schema":
+      process.stdout.write(`${JSON.stringify(upstreamsSchema(), null, 2)}\n`);
+      break;
+    case "--help":
+    case "-h":
+      process.stdout.write(help);
+      break;
+    default:
+      say(`${flag} is not known; svc-pep --help shows what is.`);
+      process.exitCode = 2;
+  }
 } catch (error) {
   if (error instanceof ConfigurationRefused)
     for (const fault of error.faults) say(`${process.env.SVC_PEP_CONFIG}: ${fault}`);

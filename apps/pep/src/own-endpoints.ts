@@ -11,9 +11,13 @@ export interface OwnEndpoints {
   readonly events: Pick<Events, "render">;
   /** False from the moment the process is told to stop. */
   readonly isReady: () => boolean;
+  /** Ends the process as SIGTERM does; undefined where nobody may. */
+  readonly quit: (() => void) | undefined;
 }
 
-/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics`. */
+const quitPath = "/__svc/quit";
+
+/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics`, and where it is admitted `/__svc/quit`. */
 export async function serveOwn(
   endpoints: OwnEndpoints,
   request: IncomingMessage,
@@ -22,8 +26,17 @@ export async function serveOwn(
   const reply = (status: number, type: string, body: string) =>
     answer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
   const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
+  const [path] = request.url?.split("?") ?? [];
+  if (path === quitPath && endpoints.quit !== undefined) {
+    if (request.method !== "POST") return state(405, "method_not_allowed");
+    // Whoever else reaches the port must not end it: not another pod, not a page that posts a form.
+    if (!isLoopback(request.socket.remoteAddress) || request.headers.origin !== undefined)
+      return state(403, "forbidden");
+    await state(202, "draining");
+    return endpoints.quit();
+  }
   if (request.method !== "GET" && request.method !== "HEAD") return state(405, "method_not_allowed");
-  switch (request.url?.split("?")[0]) {
+  switch (path) {
     case "/__svc/livez":
       return state(200, "ok");
     case "/__svc/readyz":
@@ -36,3 +49,5 @@ export async function serveOwn(
       return state(404, "not_found");
   }
 }
+
+const isLoopback = (address = ""): boolean => address === "::1" || /^(?:::ffff:)?127\./.test(address);

@@ -27,6 +27,8 @@ export interface PepOptions {
   readonly telemetry: Telemetry<"pep">;
   /** Takes one line of plain text for the operator. */
   readonly tell: (line: string) => void;
+  /** Somebody on this machine asked for the end (`SVC_PEP_QUIT`). */
+  readonly onQuit?: () => void;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface PepOptions {
  * @throws {ConfigurationRefused} where the configuration file does not hold
  * @throws {KeyRefused} where the agent's key cannot be used; and the system's error where a port or folder cannot
  */
-export async function startPep(config: Config, { telemetry, tell }: PepOptions): Promise<Pep> {
+export async function startPep(config: Config, { telemetry, tell, onQuit }: PepOptions): Promise<Pep> {
   const { limits, sessionFile } = config;
   const events = createEvents(telemetry);
   const upstreams = configuredUpstreams(config, events, tell);
@@ -47,7 +49,7 @@ export async function startPep(config: Config, { telemetry, tell }: PepOptions):
     events,
   });
   let isReady = true;
-  const endpoints = { events, isReady: () => isReady };
+  const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
   const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
   upstreams.serve();
   const stop = async (graceMs: number) => {

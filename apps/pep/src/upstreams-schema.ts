@@ -101,3 +101,23 @@ export const upstreamsFile = z.strictObject({
 });
 
 export type UpstreamEntry = z.output<typeof httpUpstream> | z.output<typeof mcpUpstream>;
+
+/** What is meant where nothing is said: see `withDefault` above. */
+const impliedConsts: Readonly<Record<string, unknown>> = { protocol: "http", connect: false };
+
+/** For editors: what may be written, before defaults are filled in. What only reading can tell is not in it. */
+export const upstreamsSchema = (): object =>
+  z.toJSONSchema(upstreamsFile, {
+    io: "input",
+    target: "draft-7",
+    unrepresentable: "any",
+    override({ jsonSchema }) {
+      const { required, properties = {} } = jsonSchema;
+      if (required === undefined) return;
+      jsonSchema.required = required.filter((name) => {
+        const member = properties[name];
+        const isImplied = typeof member === "object" && name in impliedConsts && member.const === impliedConsts[name];
+        return !isImplied;
+      });
+    },
+  });

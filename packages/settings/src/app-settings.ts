@@ -57,6 +57,7 @@ export const pepSettingNames = [
   "SVC_PEP_STATE_DIR",
   "SVC_PEP_AGENT_KEY_FILE",
   "SVC_PEP_AGENT_NAME",
+  "SVC_PEP_QUIT",
 ] as const;
 export type PepSettingName = (typeof pepSettingNames)[number];
 

@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Child, spawnApp, startEnforcementPoint } from "@svc/test-support";
+import { Ajv } from "ajv";
+import { afterAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-pep-flags-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const configFile = join(folder, "pep.yaml");
+const secretFile = join(folder, "api-key");
+const upstreams = {
+  upstreams: [
+    {
+      name: "ledger",
+      url: "http://127.0.0.1:9/base",
+      mode: "observe",
+      credential: { header: "x-api-key", value_file: secretFile },
+      routes: [{ methods: ["GET"], path: "/entries/:id", target: "http:ledger/read", data_class: "finance.entries" }],
+    },
+    { name: "files", url: "http://127.0.0.1:9/mcp", protocol: "mcp", data_class: "docs" },
+  ],
+};
+writeFileSync(secretFile, "the-api-key-of-the-ledger");
+writeFileSync(configFile, JSON.stringify(upstreams));
+
+const env = {
+  SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9",
+  SVC_PEP_CONFIG: configFile,
+  SVC_TELEMETRY_KEY: "the-key-of-the-pseudonyms",
+  SVC_PEP_GRACE_SECONDS: "7",
+};
+const run = async (...args: string[]): Promise<{ child: Child; code: number | NodeJS.Signals }> => {
+  const child = spawnApp({ main: "@svc/pep/main", args, env });
+  return { child, code: await child.exited };
+};
+
+test("--print-config shows what is in force, defaults included, and no secret", async () => {
+  const { child, code } = await run("--print-config");
+  expect(code).toBe(0);
+  const printed = parse(child.stdout());
+  expect(printed.settings).toMatchObject({
+    SVC_PEP_GRACE_SECONDS: "7",
+    SVC_PEP_LISTEN: "127.0.0.1:16001",
+    SVC_TELEMETRY_KEY: "(set, not shown)",
+  });
+  expect(printed.upstreams.map(({ mode }: { mode: string }) => mode)).toEqual(["observe", "enforce"]);
+  expect(printed.upstreams[0].credential.value_file).toBe(secretFile);
+  for (const secret of [env.SVC_TELEMETRY_KEY, "the-api-key-of-the-ledger"])
+    expect(child.output()).not.toContain(secret);
+});
+
+test("--schema takes what the enforcement point takes, and refuses a misspelled member", async () => {
+  const { child, code } = await run("--schema");
+  expect(code).toBe(0);
+  const validate = new Ajv({ strict: false }).compile(JSON.parse(child.stdout()));
+  expect(validate(upstreams)).toBe(true);
+  expect(validate({ upstreams: [{ ...upstreams.upstreams[0], mdoe: "observe" }] })).toBe(false);
+  expect(validate({ upstreams: [{ name: "ledger" }] })).toBe(false);
+});
+
+test("--help shows every flag that the README documents, and the other way round", async () => {
+  const { child, code } = await run("--help");
+  expect(code).toBe(0);
+  const flagsIn = (text: string) => new Set(text.match(/--(?:check|print-config|schema|help)\b/g));
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  expect(flagsIn(child.stdout())).toEqual(flagsIn(readme));
+  expect(child.stdout()).toContain("Examples:");
+});
+
+test("an unknown flag starts nothing", async () => {
+  const { child, code } = await run("--chekc");
+  expect(code).toBe(2);
+  expect(child.output()).toContain("--help");
+});
+
+describe("POST /__svc/quit", () => {
+  const start = (settings: Record<string, string>) =>
+    startEnforcementPoint("http://127.0.0.1:9", configFile, { SVC_PEP_GRACE_SECONDS: "0", ...settings });
+
+  test("ends the process where it is admitted, and only for a program of this machine", async () => {
+    const pep = await start({ SVC_PEP_QUIT: "true" });
+    const url = `${pep.adminUrl}/__svc/quit`;
+    expect((await fetch(url)).status).toBe(405);
+    // A page in a browser on this machine says where it is from.
+    expect((await fetch(url, { method: "POST", headers: { origin: "https://evil.example" } })).status).toBe(403);
+    expect(pep.hasExited()).toBe(false);
+    expect((await fetch(url, { method: "POST" })).status).toBe(202);
+    expect(await pep.exited).toBe(0);
+  });
+
+  test("is nothing where it is not admitted", async () => {
+    const pep = await start({});
+    expect((await fetch(`${pep.adminUrl}/__svc/quit`, { method: "POST" })).status).toBe(405);
+    expect(pep.hasExited()).toBe(false);
+    await pep.stop();
+  });
+});
