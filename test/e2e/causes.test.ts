@@ -36,9 +36,22 @@ interface Provoked {
   readonly body?: string;
   readonly status: number;
   readonly anonymous?: true;
-  readonly isLineDown?: true;
+  /** Breaks the line to the control plane meanwhile, and answers what mends it. */
+  readonly fault?: () => Promise<() => unknown>;
   /** Whether a decision stands behind it. */
   readonly isDecided?: true;
+}
+
+const page = "<html>maintenance</html>";
+const unrecorded = JSON.stringify({ error: { code: "audit_unavailable", message: "not recorded" } });
+
+/** Whatever the control plane answers there, something in between answers this. */
+function answering(path: string, status: number, body: string) {
+  const head = `HTTP/1.1 ${status} Replaced\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  return async () => {
+    line.spoil(`POST ${path}`, { kind: "replaced", by: `${head}\r\n\r\n${body}` });
+    return line.heal;
+  };
 }
 
 const provoked: Readonly<Record<string, Provoked>> = {
@@ -47,7 +60,21 @@ const provoked: Readonly<Record<string, Provoked>> = {
   unresolvable_call: { path: "/nowhere", status: 404 },
   body_too_large: { path: "/write", body: `{"a":"${"x".repeat(200)}"}`, status: 413, isDecided: true },
   unbindable: { path: "/write", body: '{"a":1,"a":2}', status: 422, isDecided: true },
-  pdp_unreachable: { path: "/read", status: 503, isLineDown: true },
+  pdp_unreachable: { path: "/read", status: 503, fault: () => line.refuse().then(() => line.accept) },
+  audit_unavailable: { path: "/read", status: 503, fault: answering("/v1/authorize", 503, unrecorded) },
+  exchange_unreachable: {
+    path: "/read",
+    status: 503,
+    isDecided: true,
+    fault: answering("/v1/token/exchange", 200, page),
+  },
+  mint_unreachable: {
+    path: "/write",
+    body: '{"a":1}',
+    status: 503,
+    isDecided: true,
+    fault: answering("/v1/token/transaction", 200, page),
+  },
 };
 
 const counters = async (cause: string) => ({
@@ -57,17 +84,17 @@ const counters = async (cause: string) => ({
 });
 
 /** One call that is to be blocked, and all that was told of it. */
-async function provoke(upstream: string, { path, body, anonymous, isLineDown }: Provoked, cause: string) {
+async function provoke(upstream: string, { path, body, anonymous, fault }: Provoked, cause: string) {
   const headers = { ...(anonymous ? {} : await headersOf(stand)), "content-type": "application/json" };
   const traceId = crypto.randomUUID().replaceAll("-", "");
   const before = await counters(cause);
-  if (isLineDown) await line.refuse();
+  const mend = await fault?.();
   const response = await fetch(`${stand.enforcementPoint.url}/${upstream}${path}`, {
     headers: { ...headers, traceparent: `00-${traceId}-00f067aa0ba902b7-01` },
     ...(body !== undefined && { method: "POST", body }),
   });
   const text = await response.text();
-  if (isLineDown) await line.accept();
+  await mend?.();
   const spanOf = () => receiver.spans.find((span) => span.traceId === traceId && span.name === "pep.forward");
   await waitUntil("the span", () => spanOf() !== undefined);
   const after = await counters(cause);
