@@ -1,9 +1,13 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { startSpanReceiver } from "@svc/test-conformance/span-receiver";
 import type { Stand } from "@svc/test-conformance/stand";
 import { type FaultProxy, freePort, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { headersOf, openGuarded, routes } from "./src/pep/guarded.ts";
 
+const stateDir = join(mkdtempSync(join(tmpdir(), "svc-causes-")), "state");
 let stand: Stand;
 let line: FaultProxy;
 const receiver = await startSpanReceiver();
@@ -20,6 +24,7 @@ beforeAll(async () => {
       ...receiver.env,
       SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${line.port}`,
       SVC_PEP_BIND_CAP_BYTES: "100",
+      SVC_PEP_STATE_DIR: stateDir,
     },
   });
 }, 60_000);
@@ -27,6 +32,7 @@ afterAll(async () => {
   await stand?.stop();
   await line?.stop();
   await receiver.stop();
+  rmSync(dirname(stateDir), { recursive: true, force: true });
 });
 
 const denied = { methods: ["GET"], path: "/denied", target: "http:app/undeclared", data_class: "docs" };
@@ -54,12 +60,23 @@ function answering(path: string, status: number, body: string) {
   };
 }
 
+/** Renewed tokens must be kept before they are used, and here they cannot be. */
+async function loseStateDir() {
+  renameSync(stateDir, `${stateDir}.away`);
+  writeFileSync(stateDir, "");
+  return () => {
+    rmSync(stateDir);
+    renameSync(`${stateDir}.away`, stateDir);
+  };
+}
+
 const provoked: Readonly<Record<string, Provoked>> = {
   policy: { path: "/denied", status: 403, isDecided: true },
   unauthorized: { path: "/read", status: 401, anonymous: true },
   unresolvable_call: { path: "/nowhere", status: 404 },
   body_too_large: { path: "/write", body: `{"a":"${"x".repeat(200)}"}`, status: 413, isDecided: true },
   unbindable: { path: "/write", body: '{"a":1,"a":2}', status: 422, isDecided: true },
+  other: { path: "/read", status: 500, fault: loseStateDir },
   pdp_unreachable: { path: "/read", status: 503, fault: () => line.refuse().then(() => line.accept) },
   audit_unavailable: { path: "/read", status: 503, fault: answering("/v1/authorize", 503, unrecorded) },
   exchange_unreachable: {
