@@ -29,6 +29,14 @@ const queries = dashboards.flatMap(({ dashboard: { uid, panels } }) =>
   panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ uid, title, expr }))),
 );
 
+/** One of every process that is scraped, so that none was scraped only once. */
+const knownRates = [
+  "svc:pep_would_block:ratio_rate1d > 0",
+  "svc:pep_overhead_slow:ratio_rate6h",
+  "svc:decisions:rate5m > 0",
+  "rate(svc_admissions_total[5m])",
+];
+
 let fleet: Fleet;
 let prometheus: Prometheus;
 
@@ -38,11 +46,7 @@ beforeAll(async () => {
   // Two scrapes of moving counters make a rate, and the rules read rates.
   const hasRates = async () => {
     await fleet.call();
-    const rates = await Promise.all(
-      ["svc:pep_would_block:ratio_rate1d > 0", "svc:pep_overhead_slow:ratio_rate6h", "svc:decisions:rate5m > 0"].map(
-        (expr) => prometheus.query(expr),
-      ),
-    );
+    const rates = await Promise.all(knownRates.map((expr) => prometheus.query(expr)));
     return rates.every((samples) => samples.length > 0);
   };
   await waitUntil("Prometheus to know rates", hasRates, 60_000);
