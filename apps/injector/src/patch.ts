@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Injection } from "./config.ts";
+import { meshInitCount } from "./mesh.ts";
 import type { PodOptions } from "./options.ts";
 import type { Addition, Container, Pod } from "./pod.ts";
+import { missingProxyVariables } from "./proxy-env.ts";
 import { redirectOf } from "./redirect.ts";
-import { isMeshProxy, proxyUrl, proxyVariables } from "./refusals.ts";
 import { ownPrefix, redirectName, sidecarName, sidecarOf, volumesOf } from "./sidecar.ts";
 import { statusAnnotation } from "./wishes.ts";
 
@@ -38,7 +39,7 @@ export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Pa
       ...insert(
         "/spec/initContainers",
         pod.spec.initContainers,
-        meshCount(pod),
+        meshInitCount(pod),
         isNative ? [...first, sidecar] : first,
       ),
       ...(isNative ? [] : insert("/spec/containers", pod.spec.containers, pod.spec.containers.length, [sidecar])),
@@ -69,12 +70,6 @@ const withoutServiceAccount = (container: Container): Container => {
   return kept.length === 0 ? rest : { ...rest, volumeMounts: kept };
 };
 
-/** A mesh's own init containers stay first: ours speaks through the mesh. */
-const meshCount = ({ spec }: Pod): number => {
-  const names = (spec.initContainers ?? []).map(({ name }) => name);
-  return names.findLastIndex(isMeshProxy) + 1;
-};
-
 /** RFC 6901: `~` and `/` in a member's name. */
 const escaped = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
@@ -101,10 +96,9 @@ function insert(path: string, list: readonly unknown[] | undefined, at: number, 
 
 function proxyEnvironment({ spec }: Pod, options: PodOptions): readonly Addition[] {
   if (!options["pep.svc/proxy-env"]) return [];
-  return spec.containers.flatMap(({ name, env }, index) => {
+  return spec.containers.flatMap((container, index) => {
+    const { name, env } = container;
     if (name === sidecarName) return [];
-    const missing = proxyVariables.filter((variable) => !env?.some((standing) => standing.name === variable));
-    const values = missing.map((variable) => ({ name: variable, value: proxyUrl }));
-    return insert(`/spec/containers/${index}/env`, env, env?.length ?? 0, values);
+    return insert(`/spec/containers/${index}/env`, env, env?.length ?? 0, missingProxyVariables(container));
   });
 }

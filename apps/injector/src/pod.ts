@@ -4,21 +4,34 @@ import { z } from "zod";
  * What the injector reads of a pod (Kubernetes API, core/v1), and nothing more: the answer is a patch, so whatever else
  * the pod holds stays as it is.
  */
-const envVar = z.looseObject({ name: z.string(), value: z.string().optional() });
+const named = z.looseObject({ name: z.string().optional() });
+
+const envVar = z.looseObject({
+  name: z.string(),
+  value: z.string().optional(),
+  valueFrom: z.looseObject({ secretKeyRef: named.optional() }).optional(),
+});
 
 const securityContext = z.looseObject({
   runAsUser: z.number().optional(),
   privileged: z.boolean().optional(),
-  capabilities: z.looseObject({ add: z.array(z.string()).optional() }).optional(),
+  capabilities: z.looseObject({ add: z.array(z.string()).optional(), drop: z.array(z.string()).optional() }).optional(),
 });
 
 const container = z.looseObject({
   name: z.string(),
   restartPolicy: z.string().optional(),
   env: z.array(envVar).optional(),
+  envFrom: z.array(z.looseObject({ secretRef: named.optional() })).optional(),
   ports: z.array(z.looseObject({ containerPort: z.number() })).optional(),
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).optional(),
   securityContext: securityContext.optional(),
+});
+
+const volume = z.looseObject({
+  name: z.string(),
+  secret: z.looseObject({ secretName: z.string().optional() }).optional(),
+  projected: z.looseObject({ sources: z.array(z.looseObject({ secret: named.optional() })).optional() }).optional(),
 });
 
 const pod = z.looseObject({
@@ -34,7 +47,7 @@ const pod = z.looseObject({
     securityContext: securityContext.optional(),
     initContainers: z.array(container).optional(),
     containers: z.array(container).min(1),
-    volumes: z.array(z.looseObject({ name: z.string() })).optional(),
+    volumes: z.array(volume).optional(),
   }),
 });
 

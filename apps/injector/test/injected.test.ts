@@ -7,6 +7,9 @@ import { review } from "../src/review.ts";
 import { annotated, aPod, creation, injectionOf } from "./pods.ts";
 
 const injection = injectionOf();
+/** What a container must say of itself to be redirected. */
+const confined = { securityContext: { runAsUser: 1000, capabilities: { drop: ["ALL"] } } };
+const confinedAgent = { containers: [{ name: "agent", image: "registry.example/agent:7", ...confined }] };
 
 function inject(pod: Pod, given = injection): Pod {
   const { allowed, message, patch } = review(creation(pod), given, "may_be_weaker");
@@ -65,17 +68,20 @@ const pods: readonly (readonly [string, Pod])[] = [
   ["a plain pod", aPod()],
   [
     "a pod with everything",
-    annotated({
-      "pep.svc/mode": "observe",
-      "pep.svc/config": "own-config",
-      "pep.svc/session-secret": "observed-session",
-      "pep.svc/agent-name": "planner",
-      "pep.svc/agent-key-secret": "planner-key",
-      "pep.svc/bind-cap-bytes": "1000",
-      "pep.svc/proxy-env": "true",
-      "pep.svc/redirect-ports": "80, 8080",
-      "kubectl.kubernetes.io/default-container": "agent",
-    }),
+    annotated(
+      {
+        "pep.svc/mode": "observe",
+        "pep.svc/config": "own-config",
+        "pep.svc/session-secret": "observed-session",
+        "pep.svc/agent-name": "planner",
+        "pep.svc/agent-key-secret": "planner-key",
+        "pep.svc/bind-cap-bytes": "1000",
+        "pep.svc/proxy-env": "true",
+        "pep.svc/redirect-ports": "80, 8080",
+        "kubectl.kubernetes.io/default-container": "agent",
+      },
+      confinedAgent,
+    ),
   ],
   ["a pod for an older cluster", annotated({ "pep.svc/native-sidecar": "false" })],
   ["a pod in Istio's mesh", aPod(istio)],
@@ -125,7 +131,7 @@ test("a plain pod gets a sidecar that starts before the agent and ends after it"
 
 test.each([
   ["first", aPod({ initContainers: [{ name: "migrate" }] }), ["svc-pep", "migrate"]],
-  ["after its redirect", annotated({ "pep.svc/redirect-ports": "80" }), ["svc-pep-redirect", "svc-pep"]],
+  ["after its redirect", annotated({ "pep.svc/redirect-ports": "80" }, confinedAgent), ["svc-pep-redirect", "svc-pep"]],
   ["after a mesh's own, through which it speaks", aPod(istio), ["istio-init", "istio-proxy", "svc-pep", "fetch-model"]],
   ["after Linkerd's", aPod(linkerd), ["linkerd-init", "svc-pep"]],
 ])("starts %s", (_name, pod, order) => {

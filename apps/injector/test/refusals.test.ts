@@ -6,8 +6,44 @@ import { annotated, aPod, creation, injectionOf } from "./pods.ts";
 const injection = injectionOf();
 const redirected = { "pep.svc/redirect-ports": "80" };
 const agent = (more: object) => ({ containers: [{ name: "agent", ...more }] });
+/** What a container must say of itself to be redirected for sure. */
+const confined = { runAsUser: 1000, capabilities: { drop: ["ALL"] } };
+const secretVolume = (name: string) => ({ volumes: [{ name: "mine", secret: { secretName: name } }] });
+const withKey = { "pep.svc/agent-name": "planner", "pep.svc/agent-key-secret": "planner-key" };
 
 const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
+  ["mounts our Secret under a name of its own", aPod(secretVolume("svc-pep")), /volume mine holds Secret svc-pep/],
+  ["mounts the agent's key", annotated(withKey, secretVolume("planner-key")), /volume mine holds Secret planner-key/],
+  [
+    "mounts the lent session",
+    annotated({ "pep.svc/session-secret": "lent" }, secretVolume("lent")),
+    /volume mine holds Secret lent/,
+  ],
+  [
+    "projects our Secret among others",
+    aPod({ volumes: [{ name: "mine", projected: { sources: [{ configMap: {} }, { secret: { name: "svc-pep" } }] } }] }),
+    /volume mine holds Secret svc-pep/,
+  ],
+  [
+    "reads our Secret into a variable",
+    aPod(agent({ env: [{ name: "K", valueFrom: { secretKeyRef: { name: "svc-pep", key: "telemetry-key" } } }] })),
+    /container agent reads Secret svc-pep/,
+  ],
+  [
+    "reads all of our Secret into variables",
+    aPod({ initContainers: [{ name: "setup", envFrom: [{ secretRef: { name: "svc-pep" } }] }] }),
+    /container setup reads Secret svc-pep/,
+  ],
+  [
+    "is redirected and may become any user",
+    annotated(redirected, agent({ securityContext: { runAsUser: 1000 } })),
+    /container agent may become user 10001.*drop ALL/,
+  ],
+  [
+    "is redirected and does not say as whom it runs",
+    annotated(redirected, agent({ securityContext: { capabilities: { drop: ["ALL"] } } })),
+    /container agent does not say as which user/,
+  ],
   ["shares the node's network", aPod({ hostNetwork: true }), /hostNetwork.*take it out/],
   ["shares its processes", aPod({ shareProcessNamespace: true }), /shareProcessNamespace.*take it out/],
   ["runs on Windows", aPod({ os: { name: "windows" } }), /Linux/],
@@ -32,22 +68,28 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
   ],
   [
     "runs as the user that is not redirected",
-    annotated(redirected, agent({ securityContext: { runAsUser: 10_001 } })),
+    annotated(redirected, agent({ securityContext: { ...confined, runAsUser: 10_001 } })),
     /runs as user 10001/,
   ],
   [
     "does so by the pod's setting",
-    annotated(redirected, { securityContext: { runAsUser: 10_001 } }),
+    annotated(redirected, {
+      securityContext: { runAsUser: 10_001 },
+      ...agent({ securityContext: { capabilities: { drop: ["ALL"] } } }),
+    }),
     /runs as user 10001/,
   ],
   [
     "may undo the redirect",
-    annotated(redirected, agent({ securityContext: { capabilities: { add: ["NET_ADMIN"] } } })),
+    annotated(
+      redirected,
+      agent({ securityContext: { runAsUser: 1000, capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } } }),
+    ),
     /undo the redirect/,
   ],
   [
     "is privileged and redirected",
-    annotated(redirected, agent({ securityContext: { privileged: true } })),
+    annotated(redirected, agent({ securityContext: { ...confined, privileged: true } })),
     /undo the redirect/,
   ],
   [
@@ -81,7 +123,9 @@ test.each(unsafe)("a pod that %s is refused by both webhooks, with what to chang
 
 test("a redirect that the injector has no image for is refused", () => {
   const without = injectionOf({ SVC_INJECTOR_REDIRECT_IMAGE: "" });
-  expect(review(creation(annotated(redirected)), without, "strict")).toMatchObject({
+  expect(
+    review(creation(annotated(redirected, agent({ securityContext: confined }))), without, "strict"),
+  ).toMatchObject({
     allowed: false,
     message: expect.stringMatching(/SVC_INJECTOR_REDIRECT_IMAGE/),
   });
@@ -100,7 +144,7 @@ const weaker: readonly (readonly [what: string, pod: Pod, environment?: Record<s
   ],
   [
     "for fewer redirected ports",
-    annotated({ "pep.svc/redirect-ports": "80" }),
+    annotated({ "pep.svc/redirect-ports": "80" }, agent({ securityContext: confined })),
     { SVC_INJECTOR_PEP_REDIRECT_PORTS: "80,8080" },
   ],
 ];
@@ -126,7 +170,10 @@ test.each([
   ["more redirected ports", { "pep.svc/redirect-ports": "80,8080" }, { SVC_INJECTOR_PEP_REDIRECT_PORTS: "80" }],
   ["more time to drain", { "pep.svc/grace-seconds": "60" }, {}],
 ])("%s is nobody's concern", (_name, annotations: Record<string, string>, environment) => {
-  expect(review(creation(annotated(annotations)), injectionOf(environment), "strict").allowed).toBe(true);
+  expect(
+    review(creation(annotated(annotations, agent({ securityContext: confined }))), injectionOf(environment), "strict")
+      .allowed,
+  ).toBe(true);
 });
 
 test.each([
