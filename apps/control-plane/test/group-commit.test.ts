@@ -108,6 +108,19 @@ test("who waited for too long is refused, and what they asked for is not written
   expect(statements.map(idsOf)).toEqual([[0], [1]]);
 });
 
+test("who gave up while their batch was refused is not written when it is tried again in parts", async () => {
+  const { statements, commit } = startWriting(40);
+  const first = [commit(row(0)), commit(row(1))];
+  const waiting = [2, 3].map((id) => commit(row(id)));
+  statements[0]?.commit();
+  await settled();
+  expect(statements.map(idsOf)).toEqual([[0], [1], [2, 3]]);
+  await Promise.allSettled([...first, ...waiting]);
+  statements[2]?.fail(violation());
+  await settled();
+  expect(statements).toHaveLength(3);
+});
+
 test("whatever is written in whatever order, each row has its own outcome and only bad rows fail", async () => {
   const rows = fc.uniqueArray(
     fc.record({ id: fc.nat(), key: fc.constantFrom("a", "b", "c", "d"), isBad: fc.boolean() }),

@@ -86,8 +86,10 @@ async function settle<Row, Outcome>(
     if (batch.length === 1 || !committedNothing(error)) for (const { reject } of batch) reject(error);
     else {
       const middle = batch.length >> 1;
-      await settle(batch.slice(0, middle), write);
-      await settle(batch.slice(middle), write);
+      for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+        const awaited = half.filter(({ isAwaited }) => isAwaited);
+        if (awaited.length > 0) await settle(awaited, write);
+      }
     }
   }
 }
