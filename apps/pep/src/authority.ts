@@ -22,5 +22,6 @@ export function ownAuthorities(host: string, port: number): ReadonlySet<string> 
   return new Set([spelled, ...loopback].flatMap((name) => normalAuthority(`${name}:${port}`) ?? []));
 }
 
-const isLoopback = (host: string): boolean =>
+/** A host name or an address, an IPv6 one without its brackets. */
+export const isLoopback = (host: string): boolean =>
   host === "::1" || host === "localhost" || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(host);

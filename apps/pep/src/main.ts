@@ -2,6 +2,7 @@
 import "./require-node.ts";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
+import { isLoopback } from "./authority.ts";
 import { runCheck } from "./check.ts";
 import { type Config, readConfig } from "./config.ts";
 import { help } from "./help.ts";
@@ -46,15 +47,13 @@ async function run(config: Config): Promise<void> {
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
   const warned = config.controlPlane.url;
-  if (warned.protocol === "http:" && !isLoopback(warned.hostname)) {
+  if (warned.protocol === "http:" && !isLoopback(warned.hostname.replace(/^\[|\]$/g, ""))) {
     say("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
   }
   say(
     `enforcement point listening on ${config.listen.host}:${pep.port}, admin on ${config.adminListen.host}:${pep.adminPort}`,
   );
 }
-
-const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\./.test(host);
 
 try {
   const [flag, ...rest] = process.argv.slice(2);

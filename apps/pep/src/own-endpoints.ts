@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { answer } from "./answer.ts";
+import { isLoopback } from "./authority.ts";
 import type { Events } from "./events.ts";
 
 const prefix = "/__svc/";
@@ -27,10 +28,11 @@ export async function serveOwn(
     answer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
   const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
   const [path] = request.url?.split("?") ?? [];
-  if (path === quitPath && endpoints.quit !== undefined) {
+  if (path === quitPath) {
+    if (endpoints.quit === undefined) return state(404, "not_found");
     if (request.method !== "POST") return state(405, "method_not_allowed");
     // Whoever else reaches the port must not end it: not another pod, not a page that posts a form.
-    if (!isLoopback(request.socket.remoteAddress) || request.headers.origin !== undefined)
+    if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)
       return state(403, "forbidden");
     await state(202, "draining");
     return endpoints.quit();
@@ -49,5 +51,3 @@ export async function serveOwn(
       return state(404, "not_found");
   }
 }
-
-const isLoopback = (address = ""): boolean => address === "::1" || /^(?:::ffff:)?127\./.test(address);

@@ -93,7 +93,7 @@ describe("POST /__svc/quit", () => {
 
   test("is nothing where it is not admitted", async () => {
     const pep = await start({});
-    expect((await fetch(`${pep.adminUrl}/__svc/quit`, { method: "POST" })).status).toBe(405);
+    expect((await fetch(`${pep.adminUrl}/__svc/quit`, { method: "POST" })).status).toBe(404);
     expect(pep.hasExited()).toBe(false);
     await pep.stop();
   });
