@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, rename, truncate, writeFile } from "node:fs/promises";
+import { type FileHandle, open, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { Fault } from "./fault.ts";
 
 interface State {
@@ -29,7 +29,7 @@ export async function openExport(path: string, query: string, sinceMs: number): 
     });
   }
   let { bytes, untilMs } = state ?? { bytes: 0, untilMs: sinceMs };
-  if (state !== undefined) await truncate(path, bytes);
+  if (state !== undefined) await cutTo(path, bytes);
   const file = await openFile(path, state === undefined ? "wx" : "a");
   if (state === undefined) await writeState(statePath, { query, sinceMs, untilMs, bytes });
   return {
@@ -44,6 +44,18 @@ export async function openExport(path: string, query: string, sinceMs: number): 
     },
     close: () => file.close(),
   };
+}
+
+/** Truncating a file that is shorter would lengthen it. */
+async function cutTo(path: string, bytes: number): Promise<void> {
+  const length = await stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  if (length < bytes) {
+    throw new Fault(`${path} is shorter than it was`, `Remove it and ${path}.state, and export anew.`, { exitCode: 2 });
+  }
+  await truncate(path, bytes);
 }
 
 const openFile = (path: string, flags: string): Promise<FileHandle> =>

@@ -7,7 +7,10 @@ import { type ControlPlane, collected, type Query } from "./control-plane.ts";
  */
 export const horizonMs = 5_000;
 
-/** Decisions of [sinceMs, untilMs), oldest first. `untilMs` must lie behind the horizon. */
+/**
+ * Decisions of [sinceMs, untilMs), oldest first: the log's own order is that of its inserts, and one that was committed late
+ * stands there behind younger ones. `untilMs` must lie behind the horizon.
+ */
 export async function decisionsWithin(
   plane: ControlPlane,
   filters: Query,
@@ -16,7 +19,8 @@ export async function decisionsWithin(
 ): Promise<readonly Decision[]> {
   const span = { since: new Date(sinceMs).toISOString(), until: new Date(untilMs).toISOString() };
   const rows = await collected(plane.rows<Decision>("audit", "/v1/audit/decisions", { ...filters, ...span }));
-  return [...rows].reverse();
+  // RFC 3339 in UTC with milliseconds throughout, so text sorts as time.
+  return [...rows].reverse().sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0));
 }
 
 /**

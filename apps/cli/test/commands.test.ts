@@ -1,8 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { parse } from "yaml";
 import { commands } from "../src/commands.ts";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
@@ -238,67 +237,4 @@ test("a deployment is checked, each finding with what to do", async () => {
 test("what others chose moves no cursor: format characters in names stay text on one line", async () => {
   const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e");
   expect(stdout.split("\n")[0]).toContain('consented to "books"');
-});
-
-describe("the drift gate's command", () => {
-  const edge = {
-    scope: "books",
-    chain: ["clerk"],
-    caller: "clerk",
-    target: "http:ledger/read",
-    target_kind: "tool",
-    data_class: "finance.entries",
-    hop: 2,
-    taint: "trusted_internal",
-    outcome: "allow",
-  };
-  const traceOf = (...edges: object[]) => {
-    const run = crypto.randomUUID();
-    const lines = edges.map((one, index) => ({ v: 1, run, seq: index + 1, ts: new Date().toISOString(), ...one }));
-    const path = join(stack.folder, `${run}.jsonl`);
-    const end = { v: 1, run, end: true, events: edges.length };
-    writeFileSync(path, [...lines, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
-    return path;
-  };
-
-  test.each([
-    ["what is declared", () => traceOf(edge), 0],
-    ["what is not", () => traceOf({ ...edge, target: "http:ledger/shred" }), 1],
-    ["a trace that is not there", () => join(stack.folder, "nowhere"), 2],
-  ] as const)("exits for %s as documented", async (_name, trace, code) => {
-    const metrics = join(stack.folder, "drift.prom");
-    const options = ["--trace", trace(), "--manifests", file, "--metrics-file", metrics];
-    const checked = await svc(["drift", "check", ...options, "--json"]);
-    expect(checked.code).toBe(code);
-    expect(() => JSON.parse(checked.stdout)).not.toThrow();
-    expect(readFileSync(metrics, "utf8")).toContain("svc_drift_runs_total");
-  });
-
-  test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none", async (forge) => {
-    const { spawnSync } = await import("node:child_process");
-    const main = new URL("../src/main.ts", import.meta.url).pathname;
-    const init = () =>
-      spawnSync(process.execPath, ["--conditions=@svc/source", main, "drift", "init", "--for", forge, "--json"], {
-        cwd: stack.folder,
-        encoding: "utf8",
-      });
-    const first = init();
-    const path = join(stack.folder, JSON.parse(first.stdout).file);
-    expect(existsSync(path)).toBe(true);
-    expect(JSON.stringify(parse(readFileSync(path, "utf8")))).toContain("svc drift check --trace svc-trace");
-    expect(init()).toMatchObject({ status: 1, stdout: "" });
-  });
-});
-
-test.each(["bash", "zsh", "fish"])("completion for %s is a script that names the command", async (shell) => {
-  const { code, stdout } = await svc(["completion", shell]);
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/svc/);
-});
-
-test("the shells are told commands, subcommands and options", async () => {
-  const completed = async (...words: string[]) => (await svc(["complete", "--", ...words])).stdout;
-  expect(await completed("ex")).toContain("explain");
-  expect(await completed("keys", "")).toContain("rotate");
-  expect(await completed("decisions", "--out")).toContain("--outcome");
 });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "@svc/test-support";
@@ -205,6 +205,22 @@ describe("nothing is lost and nothing doubled", () => {
     expect(followed).toContain(late.actionId);
     expect(new Set(followed).size).toBe(followed.length);
     expect(expected.slice(0, followed.length).sort()).toEqual([...followed].sort());
+  });
+
+  test("by an export into a file that was cut or taken away since: it refuses to go on", async () => {
+    await runAs("enforce", ...agent("/ledger/read"));
+    await (await lateDecision(new Date(Date.now() - 60_000))).commit();
+    const output = join(stack.folder, "cut.ndjson");
+    const args = ["audit", "export", "--since", "1h", "--output", output];
+    expect((await svc(args, stack.env)).code).toBe(0);
+    writeFileSync(output, readFileSync(output, "utf8").slice(0, 100));
+    const cut = await svc(args, stack.env);
+    expect(cut).toMatchObject({ code: 2, stdout: "" });
+    expect(cut.stderr).toContain("is shorter than it was");
+    expect(readFileSync(output, "utf8")).toHaveLength(100);
+    rmSync(output);
+    const gone = await svc(args, stack.env);
+    expect([gone.code, gone.stderr.includes("is shorter than it was")]).toEqual([2, true]);
   });
 
   test("by exporting, however often the export is killed", async () => {

@@ -1,0 +1,17 @@
+import { expect, test, vi } from "vitest";
+import { svc } from "./svc.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test.each(["bash", "zsh", "fish"])("completion for %s is a script that names the command", async (shell) => {
+  const { code, stdout } = await svc(["completion", shell]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/svc/);
+});
+
+test("the shells are told commands, subcommands and options", async () => {
+  const completed = async (...words: string[]) => (await svc(["complete", "--", ...words])).stdout;
+  expect(await completed("ex")).toContain("explain");
+  expect(await completed("keys", "")).toContain("rotate");
+  expect(await completed("decisions", "--out")).toContain("--outcome");
+});

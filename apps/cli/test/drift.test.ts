@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { parse } from "yaml";
+import { clerkManifest } from "./stack.ts";
+import { svc } from "./svc.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const folder = mkdtempSync(join(tmpdir(), "svc-drift-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = join(folder, "clerk.json");
+writeFileSync(file, JSON.stringify(clerkManifest));
+
+const edge = {
+  scope: "books",
+  chain: ["clerk"],
+  caller: "clerk",
+  target: "http:ledger/read",
+  target_kind: "tool",
+  data_class: "finance.entries",
+  hop: 2,
+  taint: "trusted_internal",
+  outcome: "allow",
+};
+const traceOf = (...edges: object[]) => {
+  const run = crypto.randomUUID();
+  const lines = edges.map((one, index) => ({ v: 1, run, seq: index + 1, ts: new Date().toISOString(), ...one }));
+  const path = join(folder, `${run}.jsonl`);
+  const end = { v: 1, run, end: true, events: edges.length };
+  writeFileSync(path, [...lines, end].map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return path;
+};
+
+test.each([
+  ["what is declared", () => traceOf(edge), 0],
+  ["what is not", () => traceOf({ ...edge, target: "http:ledger/shred" }), 1],
+  ["a trace that is not there", () => join(folder, "nowhere"), 2],
+] as const)("exits for %s as documented", async (_name, trace, code) => {
+  const metrics = join(folder, "drift.prom");
+  const options = ["--trace", trace(), "--manifests", file, "--metrics-file", metrics];
+  const checked = await svc(["drift", "check", ...options, "--json"]);
+  expect(checked.code).toBe(code);
+  expect(() => JSON.parse(checked.stdout)).not.toThrow();
+  expect(readFileSync(metrics, "utf8")).toContain("svc_drift_runs_total");
+});
+
+test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none", async (forge) => {
+  const main = new URL("../src/main.ts", import.meta.url).pathname;
+  const init = () =>
+    spawnSync(process.execPath, ["--conditions=@svc/source", main, "drift", "init", "--for", forge, "--json"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+  const first = init();
+  const path = join(folder, JSON.parse(first.stdout).file);
+  expect(existsSync(path)).toBe(true);
+  expect(JSON.stringify(parse(readFileSync(path, "utf8")))).toContain("svc drift check --trace svc-trace");
+  expect(init()).toMatchObject({ status: 1, stdout: "" });
+});
