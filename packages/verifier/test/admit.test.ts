@@ -1,19 +1,13 @@
 import { siblingClaims } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
-import {
-  AdmissionRefused,
-  type AdmitRequest,
-  createVerifier,
-  type RefusalCause,
-  type VerifierOptions,
-} from "../src/index.ts";
+import type { AdmitRequest, RefusalCause, VerifierOptions } from "../src/index.ts";
+import { admit, causeOf, verifierOf } from "./support/admitting.ts";
 import {
   callHeaders,
   dataClass,
   headersOf,
   hopClaims,
   issuer,
-  jwks,
   newKey,
   params,
   rootClaims,
@@ -22,21 +16,6 @@ import {
   target,
   transactionOf,
 } from "./support/tokens.ts";
-
-const verifierOf = (options: Partial<VerifierOptions> = {}) =>
-  createVerifier({ issuer, audience: target, jwks, identityView: "off", ...options });
-
-const verifier = verifierOf();
-const admit = (request: Partial<AdmitRequest> & Pick<AdmitRequest, "headers">, by = verifier) =>
-  by.admit({ dataClass, ...request });
-const causeOf = (admission: Promise<unknown>): Promise<RefusalCause | "admitted"> =>
-  admission.then(
-    () => "admitted" as const,
-    (error) => {
-      if (!(error instanceof AdmissionRefused)) throw error;
-      return error.cause;
-    },
-  );
 
 test("a call with its token and session is admitted, and told who calls on whose behalf", async () => {
   const claims = hopClaims({ agents: ["planner", "clerk"] });

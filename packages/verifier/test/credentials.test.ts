@@ -1,27 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  AdmissionRefused,
-  type AdmitRequest,
-  createVerifier,
-  type RefusalCause,
-  type VerifierOptions,
-} from "../src/index.ts";
-import { dataClass, hopClaims, issuer, jwks, sessionId, sign, target } from "./support/tokens.ts";
-
-const verifierOf = (options: Partial<VerifierOptions> = {}) =>
-  createVerifier({ issuer, audience: target, jwks, identityView: "off", ...options });
-
-const verifier = verifierOf();
-const admit = (request: Partial<AdmitRequest> & Pick<AdmitRequest, "headers">, by = verifier) =>
-  by.admit({ dataClass, ...request });
-const causeOf = (admission: Promise<unknown>): Promise<RefusalCause | "admitted"> =>
-  admission.then(
-    () => "admitted" as const,
-    (error) => {
-      if (!(error instanceof AdmissionRefused)) throw error;
-      return error.cause;
-    },
-  );
+import type { AdmitRequest, RefusalCause } from "../src/index.ts";
+import { admit, causeOf } from "./support/admitting.ts";
+import { hopClaims, sessionId, sign } from "./support/tokens.ts";
 
 describe("headers", () => {
   test("a Headers, a record in any case and Node's arrays are read alike", async () => {
