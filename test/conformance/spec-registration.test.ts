@@ -115,6 +115,15 @@ describe("a registered agent", () => {
     expect([again.status, again.body.error.code]).toEqual([409, "agent_exists"]);
   });
 
+  test("registered 20 at once is registered once, and the others are told so", async () => {
+    const body = { name: name("agent"), manifest: manifestOf(name("scope"), name("http:x/y")), override };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => register(body)));
+    const told = answers.map(({ status, body: answer }) =>
+      status === 201 ? "registered" : `${status} ${answer.error.code}`,
+    );
+    expect(told.sort()).toEqual([...Array(19).fill("409 agent_exists"), "registered"]);
+  });
+
   test("is listed with its latest version and status, in pages", async () => {
     const agents = [name("agent"), name("agent")];
     for (const agent of agents) await api.attest(agent, { [name("scope")]: { hop_budget: 1 } });
