@@ -10,7 +10,8 @@ let lostClerk: string;
 const hops = ledgerHops("books");
 
 beforeAll(async () => {
-  pair = await startPair();
+  // So that one answer of the decision point is given without a record.
+  pair = await startPair({ SVC_OBSERVE_SCOPES: "none" });
   one = pair.one;
   await registerLedger(one, "books");
   await registerLedger(one, "lost-books");
@@ -118,4 +119,43 @@ test("a process that remembers a block forgets it when it lapses, which nothing 
   const decision = async () => (await one.authorize(session, token, hop)).body.decision;
   await waitUntil("the block to lapse", async () => (await decision()) === "allow", 10_000);
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until));
+});
+
+describe("what is answered without a record is never answered from memory", () => {
+  /** Removed at the other process, so that this one still knows the key that signed the token. */
+  async function withSigningKeyGone() {
+    const warm = await warmSession("books");
+    const { body } = await admin("GET", "/v1/keys");
+    for (const { kid } of body.data) expect((await admin("DELETE", `/v1/keys/${kid}`)).status).toBe(204);
+    return warm;
+  }
+
+  test("a token of a removed key learns at the decision point only that it is none, not what is admitted", async () => {
+    const { session, token, hop } = await withSigningKeyGone();
+    const answer = await one.authorize(session, token, hop, { enforced: false });
+    expect([answer.status, answer.body.error.code]).toEqual([401, "unauthorized"]);
+  });
+
+  test("and at the exchange only that it is none, not whether its action is known", async () => {
+    const { token, hop } = await withSigningKeyGone();
+    const answer = await one.exchange(token, hop, crypto.randomUUID());
+    expect([answer.status, answer.body.error]).toEqual([400, "invalid_request"]);
+  });
+});
+
+test("a token that was spent is a replay, also where its call would be denied by now, and leaves no record of it", async () => {
+  const { session, token, hop, actionId } = await warmSession("books");
+  expect((await one.exchange(token, hop, actionId)).status).toBe(200);
+  const recorded = async () => (await one.decisions(`session_id=${session}`)).body.data.length;
+  const before = await recorded();
+  await admin("PUT", pathOf("tool", hop.target), { reason: "an incident" });
+  try {
+    for (const at of [one, pair.other]) {
+      const replayed = await at.exchange(token, hop, actionId);
+      expect([replayed.status, replayed.body.error]).toEqual([400, "invalid_grant"]);
+    }
+    expect(await recorded()).toBe(before);
+  } finally {
+    await admin("DELETE", pathOf("tool", hop.target));
+  }
 });
