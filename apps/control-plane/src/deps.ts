@@ -1,5 +1,6 @@
 import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
+import type { Probe } from "./commands/readiness.ts";
 import type { SignInSettings } from "./console/sign-in-cookie.ts";
 import type { Events } from "./events.ts";
 import type { Doors } from "./http/mount.ts";
@@ -43,13 +44,6 @@ export interface Deps extends HopDeps, EnrollmentDeps, Doors {
   readonly events: Events;
   /** Of the running build. */
   readonly version: string;
-}
-
-/** What readiness asks of one store. */
-export interface Probe {
-  readonly name: "database" | "cache_store" | "draining";
-  /** Resolves when the store serves just now; rejects, or does not answer in time, when it does not. */
-  check(): Promise<void>;
 }
 
 export interface Rendered {

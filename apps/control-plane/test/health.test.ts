@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Probe } from "../src/deps.ts";
+import type { Probe } from "../src/commands/readiness.ts";
 import { startPlane } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;

@@ -198,14 +198,16 @@ describe("a name", () => {
   });
 });
 
-test("a scope with too many paths is refused and leaves nothing behind", async () => {
+test("a scope with too many paths is refused and leaves nothing behind, also not in the other scopes of the manifest", async () => {
   const layers = 7;
   const layer = (depth: number) => Array.from({ length: 5 }, (_, n) => `layer-${depth}-${n}`);
   let refused: Awaited<ReturnType<typeof register>> | undefined;
   for (let depth = layers; depth >= 0 && refused === undefined; depth--) {
     for (const name of layer(depth)) {
       const downstream_agents = depth === layers ? [] : layer(depth + 1);
-      const answer = await register(name, aManifest("wide", { hop_budget: 32, downstream_agents }));
+      const { scopes } = aManifest("wide", { hop_budget: 32, downstream_agents });
+      // Compiled first, so that its policy is there to be undone.
+      const answer = await register(name, { scopes: { ...aManifest("beside").scopes, ...scopes } });
       if (answer.status !== 201) refused = answer;
     }
   }
@@ -217,6 +219,8 @@ test("a scope with too many paths is refused and leaves nothing behind", async (
     },
   });
   const stored = await rows<{ name: string }>("select name from agent where name like 'layer-%'");
-  const compiled = Object.keys((await policyOf("wide")).agents);
-  expect(compiled.toSorted()).toEqual(stored.map(({ name }) => name).toSorted());
+  for (const scope of ["wide", "beside"]) {
+    const compiled = Object.keys((await policyOf(scope)).agents);
+    expect(compiled.toSorted(), scope).toEqual(stored.map(({ name }) => name).toSorted());
+  }
 }, 60_000);

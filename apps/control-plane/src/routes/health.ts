@@ -1,6 +1,7 @@
 import type { ErrorCode } from "@svc/core";
 import { z } from "zod";
-import type { Deps, Probe } from "../deps.ts";
+import { failingProbes, type ProbeName, singleFlight } from "../commands/readiness.ts";
+import type { Deps } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
@@ -67,8 +68,6 @@ export function healthRoutes(app: App, deps: Deps): void {
   );
 }
 
-type ProbeName = Probe["name"];
-
 const codeOf = {
   database: "database_unavailable",
   cache_store: "guard_unavailable",
@@ -79,38 +78,4 @@ const codeOf = {
 function notReady([first, ...others]: readonly [ProbeName, ...ProbeName[]]): ApiError {
   const failing = [first, ...others];
   return new ApiError(codeOf[first], `Not ready: ${failing.join(", ")}.`, { details: { failing } });
-}
-
-const probeBoundMs = 1_000;
-
-/** What does not answer just now. */
-export async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
-  const answers = await Promise.all(probes.map(async (probe) => ((await answersInTime(probe)) ? [] : [probe.name])));
-  return answers.flat();
-}
-
-/** Whether the probe answered well within the bound. */
-async function answersInTime(probe: Probe): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), probeBoundMs);
-  });
-  try {
-    return await Promise.race([probe.check().then(() => true), late]);
-  } catch {
-    return false;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Whoever asks while an answer is on its way gets that one: a probe storm is one probe. */
-function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= ask().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
 }

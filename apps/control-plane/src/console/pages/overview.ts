@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import { z } from "zod";
+import { failingProbes } from "../../commands/readiness.ts";
 import type { Deps } from "../../deps.ts";
 import { decodeQuery } from "../../http/query.ts";
-import { failingProbes } from "../../routes/health.ts";
 import { badge, bar, count, href, link, type Markup, notice, share, time } from "../markup.ts";
 import { scopePath } from "../places.ts";
 import { table } from "../table.ts";
