@@ -57,15 +57,17 @@ export type ConfigResult =
 
 interface ConfigOptions extends Pick<ReadOptions<typeof controlPlaneSettings>, "readFile"> {
   readonly makeToken?: () => string;
+  /** What migrates the schema is given no token and no key. */
+  readonly purpose?: "serve" | "migrate";
 }
 
 /** Reads every setting, or tells every fault, one line each, without values. */
 export function readConfig(environment: Environment, options: ConfigOptions = {}): ConfigResult {
-  const { makeToken = () => randomBytes(32).toString("base64url"), ...readOptions } = options;
+  const { makeToken = () => randomBytes(32).toString("base64url"), purpose = "serve", ...readOptions } = options;
   const result = readSettings(controlPlaneSettings, environment, {
     ...readOptions,
     knownElsewhere: everySettingName,
-    rules,
+    rules: purpose === "serve" ? rules : [],
   });
   if (!result.ok) return result;
   return { ok: true, config: toConfig(result.values, makeToken), warnings: result.warnings };

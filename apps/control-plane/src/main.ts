@@ -14,8 +14,8 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
   version: string;
 };
 
-function configure(): Config {
-  const result = readConfig(process.env);
+function configure(purpose: "serve" | "migrate"): Config {
+  const result = readConfig(process.env, { purpose });
   // Its supervisor said so for all workers.
   if (cluster.isPrimary) for (const warning of result.warnings) say(`WARNING: ${warning}`);
   if (result.ok) return result.config;
@@ -119,7 +119,7 @@ if (command !== undefined && command !== "migrate") {
   say(`unknown command "${command}": run without one to serve, or with "migrate" to bring the schema up to date`);
   process.exit(2);
 }
-const config = configure();
+const config = configure(command ?? "serve");
 try {
   if (command === "migrate") await migrateOnce(config);
   else await run(config);

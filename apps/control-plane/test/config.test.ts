@@ -54,6 +54,12 @@ describe("outside development", () => {
     ]);
   });
 
+  test("what migrates the schema is given no token and no key", () => {
+    const addresses = { DATABASE_URL: "postgres://app@db/svc", SVC_MIGRATION_DATABASE_URL: "postgres://owner@db/svc" };
+    expect(readConfig(addresses, { purpose: "migrate" })).toMatchObject({ ok: true, warnings: [] });
+    expect(readConfig({ ...addresses, SVC_WORKERS: "none" }, { purpose: "migrate" })).toMatchObject({ ok: false });
+  });
+
   test("a signing key of one's own needs no key that seals others", () => {
     const { SVC_KEY_ENCRYPTION_KEY: _, ...rest } = production;
     expect(faultsOf({ ...rest, SVC_ISSUER_PRIVATE_KEY: "pem" })).toEqual([]);
