@@ -16,6 +16,7 @@ const blackBox = [
   "test/conformance",
   "test/e2e",
   "test/fuzz",
+  "test/helm",
   "test/observability",
   "test/packages",
 ];

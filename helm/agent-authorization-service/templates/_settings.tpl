@@ -1,0 +1,74 @@
+{{- /* Environment of the control plane: [{name, value}]. Secrets are files, so that neither a description of the pod nor a child process shows them. */ -}}
+{{- define "svc.controlPlane.env" -}}
+{{- $settings := .Values.controlPlane -}}
+{{- $env := dict
+      "HOST" "0.0.0.0"
+      "PORT" "8080"
+      "SVC_TLS_CERT_FILE" "/etc/svc/tls/tls.crt"
+      "SVC_TLS_KEY_FILE" "/etc/svc/tls/tls.key"
+      "SVC_ISSUER" (default (include "svc.controlPlane.url" .) $settings.issuer)
+      "SVC_MIGRATE" "never"
+      "SVC_WORKERS" (toString (int $settings.workers))
+      "SVC_DATABASE_CONNECTIONS" (toString (int $settings.databaseConnections))
+      "SVC_CONSENT_TTL_SECONDS" (toString (int $settings.consentTtlSeconds))
+      "SVC_OBSERVE_SCOPES" (default "none" (join "," $settings.observeScopes))
+      "SVC_IDENTITY_REQUIRED" (toString $settings.identityRequired)
+      "SVC_IDP_ISSUER" $settings.identityProvider.issuer
+      "SVC_IDP_AUDIENCE" $settings.identityProvider.audience
+      "SVC_DISCOVERY_ALLOW" (join "," $settings.discoveryAllow)
+      "SVC_RATE_LIMIT_PER_BEARER" $settings.rateLimits.perBearer
+      "SVC_RATE_LIMIT_PER_SESSION" $settings.rateLimits.perSession
+      "SVC_LOG_LEVEL" $settings.logLevel
+      "SVC_TELEMETRY_DISCLOSE_IDENTITIES" (toString $settings.discloseIdentities)
+      "PROMETHEUS_MULTIPROC_DIR" (ternary "/var/run/svc-metrics" "" (gt (int $settings.workers) 1)) -}}
+{{- range $value, $setting := include "svc.controlPlane.secrets" . | fromYaml -}}
+{{- if get $settings.secrets.keys $value -}}
+{{- $_ := set $env (printf "%s_FILE" $setting) (printf "/etc/svc/secrets/%s" $setting) -}}
+{{- end -}}
+{{- end -}}
+{{- include "svc.env" (merge $env $settings.otel) -}}
+{{- end -}}
+
+{{- /* Which setting each key of the Secret is. */ -}}
+{{- define "svc.controlPlane.secrets" -}}
+databaseUrl: DATABASE_URL
+auditDatabaseUrl: AUDIT_DATABASE_URL
+redisUrl: REDIS_URL
+adminToken: SVC_ADMIN_TOKEN
+auditToken: SVC_AUDIT_TOKEN
+identityToken: SVC_IDENTITY_TOKEN
+telemetryKey: SVC_TELEMETRY_KEY
+keyEncryptionKey: SVC_KEY_ENCRYPTION_KEY
+issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
+{{- end -}}
+
+{{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}
+{{- define "svc.injector.env" -}}
+{{- $env := dict
+      "HOST" "0.0.0.0"
+      "PORT" "8443"
+      "SVC_INJECTOR_TLS_CERT_FILE" "/etc/svc/tls/tls.crt"
+      "SVC_INJECTOR_TLS_KEY_FILE" "/etc/svc/tls/tls.key"
+      "SVC_INJECTOR_PEP_IMAGE" (include "svc.image" (dict "root" . "image" .Values.pep.image))
+      "SVC_INJECTOR_REDIRECT_IMAGE" .Values.injector.redirectImage
+      "SVC_CONTROL_PLANE_URL" (include "svc.controlPlane.url" .) -}}
+{{- range $name, $value := omit .Values.pep "image" -}}
+{{- $text := "" -}}
+{{- if kindIs "slice" $value }}{{ $numbers := list }}{{ range $value }}{{ $numbers = append $numbers (int .) }}{{ end }}{{ $text = join "," $numbers -}}
+{{- else if kindIs "float64" $value }}{{ $text = toString (int64 $value) -}}
+{{- else if not (kindIs "invalid" $value) }}{{ $text = toString $value -}}
+{{- end -}}
+{{- $_ := set $env (printf "SVC_INJECTOR_PEP_%s" (snakecase $name | upper)) $text -}}
+{{- end -}}
+{{- include "svc.env" $env -}}
+{{- end -}}
+
+{{- /* A dict as environment, sorted by name; what is empty is not given. */ -}}
+{{- define "svc.env" -}}
+{{- range $name, $value := . }}
+{{- if ne (toString $value) "" }}
+- name: {{ $name }}
+  value: {{ toString $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,49 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { parse } from "yaml";
+import { chartFolder, helm } from "./src/helm.ts";
+import { renderArguments } from "./src/render.ts";
+import { variants } from "./src/variants.ts";
+
+const chart = async () => parse(await readFile(join(chartFolder, "Chart.yaml"), "utf8"));
+
+test.each(Object.entries(variants))("helm lint finds nothing: %s", async (_name, { kubeVersion, ...variant }) => {
+  const { apis: _, ...rendering } = variant;
+  const version = kubeVersion === undefined ? [] : ["--kube-version", kubeVersion];
+  const { code, stdout, stderr } = await helm([
+    "lint",
+    "--strict",
+    chartFolder,
+    ...renderArguments(rendering),
+    ...version,
+  ]);
+  expect([code, stdout + stderr]).toEqual([0, expect.not.stringMatching(/WARNING|ERROR/)]);
+});
+
+test("the chart is released as everything else is: one version", async () => {
+  const root = JSON.parse(await readFile(join(chartFolder, "../../package.json"), "utf8"));
+  expect(await chart()).toMatchObject({ version: root.version, appVersion: root.version });
+});
+
+test("the package is whole by itself: rules and dashboards are in it, and it renders as the folder does", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "svc-chart-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  expect(await helm(["package", chartFolder, "--destination", folder])).toMatchObject({ code: 0 });
+  const [archive = ""] = await readdir(folder);
+  const { name, version } = await chart();
+  expect(archive).toBe(`${name}-${version}.tgz`);
+  // Certificates differ from one rendering to the next.
+  const rendering = renderArguments(variants.production ?? {});
+  const [packed, unpacked] = await Promise.all(
+    [join(folder, archive), chartFolder].map((from) => helm(["template", "authz", from, ...rendering])),
+  );
+  expect(packed?.stdout).toContain("kind: PrometheusRule");
+  expect(packed?.stdout.replaceAll(/^# Source.*$/gm, "")).toBe(unpacked?.stdout.replaceAll(/^# Source.*$/gm, ""));
+});
+
+test("a cluster that is too old is refused", async () => {
+  const { code, stderr } = await helm(["template", "authz", chartFolder, "--kube-version", "1.28.9"]);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.29.0-0")]);
+});

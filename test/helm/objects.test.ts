@@ -1,0 +1,107 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { containerOf, podSpecOf } from "./src/pods.ts";
+import { type KubernetesObject, releaseNamespace, render } from "./src/render.ts";
+import { typeFaults, validate } from "./src/typed-objects.ts";
+import { variants } from "./src/variants.ts";
+
+const rendered = new Map<string, readonly KubernetesObject[]>();
+beforeAll(async () => {
+  await Promise.all(Object.entries(variants).map(async ([name, variant]) => rendered.set(name, await render(variant))));
+});
+
+const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace}/${metadata.name}`;
+
+test("no object of any variant has a field that Kubernetes or an operator does not know", async () => {
+  expect(await typeFaults([...rendered.values()].flat())).toEqual([]);
+});
+
+describe.each(Object.keys(variants))("%s", (variant) => {
+  const objects = () => rendered.get(variant) ?? [];
+  const pods = () => objects().filter((object) => podSpecOf(object) !== undefined);
+
+  test("every object is valid, and stands once", async () => {
+    const names = objects().map(nameOf);
+    expect(names.length).toBeGreaterThan(0);
+    expect(new Set(names).size).toBe(names.length);
+    const verdicts = await Promise.allSettled(objects().map(validate));
+    expect(verdicts.map((verdict, at) => [names[at], "reason" in verdict ? String(verdict.reason) : "valid"])).toEqual(
+      names.map((name) => [name, "valid"]),
+    );
+  });
+
+  test("every object says where it lives and whose it is", () => {
+    for (const { kind, metadata } of objects()) {
+      if (kind !== "MutatingWebhookConfiguration") expect([metadata.name, metadata.namespace]).not.toContain(undefined);
+      expect(metadata.labels).toMatchObject({ "app.kubernetes.io/instance": "authz" });
+    }
+  });
+
+  test("no pod has a privilege, a right to the API, or settings out of service links", () => {
+    for (const pod of pods()) {
+      expect(podSpecOf(pod)).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 10_001,
+          runAsGroup: 10_001,
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+      });
+      const { securityContext, resources, imagePullPolicy } = containerOf(pod);
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      expect(resources).toMatchObject({ requests: { cpu: expect.anything() }, limits: { memory: expect.anything() } });
+      expect(imagePullPolicy).toBe(variant === "everything" ? "Always" : "IfNotPresent");
+    }
+  });
+
+  test("every Secret is a file that only the process's group reads, and none is in an environment", () => {
+    for (const pod of pods()) {
+      for (const { secret, projected } of podSpecOf(pod)?.volumes ?? []) {
+        if (secret ?? projected) expect((secret ?? projected).defaultMode).toBe(0o440);
+      }
+      for (const { valueFrom } of containerOf(pod).env ?? []) expect(valueFrom).toBeUndefined();
+      for (const { name, readOnly } of containerOf(pod).volumeMounts ?? []) {
+        if (name !== "metrics") expect(readOnly).toBe(true);
+      }
+    }
+  });
+
+  test("every selector finds the pods that it is for, and no others", () => {
+    const labelled = pods().map(
+      ({ kind, metadata, spec }) => (kind === "Pod" ? metadata : spec.template.metadata).labels,
+    );
+    const found = (selector: Record<string, string>) =>
+      labelled.filter((labels) => Object.entries(selector).every(([name, value]) => labels[name] === value));
+    for (const { kind, metadata, spec } of objects()) {
+      if (metadata.namespace !== releaseNamespace || kind === "PodMonitor") continue;
+      const selector = kind === "Service" ? spec.selector : (spec?.selector ?? spec?.podSelector)?.matchLabels;
+      if (selector !== undefined) expect([metadata.name, found(selector).length]).toEqual([metadata.name, 1]);
+    }
+  });
+
+  test("no role and no binding is made", () => {
+    expect(objects().filter(({ apiVersion }) => apiVersion.startsWith("rbac."))).toEqual([]);
+  });
+});
+
+test("an image is registry, repository, and a digest or else a tag", () => {
+  const images = (variant: string) =>
+    Object.fromEntries(
+      (rendered.get(variant) ?? [])
+        .filter(({ kind }) => kind === "Deployment")
+        .map((object) => [containerOf(object).name, containerOf(object).image]),
+    );
+  expect(images("defaults")).toEqual({
+    "control-plane": "agent-authorization/control-plane:0.1.0",
+    injector: "agent-authorization/injector:0.1.0",
+  });
+  expect(images("everything")).toEqual({
+    "control-plane": `registry.example:5000/agent-authorization/control-plane@sha256:${"a".repeat(64)}`,
+    injector: "registry.example:5000/agent-authorization/injector:1.2.3",
+  });
+});

@@ -1,0 +1,47 @@
+import type { KubernetesObject } from "./render.ts";
+
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly env?: readonly { readonly name: string; readonly value: string; readonly valueFrom?: unknown }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
+  // biome-ignore lint/suspicious/noExplicitAny: checked against its own type, see typed-objects.ts
+  readonly [member: string]: any;
+}
+
+/** The pod's specification of whatever runs one; nothing of any other kind. */
+export function podSpecOf({ kind, spec }: KubernetesObject): KubernetesObject["spec"] | undefined {
+  if (kind === "Pod") return spec;
+  if (kind === "Deployment" || kind === "Job") return spec.template.spec;
+  return undefined;
+}
+
+export function containerOf(object: KubernetesObject): Container {
+  const [container, ...more] = podSpecOf(object)?.containers ?? [];
+  if (container === undefined || more.length > 0) throw new Error(`${object.kind} has not one container`);
+  return container;
+}
+
+export const environmentOf = (object: KubernetesObject): Readonly<Record<string, string>> =>
+  Object.fromEntries((containerOf(object).env ?? []).map(({ name, value }) => [name, value]));
+
+/** Where each file that the object's container sees under a mounted Secret comes from: path to Secret and key. */
+export function secretFilesOf(object: KubernetesObject): ReadonlyMap<string, { secret: string; key: string }> {
+  const { volumes = [] } = podSpecOf(object) ?? {};
+  const files = new Map<string, { secret: string; key: string }>();
+  for (const { name, mountPath } of containerOf(object).volumeMounts ?? []) {
+    const volume = volumes.find((candidate: { name: string }) => candidate.name === name);
+    const sources = volume?.projected?.sources ?? [volume];
+    for (const source of sources) {
+      const { secretName, name: projectedName, items } = source?.secret ?? {};
+      for (const { key, path } of items ?? tlsItems) {
+        const secret = secretName ?? projectedName;
+        if (secret !== undefined) files.set(`${mountPath}/${path}`, { secret, key });
+      }
+    }
+  }
+  return files;
+}
+
+/** Of a Secret that is mounted whole: in this chart, one of type kubernetes.io/tls. */
+const tlsItems = ["tls.crt", "tls.key", "ca.crt"].map((key) => ({ key, path: key }));

@@ -1,0 +1,118 @@
+import type { Rendering } from "./render.ts";
+
+const monitoringApis = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map(
+  (kind) => `monitoring.coreos.com/v1/${kind}`,
+);
+const agents = [
+  { namespace: "agents" },
+  {
+    namespace: "more-agents",
+    podSelector: { matchLabels: { role: "agent" } },
+    upstreams: [
+      {
+        to: [{ ipBlock: { cidr: "192.0.2.0/24", except: ["192.0.2.1/32"] } }],
+        ports: [{ port: 443, protocol: "TCP" }],
+      },
+    ],
+  },
+];
+const pods = {
+  podLabels: { team: "platform" },
+  podAnnotations: { "example.com/note": "kept" },
+  priorityClassName: "high",
+  nodeSelector: { "kubernetes.io/arch": "amd64" },
+  tolerations: [{ key: "dedicated", operator: "Equal", value: "authz", effect: "NoSchedule" }],
+};
+
+/** Ways in which the chart is installed: each switch both on and off, each value file, everything at once. */
+export const variants: Readonly<Record<string, Rendering>> = {
+  defaults: {},
+  staging: { files: ["values-staging.yaml"] },
+  production: { files: ["values-production.yaml"], apis: monitoringApis },
+  "own certificates": {
+    values: {
+      tls: {
+        source: "secret",
+        secrets: { controlPlane: "own-tls", injector: "own-injector-tls", injectorCa: "-----BEGIN CERTIFICATE-----\n" },
+      },
+    },
+  },
+  "cert-manager": { values: { tls: { source: "certManager", certManager: { issuerRef: { name: "ca" } } } } },
+  "without the injector": { values: { injector: { enabled: false } } },
+  "cert-manager without the injector": {
+    files: ["values-production.yaml"],
+    values: { injector: { enabled: false } },
+  },
+  "as little as possible": {
+    kubeVersion: "1.29.0",
+    values: {
+      injector: { enabled: false },
+      migration: { enabled: false },
+      networkPolicy: { enabled: false },
+      tests: { enabled: false },
+      monitoring: { dashboards: { enabled: false } },
+      controlPlane: { autoscaling: { enabled: false }, replicas: 1, disruptionBudget: { enabled: false } },
+    },
+  },
+  "monitors where the cluster does not tell": {
+    values: {
+      monitoring: {
+        serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
+        podMonitor: { enabled: true, labels: { release: "prometheus" } },
+        rules: { enabled: true, labels: { release: "prometheus" } },
+        dashboards: { annotations: { grafana_folder: "authorization" } },
+      },
+    },
+  },
+  "no monitors where the cluster knows them": {
+    apis: monitoringApis,
+    values: {
+      monitoring: { serviceMonitor: { enabled: false }, podMonitor: { enabled: false }, rules: { enabled: false } },
+    },
+  },
+  everything: {
+    apis: monitoringApis,
+    values: {
+      fullnameOverride: "authorization",
+      image: { registry: "registry.example:5000", tag: "1.2.3", pullPolicy: "Always", pullSecrets: ["pull"] },
+      controlPlane: {
+        ...pods,
+        image: { digest: `sha256:${"a".repeat(64)}` },
+        workers: 2,
+        databaseConnections: 10,
+        issuer: "https://issuer.example",
+        observeScopes: ["expenses", "travel bookings"],
+        identityRequired: true,
+        identityProvider: { issuer: "https://idp.example", audience: "authz" },
+        discoveryAllow: ["10.0.0.0/8", "tools.internal"],
+        rateLimits: { perBearer: "600/60", perSession: "60/1" },
+        logLevel: "debug",
+        discloseIdentities: true,
+        otel: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_TRACES_SAMPLER: "always_on" },
+        service: { type: "LoadBalancer", annotations: { "example.com/internal": "true" } },
+        secrets: { keys: { auditDatabaseUrl: "audit-database-url", issuerPrivateKey: "issuer.pem" } },
+        preStopSeconds: 0,
+      },
+      injector: {
+        ...pods,
+        replicas: 1,
+        redirectImage: "registry.example/iptables:1",
+        excludedNamespaces: ["cert-manager"],
+      },
+      pep: {
+        mode: "observe",
+        observeUndecided: "forward",
+        sessionSecret: "svc-session",
+        bindCapBytes: 524288,
+        graceSeconds: 40,
+        upstreamTimeoutSeconds: 60,
+        renewalIdleSeconds: 600,
+        proxyEnv: true,
+        nativeSidecar: false,
+        redirectPorts: [80, 8080],
+      },
+      tls: { controlPlaneNames: ["authz.example.com", "*.authz.example.com"] },
+      networkPolicy: { agents },
+    },
+  },
+};
