@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Environment, sharedSettings } from "@svc/settings";
 import { parse, stringify } from "yaml";
 import { type Config, pepSettings } from "./config.ts";
+import type { EgressProxies } from "./egress-proxies.ts";
 import { ConfigurationRefused } from "./live-config.ts";
 import { readUpstreams } from "./upstreams-file.ts";
 import { upstreamsFile } from "./upstreams-schema.ts";
@@ -9,8 +10,8 @@ import { upstreamsFile } from "./upstreams-schema.ts";
 const redacted = "(set, not shown)";
 
 /**
- * The settings and upstreams in force as YAML, defaults filled in. What a secret setting holds is not shown, and no file
- * that the upstreams name is read into it.
+ * Settings, proxies and upstreams in force as YAML, defaults filled in. What a secret setting holds is not shown, nor
+ * whatever a proxy's URL says beyond its address, and no file that the upstreams name is read into it.
  *
  * @throws {ConfigurationRefused} where the upstreams file does not hold
  */
@@ -22,6 +23,7 @@ export function printedConfig(config: Config, environment: Environment): string 
   const { upstreams } = upstreamsFile.parse(parse(text));
   return stringify({
     settings: settingsInForce(environment),
+    ...(config.egress && { proxies: proxiesInForce(config.egress) }),
     upstreams: upstreams.map((upstream) => ({ ...upstream, mode: upstream.mode ?? config.mode })),
   });
 }
@@ -34,4 +36,17 @@ function settingsInForce(environment: Environment): Record<string, string> {
     return defaultText === undefined ? [] : [[name, defaultText]];
   });
   return Object.fromEntries(entries);
+}
+
+function proxiesInForce({ httpProxy, httpsProxy, noProxy }: EgressProxies): Record<string, string> {
+  const named = { HTTP_PROXY: addressOf(httpProxy), HTTPS_PROXY: addressOf(httpsProxy), NO_PROXY: noProxy };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ""));
+}
+
+/** Of a proxy's URL only what is no secret in any spelling of it. */
+function addressOf(proxy: string): string {
+  const url = URL.parse(proxy);
+  if (url === null) return "";
+  const hasCredentials = url.username !== "" || url.password !== "";
+  return `${url.protocol}//${url.host}${hasCredentials ? ` (its credentials are set, not shown)` : ""}`;
 }

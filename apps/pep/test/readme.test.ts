@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { settingsMarkdown, sharedSettings } from "@svc/settings";
 import { expect, test } from "vitest";
 import { pepSettings } from "../src/config.ts";
+import { flags } from "../src/help.ts";
 import { readUpstreams } from "../src/upstreams-file.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -17,6 +18,12 @@ const cells = (table = "") =>
 test("the README's settings are those of the one table", () => {
   const table = settingsMarkdown({ ...pepSettings, ...sharedSettings });
   expect(cells(between("<!-- settings -->", "<!-- /settings -->"))).toBe(cells(table));
+});
+
+test("the README's flags are those of the command, each with what it does", () => {
+  const rows = flags.map(({ flag, does }) => `| ${flag === "none" ? flag : `\`${flag}\``} | ${does} |`);
+  const table = ["| flag | does |", "|---|---|", ...rows].join("\n");
+  expect(cells(between("<!-- flags -->", "<!-- /flags -->"))).toBe(cells(table));
 });
 
 test("the README's configuration holds", () => {
