@@ -1,0 +1,20 @@
+import { testBearers } from "@svc/test-support";
+
+/** What the Secrets hold that must exist before the chart is installed: Secret to key to text. */
+export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** Those of the values' defaults, and of the keys that the variants add. */
+export const givenSecrets = (stores: { database: string; owner: string; redis: string }): Secrets => ({
+  "svc-control-plane": {
+    "database-url": stores.database,
+    "audit-database-url": stores.database,
+    "redis-url": stores.redis,
+    "admin-token": testBearers.admin,
+    "audit-token": testBearers.audit,
+    "identity-token": testBearers.identity,
+    "telemetry-key": "telemetry-key-of-the-tests",
+    "key-encryption-key": Buffer.alloc(32, 7).toString("base64"),
+    "issuer.pem": "a key that is only read when it signs",
+  },
+  "svc-control-plane-migration": { "migration-database-url": stores.owner },
+});
