@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 const inPackage = [
   "packages/core",
   "packages/tokens",
+  "packages/seals",
   "packages/telemetry",
   "packages/client",
   "packages/drift",

@@ -24,6 +24,7 @@ export {
   type TransactionClaims,
   transactionTokenType,
 } from "./claims.ts";
+export { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
 export { issueHopToken, issueTransactionToken } from "./issue.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";

@@ -1,0 +1,40 @@
+import { type Source, sources } from "./sources.ts";
+
+/** A sealed row: what names it, and its leaf. */
+export interface Entry {
+  readonly source: Source;
+  readonly id: string;
+  readonly leaf: Uint8Array;
+}
+
+export type Counts = Readonly<Record<Source, number>>;
+
+const idBytes = 16;
+const leafBytes = 32;
+const entryBytes = idBytes + leafBytes;
+
+/** Identifier and leaf of each row, one after the other, in the order of the tree. */
+export const encodeEntries = (entries: readonly Entry[]): Uint8Array =>
+  Buffer.concat(entries.flatMap(({ id, leaf }) => [Buffer.from(id.replaceAll("-", ""), "hex"), leaf]));
+
+/** What {@link encodeEntries} wrote, given how many rows each source has; undefined where that is not what it holds. */
+export function decodeEntries(bytes: Uint8Array, counts: Counts): readonly Entry[] | undefined {
+  const order = sources.flatMap((source) => Array.from({ length: counts[source] }, () => source));
+  if (bytes.byteLength !== order.length * entryBytes) return undefined;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return order.map((source, index) => {
+    const at = index * entryBytes;
+    const hex = buffer.toString("hex", at, at + idBytes);
+    return { source, id: toUuid(hex), leaf: buffer.subarray(at + idBytes, at + entryBytes) };
+  });
+}
+
+const toUuid = (hex: string): string =>
+  [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+
+/** How many entries each source has. */
+export const countsOf = (entries: readonly Entry[]): Counts => {
+  const counts = Object.fromEntries(sources.map((source) => [source, 0])) as Record<Source, number>;
+  for (const { source } of entries) counts[source]++;
+  return counts;
+};

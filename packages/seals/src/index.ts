@@ -1,0 +1,40 @@
+export {
+  type ChainWalk,
+  type CheckedSeal,
+  chainWalk,
+  type SealFault,
+  type StoredSeal,
+  sealFaults,
+} from "./chain.ts";
+export type { Counts, Entry } from "./entries.ts";
+export { idOf, leafOf, type Row } from "./leaf.ts";
+export {
+  checkProof,
+  makeProof,
+  type Proof,
+  type ProofFault,
+  type ProofReading,
+  proofFaults,
+  proofSchema,
+} from "./proof.ts";
+export {
+  type Comparison,
+  compareRows,
+  entriesOf,
+  type TamperedRow,
+  type Tampering,
+  tamperings,
+} from "./rows.ts";
+export {
+  perSource,
+  type Range,
+  type ReadSeal,
+  readSeal,
+  type Seal,
+  type Sealed,
+  type Sealing,
+  sealHash,
+  sealType,
+  signSeal,
+} from "./seal.ts";
+export { columnsOf, currentFormat, type Source, type SourceFacts, sourceFacts, sources } from "./sources.ts";

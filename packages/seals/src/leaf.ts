@@ -1,0 +1,32 @@
+import { canonicalJson } from "@svc/tokens";
+import { leafHash } from "./merkle.ts";
+import { columnsOf, type Source, sourceFacts } from "./sources.ts";
+
+/**
+ * A row as PostgreSQL writes each value as text, with `TimeZone` UTC, `DateStyle` ISO and `bytea_output` hex: exact for
+ * every type, and no reader's idea of a number or a date stands in between.
+ */
+export type Row = Readonly<Record<string, string | null>>;
+
+/**
+ * The leaf of a row: RFC 6962 over RFC 8785 canonical JSON of its source and the format's columns.
+ * @returns undefined where the row lacks a column of the format, holds a value in one that the format does not cover, or text that
+ * is no Unicode: no such row was ever sealed.
+ */
+export function leafOf(source: Source, format: number, row: Row): Uint8Array | undefined {
+  const columns = columnsOf(format, source);
+  if (columns === undefined) return undefined;
+  const covered = new Set<string>(columns);
+  if (Object.entries(row).some(([name, value]) => value !== null && !covered.has(name))) return undefined;
+  const values: Record<string, string | null> = {};
+  for (const column of columns) {
+    const value = row[column];
+    // Canonical JSON has no words for half a character, and no database holds one; a proof's file may.
+    if (value === undefined || value?.isWellFormed() === false) return undefined;
+    values[column] = value;
+  }
+  return leafHash(canonicalJson({ source, format, row: values }));
+}
+
+/** The identifier under which a row is sealed; undefined where it has none. */
+export const idOf = (source: Source, row: Row): string | undefined => row[sourceFacts[source].id] ?? undefined;
