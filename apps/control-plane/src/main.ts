@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
 import { type Config, readConfig } from "./config.ts";
 import type { ControlPlane } from "./control-plane.ts";
+import { drainTimes } from "./drain-times.ts";
 import { migrate } from "./postgres/migrate.ts";
 import { openDatabase } from "./stores.ts";
 import { superviseWorkers, tellServing } from "./workers.ts";
@@ -35,9 +36,7 @@ async function migrateOnce(config: Config): Promise<void> {
   }
 }
 
-/** Time for a load balancer to notice that this process is no longer ready. */
-const noticeMs = 5_000;
-const drainDeadlineMs = 15_000;
+const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
 
 function onStopSignal(stop: () => void): void {
   process.on("SIGTERM", stop);
@@ -51,7 +50,7 @@ function drainOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () 
     isStopping = true;
     controlPlane.stopBeingReady();
     if (!config.dev) await new Promise((resolve) => setTimeout(resolve, noticeMs));
-    await controlPlane.close(drainDeadlineMs);
+    await controlPlane.close(deadlineMs);
     await shutdown();
     process.exit(0);
   };
@@ -95,12 +94,9 @@ async function serve(config: Config): Promise<string> {
   return controlPlane.url;
 }
 
-/** Time for telemetry to send what it holds, and then some. */
-const lastWordsMs = 5_000;
-
 async function serveByWorkers(config: Config): Promise<never> {
   if (config.migrate === "start") await migrateOnce(config);
-  const workers = superviseWorkers({ config, say, killAfterMs: noticeMs + drainDeadlineMs + lastWordsMs });
+  const workers = superviseWorkers({ config, say, killAfterMs: noticeMs + deadlineMs + lastWordsMs });
   onStopSignal(workers.stop);
   process.exit(await workers.ended);
 }
