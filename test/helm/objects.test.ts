@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { drainTimes } from "../../apps/control-plane/src/drain-times.ts";
 import { containerOf, podSpecOf } from "./src/pods.ts";
-import { type KubernetesObject, releaseNamespace, render } from "./src/render.ts";
+import { type KubernetesObject, objectOf, releaseNamespace, render } from "./src/render.ts";
 import { typeFaults, validate } from "./src/typed-objects.ts";
 import { variants } from "./src/variants.ts";
 
@@ -89,6 +90,39 @@ describe.each(Object.keys(variants))("%s", (variant) => {
   });
 });
 
+test.each(["defaults", "production", "everything"])("%s: a pod is given the time that draining takes", (variant) => {
+  const template = objectOf(rendered.get(variant) ?? [], "Deployment", "control-plane").spec.template.spec;
+  const pauseSeconds = template.containers[0].lifecycle?.preStop.sleep.seconds ?? 0;
+  const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
+  const drainSeconds = (noticeMs + deadlineMs + lastWordsMs) / 1000;
+  expect(pauseSeconds).toBe(variant === "everything" ? 0 : 5);
+  expect(template.terminationGracePeriodSeconds).toBeGreaterThan(pauseSeconds + drainSeconds);
+});
+
+test("a rollout never runs with fewer pods than before, nor a drain of nodes with two fewer", () => {
+  const objects = rendered.get("production") ?? [];
+  for (const name of ["control-plane", "injector"]) {
+    expect(objectOf(objects, "Deployment", name).spec.strategy.rollingUpdate).toEqual({
+      maxUnavailable: 0,
+      maxSurge: 1,
+    });
+    expect(objectOf(objects, "PodDisruptionBudget", name).spec.maxUnavailable).toBe(1);
+  }
+});
+
+test("a single pod has no budget, which would keep its node from ever being drained", () => {
+  for (const variant of ["staging", "as little as possible"]) {
+    const budgets = (rendered.get(variant) ?? []).filter(({ kind }) => kind === "PodDisruptionBudget");
+    expect(budgets.filter(({ metadata }) => metadata.name.endsWith("control-plane"))).toEqual([]);
+  }
+});
+
+test("what scales by itself is not given a number of pods, which each upgrade would reset it to", () => {
+  const replicas = (variant: string) =>
+    objectOf(rendered.get(variant) ?? [], "Deployment", "control-plane").spec.replicas;
+  expect([replicas("production"), replicas("staging")]).toEqual([undefined, 1]);
+});
+
 test("an image is registry, repository, and a digest or else a tag", () => {
   const images = (variant: string) =>
     Object.fromEntries(
@@ -97,11 +131,11 @@ test("an image is registry, repository, and a digest or else a tag", () => {
         .map((object) => [containerOf(object).name, containerOf(object).image]),
     );
   expect(images("defaults")).toEqual({
-    "control-plane": "agent-authorization/control-plane:0.1.0",
-    injector: "agent-authorization/injector:0.1.0",
+    "control-plane": "agent-authorization-service/control-plane:0.1.0",
+    injector: "agent-authorization-service/injector:0.1.0",
   });
   expect(images("everything")).toEqual({
-    "control-plane": `registry.example:5000/agent-authorization/control-plane@sha256:${"a".repeat(64)}`,
-    injector: "registry.example:5000/agent-authorization/injector:1.2.3",
+    "control-plane": `registry.example:5000/agent-authorization-service/control-plane@sha256:${"a".repeat(64)}`,
+    injector: "registry.example:5000/agent-authorization-service/injector:1.2.3",
   });
 });

@@ -144,7 +144,7 @@ test("every default of a sidecar comes to be what it says", () => {
   const read = readInjectorConfig(environmentOf(object("everything", "Deployment", "injector")));
   if (!read.ok) throw new Error(read.faults.join("\n"));
   expect(read.config.injection).toEqual({
-    pepImage: "registry.example:5000/agent-authorization/pep:1.2.3",
+    pepImage: "registry.example:5000/agent-authorization-service/pep:1.2.3",
     redirectImage: "registry.example/iptables:1",
     controlPlaneUrl: "https://authorization-control-plane.svc-system.svc:8080",
     defaults: {
