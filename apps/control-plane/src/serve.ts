@@ -4,7 +4,8 @@ import { createServer as createPlainServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { answerMalformed, malformedResponse } from "./http/malformed.ts";
 
 export interface ServeSettings {
   readonly host: string;
@@ -12,6 +13,8 @@ export interface ServeSettings {
   readonly tls: TlsFiles | undefined;
   /** Told when changed certificate files cannot be used; the old ones keep serving. */
   readonly onBadCertificate: (error: unknown) => void;
+  /** How long a request may take to arrive, from its first byte or its connection on. Default: a minute. */
+  readonly patienceMs?: number;
 }
 
 export interface TlsFiles {
@@ -34,12 +37,8 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 export async function serve(settings: ServeSettings, fetchOf: (url: string) => Promise<Fetch>): Promise<Serving> {
   const { host, port, tls, onBadCertificate } = settings;
   let answer: Fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
-  const server = createAdaptorServer({
-    fetch: (request) => answer(request),
-    ...(tls === undefined
-      ? { createServer: createPlainServer }
-      : { createServer: createTlsServer, serverOptions: readTls(tls) }),
-  }) as Server;
+  const server = createServer(settings, (request) => answer(request));
+  answerMalformed(server);
   // Longer than a client's pool keeps a connection, so that it is the client who closes an idle one.
   server.keepAliveTimeout = 65_000;
   const sockets = trackSockets(server);
@@ -65,6 +64,24 @@ export async function serve(settings: ServeSettings, fetchOf: (url: string) => P
       await finish(server, sockets, deadlineMs);
     },
   };
+}
+
+function createServer({ tls, patienceMs = 60_000 }: ServeSettings, fetch: Fetch): Server {
+  const options = {
+    headersTimeout: patienceMs,
+    requestTimeout: patienceMs,
+    connectionsCheckingInterval: patienceMs / 4,
+    // Asked by the adapter, whose answer can say so.
+    requireHostHeader: false,
+  };
+  const listener = getRequestListener(fetch, {
+    // Of the adapter alone: an app answers its own faults.
+    errorHandler: (error) =>
+      error instanceof RequestError ? malformedResponse() : new Response(null, { status: 500 }),
+  });
+  return tls === undefined
+    ? createPlainServer(options, listener)
+    : createTlsServer({ ...options, ...readTls(tls) }, listener);
 }
 
 /** Time for a request that is on its way, a new connection's first among them. */

@@ -1,6 +1,6 @@
 import { ApiError } from "./api-error.ts";
 import { decodeUtf8, readBody } from "./body.ts";
-import { isMediaType } from "./media-type.ts";
+import { isMediaType, isUncoded } from "./media-type.ts";
 import { queryText } from "./query.ts";
 import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
 
@@ -18,6 +18,7 @@ export async function readForm(request: Request): Promise<FormReading> {
   if (!isMediaType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
     return refused("the body must be application/x-www-form-urlencoded in UTF-8");
   }
+  if (!isUncoded(request.headers.get("content-encoding"))) return refused("the body must be sent uncompressed");
   const body = await readBounded(request);
   if (!(body instanceof Uint8Array)) return body;
   const text = decodeUtf8(body);

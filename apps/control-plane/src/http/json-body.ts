@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { ApiError } from "./api-error.ts";
 import { decodeUtf8, readBody } from "./body.ts";
 import { invalidRequest, toIssues } from "./issues.ts";
-import { isMediaType } from "./media-type.ts";
+import { isMediaType, isUncoded } from "./media-type.ts";
 
 /** Deeper than any body here means anything: parameters may nest 64 deep, inside their member of the body. */
 const maxDepth = 66;
@@ -15,6 +15,11 @@ const maxDepth = 66;
 export async function readJsonText(request: Request): Promise<string> {
   if (!isMediaType(request.headers.get("content-type"), "application/json")) {
     throw new ApiError("unsupported_media_type", "The body must be application/json in UTF-8.");
+  }
+  if (!isUncoded(request.headers.get("content-encoding"))) {
+    // RFC 9110 section 15.5.16: the header says which coding is taken.
+    const headers = { "Accept-Encoding": "identity" };
+    throw new ApiError("unsupported_media_type", "The body must be sent uncompressed.", { headers });
   }
   const text = decodeUtf8(await readBody(request));
   if (text === null || text.startsWith("\uFEFF")) throw malformed("encoding");
