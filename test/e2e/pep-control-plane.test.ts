@@ -2,7 +2,7 @@ import type { Stand } from "@svc/test-conformance/stand";
 import { type FaultProxy, freePort, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
-import { expectEachRecorded } from "./src/pep/record.ts";
+import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
 
 let stand: Stand;
 let line: FaultProxy;
@@ -28,16 +28,9 @@ async function agent() {
     return blocked ?? status;
   };
   const passes = () => waitUntil("a call to pass", async () => (await read()) === 200, 20_000);
-  const arrivals = () =>
-    stand.upstream.requests
-      .map(({ rawHeaders }) => new Map(pairs(rawHeaders)))
-      .filter((sent) => sent.get("x-svc-session") === headers["x-svc-session"])
-      .map((sent) => ({ authorization: sent.get("authorization") }));
+  const arrivals = () => arrivalsOf(stand.upstream.requests, headers["x-svc-session"]);
   return { read, passes, close, session: headers["x-svc-session"], arrivals };
 }
-
-const pairs = (raw: readonly string[]): [string, string][] =>
-  raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""] as [string, string]] : []));
 
 const unreachable = ["pdp_unreachable", "exchange_unreachable"];
 

@@ -1,4 +1,5 @@
 import type { Stand } from "@svc/test-conformance/stand";
+import type { ReceivedRequest } from "@svc/test-support";
 import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { expect } from "vitest";
 
@@ -29,6 +30,16 @@ export async function decisionsOf({ api }: Pick<Stand, "api">, session: string):
 export interface Arrival {
   readonly authorization: string | undefined;
 }
+
+/** The calls of one session in an upstream's log, or of all of them. */
+export const arrivalsOf = (requests: readonly ReceivedRequest[], session?: string): Arrival[] =>
+  requests
+    .map(({ rawHeaders }) => new Map(pairsOf(rawHeaders)))
+    .filter((sent) => session === undefined || sent.get("x-svc-session") === session)
+    .map((sent) => ({ authorization: sent.get("authorization") }));
+
+const pairsOf = (raw: readonly string[]): [string, string][] =>
+  raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""] as [string, string]] : []));
 
 /** Holds the upstream's log against the record: every arrival is one spent allow of its own, and no token came twice. */
 export async function expectEachRecorded(stand: Pick<Stand, "api">, session: string, arrivals: readonly Arrival[]) {

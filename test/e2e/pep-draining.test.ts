@@ -1,0 +1,86 @@
+import type { ServerResponse } from "node:http";
+import { plain, type Stand } from "@svc/test-conformance/stand";
+import { waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { startBeside } from "./src/pep/beside.ts";
+import { eventStream } from "./src/pep/event-stream.ts";
+import { headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
+
+let stand: Stand;
+let streams: ServerResponse[];
+beforeAll(async () => {
+  stand = await openGuarded();
+  stand.upstream.answerWith((response) => {
+    if (!response.req.url?.endsWith("/stream")) return plain(response);
+    streams.push(response);
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
+  });
+}, 60_000);
+afterAll(() => stand?.stop());
+
+/** An enforcement point of its own, through which a fresh agent listens to a stream that stays open. */
+async function withStream(graceSeconds: number) {
+  streams = [];
+  const pep = await startBeside(stand, { SVC_PEP_GRACE_SECONDS: String(graceSeconds) });
+  onTestFinished(() => pep.kill());
+  const headers = await headersOf(stand);
+  const stream = await eventStream(`${pep.url}/app/any/stream`, headers);
+  await waitUntil("the first event", () => stream.text() === "data: first\n\n");
+  const isUnready = async () => (await fetch(`${pep.adminUrl}/__svc/readyz`)).status === 503;
+  return { pep, headers, stream, becomesUnready: () => waitUntil("it to be unready", isUnready) };
+}
+
+describe("SIGTERM", () => {
+  test("makes it unready, while calls are served until it takes no more; a stream begun before comes to its end, and it exits 0", async () => {
+    const { pep, headers, stream, becomesUnready } = await withStream(4);
+    pep.kill("SIGTERM");
+    await becomesUnready();
+    expect((await fetch(`${pep.adminUrl}/__svc/livez`)).status).toBe(200);
+    const came = new Set<number>();
+    // Each over a connection of its own: whether one more is taken is the question.
+    const isRefused = async () => {
+      const sent = fetch(`${pep.url}/app/read`, { headers: { ...headers, connection: "close" } });
+      const status = await sent.then((response) => response.status).catch(() => undefined);
+      if (status !== undefined) came.add(status);
+      return status === undefined;
+    };
+    await waitUntil("it to take no more calls", isRefused);
+    expect(came).toEqual(new Set([200]));
+    expect(pep.hasExited()).toBe(false);
+    streams[0]?.end("data: last\n\n");
+    expect(await stream.ended).toBe("cleanly");
+    expect(stream.text()).toBe("data: first\n\ndata: last\n\n");
+    expect(await pep.exited).toBe(0);
+    const session = headers["x-svc-session"];
+    await expectEachRecorded(stand, session, arrivalsOf(stand.upstream.requests, session));
+  });
+
+  test("cuts a stream that does not end by itself when the grace period is over, on both sides, and exits 0", async () => {
+    const { pep, stream } = await withStream(1);
+    pep.kill("SIGTERM");
+    expect(await stream.ended).toBe("aborted");
+    await waitUntil("the upstream's side to be closed", () => streams[0]?.destroyed === true);
+    expect(await pep.exited).toBe(0);
+  });
+});
+
+test.each([
+  { name: "SIGINT", signals: ["SIGINT"], code: 0 },
+  { name: "a second SIGTERM", signals: ["SIGTERM", "SIGTERM"], code: 1 },
+  { name: "SIGINT after SIGTERM", signals: ["SIGTERM", "SIGINT"], code: 1 },
+] as const)(
+  "$name ends it at once, whatever is left of an hour's grace",
+  async ({ signals: [first, second], code }) => {
+    const { pep, stream, becomesUnready } = await withStream(3600);
+    pep.kill(first);
+    if (second) {
+      await becomesUnready();
+      expect(pep.hasExited()).toBe(false);
+      pep.kill(second);
+    }
+    expect(await pep.exited).toBe(code);
+    expect(await stream.ended).toBe("aborted");
+    await waitUntil("the upstream's side to be closed", () => streams[0]?.destroyed === true);
+  },
+);

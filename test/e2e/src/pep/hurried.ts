@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTelemetry } from "@svc/telemetry";
+import type { Stand } from "@svc/test-conformance/stand";
+// By their paths: an app gives nothing away but its program, and how often it decides again is no setting.
+import { readConfig } from "../../../../apps/pep/src/config.ts";
+import { startPep } from "../../../../apps/pep/src/pep.ts";
+import { routes } from "./guarded.ts";
+
+export interface Hurried {
+  readonly url: string;
+  /** The value of one series. */
+  metric(series: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** An enforcement point in this process, before a stand's control plane and upstream, that decides again more often. */
+export async function startHurried(
+  stand: Stand,
+  { redecideMs, otel }: { readonly redecideMs: number; readonly otel: Readonly<Record<string, string>> },
+): Promise<Hurried> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-hurried-"));
+  const configFile = join(folder, "pep.json");
+  writeFileSync(configFile, JSON.stringify({ upstreams: [{ name: "app", url: stand.upstream.url, routes }] }));
+  const read = readConfig({
+    SVC_CONTROL_PLANE_URL: stand.api.url,
+    SVC_PEP_CONFIG: configFile,
+    SVC_PEP_LISTEN: "127.0.0.1:0",
+    SVC_PEP_ADMIN_LISTEN: "127.0.0.1:0",
+    SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests",
+  });
+  if (!read.ok) throw new Error(read.faults.join("\n"));
+  const { config } = read;
+  const telemetry = createTelemetry({
+    app: "pep",
+    version: "0.0.0-test",
+    config: { ...config.telemetry, otel },
+    io: { logDestination: { write: () => {} }, writeNotice: () => {} },
+  });
+  const pep = await startPep({ ...config, limits: { ...config.limits, redecideMs } }, { telemetry, tell: () => {} });
+  return {
+    url: `http://127.0.0.1:${pep.port}`,
+    async metric(series) {
+      const text = await (await fetch(`http://127.0.0.1:${pep.adminPort}/__svc/metrics`)).text();
+      const line = text.split("\n").find((each) => each.startsWith(`${series} `));
+      return Number(line?.slice(series.length + 1) ?? Number.NaN);
+    },
+    async stop() {
+      await pep.stop({ isUrgent: true });
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
