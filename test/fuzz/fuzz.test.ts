@@ -3,6 +3,7 @@ import { fuzz } from "./src/fuzz.ts";
 import { faultsOf } from "./src/judge.ts";
 import type { Arrival } from "./src/observed.ts";
 import { responseFault } from "./src/response.ts";
+import { createRounds } from "./src/rounds.ts";
 import { type FuzzStand, openFuzzStand } from "./src/stand.ts";
 import { targets } from "./src/targets/index.ts";
 
@@ -79,6 +80,18 @@ describe("what it would not let pass", () => {
       arrival({ method: "POST", url: "/post" }, { aud: "http:ledger/post", privileged: true }),
     ],
   ])("%s", (_name, suspect) => expect(faultsOf(suspect, "session")).not.toEqual([]));
+
+  test("a call that arrives when its round is over is held to the session it was made in, and to no other", () => {
+    const rounds = createRounds();
+    expect([rounds.begin("first"), rounds.begin("second")]).toEqual([0, 1]);
+    const named = (name: string) => arrival({ rawHeaders: ["X-Case", name, "x-svc-session", "first"] });
+    expect(["case-0-7", "case-1-7", "garbled"].map((name) => rounds.sessionOf(named(name)))).toEqual([
+      "first",
+      "second",
+      "first",
+    ]);
+    expect(rounds.sessionOf(arrival({ rawHeaders: [] }))).toBe("second");
+  });
 
   test.each<[string, boolean]>([
     ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", true],

@@ -3,6 +3,7 @@ import { type Heard, say } from "./agent.ts";
 import { faultsOf, narrowedToken } from "./judge.ts";
 import type { Arrival } from "./observed.ts";
 import { responseFault } from "./response.ts";
+import { caseName, caseOf, createRounds, type Rounds } from "./rounds.ts";
 import type { FuzzStand } from "./stand.ts";
 import type { Case, Target } from "./target.ts";
 
@@ -46,10 +47,11 @@ export async function fuzz(
   { targets, seed, goesOn, onProgress }: FuzzOptions,
 ): Promise<Finding | Progress> {
   const done = { target: "", cases: 0, arrivals: 0 };
+  const sofar = { rounds: createRounds(), actions: new Set<string>() };
   for (let round = 0; ; round++) {
     for (const target of targets) {
       if (!goesOn(done)) return done;
-      const result = await runRound(stand, target, seed + round);
+      const result = await runRound(stand, target, seed + round, sofar);
       if ("faults" in result) return result;
       done.target = target.name;
       done.cases += casesPerRound;
@@ -65,10 +67,23 @@ interface Spoken {
   readonly heard: Heard;
 }
 
+interface SoFar {
+  readonly rounds: Rounds;
+  /** Those that went upstream. */
+  readonly actions: Set<string>;
+}
+
 /** A session of its own for each round, so that the record of it can be read whole. */
-async function runRound(stand: FuzzStand, target: Target, seed: number): Promise<Finding | { arrivals: number }> {
+async function runRound(
+  stand: FuzzStand,
+  target: Target,
+  seed: number,
+  { rounds, actions }: SoFar,
+): Promise<Finding | { arrivals: number }> {
   const { session, token } = await stand.consent();
-  const spoken = await speakAll(stand, fc.sample(target.cases, { seed, numRuns: casesPerRound }), { session, token });
+  const round = rounds.begin(session);
+  const cases = fc.sample(target.cases, { seed, numRuns: casesPerRound });
+  const spoken = await speakAll(stand, cases, { session, token, round });
   const arrivals = stand.take();
   const finding = (faults: readonly string[], of?: Spoken): Finding => ({
     target: target.name,
@@ -83,21 +98,22 @@ async function runRound(stand: FuzzStand, target: Target, seed: number): Promise
     if (faults.length > 0) return finding(faults, each);
   }
   // What lost its name on the way is held to the rest.
-  const faults = [
+  const bySession = Map.groupBy(arrivals, (arrival) => rounds.sessionOf(arrival));
+  const ofRecord = [...bySession].map(async ([session, arrivals]) => [
     ...arrivals.flatMap((arrival) => faultsOf(arrival, session).map((fault) => `${fault}: ${JSON.stringify(arrival)}`)),
-    ...recordFaults(arrivals, await stand.spentActions(session)),
-    ...(await stand.faults()),
-  ];
+    ...recordFaults(arrivals, await stand.spentActions(session), actions),
+  ]);
+  const faults = [...(await Promise.all(ofRecord)).flat(), ...(await stand.faults())];
   return faults.length > 0 ? finding(faults) : { arrivals: arrivals.length };
 }
 
 async function speakAll(
   stand: FuzzStand,
   cases: readonly Case[],
-  { session, token }: { session: string; token: string },
+  { session, token, round }: { session: string; token: string; round: number },
 ): Promise<Spoken[]> {
   const spoken: Spoken[] = [];
-  const waiting = cases.map((told, at) => ({ told, name: `case-${at}` })).toReversed();
+  const waiting = cases.map((told, at) => ({ told, name: caseName(round, at) })).toReversed();
   const own = `127.0.0.1:${stand.port}`;
   const speak = async () => {
     for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -116,9 +132,6 @@ async function speakAll(
   return spoken;
 }
 
-const caseOf = ({ rawHeaders }: Arrival): string | undefined =>
-  rawHeaders[rawHeaders.findIndex((name, at) => at % 2 === 0 && name.toLowerCase() === "x-case") + 1];
-
 function caseFaults({ told, heard }: Spoken, arrivals: readonly Arrival[]): string[] {
   const garbled = told.check === undefined ? undefined : responseFault(heard.text, told.isHead ?? false);
   return [
@@ -129,15 +142,17 @@ function caseFaults({ told, heard }: Spoken, arrivals: readonly Arrival[]): stri
   ];
 }
 
-/** Every request that went upstream is a spent allow of its own. */
-function recordFaults(arrivals: readonly Arrival[], spent: ReadonlySet<string>): string[] {
+/** Every request that went upstream is a spent allow of its own; `seen` are those of the rounds before too. */
+function recordFaults(arrivals: readonly Arrival[], spent: ReadonlySet<string>, seen: Set<string>): string[] {
   const actions = arrivals.map((arrival) => narrowedToken(arrival)?.actionId ?? "none");
-  const doubled = actions.filter((action, at) => actions.indexOf(action) !== at);
-  const unspent = actions.filter((action) => !spent.has(action));
-  return [
-    ...doubled.map((action) => `${action} went upstream twice`),
-    ...unspent.map((action) => `${action} is no spent allow`),
-  ];
+  return actions.flatMap((action) => {
+    const isDoubled = seen.has(action);
+    seen.add(action);
+    return [
+      ...(isDoubled ? [`${action} went upstream twice`] : []),
+      ...(spent.has(action) ? [] : [`${action} is no spent allow`]),
+    ];
+  });
 }
 
 export const isFinding = (result: Finding | Progress): result is Finding => "faults" in result;
