@@ -17,6 +17,7 @@ const blackBox = [
   "test/conformance",
   "test/e2e",
   "test/fuzz",
+  "test/faults",
   "test/helm",
   "test/images",
   "test/observability",

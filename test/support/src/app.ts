@@ -123,7 +123,7 @@ export interface EnforcementPoint extends Child {
 }
 
 /**
- * An enforcement point on free ports.
+ * An enforcement point, on free ports unless `env` says otherwise.
  * @param configFile its upstreams, as YAML or JSON
  * @param env further settings, which win over those made here
  */
@@ -132,7 +132,8 @@ export async function startEnforcementPoint(
   configFile: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<EnforcementPoint> {
-  const [listen, adminListen] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const listen = env.SVC_PEP_LISTEN ?? `127.0.0.1:${await freePort()}`;
+  const adminListen = env.SVC_PEP_ADMIN_LISTEN ?? `127.0.0.1:${await freePort()}`;
   const child = await startApp({
     main: "@svc/pep/main",
     readyUrl: `http://${adminListen}/__svc/readyz`,

@@ -11,6 +11,7 @@ export {
   testBearers,
 } from "./app.ts";
 export { type Child, type ChildOptions, startChild } from "./child.ts";
+export { installDebianPackage } from "./debian-package.ts";
 export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
 export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";

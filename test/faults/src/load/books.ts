@@ -1,0 +1,40 @@
+/** The scope of the load, and the routes in front of its upstreams. */
+export const scope = "books";
+
+const target = (operation: string) => `http:${scope}/${operation}`;
+
+/** What an agent may try, and how its call is made. Declared by the policy: read, post (privileged) and browse (tainting). */
+export const operations = ["read", "post", "browse", "undeclared", "observed"] as const;
+export type Operation = (typeof operations)[number];
+
+const methodOf = (operation: Operation) => (operation === "post" ? "POST" : "GET");
+
+const routeOf = (operation: Operation) => ({
+  methods: [methodOf(operation)],
+  path: `/${operation}/:id`,
+  target: target(operation),
+  data_class: operation === "browse" ? "web" : "finance.entries",
+});
+
+const withoutObserved = operations.filter((operation) => operation !== "observed");
+
+/** An upstream that is enforced, and one that is only observed, before one server. */
+export const upstreamsBefore = (url: string) => ({
+  upstreams: [
+    { name: "enforced", url, routes: withoutObserved.map(routeOf) },
+    { name: "watched", url, mode: "observe", routes: [routeOf("observed")] },
+  ],
+});
+
+/** The call `id` as an agent makes it. */
+export const requestOf = (operation: Operation, id: string) => ({
+  method: methodOf(operation),
+  path: `/${operation === "observed" ? "watched" : "enforced"}/${operation}/${id}`,
+  ...(operation === "post" && { body: JSON.stringify({ amount: 7, id }) }),
+});
+
+/** What a path that reached the upstream stands for; the target is null where the call was only observed. */
+export function meaningOf(path: string): { readonly callId: string; readonly target: string | null } {
+  const [, operation = "", callId = ""] = path.split("/");
+  return { callId, target: operation === "observed" ? null : target(operation) };
+}

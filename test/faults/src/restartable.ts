@@ -1,0 +1,36 @@
+import type { Child } from "@svc/test-support";
+
+/** A process of the service that is started again on the same address, as an orchestrator would. */
+export interface Restartable {
+  readonly name: string;
+  readonly port: number;
+  pid(): number;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** SIGTERM, and time to drain. */
+  shutDown(): Promise<void>;
+  /** Resolves when it is ready. */
+  start(): Promise<void>;
+}
+
+export async function startRestartable(
+  name: string,
+  port: number,
+  launch: () => Promise<Pick<Child, "pid" | "kill" | "exited">>,
+): Promise<Restartable> {
+  let child = await launch();
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await child.exited;
+  };
+  return {
+    name,
+    port,
+    pid: () => child.pid,
+    kill: () => end("SIGKILL"),
+    shutDown: () => end("SIGTERM"),
+    async start() {
+      child = await launch();
+    },
+  };
+}

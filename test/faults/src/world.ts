@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createApi } from "@svc/test-conformance/api";
+import { registerLedger } from "@svc/test-conformance/ledger";
+import {
+  type FaultProxy,
+  freePort,
+  type RedisServer,
+  startControlPlane,
+  startEnforcementPoint,
+  startFaultProxy,
+  startOwnRedis,
+  testBearers,
+} from "@svc/test-support";
+import { type Balancer, startBalancer } from "./balancer.ts";
+import { scope, upstreamsBefore } from "./load/books.ts";
+import { type LoggingUpstream, startLoggingUpstream } from "./load/upstream.ts";
+import { addressOf, appRole, type OwnPostgres, ownerRole, startOwnPostgres } from "./postgres/server.ts";
+import { type Restartable, startRestartable } from "./restartable.ts";
+
+/** A whole deployment of real servers and processes, each of which can be broken. */
+export interface World<Store extends RedisServer = RedisServer> {
+  readonly database: OwnPostgres;
+  /** The address by which the control planes know the database: what stands behind it can be changed. */
+  readonly databaseAddress: Balancer;
+  /** The network between that address and the control planes. */
+  readonly databaseNetwork: FaultProxy;
+  readonly store: Store;
+  readonly controlPlanes: readonly Restartable[];
+  /** The address by which enforcement points and agents know the control planes. */
+  readonly controlPlaneAddress: Balancer;
+  readonly enforcementPoints: readonly Restartable[];
+  readonly upstream: LoggingUpstream;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions<Store extends RedisServer> {
+  readonly startStore: () => Promise<Store>;
+  readonly startDatabase?: () => Promise<OwnPostgres>;
+  /** Further settings of every control plane. */
+  readonly controlPlane?: Readonly<Record<string, string>>;
+}
+
+/** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
+export async function startWorld<Store extends RedisServer>(options: WorldOptions<Store>): Promise<World<Store>> {
+  const { startDatabase = startOwnPostgres } = options;
+  const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
+  const [database, store, upstream] = await Promise.all([
+    startDatabase(),
+    options.startStore(),
+    startLoggingUpstream(),
+  ]);
+  const databaseAddress = await startBalancer([database.port]);
+  const databaseNetwork = await startFaultProxy(databaseAddress.port);
+  const startOne = await controlPlaneStarter(databaseNetwork.port, store, options.controlPlane);
+  // The first one alone migrates; together they would only wait for each other.
+  const controlPlanes = [await startOne("control plane 1"), await startOne("control plane 2")];
+  const controlPlaneAddress = await startBalancer(controlPlanes.map(({ port }) => port));
+  const url = `http://127.0.0.1:${controlPlaneAddress.port}`;
+  await registerLedger(createApi(url, testBearers), scope);
+  const configFile = join(folder, "upstreams.json");
+  writeFileSync(configFile, JSON.stringify(upstreamsBefore(upstream.url)));
+  const enforcementPoints = await Promise.all(
+    [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, { url, configFile, folder })),
+  );
+  return {
+    ...{ database, databaseAddress, databaseNetwork, store },
+    ...{ controlPlanes, controlPlaneAddress, enforcementPoints, upstream },
+    async stop() {
+      await Promise.all([...enforcementPoints, ...controlPlanes].map((each) => each.kill()));
+      await Promise.all([controlPlaneAddress.stop(), databaseNetwork.stop(), databaseAddress.stop()]);
+      await Promise.all([database.remove(), store.stop(), upstream.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The usual world: one cache store. */
+export const startUsualWorld = () => startWorld({ startStore: () => startOwnRedis() });
+
+async function controlPlaneStarter(
+  databasePort: number,
+  redis: RedisServer,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const database = { appUrl: addressOf(appRole, databasePort), ownerUrl: addressOf(ownerRole, databasePort) };
+  return async (name: string): Promise<Restartable> => {
+    const port = await freePort();
+    return startRestartable(name, port, () =>
+      startControlPlane({ database, redis }, { SVC_ISSUER: "https://issuer.test", ...env, PORT: String(port) }),
+    );
+  };
+}
+
+interface Enforced {
+  readonly url: string;
+  readonly configFile: string;
+  readonly folder: string;
+}
+
+/** It keeps its pools of renewed tokens, as the chart sets it up, so that the sessions outlive a restart. */
+async function startEnforcer(name: string, { url, configFile, folder }: Enforced): Promise<Restartable> {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const stateDir = join(folder, name);
+  mkdirSync(stateDir, { mode: 0o700 });
+  return startRestartable(name, port, () =>
+    startEnforcementPoint(url, configFile, {
+      SVC_PEP_LISTEN: `127.0.0.1:${port}`,
+      SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      SVC_PEP_STATE_DIR: stateDir,
+      SVC_PEP_GRACE_SECONDS: "1",
+    }),
+  );
+}
