@@ -20,6 +20,7 @@ const blackBox = [
   "test/faults",
   "test/helm",
   "test/images",
+  "test/examples",
   "test/observability",
   "test/packages",
 ];

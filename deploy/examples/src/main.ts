@@ -1,0 +1,47 @@
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { runAgent } from "./agent.ts";
+import { calendar } from "./calendar.ts";
+import { mail } from "./mail.ts";
+import { serveTools } from "./serve.ts";
+
+const help = `The example: an assistant and its two tool servers.
+
+Usage:
+  main.js calendar | mail     serve the tools at /mcp; HOST (127.0.0.1) and PORT (0 takes a free one)
+  main.js agent               do a day's work once; SVC_PEP_URL is where the servers are found by their names
+
+Examples:
+  PORT=9301 node dist/main.js calendar
+  svc run --scope day --user ada --agent assistant --upstreams pep.yaml -- node dist/main.js agent
+`;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function fail(fault: string): never {
+  process.stderr.write(`${fault}\n\n${help}`);
+  process.exit(2);
+}
+
+async function serve(makeServer: () => McpServer): Promise<void> {
+  const { HOST: host = "127.0.0.1", PORT: port = "0" } = process.env;
+  say(`listening on ${await serveTools(makeServer, { host, port: Number(port) })}`);
+}
+
+const [role] = process.argv.slice(2);
+switch (role) {
+  case "calendar":
+    await serve(calendar);
+    break;
+  case "mail":
+    await serve(mail);
+    break;
+  case "agent":
+    if (process.env.SVC_PEP_URL === undefined) fail("SVC_PEP_URL is missing: start the agent behind `svc run`.");
+    await runAgent(process.env.SVC_PEP_URL, say);
+    break;
+  case "--help":
+    process.stdout.write(help);
+    break;
+  default:
+    fail(role === undefined ? "What shall it be?" : `There is no "${role}".`);
+}

@@ -1,0 +1,36 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+
+/** Where a tool server listens; port 0 takes a free one. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Serves tools at `/mcp` by the official SDK, without sessions: each request has a server of its own. `/livez` answers for
+ * health checks.
+ * @returns the port that it listens on
+ */
+export async function serveTools(makeServer: () => McpServer, { host, port }: Listening): Promise<number> {
+  const listener = createServer((request, response) => {
+    answer(makeServer, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => listener.listen(port, host, resolve));
+  process.once("SIGTERM", () => process.exit(0));
+  return (listener.address() as AddressInfo).port;
+}
+
+async function answer(makeServer: () => McpServer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  if (pathname === "/livez") return void response.end("ok");
+  if (pathname !== "/mcp") return void response.writeHead(404).end();
+  if (request.method !== "POST") return void response.writeHead(405, { allow: "POST" }).end();
+  const transport = new StreamableHTTPServerTransport({});
+  const server = makeServer();
+  response.once("close", () => void server.close());
+  await server.connect(transport);
+  await transport.handleRequest(request, response);
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { startChild } from "@svc/test-support";
+import { expect, test } from "vitest";
+
+const example = fileURLToPath(new URL("../../deploy/examples/", import.meta.url));
+
+/** Identifiers and times are another run's. */
+const comparable = (text: string): string =>
+  text
+    .trim()
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");
+
+test("the walk from observed to enforced runs on this machine, and prints what its README shows", async () => {
+  const { PATH = "" } = process.env;
+  const walk = startChild(process.execPath, ["--conditions=@svc/source", `${example}walk/main.ts`], { env: { PATH } });
+  const code = await walk.exited;
+  const [, shown = ""] =
+    /<!-- walk -->\n+```console\n(.*?)```/s.exec(readFileSync(`${example}README.md`, "utf8")) ?? [];
+  expect(comparable(walk.output())).toBe(comparable(shown));
+  expect(code).toBe(0);
+}, 120_000);
