@@ -109,6 +109,39 @@ test("every value of the control plane comes to be what it says", () => {
   expect(environmentOf(deployment)).toMatchObject({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" });
 });
 
+test.each([
+  [
+    "smallest",
+    { workers: 1, databaseConnections: 10, consentTtlSeconds: 60, rateLimits: { perBearer: "1/1", perSession: "1/1" } },
+    { bindCapBytes: 1, graceSeconds: 0, upstreamTimeoutSeconds: 1, renewalIdleSeconds: 1, redirectPorts: [1] },
+  ],
+  [
+    "largest",
+    {
+      workers: 256,
+      databaseConnections: 1000,
+      consentTtlSeconds: 86_400,
+      rateLimits: { perBearer: "999999999/86400", perSession: "999999999/86400" },
+    },
+    {
+      bindCapBytes: 786_432,
+      graceSeconds: 3600,
+      upstreamTimeoutSeconds: 3600,
+      renewalIdleSeconds: 86_400,
+      redirectPorts: [65_535],
+    },
+  ],
+])("the %s values that the schema takes are settings that the apps take", async (_name, controlPlane, pep) => {
+  const objects = await render({ values: { controlPlane, pep, injector: { redirectImage: "iptables:1" } } });
+  const deployment = objectOf(objects, "Deployment", "control-plane");
+  const read = readConfig(environmentOf(deployment), { readFile: mounted(deployment) });
+  expect(read).toMatchObject({ ok: true, config: { workers: controlPlane.workers } });
+  expect(readInjectorConfig(environmentOf(objectOf(objects, "Deployment", "injector")))).toMatchObject({
+    ok: true,
+    config: { injection: { defaults: { "pep.svc/grace-seconds": pep.graceSeconds } } },
+  });
+});
+
 test("production admits no observing caller, staging any", () => {
   const [staging, production] = ["staging", "production"].map((variant) => {
     const deployment = object(variant, "Deployment", "control-plane");

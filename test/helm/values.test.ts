@@ -9,7 +9,7 @@ const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   [{ controlPlane: { replicas: 0 } }, "at '/controlPlane/replicas': minimum: got 0, want 1"],
   [{ controlPlane: { replicas: "2" } }, "at '/controlPlane/replicas': got string, want integer"],
   [{ controlPlane: { workers: 257 } }, "at '/controlPlane/workers': maximum: got 257, want 256"],
-  [{ controlPlane: { databaseConnections: 5 } }, "at '/controlPlane/databaseConnections': minimum: got 5, want 6"],
+  [{ controlPlane: { databaseConnections: 9 } }, "at '/controlPlane/databaseConnections': minimum: got 9, want 10"],
   [{ controlPlane: { consentTtlSeconds: 30 } }, "at '/controlPlane/consentTtlSeconds': minimum: got 30, want 60"],
   [
     { controlPlane: { issuer: "authz.example.com" } },

@@ -52,11 +52,14 @@ function keysOf(text: string): readonly Key[] {
   return keys;
 }
 
+/** Longer ones would make the table too wide to be read. */
+const longestDefault = 60;
+
 /** The values as a Markdown table. */
 export function valuesMarkdown(values: readonly DocumentedValue[]): string {
   const rows = values.map(({ path, default: text, meaning }) => [
     `\`${path}\``,
-    text === undefined ? "" : `\`${text}\``,
+    text === undefined ? "" : text.length > longestDefault ? "see `values.yaml`" : `\`${text}\``,
     meaning.replaceAll("|", "\\|"),
   ]);
   const all = [["value", "default", "meaning"], ...rows];

@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { webhooks as pathsOfTheInjector } from "../../apps/injector/src/answer.ts";
+import { injectLabel, weakerLabel } from "../../apps/injector/src/wishes.ts";
+import { objectOf, render } from "./src/render.ts";
+import { type LabelSelector, type Labels, selects } from "./src/selects.ts";
+
+interface Webhook {
+  readonly name: string;
+  readonly clientConfig: { readonly service: { readonly path: string; readonly name: string; readonly port: number } };
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector?: LabelSelector;
+  readonly failurePolicy: string;
+  readonly timeoutSeconds: number;
+  readonly sideEffects: string;
+  readonly reinvocationPolicy: string;
+}
+
+let webhooks: readonly Webhook[];
+beforeAll(async () => {
+  const objects = await render({ values: { injector: { excludedNamespaces: ["cert-manager"] } } });
+  webhooks = objectOf(objects, "MutatingWebhookConfiguration").webhooks;
+});
+
+/** The paths that the API server asks about a pod with these labels in a namespace with those. */
+const asked = (namespace: string, ofNamespace: Labels, ofPod: Labels = {}) =>
+  webhooks
+    .filter(({ namespaceSelector, objectSelector = {} }) => {
+      const labels = { "kubernetes.io/metadata.name": namespace, ...ofNamespace };
+      return selects(namespaceSelector, labels) && selects(objectSelector, ofPod);
+    })
+    .map(({ clientConfig }) => clientConfig.service.path);
+
+const enabled = { [injectLabel]: "enabled" };
+const disabled = { [injectLabel]: "disabled" };
+const weaker = { [weakerLabel]: "true" };
+
+test.each([
+  ["a pod of a namespace that asks", enabled, {}, "/mutate"],
+  ["a pod that asks, of a namespace that does not", {}, enabled, "/mutate"],
+  ["a pod that asks, of a namespace that declines", disabled, enabled, "/mutate"],
+  ["a pod that asks, of a namespace that asks", enabled, enabled, "/mutate"],
+  ["a pod that declines, of a namespace that asks: to be refused", enabled, disabled, "/mutate"],
+  ["a misspelled wish, of a namespace that asks: to be refused", enabled, { [injectLabel]: "yes" }, "/mutate"],
+  ["a pod of a namespace that asks and may have less", { ...enabled, ...weaker }, {}, "/mutate-weaker"],
+  ["a pod that asks, of a namespace that may have less", weaker, enabled, "/mutate-weaker"],
+  ["a pod that declines, of a namespace that may have less", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
+  ["a namespace that says nearly what it takes to have less", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
+])("%s is asked about once", (_name, ofNamespace, ofPod, path) => {
+  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path]);
+});
+
+test.each([
+  ["a pod that nobody asked about", {}, {}],
+  ["a namespace that may have less, and asks for nothing", weaker, {}],
+  ["a pod that declines, of a namespace that does not ask", {}, disabled],
+])("%s is left alone", (_name, ofNamespace, ofPod) => {
+  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([]);
+});
+
+test.each(["svc-system", "kube-system", "kube-public", "kube-node-lease", "cert-manager"])(
+  "%s starts its pods without the injector, whatever it asks for",
+  (namespace) => {
+    for (const ofNamespace of [enabled, { ...enabled, ...weaker }])
+      expect(asked(namespace, ofNamespace, enabled)).toEqual([]);
+  },
+);
+
+describe("every webhook", () => {
+  test("is a path that the injector serves, at its Service", async () => {
+    const objects = await render();
+    const service = objectOf(objects, "Service", "injector");
+    for (const { clientConfig } of webhooks) {
+      expect([...pathsOfTheInjector.keys()]).toContain(clientConfig.service.path);
+      expect(clientConfig.service).toMatchObject({ name: service.metadata.name, port: service.spec.ports[0].port });
+    }
+    expect(new Set(webhooks.map(({ clientConfig }) => clientConfig.service.path)).size).toBe(pathsOfTheInjector.size);
+  });
+
+  test("refuses the pod where nobody answers, soon, and is asked again after others", () => {
+    for (const webhook of webhooks) {
+      expect(webhook).toMatchObject({
+        failurePolicy: "Fail",
+        timeoutSeconds: 5,
+        sideEffects: "None",
+        reinvocationPolicy: "IfNeeded",
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+      });
+      expect(webhook.name.split(".").length).toBeGreaterThanOrEqual(3);
+    }
+  });
+});
