@@ -179,6 +179,33 @@ test(
 );
 
 test(
+  "a line that no other follows is written all the same",
+  async () => {
+    const { stdout, logLines } = await startPiped();
+    const first = once(stdout.setEncoding("utf8"), "data");
+    await logLines(1);
+    expect(JSON.parse((await first)[0]).msg).toBe("call forwarded");
+  },
+  startingMs,
+);
+
+test(
+  "what waits to be written when the process exits is written",
+  async () => {
+    const { child, stdout } = await startPiped();
+    const all = text(stdout);
+    child.send(-3);
+    expect(
+      (await all)
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)["authz.hop"]),
+    ).toEqual([1, 2, 3]);
+  },
+  startingMs,
+);
+
+test(
   "after the reader went away every line is counted as lost and the process goes on",
   async () => {
     const { stdout, logLines } = await startPiped();

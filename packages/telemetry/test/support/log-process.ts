@@ -1,6 +1,9 @@
 import { createLogWriter } from "../../src/logger.ts";
 
-/** A process that logs to its standard output as often as it is told, and tells how many lines it lost so far. */
+/**
+ * A process that logs to its standard output as often as it is told, and tells how many lines it lost so far; told a
+ * negative number, it exits right after those.
+ */
 let lost = 0;
 const write = createLogWriter({
   component: "pep",
@@ -11,7 +14,8 @@ const write = createLogWriter({
 });
 
 process.on("message", (lines: number) => {
-  for (let n = 0; n < lines; n += 1) write("info", "call forwarded", { "authz.hop": n + 1 });
+  for (let n = 0; n < Math.abs(lines); n += 1) write("info", "call forwarded", { "authz.hop": n + 1 });
+  if (lines < 0) process.exit();
   process.send?.(lost);
 });
 process.send?.("ready");
