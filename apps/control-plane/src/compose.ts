@@ -4,6 +4,7 @@ import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import { isHopBearer } from "./commands/hop-bearer.ts";
 import type { HouseKeeper } from "./commands/keep-house.ts";
+import type { SealKeeper } from "./commands/keep-sealing.ts";
 import type { Probe } from "./commands/readiness.ts";
 import { sessionOf } from "./commands/standing.ts";
 import type { Config } from "./config.ts";
@@ -46,6 +47,7 @@ export interface Parts {
   readonly clock: Clock;
   readonly encryptionKey: Uint8Array;
   readonly houseKeeper: Pick<HouseKeeper, "lastDoneMs">;
+  readonly sealKeeper: Pick<SealKeeper, "oldestUnsealedMs">;
   /** The address it listens on: the issuer, where the settings name none. */
   readonly url: string;
   readonly isDraining: () => boolean;
@@ -135,6 +137,7 @@ export function compose(parts: Parts): Deps {
     issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),
     probes: probesOf(parts),
     lastHousekeepingMs: parts.houseKeeper.lastDoneMs,
+    oldestUnsealedMs: parts.sealKeeper.oldestUnsealedMs,
     renderMetrics: () => telemetry.render(),
   };
 }

@@ -3,12 +3,14 @@ import { importIssuerKey } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import { createApp } from "./app.ts";
 import { keepHouse } from "./commands/keep-house.ts";
+import { keepSealing } from "./commands/keep-sealing.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { encryptionKeyOf } from "./encryption-key.ts";
 import { createEvents } from "./events.ts";
 import { housekeeping } from "./postgres/housekeeping.ts";
 import { issuerKeys } from "./postgres/issuer-keys.ts";
+import { recordSeals } from "./postgres/seals/record-seals.ts";
 import type { DatabaseTaken } from "./postgres/tenancy.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
@@ -49,10 +51,20 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       }),
       onFault: events.housekeepingFailed,
     });
+    const sealKeeper = keepSealing({
+      seals: recordSeals({
+        sql: stores.submissions,
+        signingKey: async () => (await keys.latest()).signingKey,
+        readDeadlineMs: budgets.auditRead,
+      }),
+      clock,
+      onFault: events.sealingFailed,
+      onBehind: events.sealingBehind,
+    });
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, houseKeeper, url };
-      return createApp(compose({ ...parts, isDraining: () => isDraining })).fetch;
+      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, houseKeeper, sealKeeper };
+      return createApp(compose({ ...parts, url, isDraining: () => isDraining })).fetch;
     });
     return {
       url: serving.url,
@@ -64,6 +76,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
         await serving.drain(drainDeadlineMs);
         keys.close();
         houseKeeper.close();
+        sealKeeper.close();
         await stores.close();
       },
     };

@@ -40,6 +40,8 @@ export interface Deps extends HopDeps, EnrollmentDeps, Doors {
   readonly probes: readonly Probe[];
   /** When housekeeping was last done by any process; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
+  /** The time of the oldest row of the record that is not sealed; null where all are. */
+  readonly oldestUnsealedMs: () => number | null;
   readonly renderMetrics: () => Promise<Rendered>;
   readonly events: Events;
   /** Of the running build. */

@@ -96,6 +96,10 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
     housekeepingFailed: (error: unknown) =>
       telemetry.emit({ error, log: ["warn", "housekeeping failed; it is tried again soon"] }),
+    sealingFailed: (error: unknown) =>
+      telemetry.emit({ error, log: ["warn", "the record could not be sealed; it is tried again soon"] }),
+    sealingBehind: () =>
+      telemetry.emit({ log: ["warn", "rows of the record wait to be sealed: readiness tells since when"] }),
     clockSetBack: () =>
       telemetry.emit({
         log: ["error", "the clock was set back: this process goes on from where it was until it starts again"],

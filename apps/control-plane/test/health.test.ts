@@ -30,9 +30,13 @@ describe("readiness", () => {
   test.each([
     [null, null],
     [Date.parse("2026-01-31T12:00:00Z"), "2026-01-31T12:00:00.000Z"],
-  ])("shows when housekeeping was last done: %s", async (lastMs, lastRun) => {
-    const { json } = await plane.with({ lastHousekeepingMs: () => lastMs }).send("/readyz", { token: "" });
-    expect(json).toEqual({ status: "ok", housekeeping: { last_run: lastRun } });
+  ])("shows when housekeeping was last done, and from when the oldest unsealed row is: %s", async (ms, shown) => {
+    const told = plane.with({ lastHousekeepingMs: () => ms, oldestUnsealedMs: () => ms });
+    expect((await told.send("/readyz", { token: "" })).json).toEqual({
+      status: "ok",
+      housekeeping: { last_run: shown },
+      sealing: { oldest_unsealed: shown },
+    });
   });
 
   test.each<[string, Parameters<typeof readyz>, string, string[]]>([

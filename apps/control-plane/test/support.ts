@@ -48,8 +48,8 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   const clock = { nowMs: () => Date.now() };
   const encryptionKey = new Uint8Array(32).fill(7);
   const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: 5_000, encryptionKey, fixedKey: undefined });
-  const houseKeeper = { lastDoneMs: () => null };
-  const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, houseKeeper };
+  const keepers = { houseKeeper: { lastDoneMs: () => null }, sealKeeper: { oldestUnsealedMs: () => null } };
+  const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, ...keepers };
   const deps = compose({ ...parts, url: "https://plane.test", isDraining: () => false });
   return {
     deps,

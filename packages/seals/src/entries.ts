@@ -1,3 +1,4 @@
+import { toUuid } from "./ids.ts";
 import { type Source, sources } from "./sources.ts";
 
 /** A sealed row: what names it, and its leaf. */
@@ -28,9 +29,6 @@ export function decodeEntries(bytes: Uint8Array, counts: Counts): readonly Entry
     return { source, id: toUuid(hex), leaf: buffer.subarray(at + idBytes, at + entryBytes) };
   });
 }
-
-const toUuid = (hex: string): string =>
-  [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 
 /** How many entries each source has. */
 export const countsOf = (entries: readonly Entry[]): Counts => {

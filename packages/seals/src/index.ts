@@ -7,6 +7,9 @@ export {
   sealFaults,
 } from "./chain.ts";
 export type { Counts, Entry } from "./entries.ts";
+export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
+export { type Finding, type FindingKind, findingKinds } from "./finding.ts";
+export { monthOfId, timeOfId } from "./ids.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";
 export {
   checkProof,
@@ -17,6 +20,8 @@ export {
   proofFaults,
   proofSchema,
 } from "./proof.ts";
+export { type ProofHindrance, type Proven, proofHindrances, proveRow } from "./prove.ts";
+export type { RecordReader } from "./record-reader.ts";
 export {
   type Comparison,
   compareRows,
@@ -25,6 +30,7 @@ export {
   type Tampering,
   tamperings,
 } from "./rows.ts";
+export { countQuery, type Query, type RowsAsked, rowsQuery, textSettings } from "./rows-query.ts";
 export {
   perSource,
   type Range,

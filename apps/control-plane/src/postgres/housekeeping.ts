@@ -3,6 +3,7 @@ import type { Clock, Ids } from "../ports/clock.ts";
 import type { Housekeeping } from "../ports/housekeeping.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 
 export interface HousekeepingSettings {
   readonly sql: Sql;
@@ -37,7 +38,7 @@ type Step = (tx: Transaction) => Promise<"more" | "done">;
 
 async function toTheEnd(sql: Sql, step: Step): Promise<"done" | "busy"> {
   for (let attempt = 1; attempt <= attempts; ) {
-    const outcome = await sql.begin((tx) => underLock(tx, step)).catch(waitedTooLong);
+    const outcome = await sql.begin((tx) => oneAtATime(tx, advisoryLock, step)).catch(waitedTooLong);
     if (outcome === "done") return "done";
     if (outcome === "taken") return "busy";
     if (outcome === "more") continue;
@@ -45,13 +46,6 @@ async function toTheEnd(sql: Sql, step: Step): Promise<"done" | "busy"> {
     await delay(pauseMs);
   }
   return "busy";
-}
-
-/** One task at a time, across every process. */
-async function underLock(tx: Transaction, step: Step): Promise<"more" | "done" | "taken"> {
-  await tx`set local statement_timeout = '30s'`;
-  const [row] = await tx<{ locked: boolean }[]>`select pg_try_advisory_xact_lock(${advisoryLock}) as locked`;
-  return row?.locked ? step(tx) : "taken";
 }
 
 function waitedTooLong(error: unknown): "waited" {

@@ -8,7 +8,12 @@ import { mount } from "../http/mount.ts";
 
 const tag = "Health";
 const status = z.object({ status: z.literal("ok") });
-const readiness = z.object({ ...status.shape, housekeeping: z.object({ last_run: z.iso.datetime().nullable() }) });
+const moment = z.iso.datetime().nullable();
+const readiness = z.object({
+  ...status.shape,
+  housekeeping: z.object({ last_run: moment }),
+  sealing: z.object({ oldest_unsealed: moment }),
+});
 
 /** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {
@@ -37,15 +42,19 @@ export function healthRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "Database and cache store answered just now.",
-      replies: { 200: { description: "They did; and when housekeeping was last done.", schema: readiness } },
+      replies: {
+        200: {
+          description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
+          schema: readiness,
+        },
+      },
       errors: ["database_unavailable", "guard_unavailable", "draining"],
     },
     async ({ c }) => {
       const [first, ...others] = await unready();
       if (first !== undefined) throw notReady([first, ...others]);
-      const lastMs = deps.lastHousekeepingMs();
-      const housekeeping = { last_run: lastMs === null ? null : new Date(lastMs).toISOString() };
-      return c.json({ status: "ok", housekeeping });
+      const housekeeping = { last_run: shown(deps.lastHousekeepingMs()) };
+      return c.json({ status: "ok", housekeeping, sealing: { oldest_unsealed: shown(deps.oldestUnsealedMs()) } });
     },
   );
 
@@ -67,6 +76,8 @@ export function healthRoutes(app: App, deps: Deps): void {
     },
   );
 }
+
+const shown = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 const codeOf = {
   database: "database_unavailable",

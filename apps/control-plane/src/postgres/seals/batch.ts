@@ -1,0 +1,114 @@
+import {
+  columnsOf,
+  currentFormat,
+  type Entry,
+  idOf,
+  leafOf,
+  type Range,
+  type Row,
+  readSeal,
+  rowsQuery,
+  type Seal,
+  type Source,
+  signSeal,
+  sources,
+  textSettings,
+} from "@svc/seals";
+import type { SigningKey } from "@svc/tokens";
+import type { Transaction } from "../database.ts";
+import { firstIdAt } from "../time-ordered-ids.ts";
+
+export interface BatchLimits {
+  /** Of each source: rows whose identifiers are of before are all there. Epoch milliseconds. */
+  readonly settledMs: Readonly<Record<Source, number>>;
+  readonly maxRows: number;
+}
+
+/** The newest seal, as it stands in the database. */
+export interface Head {
+  readonly batch: number;
+  readonly statement: string;
+  readonly kid: string | undefined;
+  readonly seal: Seal;
+}
+
+/** @throws where the newest seal is none: then somebody wrote there, and nothing may be chained to it. */
+export async function readHead(tx: Transaction): Promise<Head | undefined> {
+  const [row] = await tx<{ batch: bigint; statement: string }[]>`
+    select batch, statement from seal order by batch desc limit 1`;
+  if (row === undefined) return undefined;
+  const read = readSeal(row.statement);
+  const batch = Number(row.batch);
+  if (read?.seal.batch !== batch) throw new Error(`seal ${batch} cannot be read: svc audit verify tells more`);
+  return { batch, statement: row.statement, kid: read.header.kid, seal: read.seal };
+}
+
+/** Seals the next rows; `done` where there are none, or no more than these. */
+export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: BatchLimits): Promise<"more" | "done"> {
+  const head = await readHead(tx);
+  for (const [name, value] of Object.entries(textSettings)) await tx`select set_config(${name}, ${value}, true)`;
+  const { ranges, entries } = await gather(tx, head?.seal, limits);
+  if (entries.length === 0) return "done";
+  const batch = (head?.batch ?? 0) + 1;
+  const sealed = await signSeal({
+    key,
+    batch,
+    previous: head?.statement ?? null,
+    sealedAtMs: await nowMs(tx),
+    ranges,
+    entries,
+    isNewKey: head?.kid !== key.kid,
+  });
+  await tx`
+    insert into seal (batch, statement, entries)
+    values (${batch}, ${sealed.statement}, ${Buffer.from(sealed.entries)})`;
+  return entries.length === limits.maxRows ? "more" : "done";
+}
+
+/** Below every identifier that was ever made. */
+const lowestId = firstIdAt(0);
+
+/** The rows of one source after the other until the batch is full; the next one goes on where this ends. */
+async function gather(tx: Transaction, last: Seal | undefined, { settledMs, maxRows }: BatchLimits) {
+  const entries: Entry[] = [];
+  const ranges: Partial<Record<Source, Range>> = {};
+  for (const source of sources) {
+    const after = last?.ranges[source].through ?? null;
+    const settled = firstIdAt(settledMs[source]);
+    const room = maxRows - entries.length;
+    const read = room === 0 || settled <= (after ?? "") ? [] : await readLeaves(tx, source, after, settled, room);
+    entries.push(...read);
+    const isWhole = read.length < room && settled > (after ?? "");
+    ranges[source] = { after, through: isWhole ? settled : (read.at(-1)?.id ?? after ?? lowestId) };
+  }
+  return { entries, ranges: ranges as Readonly<Record<Source, Range>> };
+}
+
+/** Few enough that hashing them keeps no call waiting for more than some milliseconds. */
+const pageRows = 200;
+
+async function readLeaves(tx: Transaction, source: Source, from: string | null, through: string, room: number) {
+  const columns = columnsOf(currentFormat, source) ?? [];
+  const entries: Entry[] = [];
+  let after = from;
+  for (;;) {
+    const limit = Math.min(pageRows, room - entries.length);
+    const { text, values } = rowsQuery({ source, columns, range: { after, through }, limit });
+    const rows = await tx.unsafe<Row[]>(text, values, { prepare: true });
+    for (const row of rows) entries.push(toEntry(source, row));
+    after = entries.at(-1)?.id ?? after;
+    if (rows.length < limit || entries.length === room) return entries;
+  }
+}
+
+function toEntry(source: Source, row: Row): Entry {
+  const id = idOf(source, row);
+  const leaf = leafOf(source, currentFormat, row);
+  if (id === undefined || leaf === undefined) throw new Error(`a row of ${source} lacks a column of its leaf`);
+  return { source, id, leaf };
+}
+
+async function nowMs(tx: Transaction): Promise<number> {
+  const [row] = await tx<{ at: Date }[]>`select now() as at`;
+  return row?.at.getTime() ?? 0;
+}

@@ -1,0 +1,242 @@
+import { columnsOf, currentFormat, sourceFacts, sources } from "@svc/seals";
+import { waitUntil } from "@svc/test-support";
+import postgres from "postgres";
+import { uuidv7 } from "uuidv7";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { connect } from "../src/postgres/database.ts";
+import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { settledMoments } from "../src/postgres/seals/settled.ts";
+import { recorder } from "./decision-rows.ts";
+import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
+import { startPlane } from "./support.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const plane = await startPlane();
+const { sql, record, spend, mint, renew, consent } = await recorder(plane);
+const service = connect({ url: plane.database.appUrl, maxConnections: 4, statementTimeoutMs: 5_000 });
+const auditor = auditConnection(plane.database.superuserUrl);
+const [first, second] = await Promise.all([aKey(), aKey()]);
+afterAll(async () => {
+  await Promise.all([sql.end(), service.end(), auditor.end()]);
+  await plane.stop();
+});
+
+/** An action with everything that can follow from it, a renewal, and a session with its event. */
+async function someRows(): Promise<void> {
+  await consent();
+  const { action_id: actionId } = await record({ privileged: true, present: { blocks: ["a"] } });
+  await spend(actionId);
+  await mint(actionId);
+  await renew(new Date());
+}
+
+async function rowsOfRecord(): Promise<number> {
+  const tables = ["session", "decision", "spend", "mint", "administrative_event"];
+  const counts = await Promise.all(
+    tables.map((table) => sql<{ n: number }[]>`select count(*)::int as n from ${sql(table)}`),
+  );
+  return counts.reduce((sum, [row]) => sum + (row?.n ?? 0), 0);
+}
+const batches = async (): Promise<number> =>
+  (await sql<{ n: number }[]>`select count(*)::int as n from seal`)[0]?.n ?? 0;
+
+describe("the leaf format", () => {
+  test.each(sources)("covers every column of what a %s is: a new column needs a new format", async (source) => {
+    const rows = await sql<{ name: string }[]>`
+      select column_name as name from information_schema.columns
+      where table_schema = 'public' and table_name = ${sourceFacts[source].table}`;
+    expect(rows.map(({ name }) => name).toSorted()).toEqual(columnsOf(currentFormat, source)?.toSorted());
+  });
+});
+
+describe("every row of the record", () => {
+  test("is sealed once, whatever the size of a batch, and verifies", async () => {
+    for (let n = 0; n < 3; n++) await someRows();
+    await sealEverything(sealer(service, () => first, { maxRows: 3 }));
+    const report = await examine(auditor, [first]);
+    expect(report).toMatchObject({ findings: [], unsealed: { rows: 0, oldestMs: null } });
+    expect(report.rows).toBe(await rowsOfRecord());
+    expect(report.batches).toBeGreaterThan(4);
+    await someRows();
+    await sealEverything(sealer(service, () => first));
+    expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
+  });
+
+  test("is left alone while nothing is new: no empty batch is made", async () => {
+    const before = await batches();
+    expect(await sealer(service, () => first).seal()).toBe("done");
+    expect(await batches()).toBe(before);
+  });
+
+  test("waits until whatever bears its time must have come", async () => {
+    const before = await batches();
+    await someRows();
+    const patient = sealer(service, () => first, { settleMs: 60_000 });
+    await patient.seal();
+    expect(await batches()).toBe(before);
+    expect(await patient.oldestUnsealedMs()).toBeGreaterThan(Date.now() - 60_000);
+    await sealEverything(sealer(service, () => first));
+  });
+});
+
+describe("a transaction that is still open", () => {
+  test("holds back what came after it began to write, and is sealed with it once it commits", async () => {
+    const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
+    const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const eventId = uuidv7();
+    const open = late.begin(async (tx) => {
+      await tx`insert into administrative_event (event_id, kind, ts, actor) values (${eventId}, 'block_set', now(), 'a')`;
+      written.resolve();
+      await mayCommit.promise;
+    });
+    await written.promise;
+    const before = await batches();
+    await someRows();
+    const seals = sealer(service, () => first);
+    for (let n = 0; n < 3; n++) await seals.seal();
+    expect(await batches()).toBe(before);
+    mayCommit.resolve();
+    await open;
+    await late.end();
+    await sealEverything(seals);
+    expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
+  });
+
+  test("holds back no moment from before it began to write, and every later one", async () => {
+    const settled = settledMoments(service);
+    await settled();
+    const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
+    let atOpen: number | undefined;
+    await late.begin(async (tx) => {
+      const [began] = await tx<{ at: Date }[]>`select clock_timestamp() as at, pg_current_xact_id()`;
+      atOpen = await settled();
+      expect(atOpen).toBeLessThanOrEqual(began?.at.getTime() ?? 0);
+      await someRows();
+      expect(await settled()).toBe(atOpen);
+    });
+    await late.end();
+    await waitUntil("later moments to be settled", async () => ((await settled()) ?? 0) > (atOpen ?? 0));
+    await sealEverything(sealer(service, () => first));
+  });
+});
+
+describe("several sealers", () => {
+  test("at once make one chain, and leave it to whoever is first", async () => {
+    for (let n = 0; n < 4; n++) await someRows();
+    const seals = Array.from({ length: 4 }, () => sealer(service, () => first, { maxRows: 2 }));
+    await Promise.all(seals.map((each) => each.seal()));
+    await Promise.all(seals.map(sealEverything));
+    expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
+  });
+
+  test("one leaves it to another that is at it", async () => {
+    await someRows();
+    await sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(7270125202)`;
+      expect(await sealer(service, () => first).seal()).toBe("busy");
+    });
+    await sealEverything(sealer(service, () => first));
+  });
+
+  test("go on where one ended amid its batches", async () => {
+    for (let n = 0; n < 3; n++) await someRows();
+    let calls = 0;
+    const failing = sealer(
+      service,
+      () => {
+        if (++calls === 3) throw new Error("this process ended");
+        return first;
+      },
+      { maxRows: 2 },
+    );
+    const before = await batches();
+    await expect(failing.seal().then(() => failing.seal())).rejects.toThrow("this process ended");
+    expect(await batches()).toBe(before + 2);
+    await sealEverything(sealer(service, () => first, { maxRows: 2 }));
+    expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
+  });
+});
+
+describe("a key that was rotated", () => {
+  test("is vouched for by the next one; by itself it vouches for nothing that came later", async () => {
+    const before = await batches();
+    await someRows();
+    await sealEverything(sealer(service, () => second));
+    const report = await examine(auditor, [second]);
+    expect(report.findings).toEqual([]);
+    expect(report.keys.keys.map(({ kid }) => kid)).toEqual([first.kid, second.kid]);
+    const outdated = await examine(auditor, [first]);
+    expect(outdated.findings).toEqual([{ kind: "not_vouched", batch: before + 1, throughBatch: await batches() }]);
+  });
+});
+
+describe("a month past its life", () => {
+  const keeper = housekeeping({
+    sql: service,
+    clock: { nowMs: Date.now },
+    ids: { next: uuidv7 },
+    readDeadlineMs: 5_000,
+  });
+  let report: Awaited<ReturnType<typeof examine>>;
+  beforeAll(async () => {
+    // Another database: its first batch must hold the old month.
+    const owner = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
+    await auditor.unsafe(
+      "alter table seal disable trigger all; truncate seal; alter table seal enable always trigger append_only",
+    );
+    await auditor.unsafe("alter table seal enable always trigger append_only_whole");
+    await owner`select make_decision_partition('2020-02-01'::date)`;
+    const at = new Date("2020-02-15T00:00:00Z");
+    const { action_id: actionId } = await record({ decided_at: at, privileged: true });
+    await spend(actionId);
+    await mint(actionId);
+    await renew(at);
+    await sealEverything(sealer(service, () => second, { maxRows: 5 }));
+    await owner`update retention set keep_months = 13`;
+    expect(await keeper.retire()).toBe("done");
+    await sealEverything(sealer(service, () => second));
+    await owner.end();
+    report = await examine(auditor, [second]);
+  });
+
+  test("leaves its seals, and is no finding: its rows are past retention", async () => {
+    expect(report.findings).toEqual([]);
+    expect(report.retired).toMatchObject({ rows: 4, months: ["2020-02"] });
+    expect(report.rows).toBe(await rowsOfRecord());
+  });
+});
+
+describe("a database that was dumped and restored", () => {
+  beforeEach(async () => {
+    await someRows();
+  });
+
+  test("seals what it had not sealed, nothing twice, and verifies against the seals from before", async () => {
+    const other = await startPlane();
+    const target = postgres(other.database.superuserUrl, { max: 1, onnotice: () => {} });
+    // As pg_dump and pg_restore do it: rows by COPY, into transactions of another numbering.
+    await target.unsafe("set session_replication_role = replica");
+    for (const table of ["session", "decision", "spend", "mint", "administrative_event", "retired_month", "seal"]) {
+      const generated = table === "decision" ? " overriding system value" : "";
+      const rows = await auditor.unsafe(`select to_json(t)::text as row from ${table} t`);
+      for (const { row } of rows) {
+        await target.unsafe(
+          `insert into ${table}${generated} select * from json_populate_record(null::${table}, $1::text::json)`,
+          [row],
+        );
+      }
+    }
+    const before = await examine(auditor, [second]);
+    const restored = connect({ url: other.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+    await sealEverything(sealer(restored, () => second));
+    const heads = before.head === null ? [] : [before.head];
+    const audit = auditConnection(other.database.superuserUrl);
+    const report = await examine(audit, [second], { heads });
+    expect(report).toMatchObject({ findings: [], rows: before.rows + before.unsealed.rows, unsealed: { rows: 0 } });
+    expect(before.unsealed.rows).toBeGreaterThan(0);
+    expect(report.batches).toBe(before.batches + 1);
+    await Promise.all([target.end(), restored.end(), audit.end()]);
+    await other.stop();
+  });
+});

@@ -1,0 +1,100 @@
+import {
+  type Examination,
+  type Examined,
+  examineRecord,
+  type Finding,
+  perSource,
+  type RecordReader,
+  type Row,
+  textSettings,
+} from "@svc/seals";
+import { waitUntil } from "@svc/test-support";
+import { generatePrivateJwk, importIssuerKey, type SigningKey, verificationKeyOf } from "@svc/tokens";
+import postgres from "postgres";
+import type { RecordSeals } from "../src/ports/record-seals.ts";
+import type { Sql } from "../src/postgres/database.ts";
+import { recordSeals } from "../src/postgres/seals/record-seals.ts";
+
+export const aKey = async (): Promise<SigningKey> => importIssuerKey(await generatePrivateJwk());
+
+export interface SealerOptions {
+  readonly maxRows?: number;
+  /** Default: none, so that what is committed is sealed at once. */
+  readonly settleMs?: number;
+}
+
+export const sealer = (
+  sql: Sql,
+  key: () => SigningKey,
+  { settleMs = 0, ...options }: SealerOptions = {},
+): RecordSeals =>
+  recordSeals({
+    sql,
+    signingKey: async () => key(),
+    readDeadlineMs: 5_000,
+    settleMs: perSource(() => settleMs),
+    ...options,
+  });
+
+/** Identifiers of this very millisecond are sealed in the next one. */
+export const sealEverything = (seals: RecordSeals): Promise<unknown> =>
+  waitUntil("everything to be sealed", async () => {
+    await seals.seal();
+    return (await seals.oldestUnsealedMs()) === null;
+  });
+
+/** An administrator's connection that writes values as leaves have them. */
+export const auditConnection = (url: string) =>
+  postgres(url, { max: 1, onnotice: () => {}, connection: { ...textSettings } });
+
+type Querying = Pick<ReturnType<typeof postgres>, "unsafe">;
+export const readerOf = (sql: Querying): RecordReader => ({
+  query: ({ text, values }) => sql.unsafe<Row[]>(text, values),
+});
+
+export interface Report extends Examined {
+  readonly findings: readonly Finding[];
+}
+
+export async function examine(
+  sql: Querying,
+  keys: readonly SigningKey[],
+  more: Partial<Examination> = {},
+): Promise<Report> {
+  const verifying = await Promise.all(keys.map(verificationKeyOf));
+  const examination = examineRecord({
+    reader: readerOf(sql),
+    keys: new Map(verifying.map((key) => [key.kid, key])),
+    heads: [],
+    nowMs: Date.now(),
+    maxUnsealedMs: 3_600_000,
+    ...more,
+  });
+  const findings: Finding[] = [];
+  for (;;) {
+    const { done, value } = await examination.next();
+    if (done) return { ...value, findings };
+    findings.push(value);
+  }
+}
+
+/** Does something to the database, examines it as it then is, and undoes it. */
+export async function examineAfter(
+  sql: ReturnType<typeof postgres>,
+  keys: readonly SigningKey[],
+  statements: readonly string[],
+  more: Partial<Examination> = {},
+): Promise<Report> {
+  let report: Report | undefined;
+  const undo = new Error("undo");
+  const done = sql.begin(async (tx) => {
+    for (const statement of statements) await tx.unsafe(statement);
+    report = await examine(tx, keys, more);
+    throw undo;
+  });
+  await done.catch((error: unknown) => {
+    if (error !== undo) throw error;
+  });
+  if (report === undefined) throw new Error("nothing was examined");
+  return report;
+}

@@ -1,0 +1,112 @@
+import { type JwksDocument, toJwks, type VerificationKey } from "@svc/tokens";
+import { type CheckedSeal, chainWalk } from "./chain.ts";
+import { examineBatch } from "./examine-batch.ts";
+import type { Finding } from "./finding.ts";
+import { timeOfId } from "./ids.ts";
+import { idOf } from "./leaf.ts";
+import { type RecordReader, readColumns, readRetired, readSeals } from "./record-reader.ts";
+import { countQuery, rowsQuery } from "./rows-query.ts";
+import type { Seal } from "./seal.ts";
+import { sourceFacts, sources } from "./sources.ts";
+
+/** A seal by its number and hash: whoever keeps one elsewhere notices when it is gone. */
+export interface SealHead {
+  readonly batch: number;
+  readonly hash: string;
+}
+
+export interface Examination {
+  readonly reader: RecordReader;
+  /** Those that the auditor trusts, by `kid`. */
+  readonly keys: ReadonlyMap<string, VerificationKey>;
+  /** Seals that were seen before. */
+  readonly heads: readonly SealHead[];
+  /** The auditor's clock: epoch milliseconds. */
+  readonly nowMs: number;
+  /** How old the oldest unsealed row may be. */
+  readonly maxUnsealedMs: number;
+  /** Told after each batch. */
+  readonly onBatch?: (batch: number, rows: number) => void;
+}
+
+export interface Examined {
+  readonly batches: number;
+  /** Rows that stand as they were sealed. */
+  readonly rows: number;
+  /** Batches of which rows are past retention, how many rows that are, and the months that went. */
+  readonly retired: { readonly batches: number; readonly rows: number; readonly months: readonly string[] };
+  readonly head: (SealHead & { readonly sealedAtMs: number | null }) | null;
+  readonly unsealed: { readonly rows: number; readonly oldestMs: number | null };
+  /** Every key that the chain knows, for checking proofs of rows that older ones sealed. */
+  readonly keys: JwksDocument;
+}
+
+/** Walks the whole chain and every row below its end; answers what is not as it was sealed, and at last what there is. */
+export async function* examineRecord(examination: Examination): AsyncGenerator<Finding, Examined> {
+  const { reader, keys, heads, onBatch } = examination;
+  const facts = { reader, columns: await readColumns(reader), retired: await readRetired(reader) };
+  for (const [month, isTold] of facts.retired) if (!isTold) yield { kind: "retirement_unrecorded", month };
+
+  const walk = chainWalk(keys);
+  const seen = new Map<number, string>();
+  let [batches, rows, retiredRows, retiredBatches, vouchedThrough] = [0, 0, 0, 0, 0];
+  let last: CheckedSeal | undefined;
+  for await (const stored of readSeals(reader)) {
+    const checked = await walk.next(stored);
+    yield* sealFindings(checked, last);
+    if (checked.isPinned) vouchedThrough = checked.batch;
+    if (heads.some(({ batch }) => batch === checked.batch)) seen.set(checked.batch, checked.hash);
+    if (checked.seal !== undefined) {
+      const examined = await examineBatch(facts, checked.seal, stored);
+      yield* examined.findings;
+      rows += examined.intact;
+      retiredRows += examined.retired;
+      if (examined.retired > 0) retiredBatches++;
+    }
+    last = checked;
+    batches++;
+    onBatch?.(checked.batch, rows);
+  }
+  if (last !== undefined && last.batch > vouchedThrough) {
+    yield { kind: "not_vouched", batch: vouchedThrough + 1, throughBatch: last.batch };
+  }
+  for (const head of heads) {
+    if (seen.get(head.batch) !== head.hash) yield { kind: "head_missing", batch: head.batch };
+  }
+  const unsealed = await readTail(reader, last?.seal);
+  if (unsealed.oldestMs !== null && unsealed.oldestMs < examination.nowMs - examination.maxUnsealedMs) {
+    yield { kind: "unsealed_too_long" };
+  }
+  return {
+    batches,
+    rows,
+    retired: { batches: retiredBatches, rows: retiredRows, months: [...facts.retired.keys()] },
+    head: last === undefined ? null : { batch: last.batch, hash: last.hash, sealedAtMs: last.seal?.sealedAtMs ?? null },
+    unsealed,
+    keys: toJwks(walk.keys()),
+  };
+}
+
+function* sealFindings({ batch, faults }: CheckedSeal, last: CheckedSeal | undefined): Generator<Finding> {
+  const expected = (last?.batch ?? 0) + 1;
+  const isGap = batch > expected;
+  if (isGap) yield { kind: "seal_removed", batch: expected, throughBatch: batch - 1 };
+  // After a gap nothing can follow, which says no more than the gap does.
+  for (const fault of faults) if (!(isGap && fault === "not_chained")) yield { kind: `seal_${fault}`, batch };
+}
+
+/** What lies beyond the last seal. */
+async function readTail(reader: RecordReader, last: Seal | undefined): Promise<Examined["unsealed"]> {
+  let rows = 0;
+  const firsts: number[] = [];
+  for (const source of sources) {
+    const after = last?.ranges[source].through ?? null;
+    const [count] = await reader.query(countQuery(source, after));
+    rows += Number(count?.rows ?? 0);
+    const asked = { source, columns: [sourceFacts[source].id], range: { after, through: null }, limit: 1 };
+    const [first] = await reader.query(rowsQuery(asked));
+    const id = first && idOf(source, first);
+    if (id !== undefined) firsts.push(timeOfId(id));
+  }
+  return { rows, oldestMs: firsts.length === 0 ? null : Math.min(...firsts) };
+}

@@ -1,0 +1,38 @@
+import type { SealFault } from "./chain.ts";
+import type { Tampering } from "./rows.ts";
+import type { Source } from "./sources.ts";
+
+/**
+ * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so nobody can say which rows.
+ * `not_vouched`: no seal from there on bears the signature of a given key. `head_missing`: a seal that was seen before is
+ * no more. `retirement_unrecorded`: a month went without the event that says so. `unsealed_too_long`: nothing seals.
+ */
+export const findingKinds = [
+  "row_changed",
+  "row_removed",
+  "row_inserted",
+  "list_changed",
+  "batch_changed",
+  "seal_removed",
+  "seal_unreadable",
+  "seal_unknown_key",
+  "seal_signature",
+  "seal_not_chained",
+  "not_vouched",
+  "head_missing",
+  "retirement_unrecorded",
+  "unsealed_too_long",
+] as const satisfies readonly (Tampering | `seal_${SealFault}` | string)[];
+export type FindingKind = (typeof findingKinds)[number];
+
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly batch?: number;
+  /** The last of several batches in a row. */
+  readonly throughBatch?: number;
+  readonly source?: Source;
+  /** Of the row. */
+  readonly id?: string;
+  /** `YYYY-MM`. */
+  readonly month?: string;
+}

@@ -1,0 +1,77 @@
+import { idBefore } from "./ids.ts";
+import { leafOf, type Row } from "./leaf.ts";
+import { makeProof, type Proof } from "./proof.ts";
+import { type RecordReader, readLastBatch, readSealFrom, type SealRow } from "./record-reader.ts";
+import { entriesOf } from "./rows.ts";
+import { rowsQuery } from "./rows-query.ts";
+import { readSeal, type Seal } from "./seal.ts";
+import { columnsOf, currentFormat, type Source, sourceFacts } from "./sources.ts";
+
+/** `unsealed`: it lies beyond the last seal. `absent`: neither sealed nor there. The others: not as it was sealed. */
+export const proofHindrances = [
+  "absent",
+  "unsealed",
+  "row_changed",
+  "row_removed",
+  "row_inserted",
+  "list_changed",
+] as const;
+export type ProofHindrance = (typeof proofHindrances)[number];
+
+export type Proven =
+  | { readonly ok: true; readonly proof: Proof }
+  | { readonly ok: false; readonly cause: ProofHindrance; readonly batch?: number };
+
+/** Proves that one row is in its batch, or says why that cannot be. */
+export async function proveRow(reader: RecordReader, source: Source, id: string): Promise<Proven> {
+  const found = await findSeal(reader, source, id);
+  const row = await readRow(reader, { source, id, format: found?.seal.format ?? currentFormat });
+  if (found === undefined) return { ok: false, cause: row === undefined ? "absent" : "unsealed" };
+  const { seal, stored } = found;
+  const { batch } = seal;
+  const entries = entriesOf(seal, stored.entries);
+  if (entries === undefined) return { ok: false, cause: "list_changed", batch };
+  const index = entries.findIndex((entry) => entry.source === source && entry.id === id);
+  const entry = entries[index];
+  if (entry === undefined)
+    return row === undefined ? { ok: false, cause: "absent" } : { ok: false, cause: "row_inserted", batch };
+  if (row === undefined) return { ok: false, cause: "row_removed", batch };
+  const leaf = leafOf(source, seal.format, row);
+  if (leaf === undefined || Buffer.compare(leaf, entry.leaf) !== 0) return { ok: false, cause: "row_changed", batch };
+  return { ok: true, proof: makeProof({ source, row, statement: stored.statement, entries, index }) };
+}
+
+interface Asked {
+  readonly source: Source;
+  readonly id: string;
+  readonly format: number;
+}
+
+async function readRow(reader: RecordReader, { source, id, format }: Asked): Promise<Row | undefined> {
+  const columns = columnsOf(format, source) ?? [sourceFacts[source].id];
+  const range = { after: idBefore(id), through: id };
+  const [row] = await reader.query(rowsQuery({ source, columns, range, limit: 1 }));
+  return row;
+}
+
+interface FoundSeal {
+  readonly seal: Seal;
+  readonly stored: SealRow;
+}
+
+/** The one whose range holds the identifier, by halving: ranges rise with the numbers. */
+async function findSeal(reader: RecordReader, source: Source, id: string): Promise<FoundSeal | undefined> {
+  let low = 1;
+  let high = (await readLastBatch(reader)) + 1;
+  let found: FoundSeal | undefined;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const stored = await readSealFrom(reader, middle);
+    const seal = stored && readSeal(stored.statement)?.seal;
+    if (stored === undefined || seal === undefined || seal.ranges[source].through >= id) {
+      if (stored !== undefined && seal !== undefined) found = { seal, stored };
+      high = middle;
+    } else low = stored.batch + 1;
+  }
+  return found;
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { Row } from "./leaf.ts";
+import type { Query } from "./rows-query.ts";
+import { sourceFacts, sources } from "./sources.ts";
+
+/** The database under examination, its text settings those of `textSettings`. */
+export interface RecordReader {
+  /** Answers each value as text. */
+  query(query: Query): Promise<readonly Row[]>;
+}
+
+/** Every column of each sealed table, by the database's own catalog: also those that no format covers. */
+export async function readColumns(reader: RecordReader): Promise<ReadonlyMap<string, readonly string[]>> {
+  const tables = [...new Set(sources.map((source) => sourceFacts[source].table))];
+  const rows = await reader.query({
+    text: `select c.relname::text as "table", a.attname::text as "column"
+      from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+      where c.relnamespace = 'public'::regnamespace and c.relname = any (string_to_array($1, ','))
+        and a.attnum > 0 and not a.attisdropped
+      order by a.attnum`,
+    values: [tables.join(",")],
+  });
+  const columns = new Map<string, string[]>(tables.map((table) => [table, []]));
+  for (const { table, column } of rows) columns.get(table ?? "")?.push(column ?? "");
+  return columns;
+}
+
+const sealRow = z.object({ batch: z.coerce.number().int(), statement: z.string(), entries: z.base64() });
+
+export interface SealRow {
+  readonly batch: number;
+  readonly statement: string;
+  readonly entries: Uint8Array;
+}
+
+const sealsAtOnce = 20;
+
+/** Every seal, in the order of their numbers; also those that come while it reads. */
+export async function* readSeals(reader: RecordReader): AsyncGenerator<SealRow> {
+  let last = "0";
+  for (;;) {
+    const rows = await reader.query({ text: `${sealColumns} where s.batch > $1::bigint ${inOrder}`, values: [last] });
+    for (const row of rows) yield toSealRow(row);
+    if (rows.length < sealsAtOnce) return;
+    last = rows.at(-1)?.batch ?? last;
+  }
+}
+
+/** The first seal of that number or a higher one; undefined where there is none. */
+export async function readSealFrom(reader: RecordReader, batch: number): Promise<SealRow | undefined> {
+  const text = `${sealColumns} where s.batch >= $1::bigint order by s.batch limit 1`;
+  const [row] = await reader.query({ text, values: [String(batch)] });
+  return row && toSealRow(row);
+}
+
+export async function readLastBatch(reader: RecordReader): Promise<number> {
+  const [row] = await reader.query({
+    text: "select coalesce(max(batch), 0)::text as batch from public.seal",
+    values: [],
+  });
+  return Number(row?.batch ?? 0);
+}
+
+const sealColumns = `select s.batch::text as batch, s.statement, translate(encode(s.entries, 'base64'), E'\\n', '') as entries
+  from public.seal s`;
+const inOrder = `order by s.batch limit ${sealsAtOnce}`;
+
+function toSealRow(row: Row): SealRow {
+  const { batch, statement, entries } = sealRow.parse(row);
+  return { batch, statement, entries: Buffer.from(entries, "base64") };
+}
+
+/** Months whose rows went, `YYYY-MM`, and whether the event that says so is there. */
+export async function readRetired(reader: RecordReader): Promise<ReadonlyMap<string, boolean>> {
+  const rows = await reader.query({
+    text: `select to_char(m.month, 'YYYY-MM') as month, (exists (select from public.administrative_event e
+        where e.kind = 'records_retired' and e.details->>'month' = to_char(m.month, 'YYYY-MM')))::text as told
+      from public.retired_month m order by 1`,
+    values: [],
+  });
+  return new Map(rows.map(({ month, told }) => [month ?? "", told === "true"]));
+}

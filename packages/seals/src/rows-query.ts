@@ -1,0 +1,59 @@
+import type { Range } from "./seal.ts";
+import { type Source, sourceFacts } from "./sources.ts";
+
+/** Settings under which PostgreSQL writes the values of a leaf as text. */
+export const textSettings = {
+  TimeZone: "UTC",
+  DateStyle: "ISO, YMD",
+  IntervalStyle: "postgres",
+  bytea_output: "hex",
+  extra_float_digits: "1",
+} as const;
+
+export interface Query {
+  readonly text: string;
+  readonly values: string[];
+}
+
+export interface RowsAsked {
+  readonly source: Source;
+  /** Those to read; the columns of a format, or all that the table has. */
+  readonly columns: readonly string[];
+  /** Through null: to the end. */
+  readonly range: Pick<Range, "after"> & { readonly through: string | null };
+  readonly limit: number;
+}
+
+/** Reads a source's rows of a range in the order of their identifiers, each column as text. */
+export function rowsQuery({ source, columns, range, limit }: RowsAsked): Query {
+  const { table, id } = sourceFacts[source];
+  const { where, values } = within(source, range);
+  const read = columns.map((column) => `${quoted(column)}::text as ${quoted(column)}`).join(", ");
+  // By the column itself: a bare name would be that of the text that is answered, and no index has that order.
+  const text = `select ${read} from public.${quoted(table)} r where ${where} order by r.${quoted(id)} limit ${limit}`;
+  return { text, values };
+}
+
+/** Counts the rows above an identifier, as `rows`. */
+export function countQuery(source: Source, after: string | null): Query {
+  const { where, values } = within(source, { after, through: null });
+  return {
+    text: `select count(*)::text as rows from public.${quoted(sourceFacts[source].table)} where ${where}`,
+    values,
+  };
+}
+
+function within(source: Source, { after, through }: RowsAsked["range"]): { where: string; values: string[] } {
+  const { id, only } = sourceFacts[source];
+  const values: string[] = [];
+  const bound = (operator: string, value: string): string => `${quoted(id)} ${operator} $${values.push(value)}::uuid`;
+  const conditions = [
+    // The literal is what a partial index is found by.
+    ...(only === undefined ? [] : [`${quoted(only[0])} = '${only[1]}'`]),
+    ...(after === null ? [] : [bound(">", after)]),
+    ...(through === null ? [] : [bound("<=", through)]),
+  ];
+  return { where: conditions.length === 0 ? "true" : conditions.join(" and "), values };
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
