@@ -14,6 +14,7 @@ interface Response {
 
 interface Documented {
   readonly security?: readonly Record<string, unknown>[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: { readonly content: Record<string, Content> };
   readonly responses: Readonly<Record<string, Response>>;
 }
@@ -33,6 +34,8 @@ export interface Operation {
   readonly scheme: string | undefined;
   readonly mayBeAnonymous: boolean;
   readonly bodyType: string | undefined;
+  /** Names of its parameters in the query. */
+  readonly query: readonly string[];
   readonly statuses: readonly string[];
   /** `404 agent_not_found`, one for each status and code. */
   readonly refusals: readonly string[];
@@ -96,6 +99,7 @@ function toOperation(method: string, path: string, documented: Documented): Oper
     scheme: alternatives.flat()[0],
     mayBeAnonymous: alternatives.length === 0 || alternatives.some((schemes) => schemes.length === 0),
     bodyType: Object.keys(documented.requestBody?.content ?? {})[0],
+    query: (documented.parameters ?? []).filter((parameter) => parameter.in === "query").map(({ name }) => name),
     statuses: Object.keys(documented.responses),
     refusals: Object.entries(documented.responses).flatMap(([status, { description }]) =>
       [...(status < "400" ? "" : description).matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`),

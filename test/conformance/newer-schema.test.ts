@@ -1,0 +1,68 @@
+import { testBearers } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Operation, readDocument } from "./src/document.ts";
+import { prepare } from "./src/examples/index.ts";
+import { wellMeant } from "./src/hostile/aim.ts";
+import { basesOf } from "./src/hostile/bases.ts";
+import { openWire } from "./src/hostile/wire-request.ts";
+import { asOwner, startOne } from "./src/stack.ts";
+
+// Started here, since the document is the table of cases.
+const { api, database, stop } = await startOne();
+const wire = openWire(api.url);
+afterAll(async () => {
+  wire.close();
+  await stop();
+});
+await prepare(api);
+const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
+// The epoch ends every session and every token with it.
+const inOrder = operations.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
+
+function isLast({ path }: Operation): boolean {
+  return path === "/v1/issuer-epoch";
+}
+
+/** What a caller who means well is told, and one whose session has ended meanwhile. */
+async function askOf(operation: Operation): Promise<{ statuses: readonly number[]; faults: readonly string[] }> {
+  const answers = [];
+  for (const make of basesOf(operation)) {
+    answers.push(await wire.send(wellMeant(operation, await make(api), testBearers)));
+  }
+  return {
+    statuses: answers.map(({ status }) => status),
+    faults: answers.flatMap((answer) => faults(operation, answer)),
+  };
+}
+
+/** What the first half of a change of the schema may do to every table while this release still runs. */
+const expand = () =>
+  asOwner(database, async (sql) => {
+    const tables = await sql<{ name: string }[]>`
+      select relname::text as name from pg_class
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`;
+    await sql.begin(async (tx) => {
+      for (const { name } of tables) {
+        await tx`alter table ${tx(name)} add column added_later text, add column counted_later int not null default 0`;
+        await tx`create index on ${tx(name)} (added_later)`;
+      }
+      await tx`create table came_later (id uuid primary key, session_id uuid references session)`;
+    });
+    return tables.length;
+  });
+
+describe("a process of this release beside the schema of the next", () => {
+  const before = new Map<Operation, readonly number[]>();
+  beforeAll(async () => {
+    // Twice, since what is asked again is prepared, for the schema of that time.
+    for (const operation of [...inOrder, ...inOrder]) before.set(operation, (await askOf(operation)).statuses);
+    expect(await expand()).toBeGreaterThan(20);
+  }, 60_000);
+
+  test.each(inOrder)("answers $name as before, its writes included", async (operation) => {
+    const answered = await askOf(operation);
+    expect(answered).toEqual({ statuses: before.get(operation), faults: [] });
+    expect(operation.statuses).toContain(String(answered.statuses[0]));
+    expect(answered.statuses[0]).toBeLessThan(300);
+  });
+});

@@ -1,0 +1,152 @@
+import type { Api } from "../api.ts";
+import { exchangeGrant } from "../api.ts";
+import type { Operation } from "../document.ts";
+import { enrolling, newKey } from "../enrollment.ts";
+import { agentId, anAction, clerk, endSession, hops, newAgent, newName, scope } from "../examples/base.ts";
+import { clerkSession } from "../ledger.ts";
+
+/** What a caller who means well sends to an operation, so that a hostile one is but a step away. */
+export interface Base {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Undefined where a plane's own does, or none is needed. */
+  readonly bearer?: string;
+  /** Members of a JSON body, fields of a form. */
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export type MakeBase = (api: Api) => Promise<Base>;
+
+const withBody =
+  (body: () => Record<string, unknown>): MakeBase =>
+  async () => ({ params: {}, body: body() });
+const withParams =
+  (params: (api: Api) => Promise<Record<string, string>>): MakeBase =>
+  async (api) => ({ params: await params(api) });
+
+const manifest = () => ({
+  scopes: { [newName()]: { hop_budget: 2, tools: [{ ref: "http:documented/aside", data_classes: ["web"] }] } },
+});
+
+/** The human's allow at hop 1, and the token that is to spend it. */
+async function allowOf(api: Api) {
+  const { session, token } = await api.consent(scope);
+  const { action_id } = (await api.authorize(session, token, hops.planner)).body;
+  const body = {
+    ...exchangeGrant,
+    subject_token: token,
+    resource: hops.planner.target,
+    scope: hops.planner.data_class,
+    action_id,
+    taint: "trusted_internal",
+  };
+  return { session, base: { params: {}, body } };
+}
+
+async function mintOf(api: Api) {
+  const { session, clerk: held } = await clerkSession(api, scope);
+  const { token, action } = await api.hop(session, held.token, hops.post);
+  return {
+    session,
+    base: { params: {}, bearer: token, body: { action_id: action, params: { amount: 1, to: ["x"] } } },
+  };
+}
+
+/** After the session's end, for what a refusal of the present state leaves behind. */
+async function ended({ session, base }: { session: string; base: Base }, api: Api): Promise<Base> {
+  await endSession(api, session);
+  return base;
+}
+
+async function enrollmentOf(api: Api): Promise<Base> {
+  const { begin, prove } = enrolling(api);
+  const [agent, key] = [await newAgent(api), await newKey()];
+  const { enrollment_id, challenge } = (await begin(agent, { key })).body;
+  return { params: { enrollment_id }, body: { proof: await prove(agent, key, challenge) } };
+}
+
+const session = async (api: Api) => ({ session_id: (await api.consent(scope)).session });
+const block = async () => ({ kind: "tool", ref: newName() });
+
+/** By operation; those that want nothing but a bearer have none. The first of each succeeds, unless something is wrong. */
+const bases: Readonly<Record<string, readonly MakeBase[]>> = {
+  "POST /v1/agents": [
+    withBody(() => ({ name: newName(), manifest: manifest(), override: { reason: "seen" } })),
+    withBody(() => ({ name: newName(), manifest: manifest() })),
+  ],
+  "POST /v1/manifests": [
+    async (api) => ({
+      params: {},
+      body: { agent: await newAgent(api), manifest: manifest(), override: { reason: "seen" } },
+    }),
+    async (api) => ({ params: {}, body: { agent: await newAgent(api), manifest: manifest() } }),
+  ],
+  "GET /v1/agents/resolve": [async () => ({ params: {}, query: { name: clerk } })],
+  "GET /v1/agents/{agent_id}/reconciliation": [withParams(async (api) => ({ agent_id: await agentId(api) }))],
+  "GET /v1/manifests/{scope}": [withParams(async () => ({ scope }))],
+  "GET /v1/scopes/{scope}/catalog": [withParams(async () => ({ scope }))],
+  "POST /v1/consent": [
+    async (api) => {
+      const { policy_version } = (await api.consent(scope)).body;
+      return { params: {}, body: { scope, user_sub: "ada", ttl_seconds: 600, policy_version } };
+    },
+  ],
+  "POST /v1/authorize": [
+    async (api) => {
+      const { session: id, token } = await api.consent(scope);
+      return {
+        params: {},
+        bearer: token,
+        body: { session_id: id, ...hops.planner, taint: "trusted_internal", enforced: true },
+      };
+    },
+  ],
+  "POST /v1/token/exchange": [async (api) => (await allowOf(api)).base, async (api) => ended(await allowOf(api), api)],
+  "POST /v1/token/renew": [
+    async (api) => ({ params: {}, bearer: (await api.consent(scope)).token, body: { count: 2 } }),
+  ],
+  "POST /v1/token/transaction": [async (api) => (await mintOf(api)).base, async (api) => ended(await mintOf(api), api)],
+  "GET /v1/session/targets": [async (api) => ({ params: {}, bearer: (await api.consent(scope)).token })],
+  "POST /v1/sessions/revoke": [withBody(() => ({ user_sub: newName(), scope, reason: "over" }))],
+  "GET /v1/sessions/{session_id}": [withParams(session)],
+  "POST /v1/sessions/{session_id}/revoke": [async (api) => ({ params: await session(api), body: { reason: "over" } })],
+  "PUT /v1/blocks/{kind}/{ref}": [
+    async () => ({ params: await block(), body: { reason: "hostile", until: "2999-01-31T12:00:00Z" } }),
+  ],
+  "DELETE /v1/blocks/{kind}/{ref}": [withParams(block)],
+  "POST /v1/keys/rotate": [withBody(() => ({ now: false }))],
+  // The next key, so that the one that signs stays.
+  "DELETE /v1/keys/{kid}": [
+    withParams(async (api) => {
+      const rotated = await api.call("POST", "/v1/keys/rotate", { bearer: api.tokens.admin, body: {} });
+      return { kid: rotated.body.kid };
+    }),
+  ],
+  "POST /v1/issuer-epoch": [withBody(() => ({ reason: "restored" }))],
+  "GET /v1/audit/actions/{action_id}/chain": [withParams(async (api) => ({ action_id: await anAction(api) }))],
+  "GET /v1/audit/actions/{action_id}/explanation": [withParams(async (api) => ({ action_id: await anAction(api) }))],
+  "POST /v1/identity/enrollments": [
+    async (api) => ({
+      params: {},
+      body: { agent: await newAgent(api), jwk: (await newKey()).publicJwk, claims: { team: "x", deep: [{ n: 1 }] } },
+    }),
+  ],
+  "POST /v1/identity/enrollments/{enrollment_id}/complete": [enrollmentOf],
+  "POST /v1/identity/enroll-tokens": [withBody(() => ({ agent: clerk, ttl_seconds: 600 }))],
+  "GET /v1/identity/agents/{name}": [withParams(async () => ({ name: clerk }))],
+  "GET /v1/identity/agents/by-id/{agent_id}": [withParams(async (api) => ({ agent_id: await agentId(api) }))],
+  "POST /v1/agents/{agent_id}/revoke": [
+    async (api) => ({ params: { agent_id: await agentId(api, await newAgent(api)) }, body: { reason: "gone" } }),
+  ],
+};
+
+const ofNothing: readonly MakeBase[] = [async () => ({ params: {} })];
+
+/** @throws {Error} where an operation wants more than a bearer and nobody wrote down what. */
+export function basesOf({ name, path, bodyType }: Operation): readonly MakeBase[] {
+  const made = bases[name];
+  if (made === undefined && (bodyType !== undefined || path.includes("{"))) {
+    throw new Error(`there is no base of ${name}: write one`);
+  }
+  return made ?? ofNothing;
+}
