@@ -20,6 +20,14 @@ const keepHouse = () =>
   housekeeping({ sql: service, clock: { nowMs: Date.now }, ids: { next: uuidv7 }, readDeadlineMs: 5_000 }).retire();
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
 
+async function issued(hoursSinceExpiry: number): Promise<Buffer> {
+  const hash = Buffer.from(uuidv7());
+  await owner`
+    insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
+    select ${hash}, agent_id, 'alice', now(), ${hoursAgo(hoursSinceExpiry)} from agent`;
+  return hash;
+}
+
 interface Lapse {
   readonly enrollment: number;
   /** Of the enroll token that it used; none. */
@@ -27,12 +35,7 @@ interface Lapse {
 }
 
 async function enrolled({ enrollment, token }: Lapse): Promise<string> {
-  const [id, hash] = [uuidv7(), token === undefined ? null : Buffer.from(uuidv7())];
-  if (token !== undefined) {
-    await owner`
-      insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
-      select ${hash}, agent_id, 'alice', now(), ${hoursAgo(token)} from agent`;
-  }
+  const [id, hash] = [uuidv7(), token === undefined ? null : await issued(token)];
   await owner`
     insert into enrollment (enrollment_id, agent_id, jwk, thumbprint, challenge, quarantine_reason, begun_by,
       enroll_token_hash, begun_at, expires_at)
@@ -64,6 +67,51 @@ describe("housekeeping lets go of an enrollment", () => {
       from agent, generate_series(1, 11000)`;
     expect(await keepHouse()).toBe("done");
     expect(await owner`select from enrollment where thumbprint = 't'`).toHaveLength(0);
+  });
+});
+
+describe("housekeeping lets go of an enroll token", () => {
+  const tokens = async (): Promise<readonly string[]> => {
+    const rows = await owner<{ hash: string }[]>`select convert_from(token_hash, 'UTF8') as hash from enroll_token`;
+    return rows.map(({ hash }) => hash);
+  };
+
+  test.each<[string, number, boolean]>([
+    ["that ended two days ago", 48, false],
+    ["that ended only just now, by whichever clock", 1, true],
+    ["that can be used", tenDaysAhead, true],
+  ])("%s: %i hours ago, kept %j", async (_name, hours, isKept) => {
+    const hash = (await issued(hours)).toString();
+    expect(await keepHouse()).toBe("done");
+    expect((await tokens()).includes(hash)).toBe(isKept);
+  });
+
+  test("that was used, together with its enrollment and not before", async () => {
+    const kept = await enrolled({ enrollment: tenDaysAhead, token: 48 });
+    const gone = await enrolled({ enrollment: 48, token: 48 });
+    const hashOf = (id: string) => owner<{ hash: string }[]>`
+      select convert_from(enroll_token_hash, 'UTF8') as hash from enrollment where enrollment_id = ${id}`;
+    const [[keptToken], [goneToken]] = [await hashOf(kept), await hashOf(gone)];
+    expect(await keepHouse()).toBe("done");
+    expect(await tokens()).toContain(keptToken?.hash);
+    expect(await tokens()).not.toContain(goneToken?.hash);
+  });
+
+  test("in as many batches as it takes", async () => {
+    await owner`
+      insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
+      select decode(md5(n::text), 'hex'), agent_id, 'many', now(), ${hoursAgo(48)} from agent, generate_series(1, 11000) n`;
+    expect(await keepHouse()).toBe("done");
+    expect(await owner`select from enroll_token where issued_by = 'many'`).toHaveLength(0);
+  });
+
+  test.each([
+    "delete from enroll_token",
+    "update enroll_token set expires_at = now() - interval '9 days'",
+    "truncate enroll_token cascade",
+  ])("and nobody of one that can be used: %s", async (statement) => {
+    await issued(tenDaysAhead);
+    await expect(owner.unsafe(statement)).rejects.toThrow(/append-only/);
   });
 });
 
@@ -104,5 +152,6 @@ test("housekeeping destroys a key when whatever it signed has expired, never the
 test("the service may end nothing by itself", async () => {
   await enrolled({ enrollment: 1 });
   await expect(service`delete from enrollment`).rejects.toThrow(/permission denied/);
+  await expect(service`delete from enroll_token`).rejects.toThrow(/permission denied/);
   await expect(service`delete from signing_key`).rejects.toThrow(/permission denied/);
 });
