@@ -105,10 +105,10 @@ describe(`a program runs from its image's content ${how}`, () => {
   let redis: RedisServer;
   beforeAll(async () => {
     [database, redis] = await Promise.all([createDatabase(), startRedis()]);
-  });
+  }, 60_000);
   afterAll(async () => {
     await Promise.all([database?.drop(), redis?.stop()]);
-  });
+  }, 60_000);
 
   test("control plane: migrates by a job, gets healthy, is asked by the command's image, shares metrics in memory, and drains", async () => {
     const common = {

@@ -23,6 +23,7 @@ const listenerOf: Record<Exclude<Program, "cli">, (env: NodeJS.ProcessEnv) => Li
     const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(env.SVC_PEP_ADMIN_LISTEN ?? "") ?? [];
     return { isTls: false, host, port: port ?? "16020", path: "/__svc/readyz" };
   },
+  examples: (env) => ({ isTls: false, host: env.HOST, port: env.PORT ?? "", path: "/livez" }),
   injector: (env) => ({ isTls: true, host: env.HOST, port: env.PORT || "8443", path: "/readyz" }),
 };
 
