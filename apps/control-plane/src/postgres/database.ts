@@ -57,9 +57,13 @@ export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Prom
   }
 }
 
-/** Connection faults of driver and network, and the server's classes for "not now": 08, 53, 57, 58, read-only, timeouts. */
+/**
+ * Connection faults of driver and network, the server's classes for "not now" (08, 53, 57, 58, read-only, timeouts), and
+ * those with which it turns connections away: no such account or password (28), no such database (3D), or one that takes
+ * no connections (55000).
+ */
 const unavailableCodes =
-  /^(?:08|53|57|58)|^(?:25006|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
+  /^(?:08|28|3D|53|57|58)|^(?:25006|55000|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
 
 const isUnavailable = (error: unknown): boolean => unavailableCodes.test(codeOf(error));
 
