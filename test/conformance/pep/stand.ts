@@ -3,11 +3,13 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  type ControlPlane,
   type EchoUpstream,
   type EnforcementPoint,
   type ReceivedRequest,
   startEchoUpstream,
   startEnforcementPoint,
+  type TestDatabase,
 } from "@svc/test-support";
 import type { Api } from "../src/api.ts";
 import { startOne } from "../src/stack.ts";
@@ -15,6 +17,8 @@ import { startOne } from "../src/stack.ts";
 /** A real control plane, a real enforcement point before it, and one upstream behind that keeps what it is sent. */
 export interface Stand {
   readonly api: Api;
+  readonly controlPlane: ControlPlane;
+  readonly database: TestDatabase;
   readonly enforcementPoint: EnforcementPoint;
   readonly port: number;
   readonly upstream: Pick<EchoUpstream, "url" | "received"> & {
@@ -44,7 +48,7 @@ export const plain: Respond = (response) => {
 
 export async function openStand(options: StandOptions): Promise<Stand> {
   const folder = mkdtempSync(join(tmpdir(), "svc-pep-"));
-  const { api, stop } = await startOne(options.controlPlane);
+  const { api, controlPlane, database, stop } = await startOne(options.controlPlane);
   let respond = plain;
   const upstream = await startEchoUpstream((_request, response) => respond(response));
   const configFile = join(folder, "pep.json");
@@ -58,6 +62,8 @@ export async function openStand(options: StandOptions): Promise<Stand> {
   });
   return {
     api,
+    controlPlane,
+    database,
     enforcementPoint,
     port: Number(new URL(enforcementPoint.url).port),
     upstream: {

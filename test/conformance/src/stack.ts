@@ -1,9 +1,17 @@
-import { createDatabase, startControlPlane, startOwnRedis, type TestDatabase, testBearers } from "@svc/test-support";
+import {
+  type ControlPlane,
+  createDatabase,
+  startControlPlane,
+  startOwnRedis,
+  type TestDatabase,
+  testBearers,
+} from "@svc/test-support";
 import postgres from "postgres";
 import { type Api, createApi } from "./api.ts";
 
 export interface One {
   readonly api: Api;
+  readonly controlPlane: ControlPlane;
   readonly database: TestDatabase;
   stop(): Promise<void>;
 }
@@ -14,6 +22,7 @@ export async function startOne(env: Readonly<Record<string, string>> = {}): Prom
   const controlPlane = await startControlPlane({ database }, env);
   return {
     api: createApi(controlPlane.url, testBearers),
+    controlPlane,
     database,
     stop: async () => {
       await controlPlane.stop();
