@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
 import { drainTimes } from "../../apps/control-plane/src/drain-times.ts";
 import { containerOf, podSpecOf } from "./src/pods.ts";
 import { type KubernetesObject, objectOf, releaseNamespace, render } from "./src/render.ts";
@@ -7,8 +8,8 @@ import { variants } from "./src/variants.ts";
 
 const rendered = new Map<string, readonly KubernetesObject[]>();
 beforeAll(async () => {
-  await Promise.all(Object.entries(variants).map(async ([name, variant]) => rendered.set(name, await render(variant))));
-});
+  for (const [name, variant] of Object.entries(variants)) rendered.set(name, await render(variant));
+}, 120_000);
 
 const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace}/${metadata.name}`;
 
@@ -137,5 +138,18 @@ test("an image is registry, repository, and a digest or else a tag", () => {
   expect(images("everything")).toEqual({
     "control-plane": `registry.example:5000/agent-authorization-service/control-plane@sha256:${"a".repeat(64)}`,
     injector: "registry.example:5000/agent-authorization-service/injector:1.2.3",
+  });
+});
+
+/* What a reader of a change should see of it at a glance: `vitest run --project helm objects -u` writes it anew. */
+describe("golden", () => {
+  test("which objects each variant makes", async () => {
+    const made = [...rendered].map(([variant, objects]) => [variant, objects.map(nameOf).sort()]);
+    await expect(stringify(Object.fromEntries(made))).toMatchFileSnapshot("golden/objects.yaml");
+  });
+
+  test("the control plane of production", async () => {
+    const { spec } = objectOf(rendered.get("production") ?? [], "Deployment", "control-plane");
+    await expect(stringify(spec)).toMatchFileSnapshot("golden/control-plane.yaml");
   });
 });

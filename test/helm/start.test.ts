@@ -46,7 +46,7 @@ beforeAll(async () => {
     createDatabase(),
     startOwnRedis(),
   ]);
-});
+}, 120_000);
 afterAll(async () => {
   for (const child of children) child.kill();
   await Promise.all(children.map(({ exited }) => exited));

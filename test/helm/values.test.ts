@@ -63,6 +63,11 @@ const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
     { migration: { secret: { name: "Not_A_Name" } } },
     "at '/migration/secret/name': 'Not_A_Name' does not match pattern",
   ],
+  [
+    { controlPlane: { otel: { OTEL_EXPORTER_OTLP_HEADERS: "authorization=x" } } },
+    "at '/controlPlane/otel/OTEL_EXPORTER_OTLP_HEADERS': false schema",
+  ],
+  [{ pep: { mode: "observe" } }, "pep.mode: observe needs controlPlane.observeScopes"],
   [{ injector: { timeoutSeconds: 31 } }, "at '/injector/timeoutSeconds': maximum: got 31, want 30"],
   [{ pep: { mode: "observing" } }, "at '/pep/mode': value must be one of 'enforce', 'observe'"],
   [{ pep: { bindCapBytes: 786_433 } }, "at '/pep/bindCapBytes': maximum: got 786,433, want 786,432"],

@@ -38,9 +38,19 @@ export const renderArguments = ({ files = [], values = {}, apis = [], kubeVersio
   ...(kubeVersion === undefined ? [] : ["--kube-version", kubeVersion]),
 ];
 
-/** Renders the chart, hooks and tests among it. @throws with what helm said */
-export async function render(rendering: Rendering = {}): Promise<readonly KubernetesObject[]> {
-  const { code, stdout, stderr } = await helm(["template", releaseName, chartFolder, ...renderArguments(rendering)]);
+const rendered = new Map<string, Promise<readonly KubernetesObject[]>>();
+
+/** Renders the chart, hooks and tests among it, once for the same values. @throws with what helm said */
+export function render(rendering: Rendering = {}): Promise<readonly KubernetesObject[]> {
+  const args = renderArguments(rendering);
+  const key = JSON.stringify(args);
+  const objects = rendered.get(key) ?? renderedBy(args);
+  rendered.set(key, objects);
+  return objects;
+}
+
+async function renderedBy(args: readonly string[]): Promise<readonly KubernetesObject[]> {
+  const { code, stdout, stderr } = await helm(["template", releaseName, chartFolder, ...args]);
   if (code !== 0) throw new Error(stderr);
   return objectsOf(stdout);
 }
