@@ -42,6 +42,7 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
         facts: { "authz.result": "refused" },
         log: ["info", "exchange not asked: its form or rate was refused"],
       }),
+    renewMalformed: () => telemetry.emit({ log: ["info", "renewal not asked: its bearer, rate or body was refused"] }),
     mintMalformed: (span: Span) =>
       telemetry.finish(span, {
         facts: { "authz.result": "refused" },

@@ -1,4 +1,5 @@
 import { renewRequest, renewResponse } from "@svc/core";
+import type { Context } from "hono";
 import { type Renewed, renew } from "../../commands/renew.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
@@ -7,13 +8,21 @@ import { mount } from "../../http/mount.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { hopFault } from "./fault.ts";
 
+const renewals = "/v1/token/renew";
+
 export function renewRoute(app: App, deps: HopRouteDeps): void {
+  const asked = new WeakSet<Context>();
+  // A renewal has no span whose end would tell of one that was turned away before its command.
+  app.use(renewals, async (c, next) => {
+    await next();
+    if (!asked.has(c)) deps.events.renewMalformed();
+  });
   mount(
     app,
     deps,
     {
       method: "post",
-      path: "/v1/token/renew",
+      path: renewals,
       access: "current_hop",
       tag: "Hops",
       summary: "Spend the current-hop token for siblings at the same place in the chain.",
@@ -22,6 +31,7 @@ export function renewRoute(app: App, deps: HopRouteDeps): void {
       errors: ["unauthorized", "token_spent", "renewal_refused", "guard_unavailable"],
     },
     async ({ c, caller, body }) => {
+      asked.add(c);
       const command = { token: caller.token, count: body.count, actorToken: body.actor_token };
       const result = await renew(deps, command).catch((error: unknown) => {
         deps.events.renewUnavailable(error);

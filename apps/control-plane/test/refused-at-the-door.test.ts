@@ -1,0 +1,89 @@
+import { createTelemetry } from "@svc/telemetry";
+import { aManifest, aTool } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEvents } from "../src/events.ts";
+import { submitter } from "./submitting.ts";
+import { type Sent, startPlane, type TestApp } from "./support.ts";
+
+const plane = await startPlane();
+afterAll(() => plane.stop());
+
+const lines: string[] = [];
+const telemetry = createTelemetry({
+  app: "control_plane",
+  version: "1.2.3",
+  config: { key: "k", dev: true, discloseIdentities: false, logLevel: "info", otel: {} },
+  io: { logDestination: { write: (line) => void lines.push(line) } },
+});
+const events = createEvents(telemetry);
+const told = plane.with({ events });
+const limited = plane.with({ events, limits: { bearer: async () => 1, session: async () => 1 } });
+afterAll(() => telemetry.shutdown());
+
+let token: string;
+beforeAll(async () => {
+  await submitter(plane).register("clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
+  token = String((await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant);
+});
+
+const doors = [
+  ["/v1/authorize", "authorize not asked: its bearer, rate or body was refused"],
+  ["/v1/token/renew", "renewal not asked: its bearer, rate or body was refused"],
+  ["/v1/token/transaction", "mint not asked: its bearer, rate or body was refused"],
+] as const;
+
+/** How callers are turned away before their question reaches a command. */
+const ways: readonly (readonly [string, () => Promise<Sent>, TestApp, number])[] = [
+  ["without a bearer", async () => ({ token: "", body: {} }), told, 401],
+  ["with a bearer of nobody", async () => ({ token: "x".repeat(40), body: {} }), told, 401],
+  ["with a body that is none", async () => ({ token, body: "{" }), told, 400],
+  [
+    "with a body of another type",
+    async () => ({ token, body: "x", headers: { "content-type": "text/plain" } }),
+    told,
+    415,
+  ],
+  ["with a compressed body", async () => ({ token, body: "x", headers: { "content-encoding": "gzip" } }), told, 415],
+  ["over its rate", async () => ({ token, body: {} }), limited, 429],
+];
+
+/** What was logged of it: level and message of every line, and the whole text. */
+async function logged(act: () => Promise<unknown>) {
+  lines.length = 0;
+  await act();
+  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+  return { said: said.map(({ level, msg }) => [level, msg]), text: lines.join("") };
+}
+
+describe("a hop that is turned away at the door is one line of the log, and no more than that", () => {
+  const cases = doors.flatMap(([path, message]) =>
+    ways.map(([way, sent, app, status]) => ({ path, message, way, sent, app, status })),
+  );
+
+  // The mint takes another kind of token, so that the one at hand is nobody's there.
+  test.each(cases)("$path $way", async ({ path, message, sent, app, status }) => {
+    const { said, text } = await logged(async () => {
+      const answer = await app.send(path, { method: "POST", ...(await sent()) });
+      expect(answer.status).toBe(path === "/v1/token/transaction" ? 401 : status);
+    });
+    expect(said).toEqual([["info", message]]);
+    expect(text).not.toContain(token);
+  });
+
+  test.each([
+    ["whose form is none", { body: "a=%zz" }],
+    ["whose form lacks everything", { body: "a=1" }],
+    ["of another type", { body: "{}", headers: { "content-type": "application/json" } }],
+  ])("an exchange %s", async (_way, sent) => {
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const { said } = await logged(() =>
+      told.send("/v1/token/exchange", { method: "POST", token: "", headers: form, ...sent }),
+    );
+    expect(said).toEqual([["info", "exchange not asked: its form or rate was refused"]]);
+  });
+});
+
+test("a renewal that was asked is told once, by its outcome", async () => {
+  const { said } = await logged(() => told.send("/v1/token/renew", { token, body: { count: 1 } }));
+  expect(said).toEqual([["info", "token renewed"]]);
+});
