@@ -1,0 +1,2 @@
+export { changelogFaults } from "./changelog.ts";
+export { type NamedVersion, namedVersions, versionFaults } from "./versions.ts";

@@ -1,0 +1,37 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+
+/** A place that names the version of the release. */
+export interface NamedVersion {
+  readonly where: string;
+  readonly version: string;
+}
+
+/** Everything that is released together names one version: packages, apps, the chart, and the images that compose starts. */
+export function namedVersions(workspace: string): readonly NamedVersion[] {
+  const read = (path: string): string => readFileSync(join(workspace, path), "utf8");
+  const manifests = ["package.json", ...globSync("{packages,apps}/*/package.json", { cwd: workspace })];
+  const charts = globSync("helm/*/Chart.yaml", { cwd: workspace });
+  const composed = read("deploy/compose/compose.yaml").matchAll(/image: agent-authorization-service\/(\S+):(\S+)/g);
+  return [
+    ...manifests.map((where) => ({ where, version: (JSON.parse(read(where)) as { version: string }).version })),
+    ...charts.flatMap((where) => {
+      const { version, appVersion }: { version: string; appVersion: string } = parse(read(where));
+      return [
+        { where: `${where} (version)`, version },
+        { where: `${where} (appVersion)`, version: appVersion },
+      ];
+    }),
+    ...[...composed].map(([, name = "", version = ""]) => ({
+      where: `deploy/compose/compose.yaml (${name})`,
+      version,
+    })),
+  ];
+}
+
+/** One line for each place that is out of step. */
+export const versionFaults = (named: readonly NamedVersion[], version: string): readonly string[] =>
+  named
+    .filter((each) => String(each.version) !== version)
+    .map(({ where, version: other }) => `${where}: is ${other}, but ${version} is released`);
