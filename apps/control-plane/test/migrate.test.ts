@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support"
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrate, requireMigrated } from "../src/postgres/migrate.ts";
-import { query } from "./support.ts";
+import { query, startPlane } from "./support.ts";
 
 let database: TestDatabase;
 let owner: postgres.Sql;
@@ -89,6 +89,36 @@ describe("migrations", () => {
     await migrated;
     expect(await applied()).toContain("9003_busy.sql");
     await remove();
+  }, 30_000);
+});
+
+describe("a migration whose table stays in use", () => {
+  test("gives up after its attempts, says what to do, and leaves schema and service as they were", async () => {
+    const plane = await startPlane();
+    const { folder, remove } = await release("9005_never.sql", "alter table block add column never text");
+    const holder = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
+    const done = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const holding = holder.begin(async (tx) => {
+      await tx`select count(*) from block`;
+      held.resolve();
+      await done.promise;
+    });
+    await held.promise;
+    await expect(migrate({ ...plane.database, folder, attempts: 1 })).rejects.toThrow(
+      /^migration 9005_never.sql gave up: .*in use.*pg_stat_activity.*start again\.$/,
+    );
+    expect((await plane.send("/readyz", { token: "" })).status).toBe(200);
+    const put = { method: "PUT", body: { reason: "hostile" } };
+    expect((await plane.send("/v1/blocks/tool/http:x", put)).status).toBe(200);
+    done.resolve();
+    await holding;
+    const ledger = await holder`select from schema_migration where name = '9005_never.sql'`;
+    expect(ledger).toHaveLength(0);
+    await migrate({ ...plane.database, folder });
+    await holder.end();
+    await remove();
+    await plane.stop();
   }, 30_000);
 });
 

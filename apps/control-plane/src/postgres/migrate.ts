@@ -14,7 +14,7 @@ const advisoryLock = 7_270_125_023;
  * the running processes through, and tries again.
  */
 const lockTimeoutMs = 2_000;
-const attempts = 15;
+const defaultAttempts = 15;
 const pauseMs = 1_000;
 
 export interface MigrationSettings {
@@ -24,6 +24,19 @@ export interface MigrationSettings {
   readonly appUrl: string;
   /** Default: the service's own migrations, in the order of their names. */
   readonly folder?: URL;
+  /** How often a migration comes again to a table that is in use. Default: 15 times, which takes three quarters of a minute. */
+  readonly attempts?: number;
+}
+
+/** The schema stays as it was before the migration; what serves, goes on. */
+export class TableBusy extends Error {
+  constructor(what: string, attempts: number, options: ErrorOptions) {
+    super(
+      `${what} gave up: a table it changes was in use at each of ${attempts} attempts. Find who holds it (select pid, ` +
+        "query from pg_stat_activity where xact_start < now() - interval '1 minute'), end that transaction, and start again.",
+      options,
+    );
+  }
 }
 
 /**
@@ -31,12 +44,16 @@ export interface MigrationSettings {
  * was changed after it was applied stops the start; one that this build does not know was made by a newer one, beside
  * which it may run (see ARCHITECTURE.md: expand, then contract).
  */
-export async function migrate({ ownerUrl, appUrl, folder = shipped }: MigrationSettings): Promise<void> {
+export async function migrate(settings: MigrationSettings): Promise<void> {
+  const { ownerUrl, appUrl, folder = shipped, attempts = defaultAttempts } = settings;
   const sql = connect({ url: ownerUrl, maxConnections: 1, statementTimeoutMs: 60_000 });
+  const step = (what: string, work: Work) => exclusively(sql, { what, attempts, work });
   try {
-    await exclusively(sql, createLedger);
-    for (const migration of await readMigrations(folder)) await exclusively(sql, (tx) => apply(tx, migration));
-    await exclusively(sql, async (tx) => grantTo(tx, await roleOf(appUrl, tx)));
+    await step("making the ledger of migrations", createLedger);
+    for (const migration of await readMigrations(folder)) {
+      await step(`migration ${migration.name}`, (tx) => apply(tx, migration));
+    }
+    await step("granting the service its rights", async (tx) => grantTo(tx, await roleOf(appUrl, tx)));
   } finally {
     await sql.end({ timeout: 5 });
   }
@@ -75,19 +92,28 @@ async function readMigrations(folder: URL): Promise<readonly Migration[]> {
   );
 }
 
+type Work = (tx: Transaction) => Promise<void>;
+
+interface Step {
+  readonly what: string;
+  readonly attempts: number;
+  readonly work: Work;
+}
+
 /** In a transaction of its own, under the lock; again where a table was busy. */
-async function exclusively(sql: Sql, work: (tx: Transaction) => Promise<void>): Promise<void> {
+async function exclusively(sql: Sql, { what, attempts, work }: Step): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await sql.begin((tx) => underLock(tx, work));
     } catch (error) {
-      if (!isBusy(error) || attempt === attempts) throw error;
+      if (!isBusy(error)) throw error;
+      if (attempt === attempts) throw new TableBusy(what, attempts, { cause: error });
       await delay(pauseMs);
     }
   }
 }
 
-async function underLock(tx: Transaction, work: (tx: Transaction) => Promise<void>): Promise<void> {
+async function underLock(tx: Transaction, work: Work): Promise<void> {
   await tx`select set_config('lock_timeout', '50s', true)`;
   await tx`select pg_advisory_xact_lock(${advisoryLock})`;
   await tx`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`;
