@@ -5,6 +5,9 @@ import { startInjector } from "./server.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** Time for the API server to notice: a pod whose review nobody answers does not start. */
+const noticeMs = 5_000;
+
 const read = readConfig(process.env);
 if (!read.ok) {
   for (const fault of read.faults) say(fault);
@@ -16,7 +19,10 @@ for (const warning of read.warnings) say(`WARNING: ${warning}`);
 try {
   const injector = await startInjector(read.config, say);
   const stop = () => void injector.stop().then(() => process.exit(0));
-  process.on("SIGTERM", stop);
+  process.once("SIGTERM", () => {
+    injector.letGo();
+    setTimeout(stop, noticeMs);
+  });
   process.on("SIGINT", stop);
   say(`injector listening on https://${read.config.host}:${injector.port}`);
 } catch (error) {

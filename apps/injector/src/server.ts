@@ -9,6 +9,8 @@ import type { Config } from "./config.ts";
 
 export interface Injector {
   readonly port: number;
+  /** From now on `/readyz` answers 503 and each answer closes its connection; reviews are answered all the same. */
+  letGo(): void;
   /** Finishes what it was asked, and ends. */
   stop(): Promise<void>;
 }
@@ -17,8 +19,10 @@ export interface Injector {
 const maxBodyBytes = 3 * 1_048_576;
 
 export async function startInjector(config: Config, tell: (line: string) => void): Promise<Injector> {
+  let isLettingGo = false;
   const server = createServer({ ...readTls(config), minVersion: "TLSv1.2" }, (request, response) => {
-    answerRequest(config, request).then(
+    if (isLettingGo) response.setHeader("connection", "close");
+    answerRequest(config, request, !isLettingGo).then(
       (answer) => reply(response, answer),
       () => response.destroy(),
     );
@@ -31,6 +35,9 @@ export async function startInjector(config: Config, tell: (line: string) => void
   );
   return {
     port: (server.address() as AddressInfo).port,
+    letGo: () => {
+      isLettingGo = true;
+    },
     async stop() {
       watching.stop();
       const closed = once(server, "close");
@@ -53,8 +60,9 @@ function reloadTls(server: Server, config: Config, tell: (line: string) => void)
   }
 }
 
-async function answerRequest(config: Config, request: IncomingMessage): Promise<Answer> {
+async function answerRequest(config: Config, request: IncomingMessage, isReady: boolean): Promise<Answer> {
   const [path = ""] = (request.url ?? "").split("?");
+  if (path === "/readyz" && !isReady) return { status: 503, body: { status: "stopping" } };
   if (path === "/livez" || path === "/readyz") return { status: 200, body: { status: "ok" } };
   const strictness = webhooks.get(path);
   if (strictness === undefined)

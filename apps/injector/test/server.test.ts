@@ -38,7 +38,8 @@ beforeAll(async () => {
   );
 }, 30_000);
 afterAll(async () => {
-  await injector.stop();
+  injector.kill();
+  await injector.exited;
   await apiServer.close();
   rmSync(folder, { recursive: true });
 });
@@ -150,10 +151,26 @@ test("starts only with all that it needs, and names every setting that is wrong"
   }
 });
 
-test("ends by itself when it is told to", async () => {
+test("told to end, it is no longer ready, yet answers reviews until the API server has noticed, and ends by itself", async () => {
   const listenPort = await freePort();
   const other = spawnApp({ main: "@svc/injector/main", env: settings(listenPort) });
+  const dispatcher = new Agent({ connect: { ca: readFileSync(certFile), servername: "localhost" } });
+  const ask = async (path: string, body?: string) => {
+    const method = body === undefined ? "GET" : "POST";
+    const answer = await request(`https://127.0.0.1:${listenPort}${path}`, {
+      method,
+      dispatcher,
+      body: body ?? null,
+      headers: { "content-type": "application/json" },
+    });
+    await answer.body.dump();
+    return [answer.statusCode, answer.headers.connection];
+  };
   await waitUntil("it to listen", () => other.output().includes("listening"), 20_000);
+  expect(await ask("/readyz")).toEqual([200, "keep-alive"]);
   other.kill("SIGTERM");
+  await waitUntil("it to be no longer ready", async () => (await ask("/readyz"))[0] === 503);
+  expect(await ask("/mutate", reviewOf(creation(aPod())))).toEqual([200, "close"]);
   expect(await other.exited).toBe(0);
-});
+  await dispatcher.close();
+}, 30_000);
