@@ -11,7 +11,7 @@ beforeAll(async () => {
   for (const [name, variant] of Object.entries(variants)) rendered.set(name, await render(variant));
 }, 120_000);
 
-const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace}/${metadata.name}`;
+const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 
 test("no object of any variant has a field that Kubernetes or an operator does not know", async () => {
   expect(await typeFaults([...rendered.values()].flat())).toEqual([]);
