@@ -22,6 +22,18 @@ test("the chart is released as everything else is: one version", async () => {
   expect(await chart()).toMatchObject({ version: root.version, appVersion: root.version });
 });
 
+test("its images are those that deploy/images builds, and run as the user that its pods say", async () => {
+  const dockerfile = await readFile(join(chartFolder, "../../deploy/images/Dockerfile"), "utf8");
+  const { controlPlane, injector, pep } = parse(await readFile(join(chartFolder, "values.yaml"), "utf8"));
+  for (const [program, { image }] of Object.entries({ "control-plane": controlPlane, injector, pep })) {
+    expect(image.repository).toBe(`agent-authorization-service/${program}`);
+    // The migration job and the test pod rely on these.
+    const [, stage = ""] = dockerfile.split(new RegExp(`^FROM \\S+ AS ${program}$`, "m"));
+    expect(stage.split(/^FROM /m)[0]).toContain('ENTRYPOINT ["node", "dist/main.js"]');
+  }
+  expect(dockerfile).toContain("\nUSER 10001:10001\n");
+});
+
 test("the package is whole by itself: rules and dashboards are in it, and it renders as the folder does", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-chart-"));
   onTestFinished(() => rm(folder, { recursive: true }));
