@@ -75,7 +75,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "audit",
-    description: "Export the record.",
+    description: "Export the record, and find out whether anybody changed it.",
     load: async () => (await import("./commands/audit.ts")).auditCommand(),
   },
   {

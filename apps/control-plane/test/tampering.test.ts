@@ -191,6 +191,7 @@ describe("a seal", () => {
       [
         { kind: "seal_unreadable", batch: 2 },
         { kind: "seal_unreadable", batch: 3 },
+        { kind: "seal_not_chained", batch: 4 },
       ],
     ],
     [

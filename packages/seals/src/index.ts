@@ -21,7 +21,7 @@ export {
   proofSchema,
 } from "./proof.ts";
 export { type ProofHindrance, type Proven, proofHindrances, proveRow } from "./prove.ts";
-export type { RecordReader } from "./record-reader.ts";
+export { type RecordReader, readLastBatch } from "./record-reader.ts";
 export {
   type Comparison,
   compareRows,

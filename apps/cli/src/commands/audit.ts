@@ -12,6 +12,7 @@ import { type DecisionFlags, toQuery, withDecisionFilters } from "../decision-fi
 import { type ExportFile, openExport } from "../export-file.ts";
 import { type Bar, progressBar } from "../progress-bar.ts";
 import { decisionsWithin, horizonMs } from "../tail.ts";
+import { verifyCommand } from "./audit-verify.ts";
 
 const examples = `
 Examples:
@@ -22,7 +23,7 @@ Examples:
 
 export const auditCommand = (): Command =>
   new Command("audit")
-    .description("The record of what was decided.")
+    .description("The record of what was decided: export it, and find out whether anybody changed it.")
     .addHelpText("after", examples)
     .addCommand(
       withDecisionFilters(withControlPlane(new Command("export")))
@@ -31,7 +32,8 @@ export const auditCommand = (): Command =>
         .option("--json", "the lines are JSON anyway; accepted so that every command takes it")
         .addHelpText("after", examples)
         .action(exportDecisions),
-    );
+    )
+    .addCommand(verifyCommand());
 
 /** Rows are read newest first, so a span is read whole before it is written: few enough rows to hold. */
 const rowsPerSlice = 2_000;

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { importJwks, KeyRefused, type VerificationKey } from "@svc/tokens";
+import { Fault } from "../fault.ts";
+import { call } from "../http.ts";
+
+/** The keys that the auditor trusts, from a JWKS (RFC 7517 section 5) in a file or at an address. */
+export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, VerificationKey>> {
+  const document = /^https?:/.test(place) ? await fetched(place) : await read(place);
+  const keys = await importJwks(document).catch((cause: unknown) => {
+    if (cause instanceof KeyRefused) throw notOne(place, cause);
+    throw cause;
+  });
+  if (keys.size === 0) throw notOne(place);
+  return keys;
+}
+
+async function fetched(url: string): Promise<unknown> {
+  const { status, body } = await call<unknown>(url).catch((cause: unknown) => {
+    throw new Fault(`${url} cannot be reached`, "Check --jwks, or give it a copy of the key set in a file.", {
+      cause,
+      exitCode: 2,
+    });
+  });
+  if (status !== 200) {
+    throw new Fault(`${url} answers HTTP ${status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
+      exitCode: 2,
+    });
+  }
+  return body;
+}
+
+async function read(path: string): Promise<unknown> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new Fault(`${path} cannot be read`, "Check --jwks.", { cause, exitCode: 2 });
+  });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw notOne(path, cause);
+  }
+}
+
+const notOne = (place: string, cause?: unknown): Fault =>
+  new Fault(`${place} holds no key set`, "Give --jwks a JWKS: what the issuer publishes at /.well-known/jwks.json.", {
+    cause,
+    exitCode: 2,
+  });

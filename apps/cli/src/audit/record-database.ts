@@ -1,0 +1,59 @@
+import { type RecordReader, type Row, textSettings } from "@svc/seals";
+import postgres from "postgres";
+import { Fault } from "../fault.ts";
+
+/** The database that holds the record, read and never written. */
+export interface RecordDatabase extends RecordReader {
+  close(): Promise<void>;
+}
+
+export function openRecord(url: string): RecordDatabase {
+  const sql = connected(url);
+  return {
+    async query({ text, values }) {
+      try {
+        return await sql.unsafe<Row[]>(text, values, { prepare: true });
+      } catch (cause) {
+        throw unreadable(cause);
+      }
+    },
+    close: () => sql.end({ timeout: 1 }),
+  };
+}
+
+function connected(url: string) {
+  try {
+    return postgres(url, {
+      max: 1,
+      connect_timeout: 5,
+      onnotice: () => {},
+      connection: { ...textSettings, application_name: "svc audit verify", default_transaction_read_only: true },
+    });
+  } catch (cause) {
+    throw new Fault("that is no address of a database", "Give --database-url as postgres://user@host/name.", {
+      cause,
+      exitCode: 2,
+    });
+  }
+}
+
+/** The driver's message may hold the address, and with it a password. */
+function unreadable(cause: unknown): Fault {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const [said, advice] = explained(code);
+  return new Fault(said, advice, { cause, exitCode: 2 });
+}
+
+const lacksTable = "42P01";
+const lacksRight = "42501";
+
+function explained(code: string): readonly [said: string, advice: string] {
+  if (code === lacksTable) {
+    return ["the database holds no seals", "Is it the control plane's? Start one of this release on it first."];
+  }
+  if (code === lacksRight) {
+    return ["the role may not read the record", "deploy/postgres/README.md tells how to make a role for auditors."];
+  }
+  if (code.startsWith("28")) return ["the database refuses the role", "Check user and password of --database-url."];
+  return [`the database cannot be read (${code || "no code"})`, "Check --database-url, and that it runs."];
+}
