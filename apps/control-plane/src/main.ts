@@ -1,7 +1,9 @@
+#!/usr/bin/env node
 import "./require-node.ts";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
+import { checkSettings } from "./check/check.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { drainTimes } from "./drain-times.ts";
@@ -108,17 +110,35 @@ async function run(config: Config): Promise<void> {
   say(`control plane listening on ${await serve(config)}`);
 }
 
+/** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
+async function check(): Promise<void> {
+  for await (const finding of checkSettings(readConfig(process.env))) {
+    process.stdout.write(`${JSON.stringify(finding)}\n`);
+    if (finding.level === "bad") process.exitCode = 1;
+  }
+}
+
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");
 
-const [command] = process.argv.slice(2);
-if (command !== undefined && command !== "migrate") {
-  say(`unknown command "${command}": run without one to serve, or with "migrate" to bring the schema up to date`);
-  process.exit(2);
-}
-const config = configure(command ?? "serve");
+const [command = "serve"] = process.argv.slice(2);
 try {
-  if (command === "migrate") await migrateOnce(config);
-  else await run(config);
+  switch (command) {
+    case "serve":
+      await run(configure(command));
+      break;
+    case "migrate":
+      await migrateOnce(configure(command));
+      break;
+    case "check":
+      await check();
+      break;
+    default:
+      say(
+        `unknown command "${command}": run without one to serve, with "migrate" to bring the schema up to date, ` +
+          'or with "check" to hear whether the settings are safe',
+      );
+      process.exit(2);
+  }
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exit(1);

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { checkDeployment, type Finding, type Level } from "../check/deployment.ts";
+import { checkSettings } from "../check/settings.ts";
 import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printJson } from "../output.ts";
@@ -8,12 +9,14 @@ import { progress } from "../progress.ts";
 const examples = `
 Examples:
   svc check                        every finding with what to do; exit 1 if any is bad
+  svc check --settings-from-env    where the control plane is configured: its secrets and its database role as well
   svc check --control-plane https://authz.example.com --json | jq 'select(.level != "good")'
 `;
 
 export const checkCommand = (): Command =>
   withControlPlane(new Command("check"))
     .description("Is this deployment healthy and safely configured?")
+    .option("--settings-from-env", "also check the settings of this environment, as the control plane reads them")
     .option("--json", "one line a finding: {level, what, remedy}")
     .addHelpText("after", examples)
     .action(check);
@@ -24,10 +27,20 @@ const marks: Readonly<Record<Level, string>> = {
   bad: colors.red("✗"),
 };
 
-async function check({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+interface Flags extends ControlPlaneFlags {
+  readonly settingsFromEnv?: boolean;
+  readonly json?: boolean;
+}
+
+async function* findingsOf({ settingsFromEnv, ...flags }: Flags, onStep: (step: string) => void) {
+  yield* checkDeployment(openControlPlane(flags), onStep);
+  if (settingsFromEnv === true) yield* checkSettings(process.env, onStep);
+}
+
+async function check({ json, ...flags }: Flags): Promise<void> {
   const steps = progress(json ? "silent" : "shown");
   const findings: Finding[] = [];
-  for await (const finding of checkDeployment(openControlPlane(flags), steps.show)) {
+  for await (const finding of findingsOf(flags, steps.show)) {
     findings.push(finding);
     steps.done();
     if (json) printJson(finding);

@@ -20,6 +20,7 @@ export interface Program {
   readonly name: string;
   /** As `import.meta.resolve` gives it. */
   readonly url: string;
+  readonly args?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** Called with each line that it writes. */
   readonly onLine?: (line: string) => void;
@@ -32,9 +33,9 @@ const stopTimeoutMs = 20_000;
 const dieWithParent = import.meta.resolve(`./die-with-parent${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`);
 
 /** Starts a program of this workspace. It ends at the latest with this process. */
-export function startProcess({ name, url, env, onLine = () => {} }: Program): StackProcess {
-  const args = [...process.execArgv, "--import", dieWithParent, fileURLToPath(url)];
-  const child = spawn(process.execPath, args, {
+export function startProcess({ name, url, args = [], env, onLine = () => {} }: Program): StackProcess {
+  const program = [...process.execArgv, "--import", dieWithParent, fileURLToPath(url), ...args];
+  const child = spawn(process.execPath, program, {
     env,
     // Of its own process group: Ctrl-C reaches this process alone, which stops the others in order.
     detached: true,

@@ -1,7 +1,7 @@
 import type { Transaction } from "./database.ts";
 
 /** Tables that hold present state, not records. */
-const presentState = [
+export const presentState: readonly string[] = [
   "session_state",
   "denial_epoch",
   "agent_identity",

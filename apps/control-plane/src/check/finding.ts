@@ -1,0 +1,11 @@
+/** One thing that was looked at, as `svc check --json` prints it; `remedy` says what to do where something is to be done. */
+export interface Finding {
+  readonly level: "good" | "note" | "bad";
+  /** Names settings, roles and tables, never a value. */
+  readonly what: string;
+  readonly remedy: string | null;
+}
+
+export const good = (what: string): Finding => ({ level: "good", what, remedy: null });
+export const note = (what: string, remedy: string): Finding => ({ level: "note", what, remedy });
+export const bad = (what: string, remedy: string): Finding => ({ level: "bad", what, remedy });

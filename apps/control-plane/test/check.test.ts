@@ -1,0 +1,141 @@
+import { randomBytes } from "node:crypto";
+import { createDatabase, spawnApp, type TestDatabase } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkSettings } from "../src/check/check.ts";
+import type { Finding } from "../src/check/finding.ts";
+import { looksGuessable } from "../src/check/secret-strength.ts";
+import { readConfig } from "../src/config.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { query } from "./support.ts";
+
+const drawn = () => randomBytes(32).toString("base64url");
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createDatabase();
+  await migrate(database);
+});
+afterAll(() => database.drop());
+
+/** As a careful operator would set it. */
+const careful = () => ({
+  DATABASE_URL: database.appUrl,
+  SVC_MIGRATION_DATABASE_URL: database.ownerUrl,
+  REDIS_URL: "redis://cache.internal:6379",
+  SVC_ISSUER: "https://authz.example.com",
+  SVC_ADMIN_TOKEN: `alice=${drawn()}`,
+  SVC_AUDIT_TOKEN: drawn(),
+  SVC_TELEMETRY_KEY: drawn(),
+  SVC_KEY_ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+  SVC_IDENTITY_REQUIRED: "true",
+  SVC_OBSERVE_SCOPES: "none",
+});
+
+async function check(changes: Readonly<Record<string, string | undefined>> = {}) {
+  const findings: Finding[] = [];
+  for await (const finding of checkSettings(readConfig({ ...careful(), ...changes }))) findings.push(finding);
+  const told = (level: Finding["level"]) => findings.filter((each) => each.level === level).map(({ what }) => what);
+  return { bad: told("bad"), notes: told("note"), output: JSON.stringify(findings) };
+}
+
+test("finds nothing to say of careful settings and a role that only adds to the record", async () => {
+  expect(await check()).toMatchObject({ bad: [], notes: [] });
+});
+
+const guessable = "correct-horse-battery-admin-staple";
+const twice = drawn();
+const found: readonly (readonly [string, () => Record<string, string | undefined>, RegExp])[] = [
+  ["development mode", () => ({ SVC_DEV: "true" }), /SVC_DEV is on/],
+  ["a guessable token", () => ({ SVC_AUDIT_TOKEN: guessable }), /SVC_AUDIT_TOKEN can be guessed/],
+  [
+    "a key of zeros",
+    () => ({ SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") }),
+    /KEY_ENCRYPTION_KEY can be/,
+  ],
+  ["one secret for two planes", () => ({ SVC_ADMIN_TOKEN: twice, SVC_AUDIT_TOKEN: twice }), /hold the same secret/],
+  ["a missing setting", () => ({ SVC_TELEMETRY_KEY: undefined }), /SVC_TELEMETRY_KEY: is required/],
+  ["an unreadable setting", () => ({ SVC_IDENTITY_REQUIRED: "yes" }), /SVC_IDENTITY_REQUIRED: must be true or false/],
+  ["the owner as the service's role", () => ({ DATABASE_URL: database.ownerUrl }), /owns \d+ of \d+ tables/],
+  ["a superuser as the service's role", () => ({ DATABASE_URL: database.superuserUrl }), /is a superuser/],
+  ["a database that nobody serves", () => ({ DATABASE_URL: "postgres://127.0.0.1:9/none" }), /cannot be read/],
+];
+
+test.each(found)("calls %s bad, and shows no value", async (_name, changes, wanted) => {
+  const { bad, output } = await check(changes());
+  expect(bad).toEqual([expect.stringMatching(wanted)]);
+  for (const secret of [guessable, twice, new URL(database.appUrl).password]) expect(output).not.toContain(secret);
+});
+
+describe("of the role's rights", () => {
+  const role = () => new URL(database.appUrl).username;
+
+  test.each([
+    ["update (target) on decision", /may change the record: .*decision/],
+    ["delete on spend", /may change the record: spend/],
+    ["truncate on mint", /may change the record: mint/],
+    ["create on schema public", /can create objects/],
+  ])("calls it bad that it may %s", async (right, wanted) => {
+    await query(database.superuserUrl, `grant ${right} to "${role()}"`);
+    try {
+      expect((await check()).bad).toEqual([expect.stringMatching(wanted)]);
+    } finally {
+      await query(database.superuserUrl, `revoke ${right} from "${role()}"`);
+    }
+  });
+
+  test("calls it bad where no schema was made yet", async () => {
+    const empty = await createDatabase();
+    try {
+      expect((await check({ DATABASE_URL: empty.appUrl })).bad).toEqual(["the schema is not there"]);
+    } finally {
+      await empty.drop();
+    }
+  });
+});
+
+test("notes what is legal and weaker", async () => {
+  const { bad, notes } = await check({
+    SVC_IDENTITY_REQUIRED: undefined,
+    SVC_OBSERVE_SCOPES: undefined,
+    SVC_ISSUER: undefined,
+    REDIS_URL: undefined,
+    SVC_TELEMETRY_DISCLOSE_IDENTITIES: "true",
+    SVC_SOMETHING_ELSE: "1",
+  });
+  expect(bad).toEqual([]);
+  expect(notes).toHaveLength(6);
+});
+
+test("as a program it answers a line of JSON a finding, and 1 where one is bad", async () => {
+  const run = async (env: Record<string, string>) => {
+    const child = spawnApp({ main: "@svc/control-plane/main", args: ["check"], env });
+    const code = await child.exited;
+    const levels = child
+      .stdout()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).level);
+    return { code, isBad: levels.includes("bad") };
+  };
+  expect(await run(careful())).toEqual({ code: 0, isBad: false });
+  expect(await run({ ...careful(), SVC_DEV: "true" })).toEqual({ code: 1, isBad: true });
+}, 60_000);
+
+describe("a secret", () => {
+  test.each([8, 16, 24, 32].flatMap((bytes) => (["base64url", "hex"] as const).map((as) => [bytes, as] as const)))(
+    "of %i random bytes in %s is taken from 16 on",
+    (bytes, as) => {
+      const all = Array.from({ length: 500 }, () => randomBytes(bytes).toString(as));
+      expect(all.filter(looksGuessable).length > 0).toBe(bytes < 16);
+    },
+  );
+
+  test.each([
+    "a".repeat(64),
+    "ab12".repeat(16),
+    `${"x".repeat(20)}${"y".repeat(20)}`,
+    "change-me-change-me-change-me-change",
+    "0123456789abcdef0123456789abcdef",
+    "MySuperPassword!2026forThisService",
+  ])("%s looks guessable", (secret) => expect(looksGuessable(secret)).toBe(true));
+});
