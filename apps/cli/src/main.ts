@@ -1,10 +1,15 @@
 #!/usr/bin/env node
 import "./require-node.ts";
+import "./compile-cache.ts";
+import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { endWithItsReader } from "./closed-pipe.ts";
 import { colors } from "./colors.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { commands } from "./commands.ts";
 import { Fault } from "./fault.ts";
+
+const { version }: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
 const exitCodes = `
 Exit codes:
@@ -23,6 +28,7 @@ Environment:
 async function loadProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("svc")
     .description("Authorize what software agents may do on behalf of a person, one hop at a time.")
+    .version(version, "-V, --version", "print its version")
     .showHelpAfterError("Run with --help to see what there is.")
     .exitOverride()
     // What stands behind `svc run` belongs to the command that it runs.
@@ -57,6 +63,7 @@ function tell(cause: unknown): void {
   process.exitCode = cause instanceof Fault ? cause.exitCode : 1;
 }
 
+endWithItsReader(process.stdout);
 try {
   const args = process.argv.slice(2);
   const program = await loadProgram(args);
