@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { commands } from "../src/commands.ts";
+import { helpOf, leaves } from "./printed-examples.ts";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
 
@@ -20,23 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** Every command that does something, as one types it. */
-const leaves = (await Promise.all(commands.map(async ({ name, load }) => ({ name, command: await load() })))).flatMap(
-  ({ name, command }) =>
-    command.commands.length === 0
-      ? [{ words: [name], command }]
-      : command.commands.map((child) => ({ words: [name, child.name()], command: child as Command })),
-);
-
-describe.each(leaves)("svc $words", ({ words, command }) => {
+describe.each(await leaves())("svc $words", ({ words, command }) => {
   test("explains itself, with examples that begin like it", () => {
-    let help = "";
-    command.configureOutput({
-      writeOut: (text) => {
-        help += text;
-      },
-    });
-    command.outputHelp();
+    const help = helpOf(command);
     expect(help).toMatch(/^Usage: /);
     expect(help).toMatch(new RegExp(`Examples:[\\s\\S]*svc ${words[0]}`));
   });

@@ -8,7 +8,7 @@ const examples = `
 Examples:
   svc block set tool mcp:files --reason "CVE-2026-0001"
                                    every tool of that server, from the next decision on, whatever a session pinned
-  svc block set agent planner --reason "odd behaviour" --until 2026-02-01T08:00Z
+  svc block set agent planner --reason "odd behaviour" --until 2030-01-01T08:00Z
   svc block list
   svc block lift tool mcp:files
 `;

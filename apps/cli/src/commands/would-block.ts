@@ -20,7 +20,7 @@ Examples:
   svc would-block --since 7d                       what enforcement would have refused, like calls together
   svc would-block --scope expenses --emit-manifest ./proposed
                                                    the manifests that would admit it, to be read before they are submitted
-  svc manifest diff ./proposed/planner.json && svc manifest submit ./proposed/planner.json
+  svc manifest diff ./proposed/planner.json || svc manifest submit ./proposed/planner.json
 `;
 
 interface Flags extends ControlPlaneFlags {
