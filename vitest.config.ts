@@ -13,6 +13,7 @@ const inPackage = [
 const inApp = ["apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
 const blackBox = [
   "test/vectors",
+  "test/bench",
   "test/browser",
   "test/conformance",
   "test/e2e",

@@ -1,89 +1,91 @@
-import { parseArgs } from "node:util";
-import pc from "picocolors";
-import { startServer } from "./child.ts";
-import { startGuarded } from "./guarded.ts";
-import { median, type Sample, sample, type Target } from "./load.ts";
-import { progress } from "./progress.ts";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { percent } from "./measure/trial.ts";
+import { readOptions, usage } from "./options.ts";
+import { plotsOf } from "./report/curves.ts";
+import { changesSince, type KeptRun, keepRun, readHistory, toKeptRun } from "./report/history.ts";
+import { drawPlot } from "./report/plot.ts";
+import { writeCpu, writeTables, writeTargets } from "./report/tables.ts";
+import { judge, type TargetResult } from "./report/targets.ts";
+import { fullPace, idleAtMost, quickPace, type Results } from "./rig/bench.ts";
+import { run } from "./run.ts";
 import { benchTelemetry } from "./telemetry.ts";
 
-const usage = `pnpm bench [--rounds 5] [--seconds 2]
-pnpm bench telemetry --help
+const here = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-The same upstream called directly, through a bare undici pass-through proxy and through the enforcement point (decide,
-commit a record, spend, exchange, forward), interleaved in one run and printed as ratios.`;
-
-const variants = ["direct", "pass-through", "guarded"] as const;
-type Variant = (typeof variants)[number];
-const connectionCounts = [1, 32];
-const warmUpSeconds = 1;
-
-type Samples = Record<Variant, Sample[]>;
-
-/** A, B, C, A, B, C...: whatever drifts on the machine drifts for all of them. */
-async function measure(targets: Record<Variant, Target>, connections: number, rounds: number, seconds: number) {
-  const samples: Samples = { direct: [], "pass-through": [], guarded: [] };
-  for (const variant of variants) await sample(targets[variant], connections, warmUpSeconds);
-  for (let round = 1; round <= rounds; round++) {
-    for (const variant of variants) {
-      progress(`${connections} connection(s), round ${round} of ${rounds}: ${variant}`);
-      samples[variant].push(await sample(targets[variant], connections, seconds));
-    }
-  }
-  progress("");
-  return samples;
+async function main(args: readonly string[]): Promise<void> {
+  if (args[0] === "telemetry") return benchTelemetry(args.slice(1));
+  const options = readOptions(args);
+  if (options === undefined) return console.log(usage);
+  buildFirst();
+  const results = await run(options.parts, options.isQuick ? quickPace : fullPace);
+  const targets = judge(results.figures);
+  print(results, targets);
+  const facts = { at: new Date().toISOString(), commit: commit(), machine: machine(), quick: options.isQuick };
+  const kept = toKeptRun(facts, results.figures, targets);
+  printChanges(kept);
+  if (options.save) save(kept, results);
+  if (options.json) console.log(JSON.stringify(toJson(kept, targets, results)));
 }
 
-function report(connections: number, samples: Samples): void {
-  const of = (variant: Variant, figure: keyof Sample) => median(samples[variant].map((one) => one[figure]));
-  console.log(pc.bold(`\n${connections} connection(s), medians of ${samples.direct.length} interleaved samples`));
+/** What is started and weighed is what ships. */
+function buildFirst(): void {
+  const compiler = `${root}node_modules/.bin/tsc`;
+  execFileSync(compiler, ["-b", "apps/control-plane", "apps/pep"], { cwd: root, stdio: ["ignore", 2, 2] });
+}
+
+function print({ figures, missing }: Results, targets: readonly TargetResult[]): void {
+  const { cores, model, node } = machine();
+  console.log(`# ${cores} cores of ${model}, Node ${node}\n`);
   console.log(
-    "variant        requests/s    p50 ms    p99 ms   p50 / direct   p50 / pass-through   rate / pass-through",
+    `A sample is clean where others took at most ${percent(idleAtMost)} of the machine. Medians, least-most.\n`,
   );
-  for (const variant of variants) {
-    const ratio = (figure: keyof Sample, to: Variant) => (of(variant, figure) / of(to, figure)).toFixed(2);
-    console.log(
-      variant.padEnd(13) +
-        of(variant, "requestsPerSecond").toFixed(0).padStart(12) +
-        of(variant, "p50Ms").toFixed(2).padStart(10) +
-        of(variant, "p99Ms").toFixed(2).padStart(10) +
-        ratio("p50Ms", "direct").padStart(15) +
-        ratio("p50Ms", "pass-through").padStart(21) +
-        ratio("requestsPerSecond", "pass-through").padStart(22),
-    );
-  }
+  for (const part of [writeTables(figures), writeCpu(figures), writeTargets(targets)]) console.log(`${part}\n`);
+  for (const [what, why] of missing) console.log(`MISSING: ${what}: ${why}`);
 }
 
-if (process.argv[2] === "telemetry") {
-  await benchTelemetry(process.argv.slice(3));
-  process.exit();
+function printChanges(kept: KeptRun): void {
+  const changes = changesSince(readHistory(historyFile), kept).slice(0, 10);
+  if (changes.length === 0) return;
+  console.log("\n## Changed most since the last run that was kept, now / then\n");
+  for (const [key, ratio] of changes) console.log(`- ${key}: ${ratio.toFixed(2)}`);
 }
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "5" },
-    seconds: { type: "string", default: "2" },
-    help: { type: "boolean", short: "h" },
-  },
+const historyFile = here("history.json");
+
+function save(kept: KeptRun, { figures }: Results): void {
+  keepRun(historyFile, kept);
+  mkdirSync(here("plots"), { recursive: true });
+  for (const [file, plot] of plotsOf(figures)) writeFileSync(here(`plots/${file}`), drawPlot(plot));
+}
+
+const toJson = (kept: KeptRun, targets: readonly TargetResult[], { missing }: Results) => ({
+  targets,
+  missing: Object.fromEntries(missing),
+  ...{ at: kept.at, commit: kept.commit, machine: kept.machine, quick: kept.quick, figures: kept.figures },
 });
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
+
+const machine = (): KeptRun["machine"] => ({
+  cores: cpus().length,
+  model: cpus()[0]?.model ?? "an unknown kind",
+  node: process.version,
+});
+
+function commit(): string {
+  try {
+    return execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+  } catch {
+    return "unknown";
+  }
 }
 
-const upstream = await startServer("upstream.ts");
-const passThrough = await startServer("pass-through.ts", [upstream.url]);
-const guarded = await startGuarded(upstream.url);
 try {
-  const targets = {
-    direct: { url: `${upstream.url}/read`, headers: {} },
-    "pass-through": { url: `${passThrough.url}/read`, headers: {} },
-    guarded,
-  };
-  for (const connections of connectionCounts) {
-    report(connections, await measure(targets, connections, Number(values.rounds), Number(values.seconds)));
-  }
-} finally {
-  await guarded.stop();
-  passThrough.stop();
-  upstream.stop();
+  await main(process.argv.slice(2));
+  process.exit(0);
+} catch (cause) {
+  console.error(cause instanceof Error ? (cause.stack ?? cause.message) : cause);
+  process.exit(1);
 }

@@ -1,5 +1,5 @@
 import { createTelemetry, type Telemetry, verdictFacts } from "@svc/telemetry";
-import { quantile } from "./load.ts";
+import { quantile } from "./measure/statistics.ts";
 
 /** What one call through the enforcement point tells, at a given amount of it. */
 export interface TelemetryCost {

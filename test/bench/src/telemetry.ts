@@ -1,9 +1,11 @@
 import { parseArgs } from "node:util";
 import pc from "picocolors";
-import { type Helper, startServer } from "./child.ts";
-import { type Guarded, startGuarded } from "./guarded.ts";
-import { median, type Sample, sample } from "./load.ts";
+import { told } from "./groups/told.ts";
 import { progress } from "./progress.ts";
+import { writeTables } from "./report/tables.ts";
+import { fullPace } from "./rig/bench.ts";
+import { startServer } from "./rig/node-server.ts";
+import { runGroups } from "./run.ts";
 import { type Amount, amounts, measureEvents, type TelemetryCost, telemetryOf } from "./telemetry-event.ts";
 
 const usage = `pnpm bench telemetry [--rounds 5] [--seconds 2]
@@ -12,17 +14,6 @@ What telemetry costs: first one call's events by themselves, then whole guarded 
 against the same without either, interleaved in one run and printed as ratios. Counters are always on.`;
 
 const callsInARound = 20_480;
-const connectionCounts = [1, 8];
-const warmUpSeconds = 1;
-
-type Stacks = Readonly<Record<"on" | "off", Guarded>>;
-
-/** What is on by default, with a collector to send to; and as little as can be asked for. */
-const settings = (collector: string) => ({
-  on: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, SVC_LOG_LEVEL: "info" },
-  off: { OTEL_SDK_DISABLED: "true", SVC_LOG_LEVEL: "error" },
-});
-
 async function events(collector: string, rounds: number): Promise<void> {
   const costs: Record<Amount, TelemetryCost[]> = { counters: [], "and log line": [], "and span": [] };
   const telemetry = amounts.map((amount) => [amount, telemetryOf(amount, collector)] as const);
@@ -45,26 +36,6 @@ async function events(collector: string, rounds: number): Promise<void> {
   }
 }
 
-async function hops(stacks: Stacks, connections: number, rounds: number, seconds: number): Promise<void> {
-  const samples: Record<keyof Stacks, Sample[]> = { on: [], off: [] };
-  const variants = ["off", "on"] as const;
-  for (const variant of variants) await sample(stacks[variant], connections, warmUpSeconds);
-  for (let round = 1; round <= rounds; round++) {
-    // The order turns with every round: the second of a pair finds a warmer machine.
-    for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
-      progress(`${connections} connection(s), round ${round} of ${rounds}: ${variant}`);
-      samples[variant].push(await sample(stacks[variant], connections, seconds));
-    }
-  }
-  progress("");
-  const ratios = (figure: keyof Sample) =>
-    samples.on.map((one, round) => one[figure] / (samples.off[round]?.[figure] ?? Number.NaN));
-  const shown = (figure: keyof Sample) => median(ratios(figure)).toFixed(2);
-  console.log(
-    `${String(connections).padEnd(14)}${shown("requestsPerSecond").padStart(18)}${shown("p50Ms").padStart(19)}${shown("p99Ms").padStart(19)}`,
-  );
-}
-
 export async function benchTelemetry(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
@@ -76,21 +47,12 @@ export async function benchTelemetry(args: readonly string[]): Promise<void> {
   });
   if (values.help) return console.log(usage);
   const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
-  const helpers: Helper[] = [];
-  const started: Guarded[] = [];
+  const collector = await startServer("servers/telemetry-collector.ts");
   try {
-    const collector = await startServer("telemetry-collector.ts");
-    const upstream = await startServer("upstream.ts");
-    helpers.push(collector, upstream);
     await events(collector.url, rounds);
-    const { on, off } = settings(collector.url);
-    const stacks = { on: await startGuarded(upstream.url, on), off: await startGuarded(upstream.url, off) };
-    started.push(stacks.on, stacks.off);
-    console.log(pc.bold(`\nGuarded hops, telemetry on / off, medians of ${rounds} interleaved pairs`));
-    console.log("connections         requests/s             p50 ms             p99 ms");
-    for (const connections of connectionCounts) await hops(stacks, connections, rounds, seconds);
   } finally {
-    for (const stack of started) await stack.stop();
-    for (const helper of helpers) helper.stop();
+    await collector.stop();
   }
+  const { figures } = await runGroups([told], { ...fullPace, rounds, seconds });
+  console.log(`\n${writeTables(figures)}`);
 }

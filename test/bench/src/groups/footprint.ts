@@ -1,0 +1,82 @@
+import { fileURLToPath } from "node:url";
+import { freePort, startChild, testBearers, waitUntil } from "@svc/test-support";
+import { request } from "undici";
+import { memoryOf } from "../machine/proc.ts";
+import type { Subject } from "../measure/trial.ts";
+import type { Bench } from "../rig/bench.ts";
+
+export const footprintTrial = "start";
+
+/** From the start to the first 200, and the memory at rest: as built and shipped, and of Node alone. */
+export async function footprint(bench: Bench): Promise<void> {
+  const database = await bench.stores.database();
+  const controlPlane = (port: number) => ({
+    file: built("control-plane"),
+    readyUrl: `http://127.0.0.1:${port}/readyz`,
+    env: {
+      PORT: `${port}`,
+      DATABASE_URL: database.appUrl,
+      SVC_MIGRATION_DATABASE_URL: database.ownerUrl,
+      REDIS_URL: bench.stores.redis.url,
+      SVC_ADMIN_TOKEN: testBearers.admin,
+      SVC_TELEMETRY_KEY: "telemetry-key-of-the-benchmark",
+      SVC_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    },
+  });
+  const pep = (port: number, adminPort: number) => ({
+    file: built("pep"),
+    readyUrl: `http://127.0.0.1:${port}/__svc/livez`,
+    env: {
+      SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9",
+      SVC_PEP_CONFIG: fileURLToPath(new URL("../rig/no-upstreams.json", import.meta.url)),
+      SVC_PEP_LISTEN: `127.0.0.1:${port}`,
+      SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+      SVC_TELEMETRY_KEY: "telemetry-key-of-the-benchmark",
+    },
+  });
+  const bare = (port: number) => ({
+    file: fileURLToPath(new URL("../servers/bare.ts", import.meta.url)),
+    readyUrl: `http://127.0.0.1:${port}/`,
+    env: { PORT: `${port}` },
+  });
+  const subjects = [
+    subject("bare node", bare),
+    subject("enforcement point", pep),
+    subject("control plane", controlPlane),
+  ];
+  await bench.trial(footprintTrial, subjects);
+}
+
+interface Started {
+  readonly file: string;
+  readonly readyUrl: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const built = (app: string) => fileURLToPath(new URL(`../../../../apps/${app}/dist/main.js`, import.meta.url));
+const restMs = 2_000;
+
+const subject = (name: string, start: (port: number, adminPort: number) => Started): Subject => ({
+  name,
+  async sample() {
+    const { file, readyUrl, env } = start(await freePort(), await freePort());
+    const startedMs = performance.now();
+    const child = startChild(process.execPath, [file], { env: { PATH: process.env.PATH, ...env } });
+    try {
+      await waitUntil(`${name} to be ready`, () => child.hasExited() || isReady(readyUrl), 20_000);
+      if (child.hasExited()) throw new Error(`${name} ended at its start:\n${child.output()}`);
+      const readyMs = performance.now() - startedMs;
+      await new Promise((resolve) => setTimeout(resolve, restMs));
+      return { readyMs, MiB: memoryOf(child.pid).bytes / 1024 / 1024 };
+    } finally {
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+  },
+});
+
+async function isReady(url: string): Promise<boolean> {
+  const { statusCode, body } = await request(url, { headersTimeout: 2_000 });
+  await body.dump();
+  return statusCode === 200;
+}

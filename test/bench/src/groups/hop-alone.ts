@@ -1,0 +1,49 @@
+import { loaded } from "../measure/loaded.ts";
+import type { Subject } from "../measure/trial.ts";
+import { delegations } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import { pgbench } from "../rig/pgbench.ts";
+import { findProgram } from "../rig/program.ts";
+import { createRowTable } from "../rig/row-table.ts";
+import { tokenStock } from "../rig/tokens.ts";
+import type { HopRig } from "./hop-rig.ts";
+import { authorizing, processesOf, throughPep } from "./hop-targets.ts";
+import { prepareParts } from "./limits.ts";
+
+export const aloneTrial = "hop at 1";
+
+/** One client: what a hop takes, and its decision alone, beside the parts they are made of. */
+export async function hopAlone(bench: Bench, { stack, line }: HopRig): Promise<void> {
+  const { stores, pace } = bench;
+  const processes = processesOf(stack, stores);
+  const credentials = await delegations(stack.controlPlane.url, line, 1, 1);
+  const [credential] = credentials;
+  if (credential === undefined) return;
+  const tokens = tokenStock(stack.key, credential);
+  const { seconds } = pace;
+  const hop = loaded({ name: "hop", connections: 1, seconds, processes, target: () => throughPep(stack, credentials) });
+  const authorize = loaded({
+    name: "authorize",
+    connections: 1,
+    seconds,
+    processes,
+    async target() {
+      await tokens.fill(Math.ceil(seconds * 3_000));
+      return authorizing(stack, credential.sessionId, tokens);
+    },
+  });
+  const { alone } = await prepareParts(bench);
+  await bench.trial(aloneTrial, [hop, authorize, await onePgbench(bench, "pgbench", 1), ...alone]);
+}
+
+export async function onePgbench(bench: Bench, name: string, clients: number): Promise<Subject | undefined> {
+  const program = findProgram("pgbench");
+  if ("why" in program) {
+    bench.missing("pgbench", program.why);
+    return undefined;
+  }
+  const { superuserUrl: url } = await bench.stores.database();
+  await createRowTable(url);
+  const processes = { PostgreSQL: bench.stores.postgresPid };
+  return pgbench({ path: program.path, name, url, clients, seconds: bench.pace.seconds, processes });
+}

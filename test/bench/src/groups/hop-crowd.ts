@@ -1,0 +1,101 @@
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { SignJWT } from "jose";
+import { loaded } from "../measure/loaded.ts";
+import type { Subject } from "../measure/trial.ts";
+import { createReferenceSchema } from "../reference/schema.ts";
+import { delegations } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import { cerbosPath, cerbosQuestion, startCerbos } from "../rig/cerbos.ts";
+import { startNginx } from "../rig/nginx.ts";
+import { startServer } from "../rig/node-server.ts";
+import { findProgram } from "../rig/program.ts";
+import { readTool } from "../rig/stack.ts";
+import type { HopRig } from "./hop-rig.ts";
+import { processesOf, throughPep } from "./hop-targets.ts";
+import { prepareParts } from "./limits.ts";
+
+export const crowdTrial = "hop at 32";
+const connections = 32;
+
+/** Many clients: the hop, the naive reference and what one would take instead, beside the parts in their batches. */
+export async function hopCrowd(bench: Bench, { stack, line }: HopRig): Promise<void> {
+  const credentials = await delegations(stack.controlPlane.url, line, 1, connections);
+  const hop = loaded({
+    name: "hop",
+    connections,
+    seconds: bench.pace.seconds,
+    processes: processesOf(stack, bench.stores),
+    target: () => throughPep(stack, credentials),
+  });
+  const { crowded } = await prepareParts(bench);
+  await bench.trial(crowdTrial, [hop, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
+}
+
+async function reference(bench: Bench): Promise<Subject> {
+  const { stores, upstream, pace } = bench;
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const database = await stores.database();
+  const sessionId = randomUUID();
+  await createReferenceSchema(database.superuserUrl, { sessionId, tools: [readTool] });
+  const controlPlane = bench.use(
+    await startServer("reference/control-plane.ts", [], {
+      DATABASE_URL: database.superuserUrl,
+      REDIS_URL: stores.redis.url,
+      ISSUER_JWK: JSON.stringify(privateKey.export({ format: "jwk" })),
+    }),
+  );
+  const pep = bench.use(await startServer("reference/pep.ts", [controlPlane.url, upstream.url]));
+  const token = () =>
+    new SignJWT({ sub: "bench", sid: sessionId, hop: 2, act: { sub: "bench" }, scope: "bench" })
+      .setProtectedHeader({ alg: "ES256", typ: "at+jwt" })
+      .setAudience("bench-agent-1")
+      .setIssuedAt()
+      .setExpirationTime("600s")
+      .setJti(randomUUID())
+      .sign(privateKey);
+  return loaded({
+    name: "naive reference",
+    connections,
+    seconds: pace.seconds,
+    processes: {
+      "control plane": controlPlane.pid,
+      pep: pep.pid,
+      PostgreSQL: stores.postgresPid,
+      Redis: stores.redisPid,
+    },
+    async target() {
+      const tokens = await Promise.all(Array.from({ length: Math.ceil(pace.seconds * 4_000) }, token));
+      const call = () => {
+        const taken = tokens.pop();
+        if (taken === undefined) throw new Error("too few tokens were made beforehand");
+        return { path: "/read", headers: { authorization: `Bearer ${taken}`, "x-svc-session": sessionId } };
+      };
+      return { origin: pep.url, call };
+    },
+  });
+}
+
+const rules = 40;
+
+async function nginxWithCerbos(bench: Bench): Promise<Subject | undefined> {
+  const nginx = findProgram("nginx");
+  if ("why" in nginx) {
+    bench.missing("nginx", nginx.why);
+    return undefined;
+  }
+  const cerbos = await startCerbos(rules);
+  if (cerbos === undefined) {
+    bench.missing("Cerbos", "its server comes in a package for Linux on x64 alone");
+    return undefined;
+  }
+  bench.use(cerbos);
+  const auth = { url: cerbos.url + cerbosPath, body: cerbosQuestion(rules - 1) };
+  const proxy = bench.use(await startNginx(nginx.path, bench.upstream.url, auth));
+  return loaded({
+    name: "nginx + Cerbos",
+    connections,
+    seconds: bench.pace.seconds,
+    processes: { nginx: proxy.pid, Cerbos: cerbos.pid },
+    target: () => ({ origin: proxy.url, call: () => ({ path: "/read" }) }),
+  });
+}

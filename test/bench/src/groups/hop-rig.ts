@@ -1,0 +1,32 @@
+import { load } from "../measure/load.ts";
+import { type AgentLine, delegations, registerLine } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import { type Stack, startStack } from "../rig/stack.ts";
+import { throughPep } from "./hop-targets.ts";
+
+/** The stack that hops go through, and the agents that make them. */
+export interface HopRig {
+  readonly stack: Stack;
+  readonly line: AgentLine;
+}
+
+/** The longest chain that is measured: the largest hop budget is 32, and the tool's is the last hop of it. */
+export const longestChain = 31;
+
+export async function prepareHopRig(bench: Bench): Promise<HopRig> {
+  const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url }));
+  const line = await registerLine(stack.controlPlane.url, "bench", longestChain);
+  await warmUp(bench, { stack, line });
+  return { stack, line };
+}
+
+/** Some 5,000 hops, after which nothing gets faster any more. */
+export async function warmUp({ pace }: Bench, { stack, line }: HopRig): Promise<void> {
+  const credentials = await delegations(stack.controlPlane.url, line, 1, 8);
+  const target = throughPep(stack, credentials);
+  const hops = pace.isQuick ? 500 : 5_000;
+  const until = performance.now() + 60_000;
+  for (let done = 0; done < hops && performance.now() < until; ) {
+    done += (await load(target, credentials.length, 0.5)).answered;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Target } from "../measure/load.ts";
+import { post } from "../rig/admin.ts";
+import type { Credential } from "../rig/agents.ts";
+import { authorizeBody, exchangeBody } from "../rig/hop-bodies.ts";
+import { readTool, type Stack } from "../rig/stack.ts";
+import type { Stores } from "../rig/stores.ts";
+import type { TokenStock } from "../rig/tokens.ts";
+
+export const readHop = { target: readTool.ref, targetKind: "tool", dataClass: "bench" } as const;
+
+/** A call through the enforcement point; each connection is an agent of its own. */
+export const throughPep = (stack: Stack, credentials: readonly Credential[], path = "/bench/read"): Target => ({
+  origin: stack.pep.url,
+  call: (connection) => ({ path, headers: hopHeaders(credentials[connection % credentials.length]) }),
+});
+
+export const hopHeaders = (credential: Credential | undefined): Record<string, string> => {
+  if (credential === undefined) throw new Error("no credentials were made");
+  return { authorization: `Bearer ${credential.token}`, "x-svc-session": credential.sessionId };
+};
+
+export const processesOf = ({ controlPlane, pep }: Stack, { postgresPid, redisPid }: Stores) => ({
+  "control plane": controlPlane.pid,
+  pep: pep.pid,
+  PostgreSQL: postgresPid,
+  Redis: redisPid,
+});
+
+/** Decisions alone, each with a token that was not seen before. */
+export const authorizing = (stack: Stack, sessionId: string, tokens: TokenStock): Target => {
+  const body = authorizeBody(sessionId, readHop);
+  return {
+    origin: stack.controlPlane.url,
+    call: () => ({
+      method: "POST",
+      path: "/v1/authorize",
+      headers: { authorization: `Bearer ${tokens.take()}`, "content-type": "application/json" },
+      body,
+    }),
+  };
+};
+
+/** One authorize and its exchange. */
+export async function authorizeAndExchange(url: string, sessionId: string, token: string): Promise<string> {
+  const decision = await post<{ action_id: string }>(
+    `${url}/v1/authorize`,
+    token,
+    "application/json",
+    authorizeBody(sessionId, readHop),
+  );
+  const answer = await post<{ access_token: string }>(
+    `${url}/v1/token/exchange`,
+    undefined,
+    "application/x-www-form-urlencoded",
+    exchangeBody(token, readHop, decision.action_id),
+  );
+  return answer.access_token;
+}

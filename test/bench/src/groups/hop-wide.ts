@@ -1,0 +1,27 @@
+import { loaded } from "../measure/loaded.ts";
+import { delegations } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import type { HopRig } from "./hop-rig.ts";
+import { processesOf, throughPep } from "./hop-targets.ts";
+
+export const wideTrial = "more of it";
+
+/**
+ * The same hop for more at once, and at the end of a longer chain. Above 64 calls a core the enforcement point sheds, and says
+ * when to come again: the clients do, so a sample must last longer than that second.
+ */
+export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<void> {
+  const processes = processesOf(stack, bench.stores);
+  const { url } = stack.controlPlane;
+  const short = await delegations(url, line, 1, 256);
+  const long = await delegations(url, line, 15, 1);
+  const seconds = Math.max(bench.pace.seconds, 2.5);
+  const subject = (name: string, connections: number, credentials: typeof short) =>
+    loaded({ name, connections, seconds, processes, target: () => throughPep(stack, credentials) });
+  await bench.trial(wideTrial, [
+    subject("32 connections", 32, short),
+    subject("256 connections", 256, short),
+    subject("chain of 1", 1, short),
+    subject("chain of 16", 1, long),
+  ]);
+}

@@ -1,0 +1,56 @@
+import { loaded } from "../measure/loaded.ts";
+import type { Subject } from "../measure/trial.ts";
+import type { Bench } from "../rig/bench.ts";
+import { startNginx } from "../rig/nginx.ts";
+import { type RunningServer, startServer } from "../rig/node-server.ts";
+import { findProgram } from "../rig/program.ts";
+import { type Stack, startStack } from "../rig/stack.ts";
+
+export const proxiesTrial = "proxies";
+const connections = 32;
+
+/** Proxies by name, the enforcement point's own forwarding among them; what cannot be had is told as missing. */
+export interface Proxies {
+  readonly servers: ReadonlyMap<string, RunningServer>;
+  /** The prefix that the proxy wants before the upstream's own path. */
+  prefixOf(name: string): string;
+}
+
+/** Observing, and forwarding also what no decision was had on: nothing but the proxy works. */
+export const startForwarding = (bench: Bench): Promise<Stack> =>
+  startStack({
+    stores: bench.stores,
+    upstream: bench.upstream.url,
+    pepEnv: () => ({ SVC_PEP_MODE: "observe", SVC_PEP_OBSERVE_UNDECIDED: "forward", SVC_LOG_LEVEL: "fatal" }),
+  });
+
+export async function startProxies(bench: Bench): Promise<Proxies> {
+  const stack = bench.use(await startForwarding(bench));
+  const upstream = bench.upstream.url;
+  const pep: RunningServer = { url: stack.pep.url, pid: stack.pep.pid, stop: async () => {} };
+  const servers = new Map<string, RunningServer>([
+    ["direct", bench.upstream],
+    ["PEP", pep],
+  ]);
+  const nginx = findProgram("nginx");
+  if ("why" in nginx) bench.missing("nginx", nginx.why);
+  else servers.set("nginx", bench.use(await startNginx(nginx.path, upstream)));
+  for (const name of ["http-proxy-3", "reply-from", "pass-through"]) {
+    servers.set(name, bench.use(await startServer(`servers/${name}.ts`, [upstream])));
+  }
+  return { servers, prefixOf: (name) => (name === "PEP" ? "/bench" : "") };
+}
+
+export async function proxies(bench: Bench, { servers, prefixOf }: Proxies): Promise<void> {
+  const subjects = [...servers].map(([name, { url, pid }]): Subject => {
+    const target = { origin: url, call: () => ({ path: `${prefixOf(name)}/read` }) };
+    return loaded({
+      name,
+      connections,
+      seconds: bench.pace.seconds,
+      processes: { [name]: pid },
+      target: () => target,
+    });
+  });
+  await bench.trial(proxiesTrial, subjects);
+}

@@ -1,0 +1,32 @@
+import { loaded } from "../measure/loaded.ts";
+import { delegations, registerLine } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import { startServer } from "../rig/node-server.ts";
+import { startStack } from "../rig/stack.ts";
+import { warmUp } from "./hop-rig.ts";
+import { processesOf, throughPep } from "./hop-targets.ts";
+
+export const toldTrial = "telemetry";
+const connections = 32;
+
+/** What is on by default, with a collector to send to; and as little as can be asked for. Counters are always on. */
+export const telemetrySettings = (collector: string) => ({
+  on: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, SVC_LOG_LEVEL: "info" },
+  off: { OTEL_SDK_DISABLED: "true", SVC_LOG_LEVEL: "error" },
+});
+
+/** Whole hops with spans exported and lines logged, against the same without either. */
+export async function told(bench: Bench): Promise<void> {
+  const collector = bench.use(await startServer("servers/telemetry-collector.ts"));
+  const subjects = [];
+  for (const [name, env] of Object.entries(telemetrySettings(collector.url))) {
+    const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url, env }));
+    const line = await registerLine(stack.controlPlane.url, "bench", 1);
+    await warmUp(bench, { stack, line });
+    const credentials = await delegations(stack.controlPlane.url, line, 1, connections);
+    const { seconds } = bench.pace;
+    const processes = processesOf(stack, bench.stores);
+    subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, credentials) }));
+  }
+  await bench.trial(toldTrial, subjects);
+}

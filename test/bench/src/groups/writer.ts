@@ -1,0 +1,76 @@
+import { type DecisionRecord, recordVersion } from "@svc/core";
+import postgres from "postgres";
+import { uuidv7 } from "uuidv7";
+// By their paths: nothing but the apps' own tests and their benchmark may know them.
+import { connect } from "../../../../apps/control-plane/src/postgres/database.ts";
+import { decisionLog } from "../../../../apps/control-plane/src/postgres/decisions.ts";
+import { repeated } from "../measure/repeated.ts";
+import { admin } from "../rig/admin.ts";
+import type { Bench } from "../rig/bench.ts";
+import { onePgbench } from "./hop-alone.ts";
+import type { HopRig } from "./hop-rig.ts";
+
+export const writerTrial = "rows at 64";
+const callers = 64;
+
+/** The audit writer as the control plane uses it, under its epochs, against PostgreSQL's own driver on a bare table. */
+export async function writer(bench: Bench, { stack, line }: HopRig): Promise<void> {
+  const consent = { scope: line.scope, user_sub: "bench" };
+  const { session_id: sessionId } = await admin<{ session_id: string }>(stack.controlPlane.url, "/v1/consent", consent);
+  const epochs = await epochsOf(stack.database.superuserUrl, sessionId);
+  const pool = (maxConnections: number) =>
+    connect({ url: stack.database.appUrl, maxConnections, statementTimeoutMs: 5_000 });
+  const [writing, reading] = [pool(4), pool(1)];
+  bench.use({ stop: async () => Promise.all([writing.end(), reading.end()]) });
+  const deadlines = { commitDeadlineMs: 5_000, readDeadlineMs: 5_000 };
+  const log = decisionLog({ writer: writing, reader: reading, ...deadlines });
+  const ours = repeated({
+    name: "audit writer",
+    seconds: bench.pace.seconds,
+    connections: callers,
+    processes: { PostgreSQL: bench.stores.postgresPid },
+    async act() {
+      const committed = await log.append(aRecord(sessionId), { kind: "none" }, epochs);
+      if (committed === "stale") throw new Error("the session changed while its records were written");
+    },
+  });
+  await bench.trial(writerTrial, [ours, await onePgbench(bench, "pgbench", callers)]);
+}
+
+async function epochsOf(url: string, sessionId: string): Promise<{ session: string; denials: string }> {
+  const sql = postgres(url, { max: 1 });
+  try {
+    const [row] = await sql<{ session: string; denials: string }[]>`
+      select s.epoch as session, d.epoch as denials from session_state s cross join denial_epoch d
+      where s.session_id = ${sessionId}`;
+    if (row === undefined) throw new Error("the consent made no session");
+    return { ...row };
+  } finally {
+    await sql.end();
+  }
+}
+
+const aRecord = (sessionId: string): DecisionRecord => ({
+  actionId: uuidv7(),
+  recordVersion,
+  sessionId,
+  stage: "authorize",
+  hop: 2,
+  chain: ["bench-agent-1"],
+  actingAgent: "bench-agent-1",
+  target: "http:bench/read",
+  targetKind: "tool",
+  dataClass: "bench",
+  decision: "allow",
+  denyReason: null,
+  recoverable: false,
+  enforced: true,
+  privileged: false,
+  taint: "trusted_internal",
+  taintSource: null,
+  policyVersion: 1,
+  guaranteeLevel: "network",
+  parentActionId: null,
+  decidedAtMs: Date.now(),
+  present: null,
+});

@@ -1,0 +1,95 @@
+import type { Readable } from "node:stream";
+import { Client } from "undici";
+import { ascending, quantile } from "./statistics.ts";
+
+/** One request of a load; asked for anew each time, so that single-use tokens can be handed out. */
+export interface Call {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | Readable;
+}
+
+export interface Target {
+  readonly origin: string;
+  /** @param connection from 0 */
+  readonly call: (connection: number) => Call;
+}
+
+export interface LoadResult {
+  readonly answered: number;
+  readonly shed: number;
+  readonly seconds: number;
+  /** Ascending. */
+  readonly latenciesMs: readonly number[];
+}
+
+/**
+ * A closed loop: every connection asks again as soon as it was answered. A call that was shed (503) is asked again when it may
+ * be; any other answer than 200 ends the run.
+ */
+export async function load(target: Target, connections: number, seconds: number): Promise<LoadResult> {
+  const clients = Array.from({ length: connections }, () => new Client(target.origin, { pipelining: 1 }));
+  const latenciesMs: number[] = [];
+  let shed = 0;
+  const started = performance.now();
+  const end = started + seconds * 1000;
+  const loop = async (client: Client, connection: number): Promise<void> => {
+    while (performance.now() < end) {
+      const askedMs = performance.now();
+      const answer = await ask(client, target.call(connection));
+      if (answer.status === 200) latenciesMs.push(performance.now() - askedMs);
+      else if (answer.status === 503) {
+        shed += 1;
+        await until(end, performance.now() + answer.retryAfterMs);
+      } else throw new Error(`${target.origin} answered ${answer.status}: ${answer.text.slice(0, 400)}`);
+    }
+  };
+  try {
+    await Promise.all(clients.map(loop));
+  } finally {
+    await Promise.all(clients.map((client) => client.destroy()));
+  }
+  const elapsedSeconds = (performance.now() - started) / 1000;
+  return { answered: latenciesMs.length, shed, seconds: elapsedSeconds, latenciesMs: ascending(latenciesMs) };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfterMs: number;
+  readonly text: string;
+}
+
+/** Dispatch is the cheapest way through undici: the generator shares its cores with what it measures. */
+function ask(client: Client, { method = "GET", path, headers, body }: Call): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    let status = 0;
+    let retryAfterMs = 0;
+    let text = "";
+    client.dispatch(
+      { method, path, headers: headers ?? null, body: body ?? null },
+      {
+        onRequestStart: () => {},
+        onResponseStart(_controller, statusCode, fields) {
+          status = statusCode;
+          if (status === 503) retryAfterMs = Number(fields["retry-after"] ?? 0.1) * 1000;
+        },
+        onResponseData(_controller, chunk) {
+          if (status !== 200) text += chunk;
+        },
+        onResponseEnd: () => resolve({ status, retryAfterMs, text }),
+        onResponseError: (_controller, cause) => reject(cause),
+      },
+    );
+  });
+}
+
+const until = (endMs: number, atMs: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(endMs, atMs) - performance.now())));
+
+export const figuresOf = ({ answered, shed, seconds, latenciesMs }: LoadResult) => ({
+  rate: answered / seconds,
+  p50Ms: quantile(latenciesMs, 0.5),
+  p99Ms: quantile(latenciesMs, 0.99),
+  shedShare: shed / Math.max(1, answered + shed),
+});

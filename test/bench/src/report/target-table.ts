@@ -1,0 +1,177 @@
+/** Reads the median of a figure by `trial/subject/figure`; NaN where it was not measured. */
+export type ReadFigure = (key: string) => number;
+
+export interface Comparison {
+  readonly of: string;
+  readonly ratio: (figure: ReadFigure) => number;
+  readonly target: number;
+  readonly isAtMost: boolean;
+}
+
+export interface TargetDefinition {
+  readonly id: number;
+  readonly name: string;
+  readonly comparisons: readonly Comparison[];
+}
+
+type Sides = readonly [over: string, under: string];
+
+const atMost = (target: number, of: string, sides: Sides): Comparison => ({
+  ...between(of, sides),
+  target,
+  isAtMost: true,
+});
+const atLeast = (target: number, of: string, sides: Sides): Comparison => ({
+  ...between(of, sides),
+  target,
+  isAtMost: false,
+});
+const between = (of: string, [over, under]: Sides) => ({
+  of,
+  ratio: (figure: ReadFigure) => figure(over) / figure(under),
+});
+
+/** Client to enforcement point, twice on to the control plane, on to the tool: four requests of one hop. */
+const requests = 4;
+/** The decision's row and the spend's. */
+const commits = 2;
+
+/** One client waits for all of it, one after the other. */
+const partsMs = (figure: ReadFigure): number =>
+  requests * figure("hop at 1/http/p50Ms") +
+  commits * figure("hop at 1/commit/p50Ms") +
+  figure("hop at 1/guard/p50Ms") +
+  figure("hop at 1/verify/p50Ms") +
+  figure("hop at 1/sign/p50Ms");
+
+/**
+ * Of the four requests three are served by us and three are sent by us. A commit is a batch of 16 rows, the guard's command one
+ * of 32 under way.
+ */
+const partsMicros = (figure: ReadFigure): number =>
+  3 * (figure("hop at 32/http/cpu server us") + figure("hop at 32/http/cpu load us")) +
+  (commits / 16) * figure("hop at 32/commit/cpu us") +
+  figure("hop at 32/guard/cpu us") +
+  figure("hop at 32/verify/cpu us") +
+  figure("hop at 32/sign/cpu us");
+
+const verdict = (rules: number, engine: string): Comparison =>
+  atMost(1 / 500, `verdict / ${engine} at ${rules} rules`, [
+    `verdict/ours at ${rules}/p50Ms`,
+    `verdict/${engine} at ${rules}/p50Ms`,
+  ]);
+
+const grown = (read: string): Comparison =>
+  atMost(2, `${read} on many rows / on few`, [`audit/${read} on many/p50Ms`, `audit/${read} on few/p50Ms`]);
+
+/** In the order that they are promised in. */
+export const targets: readonly TargetDefinition[] = [
+  {
+    id: 1,
+    name: "full hop p50 at one client / the sum of its parts",
+    comparisons: [
+      {
+        of: "hop / parts",
+        ratio: (figure) => figure("hop at 1/hop/p50Ms") / partsMs(figure),
+        target: 1.25,
+        isAtMost: true,
+      },
+    ],
+  },
+  {
+    id: 2,
+    name: "CPU per hop of our processes and stores / of the parts",
+    comparisons: [
+      {
+        of: "hop / parts",
+        ratio: (figure) => figure("hop at 32/hop/cpu us") / partsMicros(figure),
+        target: 1.2,
+        isAtMost: true,
+      },
+    ],
+  },
+  {
+    id: 3,
+    name: "hops/s at 32 / the naive reference",
+    comparisons: [atLeast(4, "hop / reference", ["hop at 32/hop/rate", "hop at 32/naive reference/rate"])],
+  },
+  {
+    id: 4,
+    name: "hops/s at 32 / nginx auth_request in front of Cerbos",
+    comparisons: [atLeast(1, "hop / nginx + Cerbos", ["hop at 32/hop/rate", "hop at 32/nginx + Cerbos/rate"])],
+  },
+  {
+    id: 5,
+    name: "authorize p50 at one client / pgbench single insert",
+    comparisons: [atMost(2, "authorize / pgbench", ["hop at 1/authorize/p50Ms", "hop at 1/pgbench/p50Ms"])],
+  },
+  {
+    id: 6,
+    name: "audit writer rows/s at 64 / pgbench at 64",
+    comparisons: [atLeast(2, "audit writer / pgbench", ["rows at 64/audit writer/rate", "rows at 64/pgbench/rate"])],
+  },
+  {
+    id: 7,
+    name: "authorize + exchange per second / oidc-provider issuing in memory",
+    comparisons: [atLeast(1.3, "pairs / grants", ["tokens/authorize + exchange/rate", "tokens/oidc-provider/rate"])],
+  },
+  {
+    id: 8,
+    name: "PEP pass-through at 32 / nginx proxy_pass; / http-proxy-3",
+    comparisons: [
+      atLeast(0.7, "PEP / nginx", ["proxies/PEP/rate", "proxies/nginx/rate"]),
+      atLeast(2.2, "PEP / http-proxy-3", ["proxies/PEP/rate", "proxies/http-proxy-3/rate"]),
+    ],
+  },
+  {
+    id: 9,
+    name: "verifier admit per second of one core / HAProxy jwt_verify; / jose",
+    comparisons: [
+      atLeast(1.5, "admit / HAProxy", ["admission/HAProxy/cpu us", "admission/admit/cpu us"]),
+      atLeast(2.5, "admit / jose", ["admission/jose/cpu us", "admission/admit/cpu us"]),
+    ],
+  },
+  {
+    id: 10,
+    name: "verdict / cedar-wasm and casbin; / Cerbos; flat to 10,000 tools",
+    comparisons: [
+      verdict(40, "cedar"),
+      verdict(400, "cedar"),
+      verdict(40, "casbin"),
+      verdict(400, "casbin"),
+      atMost(1 / 500, "verdict / Cerbos round trip", ["verdict/ours at 400/p50Ms", "verdict/Cerbos/p50Ms"]),
+      atMost(2, "verdict at 10,000 tools / at 10", ["verdict/ours at 10000/p50Ms", "verdict/ours at 10/p50Ms"]),
+    ],
+  },
+  {
+    id: 11,
+    name: "audit page, filtered page and chain at 10^7 rows / at 10^4",
+    comparisons: [grown("page"), grown("filtered page"), grown("chain")],
+  },
+  {
+    id: 12,
+    name: "hops/s at 256 connections / at 32; p50 at a chain of 16 / of 1",
+    comparisons: [
+      atLeast(0.95, "256 / 32 connections", ["more of it/256 connections/rate", "more of it/32 connections/rate"]),
+      atMost(1.1, "chain of 16 / of 1", ["more of it/chain of 16/p50Ms", "more of it/chain of 1/p50Ms"]),
+    ],
+  },
+  {
+    id: 13,
+    name: "1 GiB through the PEP: MB/s / nginx; extra memory in units of 64 MiB",
+    comparisons: [
+      atLeast(0.7, "PEP / nginx", ["stream/PEP/MB per s", "stream/nginx/MB per s"]),
+      {
+        of: "extra memory / 64 MiB",
+        ratio: (figure) => figure("stream/PEP/extra MiB") / 64,
+        target: 1,
+        isAtMost: true,
+      },
+    ],
+  },
+  {
+    id: 14,
+    name: "hops/s at 32, telemetry on / off",
+    comparisons: [atLeast(0.95, "on / off", ["telemetry/on/rate", "telemetry/off/rate"])],
+  },
+];

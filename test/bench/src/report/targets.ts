@@ -1,0 +1,54 @@
+import type { Summary } from "../measure/statistics.ts";
+import { type Comparison, targets } from "./target-table.ts";
+
+/** One comparison of a target, as it came out. */
+export interface ComparisonResult {
+  readonly of: string;
+  /** Null where one of its sides was not measured. */
+  readonly ratio: number | null;
+  readonly target: number;
+  readonly isAtMost: boolean;
+  readonly met: boolean;
+  /** Whether all that it is made of was measured on a machine that was ours. */
+  readonly clean: boolean;
+}
+
+export interface TargetResult {
+  readonly id: number;
+  readonly name: string;
+  /** Of the comparison that is furthest from its target. */
+  readonly ratio: number | null;
+  readonly target: number;
+  readonly met: boolean;
+  readonly comparisons: readonly ComparisonResult[];
+}
+
+export type Measured = ReadonlyMap<string, Summary>;
+
+/** All fourteen, in the order of the table; what was not measured is not met. */
+export const judge = (figures: Measured): readonly TargetResult[] =>
+  targets.map(({ id, name, comparisons }) => {
+    const results = comparisons.map((comparison) => compare(comparison, figures));
+    const [worst] = results.toSorted((a, b) => distance(b) - distance(a));
+    if (worst === undefined) throw new Error(`target ${id} compares nothing`);
+    const met = results.every((one) => one.met);
+    return { id, name, ratio: worst.ratio, target: worst.target, met, comparisons: results };
+  });
+
+function compare({ of, ratio, target, isAtMost }: Comparison, figures: Measured): ComparisonResult {
+  let clean = true;
+  const figure = (key: string): number => {
+    const summary = figures.get(key);
+    if (summary === undefined) return Number.NaN;
+    clean &&= summary.clean * 2 > summary.samples;
+    return summary.median;
+  };
+  const value = ratio(figure);
+  const isMeasured = Number.isFinite(value);
+  const met = isMeasured && (isAtMost ? value <= target : value >= target);
+  return { of, ratio: isMeasured ? value : null, target, isAtMost, met, clean: isMeasured && clean };
+}
+
+/** Above 1 is unmet; what was not measured is furthest away. */
+const distance = ({ ratio, target, isAtMost }: ComparisonResult): number =>
+  ratio === null ? Number.POSITIVE_INFINITY : isAtMost ? ratio / target : target / ratio;

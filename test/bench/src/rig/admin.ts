@@ -1,0 +1,28 @@
+import { testBearers } from "@svc/test-support";
+import { request } from "undici";
+
+/** One call on the admin plane; anything but 2xx ends the run. */
+export async function admin<T>(controlPlaneUrl: string, path: string, body: object): Promise<T> {
+  return post<T>(controlPlaneUrl + path, testBearers.admin, "application/json", JSON.stringify(body));
+}
+
+/** @param bearer none for the token endpoint */
+export async function post<T>(url: string, bearer: string | undefined, contentType: string, body: string): Promise<T> {
+  const headers = { "content-type": contentType, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) };
+  const answer = await request(url, { method: "POST", headers, body });
+  const text = await answer.body.text();
+  if (answer.statusCode >= 300) throw new Error(`${url} answered ${answer.statusCode}: ${text}`);
+  return JSON.parse(text) as T;
+}
+
+export async function remove(url: string): Promise<void> {
+  const answer = await request(url, { method: "DELETE", headers: { authorization: `Bearer ${testBearers.admin}` } });
+  await answer.body.dump();
+}
+
+export async function put(url: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json", authorization: `Bearer ${testBearers.admin}` };
+  const answer = await request(url, { method: "PUT", headers, body: JSON.stringify(body) });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}: ${text}`);
+}

@@ -1,0 +1,83 @@
+import { admin, post } from "./admin.ts";
+import { authorizeBody, exchangeBody } from "./hop-bodies.ts";
+import { readTool, writeTool } from "./stack.ts";
+
+/** A session, and the token that an agent of it was given. */
+export interface Credential {
+  readonly sessionId: string;
+  readonly token: string;
+}
+
+export interface AgentLine {
+  readonly scope: string;
+  /** In order of delegation; the last uses the tools. */
+  readonly agents: readonly string[];
+}
+
+/** Agents that delegate to each other in a row, as long as the longest chain asked for: every prefix may use the tools. */
+export async function registerLine(controlPlaneUrl: string, scope: string, length: number): Promise<AgentLine> {
+  const agents = Array.from({ length }, (_, index) => `${scope}-agent-${index + 1}`);
+  for (const [index, name] of agents.entries()) {
+    const next = agents[index + 1];
+    await admin(controlPlaneUrl, "/v1/agents", {
+      name,
+      manifest: {
+        scopes: {
+          [scope]: {
+            hop_budget: Math.min(32, length + 1),
+            tools: [readTool, writeTool],
+            ...(next !== undefined && { downstream_agents: [next] }),
+          },
+        },
+      },
+      override: { reason: "a benchmark" },
+    });
+  }
+  return { scope, agents };
+}
+
+interface ConsentAnswer {
+  readonly session_id: string;
+  readonly root_grant: string;
+}
+
+/** A session of its own, delegated down the line: the token of the agent at `chain`, counted from 1. */
+export async function delegate(controlPlaneUrl: string, line: AgentLine, chain: number): Promise<Credential> {
+  const consent = await admin<ConsentAnswer>(controlPlaneUrl, "/v1/consent", { scope: line.scope, user_sub: "bench" });
+  let credential = { sessionId: consent.session_id, token: consent.root_grant };
+  for (const agent of line.agents.slice(0, chain)) {
+    credential = { ...credential, token: await takeHop(controlPlaneUrl, credential, agent) };
+  }
+  return credential;
+}
+
+async function takeHop(controlPlaneUrl: string, { sessionId, token }: Credential, agent: string): Promise<string> {
+  const target = { target: agent, targetKind: "agent" as const, dataClass: "bench" };
+  const decision = await post<{ action_id: string; decision: string }>(
+    `${controlPlaneUrl}/v1/authorize`,
+    token,
+    "application/json",
+    authorizeBody(sessionId, target),
+  );
+  if (decision.decision !== "allow")
+    throw new Error(`the delegation to ${agent} was denied: ${JSON.stringify(decision)}`);
+  const answer = await post<{ access_token: string }>(
+    `${controlPlaneUrl}/v1/token/exchange`,
+    undefined,
+    "application/x-www-form-urlencoded",
+    exchangeBody(token, target, decision.action_id),
+  );
+  return answer.access_token;
+}
+
+/** Of as many agents as there are connections, so that no two share a session. */
+export async function delegations(
+  controlPlaneUrl: string,
+  line: AgentLine,
+  chain: number,
+  count: number,
+): Promise<readonly Credential[]> {
+  const credentials: Credential[] = [];
+  for (let made = 0; made < count; made++) credentials.push(await delegate(controlPlaneUrl, line, chain));
+  return credentials;
+}

@@ -1,0 +1,82 @@
+import type { Watch } from "../machine/idle-gate.ts";
+import type { Figures, Subject } from "../measure/trial.ts";
+import { runTrial } from "../measure/trial.ts";
+import { progress } from "../progress.ts";
+import type { RunningServer } from "./node-server.ts";
+import type { Stores } from "./stores.ts";
+
+/** How long a run may take. */
+export interface Pace {
+  readonly isQuick: boolean;
+  readonly rounds: number;
+  readonly seconds: number;
+  /** Of waiting for others, before each sample. */
+  readonly idleWaitMs: number;
+}
+
+export const fullPace: Pace = { isQuick: false, rounds: 5, seconds: 2, idleWaitMs: 60_000 };
+export const quickPace: Pace = { isQuick: true, rounds: 2, seconds: 0.4, idleWaitMs: 300 };
+
+/** What a group of trials works with. */
+export interface Bench {
+  readonly pace: Pace;
+  readonly stores: Stores;
+  readonly upstream: RunningServer;
+  readonly watch: Watch;
+  /** Measures, in turns, and keeps the figures. */
+  trial(name: string, subjects: readonly (Subject | undefined)[]): Promise<void>;
+  /** Something to compare with is not there, and why. */
+  missing(what: string, why: string): void;
+  /** Stops it when the run ends, or sooner. */
+  use<T extends { stop(): Promise<unknown> }>(started: T): T;
+  /** A figure that is not sampled. */
+  note(trial: string, subject: string, figure: string, value: number): void;
+}
+
+export interface Results {
+  readonly figures: Map<string, Figures extends ReadonlyMap<string, infer S> ? S : never>;
+  readonly missing: Map<string, string>;
+}
+
+/** Others may take so much of the machine during a sample. */
+export const idleAtMost = 0.05;
+
+export function createBench(
+  pace: Pace,
+  parts: Pick<Bench, "stores" | "upstream" | "watch">,
+): { readonly bench: Bench; readonly results: Results; stopAll(): Promise<void> } {
+  const results: Results = { figures: new Map(), missing: new Map() };
+  const started: { stop(): Promise<unknown> }[] = [];
+  const { rounds, isQuick, idleWaitMs } = pace;
+  const options = {
+    rounds,
+    extraRounds: isQuick ? 0 : rounds,
+    watch: parts.watch,
+    gate: { atMost: idleAtMost, waitMs: idleWaitMs, lookMs: 300 },
+    progress,
+  };
+  return {
+    results,
+    bench: {
+      ...parts,
+      pace,
+      async trial(name, subjects) {
+        const present = subjects.filter((subject) => subject !== undefined);
+        for (const [key, summary] of await runTrial({ name, subjects: present }, options))
+          results.figures.set(key, summary);
+      },
+      missing: (what, why) => void results.missing.set(what, why),
+      use(one) {
+        started.push(one);
+        return one;
+      },
+      note(trial, subject, figure, value) {
+        const summary = { median: value, least: value, most: value, samples: 1, clean: 1 };
+        results.figures.set(`${trial}/${subject}/${figure}`, summary);
+      },
+    },
+    async stopAll() {
+      for (const one of started.reverse()) await one.stop();
+    },
+  };
+}

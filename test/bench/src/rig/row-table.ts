@@ -1,0 +1,32 @@
+import { randomUUID } from "node:crypto";
+import postgres, { type Sql } from "postgres";
+
+/** A record as small as one could make it: a key, who asked what, and when. */
+export const rowTable = `
+  create table bench_row (action_id uuid primary key, session_id uuid not null, acting_agent text not null, target text not null,
+    data_class text not null, decision text not null, decided_at timestamptz not null)`;
+
+/** For pgbench, which makes its values in the database, and takes a word after a colon for a variable. */
+export const insertScript =
+  "insert into bench_row values (gen_random_uuid(), gen_random_uuid(), 'bench-agent-1', 'http-bench/read', 'bench', 'allow', now());\n";
+
+export async function createRowTable(url: string): Promise<void> {
+  const sql = postgres(url, { max: 1 });
+  try {
+    await sql.unsafe(rowTable);
+  } finally {
+    await sql.end();
+  }
+}
+
+export const insertRow = (sql: Sql): Promise<unknown> => sql`
+  insert into bench_row
+  values (${randomUUID()}, ${randomUUID()}, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', ${new Date()})`;
+
+/** In one statement. */
+export const insertRows = (sql: Sql, count: number): Promise<unknown> => sql`
+  insert into bench_row select action_id, session_id, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', decided_at
+  from json_to_recordset(${JSON.stringify(Array.from({ length: count }, toRow))}::text::json)
+    as row (action_id uuid, session_id uuid, decided_at timestamptz)`;
+
+const toRow = () => ({ action_id: randomUUID(), session_id: randomUUID(), decided_at: new Date() });

@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type ControlPlane,
+  type EnforcementPoint,
+  startControlPlane,
+  startEnforcementPoint,
+  type TestDatabase,
+} from "@svc/test-support";
+import { generatePrivateJwk, importIssuerKey, type SigningKey } from "@svc/tokens";
+import type { Stores } from "./stores.ts";
+
+/** Control plane and enforcement point as in production: a database of their own, Redis, defaults throughout. */
+export interface Stack {
+  readonly controlPlane: ControlPlane;
+  readonly pep: EnforcementPoint;
+  readonly database: TestDatabase;
+  /** What the control plane signs with, so that single-use tokens can be made beforehand. */
+  readonly key: SigningKey;
+  stop(): Promise<void>;
+}
+
+export interface StackOptions {
+  readonly stores: Stores;
+  /** Where calls to `/bench/...` go. */
+  readonly upstream: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Given a folder to put files into. */
+  readonly pepEnv?: (folder: string) => Readonly<Record<string, string>>;
+  readonly controlPlaneEnv?: Readonly<Record<string, string>>;
+}
+
+export const readTool = { ref: "http:bench/read", data_classes: ["bench"] };
+export const writeTool = { ref: "http:bench/write", data_classes: ["bench"], access: "write", privileged: true };
+
+export async function startStack({ stores, upstream, env, pepEnv, controlPlaneEnv }: StackOptions): Promise<Stack> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-bench-"));
+  const configFile = join(folder, "upstreams.json");
+  await writeFile(configFile, JSON.stringify(upstreamsOf(upstream)));
+  const jwk = await generatePrivateJwk();
+  const database = await stores.database();
+  const controlPlane = await startControlPlane(
+    { database, redis: stores.redis },
+    { SVC_ISSUER_PRIVATE_KEY: JSON.stringify(jwk), SVC_CONSENT_TTL_SECONDS: "86400", ...env, ...controlPlaneEnv },
+  );
+  const pep = await startEnforcementPoint(controlPlane.url, configFile, { ...env, ...pepEnv?.(folder) });
+  return {
+    controlPlane,
+    pep,
+    database,
+    key: await importIssuerKey(jwk),
+    async stop() {
+      pep.kill();
+      await Promise.all([pep.exited, controlPlane.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const upstreamsOf = (url: string) => {
+  const route = (method: string, path: string, { ref, data_classes }: { ref: string; data_classes: string[] }) => ({
+    methods: [method],
+    path,
+    target: ref,
+    data_class: data_classes[0],
+  });
+  return {
+    upstreams: [
+      {
+        name: "bench",
+        url,
+        routes: [
+          route("GET", "/read", readTool),
+          route("GET", "/bytes/:count", readTool),
+          route("POST", "/read", readTool),
+          route("POST", "/write", writeTool),
+        ],
+      },
+    ],
+  };
+};

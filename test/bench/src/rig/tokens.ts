@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import { decodeUnverifiedHopToken, type HopClaims, issueHopToken, type SigningKey } from "@svc/tokens";
+import type { Credential } from "./agents.ts";
+
+/** Unspent tokens at one place in a chain, made before they are measured: what was verified once is remembered. */
+export interface TokenStock {
+  /** Makes more, so that there are as many. */
+  fill(count: number): Promise<void>;
+  /** @throws where all were taken: the caller filled too few */
+  take(): string;
+}
+
+/** @param lifetimeSeconds how long they can be used */
+export function tokenStock(key: SigningKey, { token }: Credential, lifetimeSeconds = 600): TokenStock {
+  const claims = decodeUnverifiedHopToken(token);
+  if (claims === undefined) throw new Error("no hop token");
+  let stock: string[] = [];
+  return {
+    async fill(count) {
+      const nowSeconds = Math.floor(Date.now() / 1000);
+      const fresh = (): HopClaims => ({
+        ...claims,
+        jti: randomUUID(),
+        iat: nowSeconds,
+        exp: nowSeconds + lifetimeSeconds,
+      });
+      stock = await Promise.all(Array.from({ length: count }, () => issueHopToken(key, fresh())));
+    },
+    take() {
+      const taken = stock.pop();
+      if (taken === undefined) throw new Error("too few tokens were made beforehand");
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Summary } from "./src/measure/statistics.ts";
+import { targets } from "./src/report/target-table.ts";
+import { judge } from "./src/report/targets.ts";
+
+const summary = (median: number, clean = 5): Summary => ({ median, least: median, most: median, samples: 5, clean });
+
+/** Every figure that the table asks for, at one value. */
+function everyFigure(value: number, clean = 5): Map<string, Summary> {
+  const figures = new Map<string, Summary>();
+  for (const { comparisons } of targets) {
+    for (const { ratio } of comparisons) {
+      ratio((key) => {
+        figures.set(key, summary(value, clean));
+        return value;
+      });
+    }
+  }
+  return figures;
+}
+
+const resultOf = (id: number, figures: ReadonlyMap<string, Summary>) => {
+  const found = judge(figures).find((one) => one.id === id);
+  if (found === undefined) throw new Error(`there is no target ${id}`);
+  return found;
+};
+
+test("there are fourteen targets, and all of them are judged in their order", () => {
+  const ids = Array.from({ length: 14 }, (_, index) => index + 1);
+  expect(targets.map(({ id }) => id)).toEqual(ids);
+  expect(judge(new Map()).map(({ id }) => id)).toEqual(ids);
+});
+
+test("what was not measured has no ratio and is not met", () => {
+  for (const { ratio, met } of judge(new Map())) expect({ ratio, met }).toEqual({ ratio: null, met: false });
+});
+
+test("the ratio of a target with several comparisons is the one furthest from its target", () => {
+  const figures = everyFigure(1);
+  figures.set("proxies/PEP/rate", summary(90));
+  figures.set("proxies/nginx/rate", summary(100));
+  figures.set("proxies/http-proxy-3/rate", summary(45));
+  expect(resultOf(8, figures)).toMatchObject({ ratio: 2, target: 2.2, met: false });
+  figures.set("proxies/http-proxy-3/rate", summary(30));
+  expect(resultOf(8, figures)).toMatchObject({ ratio: 0.9, target: 0.7, met: true });
+});
+
+test("one side that is missing leaves a target unmet, however good the other comparison is", () => {
+  const figures = everyFigure(1);
+  figures.set("proxies/PEP/rate", summary(1000));
+  figures.delete("proxies/nginx/rate");
+  expect(resultOf(8, figures)).toMatchObject({ ratio: null, met: false });
+});
+
+test("a ratio of disturbed samples says so", () => {
+  const [first] = resultOf(3, everyFigure(1, 2)).comparisons;
+  expect(first).toMatchObject({ ratio: 1, clean: false });
+});
+
+describe("the sum of a hop's parts", () => {
+  test("is four requests, two commits, one guard, one verification, one signature", () => {
+    const figures = everyFigure(1);
+    for (const [part, ms] of Object.entries({ http: 1000, commit: 100, guard: 10, verify: 2, sign: 3 })) {
+      figures.set(`hop at 1/${part}/p50Ms`, summary(ms));
+    }
+    figures.set("hop at 1/hop/p50Ms", summary(4215));
+    expect(resultOf(1, figures).ratio).toBeCloseTo(1);
+  });
+});
+
+test("at the target a target is met, beyond it it is not", () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0.01, max: 100, noNaN: true }), (rate) => {
+      const figures = everyFigure(1);
+      figures.set("hop at 32/hop/rate", summary(rate));
+      expect(resultOf(4, figures).met).toBe(rate >= 1);
+      figures.set("hop at 1/authorize/p50Ms", summary(rate));
+      expect(resultOf(5, figures).met).toBe(rate <= 2);
+    }),
+  );
+});
