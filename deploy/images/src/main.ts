@@ -38,7 +38,14 @@ for (const name of asked) {
   if (!isProgram(name)) fail(`There is no program "${name}".`);
   const out = resolve(values.out, name);
   if (existsSync(out)) fail(`${out} exists: name another folder, or remove it.`);
-  await buildTree({ program: name, workspace, out });
+  try {
+    await buildTree({ program: name, workspace, out });
+  } catch (error) {
+    process.stderr.write(
+      `The tree of ${name} was not built: ${error instanceof Error ? error.message : String(error)}\n`,
+    );
+    process.exit(1);
+  }
   process.stdout.write(`${reportOf(name, out)}\n`);
 }
 

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -33,8 +34,10 @@ export interface TreeOptions {
  * Puts together what the image of a program holds below `/app`: its `dist`, its production dependencies as plain
  * folders, the health check, and the bill of materials. No registry is asked: everything comes from the store that the
  * workspace was installed from. The same workspace gives the same bytes, modes and times.
+ * @throws where the workspace was not built, or lacks a dependency
  */
 export async function buildTree({ program, workspace, out }: TreeOptions): Promise<void> {
+  requireBuilt(workspace);
   const work = mkdtempSync(join(tmpdir(), `svc-image-${program}-`));
   try {
     const [bill] = await Promise.all([
@@ -43,12 +46,20 @@ export async function buildTree({ program, workspace, out }: TreeOptions): Promi
     ]);
     mkdirSync(out);
     copyKept(join(work, "app"), out);
-    copyFileSync(join(workspace, "deploy/images/dist/healthcheck.js"), join(out, "healthcheck.js"));
+    copyFileSync(join(workspace, healthCheck), join(out, "healthcheck.js"));
     writeFileSync(join(out, "sbom.cdx.json"), bill);
     settle(out);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+const healthCheck = "deploy/images/dist/healthcheck.js";
+
+/** The health check is built together with everything else: without it there may be no `dist` at all. */
+function requireBuilt(workspace: string): void {
+  if (existsSync(join(workspace, healthCheck))) return;
+  throw new Error("the workspace is not built: run `pnpm build` first");
 }
 
 /** Optional packages are the embedded database: an image is given its stores. */

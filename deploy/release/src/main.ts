@@ -57,6 +57,7 @@ say(`version ${version} everywhere, and in the change log`);
 
 const folder = values.out === undefined ? mkdtempSync(join(tmpdir(), "svc-release-")) : resolve(values.out);
 if (!isRehearsal && existsSync(folder)) fail(2, [`${folder} exists: name another folder, or remove it.`]);
+let fault: readonly string[] | undefined;
 try {
   // Metadata, types, and that an application can install and import all of them together.
   const { stdout } = await promisify(execFile)("pnpm", ["--silent", "packages"], { cwd: workspace });
@@ -64,8 +65,9 @@ try {
   await layOut(workspace, folder, say);
 } catch (error) {
   const { message, stderr = "" } = error as Error & { stderr?: string };
-  fail(1, [message, stderr]);
-} finally {
-  if (isRehearsal) rmSync(folder, { recursive: true, force: true });
+  fault = [message, stderr];
 }
+// What was laid out in part is nothing that anybody may publish.
+if (isRehearsal || fault !== undefined) rmSync(folder, { recursive: true, force: true });
+if (fault !== undefined) fail(1, fault);
 say(isRehearsal ? "fit to be released; nothing was kept" : `laid out in ${folder}`);
