@@ -7,7 +7,7 @@ import { type Operation, readDocument } from "./src/document.ts";
 import { prepare } from "./src/examples/index.ts";
 import { aim } from "./src/hostile/aim.ts";
 import { attacks } from "./src/hostile/attacks.ts";
-import { type Base, basesOf } from "./src/hostile/bases.ts";
+import { type Base, basesOf, inOrder } from "./src/hostile/bases.ts";
 import { changedTables, databaseDigests } from "./src/hostile/database-digest.ts";
 import { openWire, type WireRequest } from "./src/hostile/wire-request.ts";
 
@@ -93,12 +93,7 @@ const runs = 25;
 /** Each operation's attacks are others, and the same every time. */
 const seedOf = (operation: Operation): number => 20_261_128 + operations.indexOf(operation);
 
-// The epoch ends every session and every token with it.
-const inOrder = operations.toSorted(
-  (one, other) => Number(one.path.includes("epoch")) - Number(other.path.includes("epoch")),
-);
-
-describe.each(inOrder)("$name", (operation) => {
+describe.each(inOrder(operations))("$name", (operation) => {
   test("refuses whatever is wrong as documented, writes nothing of it and repeats no credential", async () => {
     const baseOf = supply(operation);
     let isUsedUp = false;

@@ -15,7 +15,7 @@ export interface Base {
   readonly body?: Readonly<Record<string, unknown>>;
 }
 
-export type MakeBase = (api: Api) => Promise<Base>;
+type MakeBase = (api: Api) => Promise<Base>;
 
 const withBody =
   (body: () => Record<string, unknown>): MakeBase =>
@@ -150,3 +150,9 @@ export function basesOf({ name, path, bodyType }: Operation): readonly MakeBase[
   }
   return made ?? ofNothing;
 }
+
+/** In an order in which no operation takes from the next what it stands on: the epoch ends every session and token. */
+export const inOrder = (operations: readonly Operation[]): readonly Operation[] =>
+  operations.toSorted((one, other) => Number(endsAll(one)) - Number(endsAll(other)));
+
+const endsAll = ({ path }: Operation): boolean => path === "/v1/issuer-epoch";
