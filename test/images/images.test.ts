@@ -11,10 +11,13 @@ import {
   testBearers,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
 import { canContain, how, startContained, stopContained } from "./src/contained.ts";
 import { buildTrees, type Trees, workspace } from "./src/trees.ts";
+
+// Each starts several programs, and waits for one to drain.
+vi.setConfig({ testTimeout: 120_000 });
 
 /** What the images hold: their content trees, made by the command that the Dockerfile runs. */
 let trees: Trees;
@@ -26,11 +29,11 @@ beforeAll(async () => {
   trees = await buildTrees();
   for (const program of programs) contents.set(program, contentOf(trees.of(program)));
   again = buildTrees();
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   trees?.remove();
   (await again)?.remove();
-}, 120_000);
+}, 240_000);
 
 const pathsOf = (program: string): readonly string[] => (contents.get(program) ?? []).map(({ path }) => path);
 
