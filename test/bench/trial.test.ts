@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Watch } from "./src/machine/idle-gate.ts";
+import { type Watch, whenIdle } from "./src/machine/idle-gate.ts";
 import { runTrial, type Subject } from "./src/measure/trial.ts";
 
 /** A watch by which others take the given shares, one for each sample, and nothing while nothing is sampled. */
@@ -22,7 +22,7 @@ const optionsOf = (watch: Watch) => ({
   rounds: 2,
   extraRounds: 2,
   watch,
-  gate: { atMost: 0.05, waitMs: 0, lookMs: 0 },
+  gate: { atMost: 0.05, waitMs: 0, patience: { leftMs: 0 }, lookMs: 0 },
   progress: () => {},
 });
 
@@ -62,4 +62,23 @@ test("on a machine that is never idle the rounds end all the same", async () => 
   const figures = await runTrial({ name: "t", subjects }, options);
   expect(sampled).toHaveLength(4);
   expect(figures.get("t/a/rate")).toMatchObject({ samples: 4, clean: 0 });
+});
+
+test("waiting for others takes of the patience of the whole run what was in vain", async () => {
+  const busy: Watch = { own: () => {}, begin: () => () => 0.9 };
+  const patience = { leftMs: 20 };
+  const waited: number[] = [];
+  const options = {
+    atMost: 0.05,
+    waitMs: 60_000,
+    patience,
+    lookMs: 5,
+    onWait: (foreign: number) => waited.push(foreign),
+  };
+  await whenIdle(busy, options);
+  expect(patience.leftMs).toBeLessThanOrEqual(0);
+  expect(waited.length).toBeGreaterThan(0);
+  waited.length = 0;
+  await whenIdle(busy, options);
+  expect(waited).toEqual([]);
 });

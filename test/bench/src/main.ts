@@ -21,13 +21,14 @@ async function main(args: readonly string[]): Promise<void> {
   const options = readOptions(args);
   if (options === undefined) return console.log(usage);
   buildFirst();
-  const results = await run(options.parts, options.isQuick ? quickPace : fullPace);
+  const results = await run(options.parts, options.isQuick ? quickPace() : fullPace());
   const targets = judge(results.figures);
   print(results, targets);
   const facts = { at: new Date().toISOString(), commit: commit(), machine: machine(), quick: options.isQuick };
   const kept = toKeptRun(facts, results.figures, targets);
   printChanges(kept);
   if (options.save) save(kept, results);
+  if (results.failed.size > 0) process.exitCode = 1;
   if (options.json) console.log(JSON.stringify(toJson(kept, targets, results)));
 }
 
@@ -37,7 +38,7 @@ function buildFirst(): void {
   execFileSync(compiler, ["-b", "apps/control-plane", "apps/pep"], { cwd: root, stdio: ["ignore", 2, 2] });
 }
 
-function print({ figures, missing }: Results, targets: readonly TargetResult[]): void {
+function print({ figures, missing, failed }: Results, targets: readonly TargetResult[]): void {
   const { cores, model, node } = machine();
   console.log(`# ${cores} cores of ${model}, Node ${node}\n`);
   console.log(
@@ -45,6 +46,7 @@ function print({ figures, missing }: Results, targets: readonly TargetResult[]):
   );
   for (const part of [writeTables(figures), writeCpu(figures), writeTargets(targets)]) console.log(`${part}\n`);
   for (const [what, why] of missing) console.log(`MISSING: ${what}: ${why}`);
+  for (const [group, why] of failed) console.log(`FAILED: ${group}: ${why}`);
 }
 
 function printChanges(kept: KeptRun): void {
@@ -62,9 +64,10 @@ function save(kept: KeptRun, { figures }: Results): void {
   for (const [file, plot] of plotsOf(figures)) writeFileSync(here(`plots/${file}`), drawPlot(plot));
 }
 
-const toJson = (kept: KeptRun, targets: readonly TargetResult[], { missing }: Results) => ({
+const toJson = (kept: KeptRun, targets: readonly TargetResult[], { missing, failed }: Results) => ({
   targets,
   missing: Object.fromEntries(missing),
+  failed: Object.fromEntries(failed),
   ...{ at: kept.at, commit: kept.commit, machine: kept.machine, quick: kept.quick, figures: kept.figures },
 });
 
@@ -84,7 +87,7 @@ function commit(): string {
 
 try {
   await main(process.argv.slice(2));
-  process.exit(0);
+  process.exit();
 } catch (cause) {
   console.error(cause instanceof Error ? (cause.stack ?? cause.message) : cause);
   process.exit(1);

@@ -66,6 +66,9 @@ async function runGroup(
   const { bench, results, stopAll } = createBench(pace, parts);
   try {
     await group(bench, rig);
+  } catch (cause) {
+    // What was measured before is worth telling, and so is what comes after.
+    whole.failed.set(group.name, cause instanceof Error ? cause.message : String(cause));
   } finally {
     await stopAll();
   }

@@ -1,4 +1,4 @@
-import type { Watch } from "../machine/idle-gate.ts";
+import type { Patience, Watch } from "../machine/idle-gate.ts";
 import type { Figures, Subject } from "../measure/trial.ts";
 import { runTrial } from "../measure/trial.ts";
 import { progress } from "../progress.ts";
@@ -10,12 +10,26 @@ export interface Pace {
   readonly isQuick: boolean;
   readonly rounds: number;
   readonly seconds: number;
-  /** Of waiting for others, before each sample. */
+  /** Of waiting for others, before each sample, and in vain altogether. */
   readonly idleWaitMs: number;
+  readonly patience: Patience;
 }
 
-export const fullPace: Pace = { isQuick: false, rounds: 5, seconds: 2, idleWaitMs: 60_000 };
-export const quickPace: Pace = { isQuick: true, rounds: 2, seconds: 0.4, idleWaitMs: 300 };
+export const fullPace = (): Pace => ({
+  isQuick: false,
+  rounds: 5,
+  seconds: 2,
+  idleWaitMs: 60_000,
+  patience: { leftMs: 20 * 60_000 },
+});
+
+export const quickPace = (): Pace => ({
+  isQuick: true,
+  rounds: 2,
+  seconds: 0.4,
+  idleWaitMs: 300,
+  patience: { leftMs: 10_000 },
+});
 
 /** What a group of trials works with. */
 export interface Bench {
@@ -36,6 +50,8 @@ export interface Bench {
 export interface Results {
   readonly figures: Map<string, Figures extends ReadonlyMap<string, infer S> ? S : never>;
   readonly missing: Map<string, string>;
+  /** Groups of trials that could not be measured to their end, and why. */
+  readonly failed: Map<string, string>;
 }
 
 /** Others may take so much of the machine during a sample. */
@@ -45,14 +61,14 @@ export function createBench(
   pace: Pace,
   parts: Pick<Bench, "stores" | "upstream" | "watch">,
 ): { readonly bench: Bench; readonly results: Results; stopAll(): Promise<void> } {
-  const results: Results = { figures: new Map(), missing: new Map() };
+  const results: Results = { figures: new Map(), missing: new Map(), failed: new Map() };
   const started: { stop(): Promise<unknown> }[] = [];
-  const { rounds, isQuick, idleWaitMs } = pace;
+  const { rounds, isQuick, idleWaitMs, patience } = pace;
   const options = {
     rounds,
     extraRounds: isQuick ? 0 : rounds,
     watch: parts.watch,
-    gate: { atMost: idleAtMost, waitMs: idleWaitMs, lookMs: 300 },
+    gate: { atMost: idleAtMost, waitMs: idleWaitMs, patience, lookMs: 300 },
     progress,
   };
   return {
