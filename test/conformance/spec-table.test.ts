@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test } from "vitest";
-import { createVitest } from "vitest/node";
+import { expect, test } from "vitest";
 import { readDocument } from "./src/document.ts";
 import { deploymentForTests } from "./src/for-tests.ts";
 import { type NamedTest, readSpecTables } from "./src/spec-table.ts";
+import { missingTests } from "./src/written-tests.ts";
 
 const { api } = await deploymentForTests();
 const { operations } = readDocument((await api.call("GET", "/openapi.json")).body);
@@ -13,18 +13,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const rows = readSpecTables(readFileSync(here("README.md"), "utf8"));
 const pathOf = ({ file }: NamedTest): string => here(file.includes("/") ? `../../${file}` : file);
 
-// Their sources are read, not run: tests are known by name without their stacks.
-const parser = await createVitest("test", { config: false, root: here("../.."), include: [], watch: false });
-afterAll(() => parser.close());
-const files = [...new Set(rows.flatMap(({ tests }) => tests.map(pathOf)))];
-const project = parser.getRootProject();
-const modules = await parser.parseSpecifications(files.map((file) => project.createSpecification(file)));
-const written = new Map(
-  modules.map((module) => [
-    module.moduleId,
-    [...module.children.allTests()].map(({ fullName, options }) => ({ fullName, mode: options.mode })),
-  ]),
-);
+const missing = await missingTests(rows, here("../.."), pathOf);
 
 test("every row names a test", () => {
   expect(rows.length).toBeGreaterThan(150);
@@ -32,26 +21,13 @@ test("every row names a test", () => {
 });
 
 test("every test that is named exists under just this name, and is skipped for nothing that its name does not say", () => {
-  const faults = rows.flatMap(({ tests }) => tests.flatMap((named) => faultOf(named)));
-  expect([...new Set(faults)]).toEqual([]);
+  expect(missing).toEqual([]);
 });
-
-function faultOf(named: NamedTest): string[] {
-  const { file, name } = named;
-  const found = (written.get(pathOf(named)) ?? []).filter(
-    ({ fullName }) => fullName === name || fullName.endsWith(` > ${name}`),
-  );
-  const names = new Set(found.map(({ fullName }) => fullName));
-  if (names.size === 0) return [`${file} has no test "${name}"`];
-  if (names.size > 1) return [`${file} has ${names.size} tests "${name}": name the group too`];
-  const isSkipped = found.some(({ mode }) => mode !== "run") && !/\(needs .*\)/.test(name);
-  return isSkipped ? [`${file}: "${name}" is skipped`] : [];
-}
 
 test("every route of the API document has a row", () => {
   const named = rows.filter(({ section }) => section === "Endpoints").map(({ cells }) => cells.join());
-  const missing = operations.filter(({ name }) => !named.some((text) => text.includes(`\`${name}\``)));
-  expect(missing.map(({ name }) => name)).toEqual([]);
+  const unnamed = operations.filter(({ name }) => !named.some((text) => text.includes(`\`${name}\``)));
+  expect(unnamed.map(({ name }) => name)).toEqual([]);
 });
 
 test("every status and code of the API document has a row, and every row is of one", () => {

@@ -9,12 +9,14 @@ import { headersOf, openGuarded, routes } from "./src/pep/guarded.ts";
 import { type Provoked, provoked, type Surroundings } from "./src/pep/provoked.ts";
 
 let around: Surroundings;
+const stops: (() => unknown)[] = [];
 const receiver = await startSpanReceiver();
 const denied = { methods: ["GET"], path: "/denied", target: "http:app/undeclared", data_class: "docs" };
 beforeAll(async () => {
   const port = await freePort();
   const [line, redis] = await Promise.all([startFaultProxy(port), startOwnRedis()]);
   const stateDir = join(mkdtempSync(join(tmpdir(), "svc-causes-")), "state");
+  stops.push(redis.stop, line.stop, receiver.stop, () => rmSync(dirname(stateDir), { recursive: true, force: true }));
   const stand = await openGuarded({
     upstreams: (url) => [
       { name: "enforcing", url, routes: [...routes, denied] },
@@ -28,13 +30,11 @@ beforeAll(async () => {
       SVC_PEP_STATE_DIR: stateDir,
     },
   });
+  stops.unshift(stand.stop);
   around = { stand, line, redis, stateDir };
 }, 60_000);
 afterAll(async () => {
-  const { stand, line, redis, stateDir } = around;
-  await stand.stop();
-  await Promise.all([line.stop(), redis.stop(), receiver.stop()]);
-  rmSync(dirname(stateDir), { recursive: true, force: true });
+  for (const stop of stops) await stop();
 });
 
 const counters = async (cause: string) => ({

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request, type Server } from "node:h
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { gzipSync } from "node:zlib";
 import type { Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,6 +26,9 @@ function bytes(count: number): Readable {
   });
 }
 
+/** A megabyte that is a gigabyte to whoever decodes it: many members, each of nothing but zeros (RFC 1952 section 2.2). */
+const bomb = Buffer.concat(Array(64).fill(gzipSync(Buffer.alloc(16 * mib))));
+
 async function lengthOf(message: IncomingMessage): Promise<number> {
   let length = 0;
   for await (const piece of message) length += piece.length;
@@ -37,7 +41,8 @@ let headers: AgentHeaders;
 
 beforeAll(async () => {
   server = createServer(async (incoming, response) => {
-    if (incoming.method === "POST") response.end(String(await lengthOf(incoming)));
+    if (incoming.url === "/any/bomb") response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
+    else if (incoming.method === "POST") response.end(String(await lengthOf(incoming)));
     else await pipeline(bytes(incoming.url === "/any/small" ? 2 ** 20 : gigabyte), response).catch(() => {});
   });
   server.listen(0, "127.0.0.1");
@@ -91,3 +96,13 @@ test.each<[string, () => Promise<number>, () => Promise<number>]>([
   },
   120_000,
 );
+
+test("case 66: a gzip bomb is relayed as the megabyte it is, in less than 64 MiB", async () => {
+  await download("/any/small");
+  const { pid } = stand.enforcementPoint;
+  const before = residentMibOf(pid);
+  const peak = watchPeakMib(pid);
+  const came = await cameOf(request(urlOf("/any/bomb"), { headers }).end());
+  expect([came.status, came.headers["content-encoding"], came.body.equals(bomb)]).toEqual([200, "gzip", true]);
+  expect(peak() - before).toBeLessThan(mostExtraMib);
+});

@@ -2,28 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { converse } from "./agent.ts";
-import { answers } from "./corpus/answers.ts";
-import { authorities } from "./corpus/authorities.ts";
-import { bearers } from "./corpus/bearers.ts";
-import { bodies } from "./corpus/bodies.ts";
-import { framing } from "./corpus/framing.ts";
-import { headers } from "./corpus/headers.ts";
-import { messages } from "./corpus/messages.ts";
-import { paths } from "./corpus/paths.ts";
+import { corpus } from "./corpus/index.ts";
 import type { Exchange } from "./exchange.ts";
 import { judge } from "./judge.ts";
 import { openStand, plain, type Respond, type Stand } from "./stand.ts";
-
-const corpus = {
-  "how a request is framed": framing,
-  "which path is called": paths,
-  "which authority is called, and by which method": authorities,
-  "who calls": bearers,
-  "what an agent may say": headers,
-  "what is bound": bodies,
-  "what an MCP message calls": messages,
-  "what an upstream may say": answers,
-};
 
 let stand: Stand;
 let agent: { readonly session: string; readonly token: string };
@@ -109,7 +91,7 @@ function respondWith(upstream: Exchange["upstream"]): Respond {
   return ({ socket }) => socket?.end(fill(upstream.bytes), "latin1");
 }
 
-describe.each(Object.entries(corpus))("%s", (_group, exchanges) => {
+describe.each(corpus)("$about", ({ exchanges }) => {
   test.each(exchanges)("$name", async (exchange) => {
     const { upstream } = stand;
     const before = { requests: upstream.requests.length, bytes: upstream.received().length };
@@ -122,7 +104,7 @@ describe.each(Object.entries(corpus))("%s", (_group, exchanges) => {
 });
 
 describe("after all of them", () => {
-  const all = Object.values(corpus).flat();
+  const all = corpus.flatMap(({ exchanges }) => exchanges);
   const wanted = (is: (want: Exchange["want"]) => boolean) => all.filter(({ want }) => is(want)).length;
   const sent = wanted((want) => "passes" in want || "failed" in want || "aborted" in want);
 

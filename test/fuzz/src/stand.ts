@@ -48,13 +48,14 @@ export async function openFuzzStand(): Promise<FuzzStand> {
       { name: "files", url: `${files}/mcp`, protocol: "mcp", data_class: "docs", tools: { "#resources/read": "docs" } },
     ],
   });
+  const series = await seriesOf(stand);
   return {
     port: stand.port,
     consent: () => stand.api.consent(scope),
     take: () => observed.flatMap((upstream) => upstream.take()),
     answers,
     spentActions: (session) => spentActions(stand, session),
-    faults: () => faultsOf(stand, observed),
+    faults: () => faultsOf(stand, observed, series),
     async stop() {
       await stand.stop();
       await Promise.all(observed.map((upstream) => upstream.stop()));
@@ -74,14 +75,24 @@ async function spentActions({ api }: Stand, session: string): Promise<Set<string
   return spent;
 }
 
-async function faultsOf({ enforcementPoint }: Stand, observed: readonly ObservedUpstream[]): Promise<string[]> {
+/** Every series of the enforcement point's, without its value. */
+async function seriesOf({ enforcementPoint }: Stand): Promise<ReadonlySet<string>> {
+  const text = await (await fetch(`${enforcementPoint.adminUrl}/__svc/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" "))));
+}
+
+async function faultsOf(
+  stand: Stand,
+  observed: readonly ObservedUpstream[],
+  first: ReadonlySet<string>,
+): Promise<string[]> {
+  const { enforcementPoint } = stand;
   if (enforcementPoint.hasExited()) return [`the enforcement point ended:\n${enforcementPoint.output().slice(-2_000)}`];
-  const alive = await fetch(`${enforcementPoint.adminUrl}/__svc/livez`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
+  const series = await seriesOf(stand).catch(() => undefined);
   return [
-    ...(alive ? [] : ["the enforcement point is not alive"]),
+    ...(series ? [] : ["the enforcement point is not alive"]),
+    ...[...(series ?? [])].filter((name) => !first.has(name)).map((name) => `a call added the series ${name}`),
     ...observed.flatMap(({ garbled }) => garbled.map((what) => `an upstream received what is no request: ${what}`)),
   ];
 }

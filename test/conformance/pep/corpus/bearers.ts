@@ -26,6 +26,8 @@ export const bearers: readonly Exchange[] = [
   presented("an empty session", "Authorization: Bearer {bearer}", "X-Svc-Session:"),
   presented("a session with a blank", "Authorization: Bearer {bearer}", "X-Svc-Session: {session} x"),
   presented("an endless session", "Authorization: Bearer {bearer}", `X-Svc-Session: ${"a".repeat(256)}`),
+  presented("a session that is no text", "Authorization: Bearer {bearer}", "X-Svc-Session: \xff\xfe"),
+  presented("a bearer that is no text", "Authorization: Bearer \xff.\xfe.\xfd", session),
   presented("another scheme", "Authorization: Basic eDp5", session),
   presented("a scheme alone", "Authorization: Bearer", session),
   presented("a token without a scheme", "Authorization: {bearer}", session),

@@ -1,0 +1,66 @@
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { Stand } from "@svc/test-conformance/stand";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { arrivalsOf, decisionsOf, expectEachRecorded } from "./src/pep/record.ts";
+
+let stand: Stand;
+beforeAll(async () => {
+  stand = await openGuarded();
+  // Whom it was called for, as it was told, and what was asked.
+  stand.upstream.answerWith((response) => {
+    const { authorization = "", "x-svc-session": session } = response.req.headers;
+    const token = decodeUnverifiedHopToken(authorization.replace("Bearer ", ""));
+    const answer = [session, token?.sessionId, response.req.url].join(" ");
+    setTimeout(() => response.end(answer), Math.random() * 20);
+  });
+}, 60_000);
+afterAll(() => stand?.stop());
+
+test("of many agents that call at once each is acted for in its own session alone, and gets its own answers", async () => {
+  const agents = await Promise.all(Array.from({ length: 16 }, () => headersOf(stand)));
+  const works = agents.map(async (headers, agent) => {
+    const session = headers["x-svc-session"];
+    const { call, close } = callerOf(`${stand.enforcementPoint.url}/app`, headers);
+    let answered = 0;
+    for (let round = 0; round < 10; round++) {
+      const paths = [1, 2, 3].map((n) => `/any/${agent}-${round}-${n}`);
+      const came = await Promise.all(paths.map((path) => call(path)));
+      // A busy machine lets some calls miss their time; whoever is answered is answered rightly.
+      const served = came.map(({ status, body }) => (status === 200 ? String(body) : `${status}`));
+      answered += served.filter((text) => text !== "503").length;
+      expect(served).toEqual(served.map((text, at) => (text === "503" ? text : `${session} ${session} ${paths[at]}`)));
+    }
+    close();
+    expect(answered).toBeGreaterThan(0);
+    const arrivals = arrivalsOf(stand.upstream.requests, session);
+    await expectEachRecorded(stand, session, arrivals);
+    const spent = (await decisionsOf(stand, session)).filter(({ spent_at }) => spent_at !== null);
+    expect(spent.length).toBeGreaterThanOrEqual(arrivals.length);
+  });
+  await Promise.all(works);
+}, 60_000);
+
+/** Every address of this machine but the one that agents of this pod call. */
+const others = [
+  "127.0.0.2",
+  ...Object.values(networkInterfaces()).flatMap((interfaces = []) =>
+    interfaces.filter(({ family, internal }) => family === "IPv4" && !internal).map(({ address }) => address),
+  ),
+];
+
+test.each(others)(
+  "case 58: nobody reaches the agents' port by another address of the machine (%s)",
+  async (address) => {
+    const outcome = await new Promise<string>((resolve) => {
+      const socket = connect(stand.port, address);
+      socket
+        .once("connect", () => resolve("connected"))
+        .once("error", (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+      socket.once("close", () => socket.destroy());
+    });
+    expect(outcome).toBe("ECONNREFUSED");
+  },
+);
