@@ -5,56 +5,68 @@ import { startChild } from "@svc/test-support";
 import { EdgeVM } from "edge-runtime-vm";
 import { type OutputChunk, rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { calls, programOf } from "./src/admissions.ts";
+import { calls, type KeySource, programOf, serveKeySet } from "./src/admissions.ts";
 import { installApplication } from "./src/application.ts";
-import { build, closureOf, packAll } from "./src/pack.ts";
+import { build, packAll } from "./src/pack.ts";
 import { binaryOf, type Runtime } from "./src/runtimes.ts";
 
 // Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 /** The verifier, installed from its tarball, on runtimes other than Node. */
 let work: string;
 let application: string;
+let published: Awaited<ReturnType<typeof serveKeySet>>;
 let asked: Awaited<ReturnType<typeof calls>>;
 
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-runtimes-"));
   application = join(work, "application");
   await build();
-  const packed = closureOf(["@svc/verifier"], await packAll(work));
-  await installApplication({ folder: application, packed, isOffline: true });
-}, 120_000);
+  await installApplication({ folder: application, packed: await packAll(work), installed: ["@svc/verifier"] });
+});
 beforeAll(async () => {
   asked = await calls();
+  published = await serveKeySet();
 });
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+afterAll(() => {
+  published?.close();
+  rmSync(work, { recursive: true, force: true });
+});
 
 const wanted = () => asked.map(({ want }) => want);
 
 describe.each<[Runtime, string[]]>([
   ["bun", ["run"]],
-  ["deno", ["run", "--cached-only", "--no-prompt"]],
+  ["deno", ["run", "--cached-only", "--no-prompt", "--allow-net=127.0.0.1"]],
 ])("%s", (runtime, args) => {
   const binary = binaryOf(runtime);
   const missing = binary ? "" : ` (skipped: no binary of ${runtime} for this machine is on npm)`;
 
-  test.skipIf(!binary)(`admits and refuses as Node does${missing}`, async () => {
+  async function ends(keys?: KeySource): Promise<void> {
     const file = join(application, `${runtime}.mjs`);
-    writeFileSync(file, programOf(asked, "console.log(await ends());"));
+    writeFileSync(file, programOf(asked, "console.log(await ends());", keys));
     const env = { HOME: work, NO_COLOR: "1" };
     const child = startChild(binary ?? "", [...args, file], { cwd: application, env });
     expect({ code: await child.exited, output: child.output().trim() }).toEqual({
       code: 0,
       output: JSON.stringify(wanted()),
     });
+  }
+
+  test.skipIf(!binary)(`admits and refuses as Node does${missing}`, () => ends());
+
+  test.skipIf(!binary)(`does so with keys that it fetches${missing}`, async () => {
+    const before = published.timesAsked();
+    await ends({ jwksUrl: published.jwksUrl });
+    expect(published.timesAsked()).toBe(before + 1);
   });
 });
 
 /** One file of what a runtime's conditions resolve to, and what it still imports. */
-async function bundled(conditions: readonly string[]): Promise<OutputChunk> {
+async function bundled(conditions: readonly string[], keys?: KeySource): Promise<OutputChunk> {
   const file = join(application, `${conditions[0]}.bundle.mjs`);
-  writeFileSync(file, programOf(asked, "globalThis.outcome = ends();"));
+  writeFileSync(file, programOf(asked, "globalThis.outcome = ends();", keys));
   const bundle = await rolldown({
     input: file,
     cwd: application,
@@ -80,8 +92,17 @@ test.each([
   expect(moduleIds.filter((id) => id.includes("/runtime/")).map((id) => id.split("/").at(-1))).toEqual(["web.js"]);
 });
 
-test("an edge runtime admits and refuses as Node does", async () => {
-  const { code } = await bundled(["edge-light", "worker", "browser"]);
-  const edge = new EdgeVM({ initialCode: code });
-  expect(JSON.parse(await edge.evaluate("globalThis.outcome"))).toEqual(wanted());
+describe("an edge runtime", () => {
+  async function ends(keys?: KeySource): Promise<unknown> {
+    const { code } = await bundled(["edge-light", "worker", "browser"], keys);
+    return JSON.parse(await new EdgeVM({ initialCode: code }).evaluate("globalThis.outcome"));
+  }
+
+  test("admits and refuses as Node does", async () => expect(await ends()).toEqual(wanted()));
+
+  test("does so with keys that it fetches", async () => {
+    const before = published.timesAsked();
+    expect(await ends({ jwksUrl: published.jwksUrl })).toEqual(wanted());
+    expect(published.timesAsked()).toBe(before + 1);
+  });
 });

@@ -9,7 +9,7 @@ import { build, closureOf, libraries, manifestOf, type Packed, packAll } from ".
 import { quickstarts } from "./src/quickstarts.ts";
 
 // Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 /** The libraries as a stranger gets them: tarballs in an empty project, plain JavaScript, a running stack. */
 let work: string;
@@ -19,6 +19,8 @@ let stack: DevStack;
 let server: Child;
 let env: Record<string, string>;
 
+const quickstarted = ["client", "verifier", "drift", "core", "tokens", "telemetry", "settings"];
+
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
   application = join(work, "application");
@@ -27,12 +29,11 @@ beforeAll(async () => {
   [stack, packed] = [running, tarballs];
   await installApplication({
     folder: application,
-    packed: closureOf(["@svc/client", "@svc/verifier", "@svc/drift"], packed),
-    isOffline: true,
-    extras: ["hono", "@hono/node-server"],
+    packed,
+    installed: [...quickstarted.map((name) => `@svc/${name}`), "hono", "@hono/node-server"],
   });
   mkdirSync(join(application, "manifests"));
-  for (const name of ["client", "verifier", "drift"]) {
+  for (const name of quickstarted) {
     for (const [file, text] of quickstarts(name)) writeFileSync(join(application, file), text);
   }
   const port = String(await freePort());
@@ -46,7 +47,7 @@ beforeAll(async () => {
   };
   server = startChild(process.execPath, ["server.js"], { cwd: application, env });
   await waitUntil("the resource server to listen", () => server.hasExited() || server.output().includes("listening"));
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([server?.stop(), stack?.stop()]);
   rmSync(work, { recursive: true, force: true });
@@ -56,7 +57,7 @@ afterAll(async () => {
 async function program(file: string, more: Record<string, string> = {}) {
   const child = startChild(process.execPath, [file], { cwd: application, env: { ...env, ...more } });
   const code = await child.exited;
-  return { code, output: child.output() };
+  return { code, output: child.output(), stdout: child.stdout() };
 }
 
 describe("each tarball", () => {
@@ -76,7 +77,7 @@ describe("the quickstarts of the READMEs, installed from tarballs", () => {
   });
 
   test("the agent reads, posts under a transaction token, and is told whose call was denied", async () => {
-    expect(await program("agent.js", { SVC_TRACE_PATH: "traces/" })).toEqual({
+    expect(await program("agent.js", { SVC_TRACE_PATH: "traces/" })).toMatchObject({
       code: 0,
       output: "read 200\nposted 201\ndenied TARGET_NOT_DECLARED alice > planner > mcp:everything/get-env\n",
     });
@@ -91,6 +92,27 @@ describe("the quickstarts of the READMEs, installed from tarballs", () => {
     const again = await program("gate.js");
     expect(again.code, again.output).toBe(0);
   });
+});
+
+test.each([
+  ["core", "decide"],
+  ["tokens", "tokens"],
+  ["telemetry", "telemetry"],
+  ["settings", "settings"],
+])("the quickstart of @svc/%s prints what its README says", async (name, file) => {
+  const { code, output, stdout } = await program(`${file}.js`);
+  expect(code, output).toBe(0);
+  const printed = stdout.split("\n").filter((line) => !line.startsWith('{"level":'));
+  expect(printed.join("\n").trimEnd()).toBe(quickstarts(name).get(`${file}.told`)?.trimEnd());
+});
+
+/** No program of others imports these. */
+const internal = ["seals"];
+
+test("every library that programs of others import has a quickstart that was run here", () => {
+  const names = libraries().map(({ manifest }) => manifest.name.replace("@svc/", ""));
+  expect(names.filter((name) => !internal.includes(name)).toSorted()).toEqual(quickstarted.toSorted());
+  for (const name of quickstarted) expect([...quickstarts(name).keys()], name).not.toEqual([]);
 });
 
 describe("what an installation brings along", () => {

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import {
   callHeaders,
   dataClass,
@@ -20,18 +23,42 @@ export async function calls() {
   ];
 }
 
+/** Where a program has the issuer's keys from. */
+export type KeySource = { readonly jwks: object } | { readonly jwksUrl: string };
+
+/** The key set as a control plane serves it, over real HTTP, and how often it was asked for. */
+export async function serveKeySet() {
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    response.setHeader("content-type", "application/json").end(JSON.stringify(jwks));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    jwksUrl: `http://127.0.0.1:${port}/.well-known/jwks.json`,
+    timesAsked: () => asked,
+    close: () => server.close(),
+  };
+}
+
 /**
  * A program that asks a verifier about each call in turn and hands how each ended to `report`, a statement of its
  * runtime's own.
  */
-export const programOf = (asked: Awaited<ReturnType<typeof calls>>, report: string): string => `
+export const programOf = (
+  asked: Awaited<ReturnType<typeof calls>>,
+  report: string,
+  keys: KeySource = { jwks },
+): string => `
 import { AdmissionRefused, createVerifier } from "@svc/verifier";
 
 const calls = ${JSON.stringify(asked)};
 const verifier = createVerifier({
   issuer: ${JSON.stringify(issuer)},
   audience: ${JSON.stringify(target)},
-  jwks: ${JSON.stringify(jwks)},
+  ...${JSON.stringify(keys)},
   identityView: "off",
 });
 
@@ -47,7 +74,9 @@ async function endOf({ headers }) {
 
 async function ends() {
   const outcomes = [];
+  await verifier.ready();
   for (const call of calls) outcomes.push(await endOf(call));
+  verifier.close();
   return JSON.stringify(outcomes);
 }
 ${report}

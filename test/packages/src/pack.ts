@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -15,6 +15,7 @@ export interface Manifest {
   readonly private?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly bin?: Readonly<Record<string, string>>;
 }
 
 export interface Library {
@@ -24,22 +25,30 @@ export interface Library {
 
 export interface Packed extends Library {
   readonly tarball: string;
+  /** The package.json inside the tarball: what a registry tells of it. */
+  readonly published: Manifest;
   readonly packedBytes: number;
 }
 
 export const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 
-/** Every package that is published. */
-export function libraries(): readonly Library[] {
-  return readdirSync(join(workspace, "packages"))
-    .map((name) => join(workspace, "packages", name))
+/** Every package that programs import. */
+export const libraries = (): readonly Library[] => publishedIn("packages");
+
+/** Every program that is started by its name. */
+export const programs = (): readonly Library[] => publishedIn("apps");
+
+function publishedIn(group: "packages" | "apps"): readonly Library[] {
+  return readdirSync(join(workspace, group))
+    .map((name) => join(workspace, group, name))
+    .filter((folder) => existsSync(join(folder, "package.json")))
     .map((folder) => ({ folder, manifest: manifestOf(folder) }))
     .filter(({ manifest }) => manifest.private !== true);
 }
 
 /** Builds what is newer than its output: what is packed is what was built. */
 export async function build(): Promise<void> {
-  const projects = libraries().map(({ folder }) => folder);
+  const projects = [...libraries(), ...programs()].map(({ folder }) => folder);
   await run(join(workspace, "node_modules/.bin/tsc"), ["-b", ...projects], { cwd: workspace });
 }
 
@@ -47,11 +56,13 @@ export async function build(): Promise<void> {
 export async function pack(library: Library, into: string): Promise<Packed> {
   const { stdout } = await run("pnpm", ["pack", "--json", "--pack-destination", into], { cwd: library.folder });
   const { filename }: { filename: string } = JSON.parse(stdout);
-  return { ...library, tarball: filename, packedBytes: statSync(filename).size };
+  const inside = await run("tar", ["-xzOf", filename, "package/package.json"]);
+  const published: Manifest = JSON.parse(inside.stdout);
+  return { ...library, tarball: filename, published, packedBytes: statSync(filename).size };
 }
 
 export const packAll = (into: string): Promise<readonly Packed[]> =>
-  Promise.all(libraries().map((library) => pack(library, into)));
+  Promise.all([...libraries(), ...programs()].map((library) => pack(library, into)));
 
 /** The named libraries and those of ours that they depend on. */
 export function closureOf(names: readonly string[], packed: readonly Packed[]): readonly Packed[] {

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { type Child, type DevLine, startChild, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { installApplication } from "./src/application.ts";
+import { build, manifestOf, packAll, workspace } from "./src/pack.ts";
+
+// Every test starts processes, on a machine that is busy with other tests.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+
+/** The command and the programs that it starts, as a stranger gets them: tarballs in an empty project. */
+let work: string;
+let application: string;
+
+beforeAll(async () => {
+  work = mkdtempSync(join(tmpdir(), "svc-command-"));
+  application = join(work, "application");
+  await build();
+  const installed = ["@svc/cli", "@svc/injector"];
+  await installApplication({ folder: application, packed: await packAll(work), installed });
+});
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+/** One of the installed commands, started by its name. */
+function start(name: string, args: readonly string[], env: Record<string, string> = {}): Child {
+  const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
+  const file = join(application, "node_modules/.bin", name);
+  return startChild(file, args, { cwd: application, env: { PATH: path, HOME: work, ...env } });
+}
+
+async function ended(name: string, args: readonly string[], env?: Record<string, string>) {
+  const child = start(name, args, env);
+  const code = await child.exited;
+  return { code, output: child.output(), stdout: child.stdout() };
+}
+
+test("svc --help and svc --version answer", async () => {
+  expect(await ended("svc", ["--help"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: svc/) });
+  const { version } = manifestOf(join(workspace, "apps/cli"));
+  expect(await ended("svc", ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
+});
+
+test("svc dev starts a stack that svc check finds nothing wrong with", async () => {
+  const dev = start("svc", ["dev", "--json", "--port", "0"]);
+  try {
+    await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"), 90_000);
+    expect(dev.hasExited(), dev.output()).toBe(false);
+    const line: DevLine = JSON.parse(dev.stdout());
+    const env = { SVC_CONTROL_PLANE_URL: line.control_plane, SVC_ADMIN_TOKEN: line.admin_token };
+    const check = await ended("svc", ["check"], env);
+    expect({ code: check.code, last: check.stdout.trimEnd().split("\n").at(-1) }, check.output).toEqual({
+      code: 0,
+      last: expect.stringMatching(/^\d+ looked at, 0 bad, /),
+    });
+  } finally {
+    await dev.stop();
+  }
+});
+
+test.each(["svc-control-plane", "svc-pep", "svc-injector"])(
+  "%s starts from its tarball, and says which settings are missing",
+  async (name) => {
+    const { code, output } = await ended(name, []);
+    expect(code, output).not.toBe(0);
+    expect(output).toMatch(/^SVC_\w+: is required/m);
+    expect(output).not.toMatch(/\bat .*\.js:\d+/);
+  },
+);
