@@ -34,7 +34,8 @@ const knownRates = [
   "svc:pep_would_block:ratio_rate1d > 0",
   "svc:pep_overhead_slow:ratio_rate6h",
   "svc:decisions:rate5m > 0",
-  "rate(svc_admissions_total[5m])",
+  'rate(svc_admissions_total{result="admitted"}[5m]) > 0',
+  'rate(svc_admissions_total{result="refused"}[5m]) > 0',
 ];
 
 let fleet: Fleet;

@@ -1,16 +1,16 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { driftMetrics } from "@svc/drift";
-import { createMetrics } from "@svc/telemetry";
 import { type One, startOne } from "@svc/test-conformance/stack";
-import { startEchoUpstream, startEnforcementPoint } from "@svc/test-support";
+import { startEnforcementPoint, testBearers } from "@svc/test-support";
+import { runDriftGate } from "./drift-gate.ts";
 import type { Scraped } from "./prometheus.ts";
+import { startShop } from "./shop.ts";
 
-/** A control plane and three enforcement points: one that observes and would block, one that observes, one that enforces. */
+/**
+ * A control plane and three enforcement points: one that observes and would block, one that observes, one that enforces.
+ * Behind them a resource server that verifies what reaches it; beside them the file of a drift check.
+ */
 export interface Fleet {
   readonly scraped: readonly Scraped[];
   /** One call of every kind through each of them. */
@@ -23,25 +23,32 @@ const undeclared = { target: "http:shop/refunds", data_class: "shop.orders" };
 
 export async function startFleet(): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), "svc-fleet-"));
-  const [{ api, stop }, upstream] = [await startOne(), await startEchoUpstream()];
+  const { api, stop } = await startOne();
+  const shop = await startShop({
+    controlPlaneUrl: api.url,
+    identityToken: testBearers.identity,
+    audience: declared.target,
+    dataClass: declared.data_class,
+  });
   await api.attest("seller", {
     shop: { hop_budget: 3, tools: [{ ref: declared.target, data_classes: [declared.data_class] }] },
   });
   const start = async (name: string, mode: "observe" | "enforce") => {
     const configFile = join(folder, `${name}.json`);
-    await writeFile(configFile, JSON.stringify({ upstreams: [upstreamOf(upstream.url, mode)] }));
+    await writeFile(configFile, JSON.stringify({ upstreams: [upstreamOf(shop.url, mode)] }));
     return startEnforcementPoint(api.url, configFile, { SVC_PEP_GRACE_SECONDS: "0" });
   };
   const eager = await start("eager", "observe");
   const ready = await start("ready", "observe");
   const strict = await start("strict", "enforce");
   const points = [eager, ready, strict];
-  const libraries = await startLibraries();
+  const textfile = await runDriftGate(folder);
   return {
     scraped: [
       { job: "svc-control-plane", target: new URL(api.url).host, path: "/metrics" },
       ...points.map(({ adminUrl }) => ({ job: "svc-pep", target: new URL(adminUrl).host, path: "/__svc/metrics" })),
-      { job: "libraries", target: libraries.host, path: "/metrics" },
+      { job: "shop", target: new URL(shop.url).host, path: "/metrics" },
+      { job: "node", target: textfile.host, path: "/metrics" },
     ],
     async call() {
       const headers = await agentHeaders(api);
@@ -53,7 +60,7 @@ export async function startFleet(): Promise<Fleet> {
     },
     async stop() {
       await Promise.all(points.map((point) => point.stop()));
-      await Promise.all([upstream.stop(), libraries.stop(), stop()]);
+      await Promise.all([shop.stop(), textfile.stop(), stop()]);
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -81,26 +88,4 @@ async function agentHeaders(api: One["api"]): Promise<Record<string, string>> {
 
 async function get(url: string, headers: Record<string, string>): Promise<void> {
   await (await fetch(url, { headers })).arrayBuffer();
-}
-
-/** What a resource server's verifier and a drift check hand to whoever exports it for them. */
-async function startLibraries(): Promise<{ readonly host: string; stop(): Promise<void> }> {
-  const metrics = createMetrics("verifier", "0.0.0");
-  metrics.inc("svc_admissions", { result: "admitted" });
-  metrics.set("svc_identity_view_age_seconds", 12);
-  const summary = { undeclared: 1, unexercised: 2, lostEvents: 0 };
-  const drift = driftMetrics({ result: "drift", summary } as Parameters<typeof driftMetrics>[0]);
-  const server = createServer(async (_request, response) => {
-    response.end(`${(await metrics.render()).body}${drift}`);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
 }
