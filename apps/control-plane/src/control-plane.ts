@@ -60,6 +60,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       clock,
       onFault: events.sealingFailed,
       onBehind: events.sealingBehind,
+      onClockBehind: events.clockBehind,
     });
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {

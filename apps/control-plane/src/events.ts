@@ -101,6 +101,10 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       telemetry.emit({ error, log: ["warn", "the record could not be sealed; it is tried again soon"] }),
     sealingBehind: () =>
       telemetry.emit({ log: ["warn", "rows of the record wait to be sealed: readiness tells since when"] }),
+    clockBehind: () =>
+      telemetry.emit({
+        log: ["error", "the clock is behind the database's: records of this process may be found as inserted later"],
+      }),
     clockSetBack: () =>
       telemetry.emit({
         log: ["error", "the clock was set back: this process goes on from where it was until it starts again"],

@@ -5,6 +5,8 @@ export interface RecordSeals {
    * `busy` where another process is at it. Throws where the database cannot serve.
    */
   seal(): Promise<"done" | "busy">;
+  /** The database's clock, by which rows are sealed. */
+  nowMs(): Promise<number>;
   /** The time in the identifier of the oldest row that is not sealed; null where all are. */
   oldestUnsealedMs(): Promise<number | null>;
 }

@@ -48,8 +48,15 @@ export function recordSeals(settings: RecordSealSettings): RecordSeals {
         if (outcome !== "more") return outcome === "done" ? "done" : "busy";
       }
     },
+    nowMs: () => bounded(readDeadlineMs, databaseNow(sql)),
     oldestUnsealedMs: () => bounded(readDeadlineMs, oldestUnsealed(sql)),
   };
+}
+
+async function databaseNow(sql: Sql): Promise<number> {
+  const [row] = await sql<{ at: Date }[]>`select now() as at`;
+  if (row === undefined) throw new Error("the database told no time");
+  return row.at.getTime();
 }
 
 async function oldestUnsealed(sql: Sql): Promise<number | null> {
