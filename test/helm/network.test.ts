@@ -73,6 +73,7 @@ describe("an agent's pod", () => {
     for (const [end, port] of [
       [tools, 80],
       [{ namespace: "elsewhere" }, 8443],
+      [{ ...controlPlane(), namespace: "elsewhere" }, 8080],
       [{ namespace: "agents", labels: { app: "another-agent" } }, 8080],
       [{ namespace: releaseNamespace, labels: injector }, 8443],
       [controlPlane(), 9000],

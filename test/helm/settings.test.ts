@@ -142,6 +142,13 @@ test.each([
   });
 });
 
+test("whatever text a value is, the process is given that text", async () => {
+  const observeScopes = ["$(HOST)", "$$", "{{ .Values }}", "'\"\\", "y", "0x10", "# no", "- a: b", "über 申請", "a*b"];
+  const objects = await render({ values: { controlPlane: { observeScopes } } });
+  const environment = environmentOf(objectOf(objects, "Deployment", "control-plane"));
+  expect(environment.SVC_OBSERVE_SCOPES).toBe(observeScopes.join(","));
+});
+
 test("production admits no observing caller, staging any", () => {
   const [staging, production] = ["staging", "production"].map((variant) => {
     const deployment = object(variant, "Deployment", "control-plane");

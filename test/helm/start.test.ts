@@ -66,6 +66,9 @@ function started(main: Parameters<typeof spawnApp>[0]["main"], env: Record<strin
   return child;
 }
 
+const listening = (child: Child) =>
+  waitUntil("it to listen", () => child.output().includes(" listening on ") || child.hasExited(), 45_000);
+
 /** Asks a server on this machine as one inside the cluster would ask its Service. */
 async function ask(port: string, host: string, ca: string, path: string, body?: object) {
   const dispatcher = new Agent({ connect: { ca, servername: host } });
@@ -110,7 +113,7 @@ describe("the control plane of the chart", () => {
     ca = renderedSecrets(objects)[objectOf(objects, "Secret", "control-plane-tls").metadata.name]?.["ca.crt"] ?? "";
     child = started("@svc/control-plane/main", { ...links, ...folder.environment, PORT: port, HOST: "127.0.0.1" });
     const host = `${objectOf(objects, "Service", "control-plane").metadata.name}.svc-system.svc`;
-    await waitUntil("the control plane", () => child.output().includes("control plane listening") || child.hasExited());
+    await listening(child);
     expect(probesOf(deployment())).toEqual(["/livez", "/readyz", "/livez"]);
     for (const path of probesOf(deployment())) {
       expect([path, await ask(port, host, ca, path)]).toEqual([path, expect.objectContaining({ status: 200 })]);
@@ -147,7 +150,7 @@ describe("the injector of the chart", () => {
     const { environment } = await folderOf(deployment);
     const port = String(await freePort());
     const child = started("@svc/injector/main", { ...links, ...environment, PORT: port, HOST: "127.0.0.1" });
-    await waitUntil("the injector", () => child.output().includes("injector listening") || child.hasExited());
+    await listening(child);
     for (const { clientConfig } of objectOf(objects, "MutatingWebhookConfiguration").webhooks) {
       const { name, namespace, path } = clientConfig.service;
       const ca = Buffer.from(clientConfig.caBundle, "base64").toString("utf8");

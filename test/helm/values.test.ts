@@ -17,6 +17,7 @@ const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[]
   ],
   [{ controlPlane: { observeScopes: ["*", "expenses"] } }, "at '/controlPlane/observeScopes'"],
   [{ controlPlane: { observeScopes: ["none"] } }, "at '/controlPlane/observeScopes"],
+  [{ controlPlane: { observeScopes: [" blank"] } }, "at '/controlPlane/observeScopes"],
   [{ controlPlane: { observeScopes: ["a,b"] } }, "at '/controlPlane/observeScopes"],
   [
     { controlPlane: { rateLimits: { perBearer: "600" } } },

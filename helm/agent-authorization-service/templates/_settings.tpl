@@ -63,12 +63,12 @@ issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
 {{- include "svc.env" $env -}}
 {{- end -}}
 
-{{- /* A dict as environment, sorted by name; what is empty is not given. */ -}}
+{{- /* A dict as environment, sorted by name; what is empty is not given. A lone $ could begin a reference to another variable. */ -}}
 {{- define "svc.env" -}}
 {{- range $name, $value := . }}
 {{- if ne (toString $value) "" }}
 - name: {{ $name }}
-  value: {{ toString $value | quote }}
+  value: {{ toString $value | replace "$" "$$" | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}

@@ -22,8 +22,16 @@ export function containerOf(object: KubernetesObject): Container {
   return container;
 }
 
-export const environmentOf = (object: KubernetesObject): Readonly<Record<string, string>> =>
-  Object.fromEntries((containerOf(object).env ?? []).map(({ name, value }) => [name, value]));
+/** The environment as the kubelet sets it: `$(NAME)` is a variable that was set before, `$$` is a `$`. */
+export function environmentOf(object: KubernetesObject): Readonly<Record<string, string>> {
+  const environment: Record<string, string> = {};
+  for (const { name, value } of containerOf(object).env ?? []) {
+    environment[name] = value.replaceAll(/\$\$|\$\(([^)]+)\)/g, (reference, variable) =>
+      reference === "$$" ? "$" : (environment[variable] ?? reference),
+    );
+  }
+  return environment;
+}
 
 /** Where each file that the object's container sees under a mounted Secret comes from: path to Secret and key. */
 export function secretFilesOf(object: KubernetesObject): ReadonlyMap<string, { secret: string; key: string }> {
