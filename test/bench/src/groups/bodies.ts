@@ -3,8 +3,8 @@ import type { Call } from "../measure/load.ts";
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
 import type { Credential } from "../rig/agents.ts";
-import { delegations } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { startNginx } from "../rig/nginx.ts";
 import { findProgram } from "../rig/program.ts";
 import type { HopRig } from "./hop-rig.ts";
@@ -17,7 +17,7 @@ const quickSizes = sizes.slice(0, 4);
 
 /** Calls with a body, which an unprivileged call streams; through nginx the same without a decision. */
 export async function byBody(bench: Bench, { stack, line }: HopRig): Promise<void> {
-  const [credential] = await delegations(stack.controlPlane.url, line, 1, 1);
+  const agents = await liveAgents(stack, line, 1, 1);
   const nginx = findProgram("nginx");
   const proxy = "why" in nginx ? undefined : bench.use(await startNginx(nginx.path, bench.upstream.url));
   const subjects: Subject[] = [];
@@ -28,7 +28,10 @@ export async function byBody(bench: Bench, { stack, line }: HopRig): Promise<voi
         ...shared,
         name: `hop ${label(bytes)}`,
         processes: processesOf(stack, bench.stores),
-        target: () => ({ origin: stack.pep.url, call: () => posting("/bench/read", bytes, credential) }),
+        async target() {
+          const [credential] = await agents.current();
+          return { origin: stack.pep.url, call: () => posting("/bench/read", bytes, credential) };
+        },
       }),
     );
     if (proxy === undefined) continue;

@@ -1,7 +1,8 @@
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
-import { delegations, registerLine } from "../rig/agents.ts";
+import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { registerMany } from "../rig/many.ts";
 import { startStack } from "../rig/stack.ts";
 import { readsOf } from "./audit.ts";
@@ -17,7 +18,7 @@ export const curveNames = {
 } as const;
 
 export async function byConnections(bench: Bench, { stack, line }: HopRig): Promise<void> {
-  const credentials = await delegations(stack.controlPlane.url, line, 1, 256);
+  const agents = await liveAgents(stack, line, 1, 256);
   const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256];
   const subjects = counts.map((connections) =>
     loaded({
@@ -25,7 +26,7 @@ export async function byConnections(bench: Bench, { stack, line }: HopRig): Prom
       connections,
       seconds: Math.max(bench.pace.seconds, connections > 128 ? 2.5 : 0),
       processes: processesOf(stack, bench.stores),
-      target: () => throughPep(stack, credentials),
+      target: () => throughPep(stack, agents),
     }),
   );
   await bench.trial(curveNames.connections, subjects);
@@ -35,8 +36,8 @@ export async function byConnections(bench: Bench, { stack, line }: HopRig): Prom
 export async function byChain(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const subjects: Subject[] = [];
   for (const chain of [1, 2, 4, 8, 16, longestChain]) {
-    const credentials = await delegations(stack.controlPlane.url, line, chain, 1);
-    subjects.push(alone(bench, { stack, line }, String(chain), () => throughPep(stack, credentials)));
+    const agents = await liveAgents(stack, line, chain, 1);
+    subjects.push(alone(bench, { stack, line }, String(chain), () => throughPep(stack, agents)));
   }
   await bench.trial(curveNames.chains, subjects);
 }
@@ -47,8 +48,8 @@ export async function byAgents(bench: Bench): Promise<void> {
     const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url }));
     await registerMany(stack.controlPlane.url, "bench", count);
     const line = await registerLine(stack.controlPlane.url, "bench", 1);
-    const credentials = await delegations(stack.controlPlane.url, line, 1, 1);
-    subjects.push(alone(bench, { stack, line }, String(count), () => throughPep(stack, credentials)));
+    const agents = await liveAgents(stack, line, 1, 1);
+    subjects.push(alone(bench, { stack, line }, String(count), () => throughPep(stack, agents)));
   }
   await bench.trial(curveNames.agents, subjects);
 }

@@ -1,7 +1,7 @@
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
-import { delegations } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { pgbench } from "../rig/pgbench.ts";
 import { findProgram } from "../rig/program.ts";
 import { createRowTable } from "../rig/row-table.ts";
@@ -16,12 +16,12 @@ export const aloneTrial = "hop at 1";
 export async function hopAlone(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const { stores, pace } = bench;
   const processes = processesOf(stack, stores);
-  const credentials = await delegations(stack.controlPlane.url, line, 1, 1);
-  const [credential] = credentials;
-  if (credential === undefined) return;
+  const agents = await liveAgents(stack, line, 1, 1);
+  const [credential] = await agents.current();
+  if (credential === undefined) throw new Error("no agent was made");
   const tokens = tokenStock(stack.key, credential);
   const { seconds } = pace;
-  const hop = loaded({ name: "hop", connections: 1, seconds, processes, target: () => throughPep(stack, credentials) });
+  const hop = loaded({ name: "hop", connections: 1, seconds, processes, target: () => throughPep(stack, agents) });
   const authorize = loaded({
     name: "authorize",
     connections: 1,

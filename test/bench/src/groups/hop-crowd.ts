@@ -3,9 +3,9 @@ import { SignJWT } from "jose";
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
 import { createReferenceSchema } from "../reference/schema.ts";
-import { delegations } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
 import { cerbosPath, cerbosQuestion, startCerbos } from "../rig/cerbos.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { startNginx } from "../rig/nginx.ts";
 import { startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
@@ -19,13 +19,13 @@ const connections = 32;
 
 /** Many clients: the hop, the naive reference and what one would take instead, beside the parts in their batches. */
 export async function hopCrowd(bench: Bench, { stack, line }: HopRig): Promise<void> {
-  const credentials = await delegations(stack.controlPlane.url, line, 1, connections);
+  const agents = await liveAgents(stack, line, 1, connections);
   const hop = loaded({
     name: "hop",
     connections,
     seconds: bench.pace.seconds,
     processes: processesOf(stack, bench.stores),
-    target: () => throughPep(stack, credentials),
+    target: () => throughPep(stack, agents),
   });
   const { crowded } = await prepareParts(bench);
   await bench.trial(crowdTrial, [hop, await reference(bench), await nginxWithCerbos(bench), ...crowded]);

@@ -1,6 +1,7 @@
 import { load } from "../measure/load.ts";
-import { type AgentLine, delegations, registerLine } from "../rig/agents.ts";
+import { type AgentLine, registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { type Stack, startStack } from "../rig/stack.ts";
 import { throughPep } from "./hop-targets.ts";
 
@@ -20,13 +21,15 @@ export async function prepareHopRig(bench: Bench): Promise<HopRig> {
   return { stack, line };
 }
 
+const connections = 8;
+
 /** Some 5,000 hops, after which nothing gets faster any more. */
 export async function warmUp({ pace }: Bench, { stack, line }: HopRig): Promise<void> {
-  const credentials = await delegations(stack.controlPlane.url, line, 1, 8);
-  const target = throughPep(stack, credentials);
+  const agents = await liveAgents(stack, line, 1, connections);
+  const target = await throughPep(stack, agents);
   const hops = pace.isQuick ? 500 : 5_000;
   const until = performance.now() + 60_000;
   for (let done = 0; done < hops && performance.now() < until; ) {
-    done += (await load(target, credentials.length, 0.5)).answered;
+    done += (await load(target, connections, 0.5)).answered;
   }
 }

@@ -2,6 +2,7 @@ import type { Target } from "../measure/load.ts";
 import { post } from "../rig/admin.ts";
 import type { Credential } from "../rig/agents.ts";
 import { authorizeBody, exchangeBody } from "../rig/hop-bodies.ts";
+import type { LiveAgents } from "../rig/live-agents.ts";
 import { readTool, type Stack } from "../rig/stack.ts";
 import type { Stores } from "../rig/stores.ts";
 import type { TokenStock } from "../rig/tokens.ts";
@@ -9,10 +10,13 @@ import type { TokenStock } from "../rig/tokens.ts";
 export const readHop = { target: readTool.ref, targetKind: "tool", dataClass: "bench" } as const;
 
 /** A call through the enforcement point; each connection is an agent of its own. */
-export const throughPep = (stack: Stack, credentials: readonly Credential[], path = "/bench/read"): Target => ({
-  origin: stack.pep.url,
-  call: (connection) => ({ path, headers: hopHeaders(credentials[connection % credentials.length]) }),
-});
+export async function throughPep({ pep }: Stack, agents: LiveAgents): Promise<Target> {
+  const credentials = await agents.current();
+  return {
+    origin: pep.url,
+    call: (connection) => ({ path: "/bench/read", headers: hopHeaders(credentials[connection]) }),
+  };
+}
 
 export const hopHeaders = (credential: Credential | undefined): Record<string, string> => {
   if (credential === undefined) throw new Error("no credentials were made");

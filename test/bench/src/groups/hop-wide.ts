@@ -1,6 +1,6 @@
 import { loaded } from "../measure/loaded.ts";
-import { delegations } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { type LiveAgents, liveAgents } from "../rig/live-agents.ts";
 import type { HopRig } from "./hop-rig.ts";
 import { processesOf, throughPep } from "./hop-targets.ts";
 
@@ -12,12 +12,11 @@ export const wideTrial = "more of it";
  */
 export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const processes = processesOf(stack, bench.stores);
-  const { url } = stack.controlPlane;
-  const short = await delegations(url, line, 1, 256);
-  const long = await delegations(url, line, 15, 1);
+  const short = await liveAgents(stack, line, 1, 256);
+  const long = await liveAgents(stack, line, 15, 1);
   const seconds = Math.max(bench.pace.seconds, 2.5);
-  const subject = (name: string, connections: number, credentials: typeof short) =>
-    loaded({ name, connections, seconds, processes, target: () => throughPep(stack, credentials) });
+  const subject = (name: string, connections: number, agents: LiveAgents) =>
+    loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) });
   await bench.trial(wideTrial, [
     subject("32 connections", 32, short),
     subject("256 connections", 256, short),

@@ -1,8 +1,9 @@
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
 import { put, remove } from "../rig/admin.ts";
-import { type Credential, delegations } from "../rig/agents.ts";
+import type { Credential } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { startProvenStack } from "../rig/proven.ts";
 import type { HopRig } from "./hop-rig.ts";
 import { hopHeaders, processesOf, throughPep } from "./hop-targets.ts";
@@ -13,26 +14,29 @@ const connections = 8;
 /** What else a hop may carry or meet: a body that is bound, proofs of possession, denials that change all the while. */
 export async function byKind(bench: Bench, rig: HopRig): Promise<void> {
   const { stack, line } = rig;
-  const credentials = await delegations(stack.controlPlane.url, line, 1, connections);
+  const agents = await liveAgents(stack, line, 1, connections);
   const shared = { connections, seconds: bench.pace.seconds };
   const processes = processesOf(stack, bench.stores);
-  const plain = loaded({ ...shared, name: "plain", processes, target: () => throughPep(stack, credentials) });
+  const plain = loaded({ ...shared, name: "plain", processes, target: () => throughPep(stack, agents) });
   const privileged = loaded({
     ...shared,
     name: "privileged",
     processes,
-    target: () => ({ origin: stack.pep.url, call: (connection) => writing(credentials[connection]) }),
+    async target() {
+      const credentials = await agents.current();
+      return { origin: stack.pep.url, call: (connection) => writing(credentials[connection]) };
+    },
   });
   const unsettled = duringBlocks(
     stack.controlPlane.url,
-    loaded({ ...shared, name: "while blocks change", processes, target: () => throughPep(stack, credentials) }),
+    loaded({ ...shared, name: "while blocks change", processes, target: () => throughPep(stack, agents) }),
   );
   const proven = bench.use(await startProvenStack(bench));
   const withProofs = loaded({
     ...shared,
     name: "with actor proofs",
     processes: processesOf(proven, bench.stores),
-    target: () => throughPep(proven, proven.credentials),
+    target: () => throughPep(proven, proven.agents),
   });
   await bench.trial(kindsTrial, [plain, privileged, unsettled, withProofs]);
 }

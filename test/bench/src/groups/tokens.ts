@@ -1,8 +1,8 @@
 import { request } from "undici";
 import { loaded } from "../measure/loaded.ts";
 import { repeated } from "../measure/repeated.ts";
-import { delegations } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
 import { tokenStock } from "../rig/tokens.ts";
 import type { HopRig } from "./hop-rig.ts";
@@ -14,8 +14,8 @@ const connections = 32;
 /** A decision on record and a narrowed token, against an issuer that only issues, from memory. */
 export async function tokens(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const { seconds } = bench.pace;
-  const [credential] = await delegations(stack.controlPlane.url, line, 1, 1);
-  if (credential === undefined) return;
+  const [credential] = await (await liveAgents(stack, line, 1, 1)).current();
+  if (credential === undefined) throw new Error("no agent was made");
   const stock = tokenStock(stack.key, credential);
   const ours = repeated({
     name: "authorize + exchange",

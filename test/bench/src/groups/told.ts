@@ -1,6 +1,7 @@
 import { loaded } from "../measure/loaded.ts";
-import { delegations, registerLine } from "../rig/agents.ts";
+import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
 import { startStack } from "../rig/stack.ts";
 import { warmUp } from "./hop-rig.ts";
@@ -23,10 +24,10 @@ export async function told(bench: Bench): Promise<void> {
     const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url, env }));
     const line = await registerLine(stack.controlPlane.url, "bench", 1);
     await warmUp(bench, { stack, line });
-    const credentials = await delegations(stack.controlPlane.url, line, 1, connections);
+    const agents = await liveAgents(stack, line, 1, connections);
     const { seconds } = bench.pace;
     const processes = processesOf(stack, bench.stores);
-    subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, credentials) }));
+    subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) }));
   }
   await bench.trial(toldTrial, subjects);
 }

@@ -69,15 +69,3 @@ async function takeHop(controlPlaneUrl: string, { sessionId, token }: Credential
   );
   return answer.access_token;
 }
-
-/** Of as many agents as there are connections, so that no two share a session. */
-export async function delegations(
-  controlPlaneUrl: string,
-  line: AgentLine,
-  chain: number,
-  count: number,
-): Promise<readonly Credential[]> {
-  const credentials: Credential[] = [];
-  for (let made = 0; made < count; made++) credentials.push(await delegate(controlPlaneUrl, line, chain));
-  return credentials;
-}

@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } from "@svc/tokens";
 import { admin, post } from "./admin.ts";
-import { type Credential, delegations, registerLine } from "./agents.ts";
+import { registerLine } from "./agents.ts";
 import type { Bench } from "./bench.ts";
+import { type LiveAgents, liveAgents } from "./live-agents.ts";
 import { type Person, startPerson } from "./person.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 export interface ProvenStack extends Stack {
   /** Of the one agent whose key the enforcement point holds. */
-  readonly credentials: readonly Credential[];
+  readonly agents: LiveAgents;
 }
 
 /** A stack whose agent is enrolled, and whose enforcement point proves possession of its key with every exchange. */
@@ -30,7 +31,7 @@ export async function startProvenStack(bench: Bench, sessions = 8): Promise<Prov
   const { url } = stack.controlPlane;
   const line = await registerLine(url, "bench", 1);
   await enroll(url, agent, await importAgentKey(jwk), person);
-  return { ...stack, credentials: await delegations(url, line, 1, sessions) };
+  return { ...stack, agents: await liveAgents(stack, line, 1, sessions) };
 }
 
 async function enroll(url: string, agent: string, key: SigningKey, person: Person): Promise<void> {
