@@ -92,6 +92,7 @@ test("every variable is in .env.example, which holds no other and no secret; non
   expect([...new Set(used.map(({ name }) => name))].toSorted()).toEqual(Object.keys(variables).toSorted());
   for (const { name, rest } of used) expect(rest, name).toMatch(/^:\?./);
   const given = readFileSync(join(folder, ".env.example"), "utf8").match(/^[A-Z_]+=.+$/gm);
+  expect(new Set(Object.values(variables)).size).toBe(Object.keys(variables).length);
   expect(given).toEqual(["SVC_PEP_MODE=observe"]);
 });
 

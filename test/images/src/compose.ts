@@ -1,4 +1,6 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { workspace } from "./trees.ts";
@@ -28,18 +30,23 @@ export const folder = join(workspace, "deploy/compose");
 export const text = readFileSync(join(folder, "compose.yaml"), "utf8");
 export const compose: ComposeFile = parse(text, { merge: true });
 
-/** By name, as `.env` would give them; what `.env.example` leaves open is made up after its own instruction. */
+/** By name, from the `.env` that `make-env.sh` makes. */
 export const variables: Readonly<Record<string, string>> = Object.fromEntries(
-  readFileSync(join(folder, ".env.example"), "utf8")
+  madeEnvironment()
     .split("\n")
     .filter((line) => /^[A-Z_]+=/.test(line))
-    .map((line) => line.split("=", 2) as [string, string])
-    .map(([name, value]) => [name, value || madeUp(name)]),
+    .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
 );
 
-function madeUp(name: string): string {
-  if (name === "SVC_KEY_ENCRYPTION_KEY") return Buffer.alloc(32, 7).toString("base64");
-  return Buffer.alloc(name.endsWith("_PASSWORD") ? 24 : 32, name).toString("hex");
+function madeEnvironment(): string {
+  const copy = mkdtempSync(join(tmpdir(), "svc-env-"));
+  try {
+    for (const name of [".env.example", "make-env.sh"]) copyFileSync(join(folder, name), join(copy, name));
+    execFileSync("sh", [join(copy, "make-env.sh")]);
+    return readFileSync(join(copy, ".env"), "utf8");
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
 }
 
 const interpolated = (value: string): string =>
