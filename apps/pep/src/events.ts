@@ -1,9 +1,10 @@
 import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/client/steps";
 import type { BlockCause, DenyReason, PepOutcome } from "@svc/core";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
-import { actChain, decodeUnverifiedHopToken } from "@svc/tokens";
+import { actChain } from "@svc/tokens";
 import type { Refusal } from "./guard.ts";
 import { type RawHeaders, valuesOf } from "./headers.ts";
+import { claimsPresented } from "./presented.ts";
 import type { PepMode } from "./upstream.ts";
 
 /** The only file that knows what telemetry an event leaves behind (specification: Events). */
@@ -121,7 +122,7 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
   if (!decision) return {};
   const isDenied = decision.outcome === "deny" || refusal?.cause === "policy";
   const denyReason = refusal?.denyReason ?? (decision.outcome === "deny" ? decision.denyReason : null);
-  const claims = credential && decodeUnverifiedHopToken(credential.token);
+  const claims = credential && claimsPresented(credential.token);
   return {
     ...(isDenied && denyReason === null ? {} : verdictFacts(denyReason)),
     ...telemetry.identify({

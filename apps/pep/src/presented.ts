@@ -1,5 +1,5 @@
 import type { HopCredential } from "@svc/client/steps";
-import { decodeUnverifiedHopToken, decodeUnverifiedIssuer } from "@svc/tokens";
+import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { type RawHeaders, valuesOf } from "./headers.ts";
 
 /** What a request acts with. */
@@ -14,6 +14,9 @@ const bearer = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
 const sessionId = /^[\x21-\x7e]{1,255}$/;
 /** The longest token that the control plane reads. */
 const maxTokenLength = 16_384;
+
+/** What a presented token says of itself; an agent shows the same one for minutes. */
+export const claimsPresented = rememberDecoded({ capacity: 256 });
 
 /**
  * The bearer and session of a request, or the ambient session for a request that carries neither `X-Svc-Session` nor a
@@ -45,7 +48,7 @@ function bearerIn(authorization: string | undefined): string | undefined {
 
 /** Without an ambient session nothing says who our issuer is, but a hop token is known by its shape. */
 function isOurs(token: string, ambient: HopCredential | undefined): boolean {
-  if (decodeUnverifiedHopToken(token) !== undefined) return true;
+  if (claimsPresented(token) !== undefined) return true;
   const issuer = decodeUnverifiedIssuer(token);
   return issuer !== undefined && ambient !== undefined && issuer === decodeUnverifiedIssuer(ambient.token);
 }

@@ -42,6 +42,28 @@ describe("one presented token serves many calls", () => {
   });
 });
 
+describe("a renewal brings as many tokens", () => {
+  const countsOf = async (betweenCallsMs: number) => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    for (let call = 0; call < 40; call += 1) {
+      expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
+      await time.advance(betweenCallsMs);
+    }
+    return plane.renewals;
+  };
+
+  test("as one may, where calls come one after the other: seven of eight serve a call", async () => {
+    const counts = await countsOf(10);
+    expect(counts.slice(4).every((count) => count === 8)).toBe(true);
+    expect(counts.length).toBeLessThanOrEqual(9);
+  });
+
+  test("as are likely to be used before they expire, where calls are rare", async () => {
+    expect(Math.max(...(await countsOf(20_000)))).toBeLessThanOrEqual(4);
+  });
+});
+
 describe("a given-back token", () => {
   test("serves again, and giving back twice does not double it", async () => {
     const { plane, pool } = setUp();

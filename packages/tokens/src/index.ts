@@ -75,7 +75,7 @@ export {
   type StrictJson,
   type StrictJsonOptions,
 } from "./strict-json.ts";
-export { type RememberOptions, rememberVerified, type VerifyRemembering } from "./verified-tokens.ts";
+export { type RememberOptions, rememberDecoded, rememberVerified, type VerifyRemembering } from "./verified-tokens.ts";
 export {
   type ClaimsOf,
   decodeUnverifiedHopToken,

@@ -1,8 +1,10 @@
+import type { HopClaims } from "./claims.ts";
 import { sha256Base64url } from "./encoding.ts";
 import {
   type ClaimsOf,
   checkPresent,
   checkSigned,
+  decodeUnverifiedHopToken,
   type SignedClaims,
   type TokenKind,
   type Verification,
@@ -43,6 +45,18 @@ export function rememberVerified<Kind extends TokenKind>(
     const verification = checkPresent(signed.claims, options);
     if (verification.ok) remember(remembered, name, signed, capacity);
     return verification;
+  };
+}
+
+/** {@link decodeUnverifiedHopToken}, remembering what the latest tokens said: whoever shows one shows it again. */
+export function rememberDecoded({ capacity }: RememberOptions): (token: string) => HopClaims | undefined {
+  const remembered = new Map<string, HopClaims>();
+  return (token) => {
+    const known = remembered.get(token);
+    if (known !== undefined) return known;
+    const claims = decodeUnverifiedHopToken(token);
+    if (claims !== undefined) remember(remembered, token, claims, capacity);
+    return claims;
   };
 }
 

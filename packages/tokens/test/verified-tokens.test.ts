@@ -1,5 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import { issueHopToken, rememberVerified, type VerificationKey } from "../src/index.ts";
+import {
+  decodeUnverifiedHopToken,
+  issueHopToken,
+  rememberDecoded,
+  rememberVerified,
+  type VerificationKey,
+} from "../src/index.ts";
 import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds } from "./fixtures.ts";
 
 let pair: KeyPair;
@@ -76,4 +82,14 @@ test("no more than its capacity is remembered, the oldest goes first", async () 
   await verify(newest, options(keys));
   await verify(oldest, options(keys));
   expect(checked).toEqual([...tokens, oldest]);
+});
+
+test("what a token says is the same whether it was read before, forgotten since, or is none", async () => {
+  const decode = rememberDecoded({ capacity: 2 });
+  const tokens = await Promise.all(
+    ["one", "two", "three"].map((jti) => issueHopToken(pair.signing, { ...agentHop(), jti })),
+  );
+  for (const token of [...tokens, "no.hop.token", ...tokens.toReversed()]) {
+    expect(decode(token)).toEqual(decodeUnverifiedHopToken(token));
+  }
 });

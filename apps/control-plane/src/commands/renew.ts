@@ -8,6 +8,7 @@ import {
   jtiHashOf,
   maxAttempts,
   readStanding,
+  recallStanding,
   type Standing,
   toHopRequest,
   toPresentState,
@@ -45,6 +46,11 @@ const renewalAction = "renewal";
 export async function renew(deps: HopDeps, command: RenewCommand): Promise<Renewed> {
   const subject = await verifySubject(deps, command.token);
   if (subject === undefined || subject.targetKind === "tool") return { kind: "unauthorized" };
+  const recalled = await recallStanding(deps, subject);
+  if (recalled !== undefined) {
+    const result = await attemptRenewal(deps, command, recalled);
+    if (result !== "stale" && result.kind === "renewed") return result;
+  }
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const standing = await readStanding(deps, command.token, subject);
     if (standing === undefined) return { kind: "unauthorized" };
@@ -62,9 +68,12 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, standing: St
   const proven = await proveActor(deps, command.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", cause: proven.cause };
   const jtiHash = jtiHashOf(subject);
-  if ((await deps.spends.spent(jtiHash, undefined)).token) return { kind: "token_spent", subject };
   const reason = decideStanding(policy, hop, toPresentState(deps, present));
-  if (reason !== undefined) return { kind: "refused", reason, subject };
+  if (reason !== undefined) {
+    // A spend would find out: that the token is gone is told first, whatever became of its session.
+    const { token: isSpent } = await deps.spends.spent(jtiHash, undefined);
+    return isSpent ? { kind: "token_spent", subject } : { kind: "refused", reason, subject };
+  }
 
   const entry = guardEntry(deps, subject, renewalAction);
   const claimed = await deps.guard.claim(entry);

@@ -8,6 +8,9 @@ const refusedDelayMs = 1_000;
 /** Two renewals closer together than this say nothing about what refreshing gains. */
 const leastElapsedMs = 1_000;
 
+/** Who needs the next tokens so soon after the last will go on so for a while. */
+const briskMs = 10_000;
+
 /** When the next renewal may be sent, and when one is due although no call needs a token. */
 export class RenewalPace {
   readonly #monotonicMs: () => number;
@@ -31,6 +34,11 @@ export class RenewalPace {
   /** True from about half of the newest tokens' life on, which leaves the other half for a control plane's restart. */
   get isRefreshDue(): boolean {
     return this.#monotonicMs() >= this.#refreshAtMs;
+  }
+
+  /** Whether the last tokens went fast: then more are asked for at once. */
+  get isBrisk(): boolean {
+    return this.#monotonicMs() - this.#renewedAtMs < briskMs;
   }
 
   /** While nobody waits, a refusal is not asked about again. */

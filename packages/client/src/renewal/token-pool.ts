@@ -188,7 +188,9 @@ export class TokenPool {
   }
 
   #renewalCount(): number {
-    const wanted = keptBack + this.#waiters.size + Math.max(1, this.#leasesSinceRenewal) - this.#stock.total;
+    // As many again as went since the last one would never grow: that is how many it brought.
+    const expected = Math.max(1, this.#leasesSinceRenewal) * (this.#pace.isBrisk ? 2 : 1);
+    const wanted = keptBack + this.#waiters.size + expected - this.#stock.total;
     return Math.min(maxRenewalCount, Math.max(leastRenewalCount, wanted));
   }
 

@@ -1,5 +1,5 @@
 import { type DenyReason, renewResponse } from "@svc/core";
-import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { decodeUnverifiedHopToken, type HopClaims } from "@svc/tokens";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
@@ -41,10 +41,12 @@ function read(response: TransportResponse, presented: HopCredential, count: numb
   if (response.status !== 200) return refusal(response);
   const body = bodyAs(renewResponse, response);
   if (!body || body.expires_in <= 0) return unusable("malformed");
+  const before = decodeUnverifiedHopToken(presented.token);
   const isAsAsked =
+    before !== undefined &&
     body.tokens.length <= count &&
     new Set(body.tokens).size === body.tokens.length &&
-    body.tokens.every((token) => isSibling(token, presented));
+    body.tokens.every((token) => isSibling(token, before));
   if (!isAsAsked) return unusable("mismatch");
   return { kind: "renewed", tokens: body.tokens, expiresInSeconds: body.expires_in };
 }
@@ -59,12 +61,10 @@ function refusal(response: TransportResponse): RenewResult {
   return { kind: "unusable", fault: "status", answer };
 }
 
-function isSibling(token: string, presented: HopCredential): boolean {
+function isSibling(token: string, before: HopClaims): boolean {
   const given = decodeUnverifiedHopToken(token);
-  const before = decodeUnverifiedHopToken(presented.token);
   return (
     given !== undefined &&
-    before !== undefined &&
     given.jti !== before.jti &&
     given.sub === before.sub &&
     given.aud === before.aud &&
