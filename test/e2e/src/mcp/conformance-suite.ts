@@ -7,15 +7,39 @@ import { startChild } from "@svc/test-support";
 export type Outcomes = Readonly<Record<string, readonly string[]>>;
 
 /** Runs the official suite against a server: by scenario, what each check of it came to and why. */
-export async function suiteAgainst(url: string): Promise<Outcomes> {
+export const suiteAgainst = (url: string): Promise<Outcomes> => run(["server", "--url", url, "--suite", "all"]);
+
+/** The scenarios for clients that are not about OAuth, whose paths beside the endpoint are no part of an MCP upstream. */
+export const clientScenarios = [
+  "initialize",
+  "tools_call",
+  "elicitation-sep1034-client-defaults",
+  "sse-retry",
+] as const;
+
+/** How the client is told of the enforcement point that it goes through, and of the upstreams file that it writes. */
+export const throughEnv = { url: "SVC_E2E_THROUGH_URL", configFile: "SVC_E2E_THROUGH_CONFIG" } as const;
+
+/** Runs one scenario of the official suite against the official client, through an enforcement point where one is named. */
+export function suiteOfClient(
+  scenario: (typeof clientScenarios)[number],
+  through?: { readonly url: string; readonly configFile: string },
+): Promise<Outcomes> {
+  const client = fileURLToPath(new URL("./conformance-client.ts", import.meta.url));
+  const command = `${process.execPath} --conditions=@svc/source ${client}`;
+  const env = through ? { [throughEnv.url]: through.url, [throughEnv.configFile]: through.configFile } : {};
+  return run(["client", "--command", command, "--scenario", scenario], env);
+}
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcomes> {
   const folder = mkdtempSync(join(tmpdir(), "svc-mcp-conformance-"));
   try {
     const program = fileURLToPath(import.meta.resolve("@modelcontextprotocol/conformance/dist/index.js"));
-    const args = [program, "server", "--url", url, "--suite", "all", "-o", folder];
-    await startChild(process.execPath, args, { env: { PATH: process.env.PATH } }).exited;
+    const all = [program, ...args, "-o", folder];
+    await startChild(process.execPath, all, { env: { PATH: process.env.PATH, ...env } }).exited;
     return Object.fromEntries(
       readdirSync(folder).map((name) => [
-        name.replace(/^server-(.*)-\d{4}-\d\d-\d\dT.*$/, "$1"),
+        name.replace(/^(?:server-)?(.*)-\d{4}-\d\d-\d\dT.*$/, "$1"),
         (JSON.parse(readFileSync(join(folder, name, "checks.json"), "utf8")) as Check[])
           .map(({ id, status }) => `${id}: ${status}`)
           .sort(),
