@@ -18,7 +18,7 @@ export function consentWords(document: PolicyDocument): Markup {
 <li>${codes(entries)} may act for the person who consents${others.length > 0 && html`, and may hand work on to ${codes(others)}`}. No chain is longer than ${plural(hops, "hop")}.</li>
 <li>Together they may <b>read</b> ${codes(data(classes.reads))} and <b>change</b> ${codes(data(classes.writes))}.</li>
 ${bound.length > 0 && html`<li>Each call of ${codes(bound)} is <b>bound to its exact parameters</b>: what was decided is what is done.</li>`}
-${outside.length > 0 && html`<li>${codes(outside)} bring in content that <b>strangers may have written</b>. Whoever touched it can no longer call what refuses it: ${codes(named((tool) => !tool.accepts_taint))}.</li>`}
+${outside.length > 0 && html`<li>${codes(outside)} ${outside.length === 1 ? "brings" : "bring"} in content that <b>strangers may have written</b>. Whoever touched it can no longer call what refuses it: ${codes(named((tool) => !tool.accepts_taint))}.</li>`}
 <li>Whatever is not named here is denied.</li>
 </ul>`;
 }
