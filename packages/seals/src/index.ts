@@ -30,7 +30,7 @@ export {
   type Tampering,
   tamperings,
 } from "./rows.ts";
-export { countQuery, type Query, type RowsAsked, rowsQuery, textSettings } from "./rows-query.ts";
+export { countQuery, type Query, type RowsAsked, readSettings, rowsQuery } from "./rows-query.ts";
 export {
   perSource,
   type Range,

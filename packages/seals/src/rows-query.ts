@@ -1,13 +1,19 @@
 import type { Range } from "./seal.ts";
 import { type Source, sourceFacts } from "./sources.ts";
 
-/** Settings under which PostgreSQL writes the values of a leaf as text. */
-export const textSettings = {
+/**
+ * Settings of whoever reads rows: PostgreSQL writes the values of a leaf as text under the first ones, and walks the index of
+ * identifiers under the last. Its figures lag behind a table that only grows, and it would sort all that is left for each page.
+ */
+export const readSettings = {
   TimeZone: "UTC",
   DateStyle: "ISO, YMD",
   IntervalStyle: "postgres",
   bytea_output: "hex",
   extra_float_digits: "1",
+  enable_sort: "off",
+  enable_bitmapscan: "off",
+  enable_seqscan: "off",
 } as const;
 
 export interface Query {

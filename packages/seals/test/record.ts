@@ -25,7 +25,6 @@ export const pinned = async (...keys: readonly SigningKey[]) =>
 
 /** The n-th identifier there is. */
 export const uuidOf = (n: number): string => `00000000-0000-7000-8000-${n.toString(16).padStart(12, "0")}`;
-export const noId = uuidOf(0);
 
 /** A row whose every other column holds `text`. */
 export const aRow = (source: Source, n: number, text: string | null = "a"): Row => ({

@@ -1,6 +1,17 @@
+import { canonicalJson } from "@svc/tokens";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkProof, makeProof, readSeal, type Sealed, sealHash, sources } from "../src/index.ts";
+import {
+  checkProof,
+  currentFormat,
+  leafOf,
+  makeProof,
+  readSeal,
+  type Sealed,
+  sealHash,
+  sources,
+} from "../src/index.ts";
+import { leafHash } from "../src/merkle.ts";
 import { aKey, aRow, entriesFor, examine, isIntact, pinned, type SourcedRow, sealAll, uuidOf } from "./record.ts";
 
 const key = await aKey();
@@ -89,6 +100,18 @@ const three = [1, 2, 3].map((n) => ({
   rows: [{ source: "decision" as const, row: aRow("decision", n * 10) }],
   through: uuidOf(n * 10 + 5),
 }));
+
+test("a leaf is the canonical JSON of its row, whatever the row holds", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...sources), texts, fc.nat(), (source, text, n) => {
+      const row = aRow(source, n, text);
+      // In an order of its own.
+      const shuffled = Object.fromEntries(Object.entries(row).toReversed());
+      const bytes = canonicalJson({ source, format: currentFormat, row });
+      expect(leafOf(source, currentFormat, shuffled)).toEqual(leafHash(bytes));
+    }),
+  );
+});
 
 describe("the chain", () => {
   const faultsOf = async (seals: readonly Sealed[], given = keys) =>
