@@ -27,6 +27,11 @@ const notRun: Readonly<Record<string, string>> = {
   "svc dev --mode observe --pep-config ./upstreams.yaml": "runs until Ctrl-C: dev.test.ts",
   "svc dev --data-dir .svc-data": "runs until Ctrl-C: dev.test.ts",
   "svc decisions --follow --agent planner": "runs until Ctrl-C: record.test.ts",
+  ...Object.fromEntries(
+    printed
+      .filter((line) => line.includes("svc audit verify"))
+      .map((line) => [line, "reads a record that was sealed, as its auditor: audit-verify.test.ts"]),
+  ),
 };
 
 /** Those that say in their help that they answer something else than 0. */
