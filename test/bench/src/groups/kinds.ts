@@ -1,6 +1,6 @@
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
-import { put, remove } from "../rig/admin.ts";
+import { put, remove, untilAvailable } from "../rig/admin.ts";
 import type { Credential } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
@@ -57,13 +57,15 @@ const duringBlocks = (controlPlaneUrl: string, subject: Subject): Subject => ({
     let isOver = false;
     const change = async () => {
       for (let number = 0; !isOver; number++) {
-        const block = `${controlPlaneUrl}/v1/blocks/tool/http:bench/other${number % 10}`;
-        await put(block, { reason: "a benchmark" });
+        const block = `${controlPlaneUrl}/v1/blocks/tool/${encodeURIComponent(`http:bench/other${number % 10}`)}`;
+        await untilAvailable(() => put(block, { reason: "a benchmark" }));
         await remove(block);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     };
     const changing = change();
+    // Whatever went wrong is told where it is awaited.
+    changing.catch(() => {});
     try {
       return await subject.sample();
     } finally {

@@ -21,7 +21,7 @@ export const startForwarding = (bench: Bench): Promise<Stack> =>
   startStack({
     stores: bench.stores,
     upstream: bench.upstream.url,
-    pepEnv: () => ({ SVC_PEP_MODE: "observe", SVC_PEP_OBSERVE_UNDECIDED: "forward", SVC_LOG_LEVEL: "fatal" }),
+    pepEnv: () => ({ SVC_PEP_MODE: "observe", SVC_PEP_OBSERVE_UNDECIDED: "forward", SVC_LOG_LEVEL: "error" }),
   });
 
 export async function startProxies(bench: Bench): Promise<Proxies> {

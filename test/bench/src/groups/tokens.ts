@@ -1,6 +1,7 @@
 import { request } from "undici";
 import { loaded } from "../measure/loaded.ts";
 import { repeated } from "../measure/repeated.ts";
+import { untilAvailable } from "../rig/admin.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
@@ -23,7 +24,7 @@ export async function tokens(bench: Bench, { stack, line }: HopRig): Promise<voi
     connections,
     processes: processesOf(stack, bench.stores),
     prepare: () => stock.fill(Math.ceil(seconds * 6_000)),
-    act: () => authorizeAndExchange(stack.controlPlane.url, credential.sessionId, stock.take()),
+    act: () => untilAvailable(() => authorizeAndExchange(stack.controlPlane.url, credential.sessionId, stock.take())),
   });
   const provider = bench.use(await startServer("servers/oidc-provider.ts"));
   const form = new URLSearchParams({

@@ -2,19 +2,19 @@ import type { Summary } from "../measure/statistics.ts";
 import { foreignFigure, percent } from "../measure/trial.ts";
 import type { ComparisonResult, Measured, TargetResult } from "./targets.ts";
 
-/** Figures that a table shows, in this order, and how. Others are kept in the history alone. */
-const columns: readonly (readonly [figure: string, title: string, digits: number])[] = [
-  ["rate", "per second", 0],
-  ["p50Ms", "p50 ms", 3],
-  ["p99Ms", "p99 ms", 2],
-  ["MB per s", "MB/s", 0],
-  ["extra MiB", "extra MiB", 1],
-  ["readyMs", "ready ms", 0],
-  ["MiB", "MiB", 0],
-  ["KiB", "KiB", 1],
-  ["shedShare", "shed", 3],
-  ["cpu us", "CPU us", 0],
-  ["cpu load us", "generator us", 0],
+/** Figures that a table shows, in this order. Others are kept in the history alone. */
+const columns: readonly (readonly [figure: string, title: string])[] = [
+  ["rate", "per second"],
+  ["p50Ms", "p50 ms"],
+  ["p99Ms", "p99 ms"],
+  ["MB per s", "MB/s"],
+  ["extra MiB", "extra MiB"],
+  ["readyMs", "ready ms"],
+  ["MiB", "MiB"],
+  ["KiB", "KiB"],
+  ["shedShare", "shed"],
+  ["cpu us", "CPU us"],
+  ["cpu load us", "generator us"],
 ];
 
 /** `trial/subject/figure`; a subject may hold a slash, a trial and a figure may not. */
@@ -45,7 +45,7 @@ function writeTable(subjects: ReadonlyMap<string, ReadonlyMap<string, Summary>>)
   const shown = columns.filter(([figure]) => [...subjects.values()].some((figures) => figures.has(figure)));
   const head = ["", ...shown.map(([, title]) => title), "clean", "others"];
   const rows = [...subjects].map(([subject, figures]) => {
-    const cells = shown.map(([figure, , digits]) => writeCell(figures.get(figure), digits));
+    const cells = shown.map(([figure]) => writeCell(figures.get(figure)));
     const foreign = figures.get(foreignFigure);
     const clean = foreign === undefined ? "" : `${foreign.clean}/${foreign.samples}`;
     return [subject, ...cells, clean, foreign === undefined ? "" : percent(foreign.most)];
@@ -53,10 +53,8 @@ function writeTable(subjects: ReadonlyMap<string, ReadonlyMap<string, Summary>>)
   return markdown([head, ...rows]);
 }
 
-const writeCell = (summary: Summary | undefined, digits: number): string =>
-  summary === undefined
-    ? ""
-    : `${summary.median.toFixed(digits)} (${summary.least.toFixed(digits)}-${summary.most.toFixed(digits)})`;
+const writeCell = (summary: Summary | undefined): string =>
+  summary === undefined ? "" : `${short(summary.median)} (${short(summary.least)}-${short(summary.most)})`;
 
 /** Processor time of each process for one hop, beside the time it took: both share the same cores. */
 export function writeCpu(figures: Measured): string {
@@ -77,8 +75,8 @@ export function writeTargets(results: readonly TargetResult[]): string {
     comparisons.map((one, index) => [
       index === 0 ? String(id) : "",
       comparisons.length === 1 ? name : `${index === 0 ? `${name}: ` : ""}${one.of}`,
-      one.ratio === null ? "not measured" : precise(one.ratio),
-      `${one.isAtMost ? "at most" : "at least"} ${precise(one.target)}`,
+      one.ratio === null ? "not measured" : short(one.ratio),
+      `${one.isAtMost ? "at most" : "at least"} ${short(one.target)}`,
       verdictOf(one),
     ]),
   );
@@ -88,7 +86,9 @@ export function writeTargets(results: readonly TargetResult[]): string {
 const verdictOf = ({ ratio, met, clean }: ComparisonResult): string =>
   ratio === null ? "" : `${met ? "met" : "NOT MET"}${clean ? "" : ", disturbed"}`;
 
-const precise = (value: number): string => String(Number(value.toPrecision(3)));
+/** Three digits that say something, whatever its size. */
+const short = (value: number): string =>
+  Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 
 function markdown(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(3, ...rows.map((row) => (row[column] ?? "").length)));

@@ -1,6 +1,28 @@
 import { testBearers } from "@svc/test-support";
 import { request } from "undici";
 
+/** An answer that was no success. */
+export class Answered extends Error {
+  override readonly name = "Answered";
+  readonly status: number;
+
+  constructor(url: string, status: number, text: string) {
+    super(`${url} answered ${status}: ${text}`);
+    this.status = status;
+  }
+}
+
+/** On a crowded machine the second that a step is given can pass; whoever is told so begins again. */
+export async function untilAvailable<T>(act: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await act();
+    } catch (cause) {
+      if (attempt === 10 || !(cause instanceof Answered && cause.status === 503)) throw cause;
+    }
+  }
+}
+
 /** One call on the admin plane; anything but 2xx ends the run. */
 export async function admin<T>(controlPlaneUrl: string, path: string, body: object): Promise<T> {
   return post<T>(controlPlaneUrl + path, testBearers.admin, "application/json", JSON.stringify(body));
@@ -11,7 +33,7 @@ export async function post<T>(url: string, bearer: string | undefined, contentTy
   const headers = { "content-type": contentType, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) };
   const answer = await request(url, { method: "POST", headers, body });
   const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${url} answered ${answer.statusCode}: ${text}`);
+  if (answer.statusCode >= 300) throw new Answered(url, answer.statusCode, text);
   return JSON.parse(text) as T;
 }
 
@@ -24,5 +46,5 @@ export async function put(url: string, body: object): Promise<void> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${testBearers.admin}` };
   const answer = await request(url, { method: "PUT", headers, body: JSON.stringify(body) });
   const text = await answer.body.text();
-  if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}: ${text}`);
+  if (answer.statusCode !== 200) throw new Answered(url, answer.statusCode, text);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { decodeUnverifiedHopToken, type HopClaims, issueHopToken } from "@svc/tokens";
+import { untilAvailable } from "./admin.ts";
 import { type AgentLine, type Credential, delegate } from "./agents.ts";
 import type { Stack } from "./stack.ts";
 
@@ -20,7 +21,7 @@ const lifetimeSeconds = 3_600;
 export async function liveAgents(stack: Stack, line: AgentLine, chain: number, count: number): Promise<LiveAgents> {
   let credentials: readonly Credential[] = [];
   for (let made = 0; made < count; made++) {
-    credentials = [...credentials, await delegate(stack.controlPlane.url, line, chain)];
+    credentials = [...credentials, await untilAvailable(() => delegate(stack.controlPlane.url, line, chain))];
   }
   const renew = async () => {
     credentials = await Promise.all(credentials.map((credential) => signAnew(stack, credential)));

@@ -17,7 +17,7 @@ export function seededActionId(row: number): string {
 }
 
 /**
- * Records as a control plane would have written them: sessions of a hundred, chains of four hops, a tenth denied. The scope
+ * Records as a control plane would have written them: sessions of a hundred, chains of four hops, a twentieth denied. The scope
  * "bench" must have been compiled.
  */
 export async function seedDecisions(url: string, rows: number): Promise<void> {
@@ -37,26 +37,26 @@ export async function seedDecisions(url: string, rows: number): Promise<void> {
 
 const seedFunctions = (sql: Sql) =>
   sql.unsafe(`
-    create function pg_temp.action_of(row bigint) returns uuid language sql immutable as $$
-      select (lpad(to_hex(${firstMs()} + row), 12, '0') || '7' || left(md5(row::text), 3) || '8'
-        || substr(md5(row::text), 4, 15))::uuid $$;
-    create function pg_temp.session_of(row bigint) returns uuid language sql immutable as $$
-      select md5('session ' || row / ${rowsInSession})::uuid $$;`);
+    create function pg_temp.action_of(number bigint) returns uuid language sql immutable as $$
+      select (lpad(to_hex(${firstMs()} + number), 12, '0') || '7' || left(md5(number::text), 3) || '8'
+        || substr(md5(number::text), 4, 15))::uuid $$;
+    create function pg_temp.session_of(number bigint) returns uuid language sql immutable as $$
+      select md5('session ' || number / ${rowsInSession})::uuid $$;`);
 
 async function seedSome(sql: Sql, first: number, end: number): Promise<void> {
   await sql`
     insert into session (session_id, user_sub, scope, policy_version, hop_budget, consented_by, consented_at, expires_at)
-    select pg_temp.session_of(row), 'bench', 'bench', 1, 8, 'seed', now(), now() + interval '1 day'
-    from generate_series(${first}::bigint, ${end - 1}::bigint, ${rowsInSession}::bigint) row
+    select pg_temp.session_of(number), 'bench', 'bench', 1, 8, 'seed', now(), now() + interval '1 day'
+    from generate_series(${first}::bigint, ${end - 1}::bigint, ${rowsInSession}::bigint) number
     on conflict do nothing`;
   await sql`
     insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
       data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
       guarantee_level, parent_action_id, decided_at)
-    select pg_temp.action_of(row), 2, pg_temp.session_of(row), 'authorize', row % 4 + 1, '{}',
-      'seed-agent-' || row % 20, 'http:bench/read', 'tool', 'bench',
-      case when row % 10 = 3 then 'deny' else 'allow' end, case when row % 10 = 3 then 'TARGET_NOT_DECLARED' end,
+    select pg_temp.action_of(number), 2, pg_temp.session_of(number), 'authorize', number % 4 + 1, '{}',
+      'seed-agent-' || number % 20, 'http:bench/read', 'tool', 'bench',
+      case when number % 20 = 3 then 'deny' else 'allow' end, case when number % 20 = 3 then 'TARGET_NOT_DECLARED' end,
       false, true, false, 'trusted_internal', null, 1, 'network',
-      case when row % 4 > 0 then pg_temp.action_of(row - 1) end, now()
-    from generate_series(${first}::bigint, ${end - 1}::bigint) row`;
+      case when number % 4 > 0 then pg_temp.action_of(number - 1) end, now()
+    from generate_series(${first}::bigint, ${end - 1}::bigint) number`;
 }
