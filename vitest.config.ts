@@ -18,6 +18,7 @@ const blackBox = [
   "test/conformance",
   "test/e2e",
   "test/fuzz",
+  "test/hardening",
   "test/faults",
   "test/helm",
   "test/images",
