@@ -1,8 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { verifyCommand } from "../src/commands/audit-verify.ts";
+import { examplesOf, helpOf, readmeExamples } from "./printed-examples.ts";
 import { type CliStack, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
 
@@ -115,6 +119,26 @@ describe("svc audit verify", () => {
     expect((await offline(path("forged.json"))).code).toBe(1);
     writeFileSync(path("other.json"), JSON.stringify({ ...JSON.parse(proof.stdout), action_id: first }));
     expect((await offline(path("other.json"))).code).toBe(1);
+  });
+
+  test("is run as its help and the README print it", async () => {
+    const lines = [...examplesOf(helpOf(verifyCommand())), ...readmeExamples()].filter((line) =>
+      line.includes("audit verify"),
+    );
+    expect(lines).toHaveLength(5);
+    const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+    for (const line of lines) {
+      const here = line
+        .replaceAll("https://authz.example.com", stack.controlPlane.url)
+        .replaceAll(/postgres:\S+/g, stack.database.superuserUrl);
+      const shim = `svc() { "${process.execPath}" --conditions=@svc/source "${main}" "$@"; }`;
+      const { status, stderr } = spawnSync("bash", ["--norc", "-eo", "pipefail", "-c", `${shim}\n${here}`], {
+        cwd: stack.folder,
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, AUDIT_DATABASE_URL: stack.database.superuserUrl, ACTION_ID: second },
+      });
+      expect([line, status, stderr]).toEqual([line, 0, ""]);
+    }
   });
 
   test("trusts only the keys that it is given", async () => {

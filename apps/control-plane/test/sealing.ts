@@ -1,4 +1,5 @@
 import {
+  connectionSettings,
   type Examination,
   type Examined,
   examineRecord,
@@ -6,7 +7,6 @@ import {
   perSource,
   type RecordReader,
   type Row,
-  readSettings,
 } from "@svc/seals";
 import { waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, importIssuerKey, type SigningKey, verificationKeyOf } from "@svc/tokens";
@@ -45,7 +45,7 @@ export const sealEverything = (seals: RecordSeals): Promise<unknown> =>
 
 /** An administrator's connection that writes values as leaves have them. */
 export const auditConnection = (url: string) =>
-  postgres(url, { max: 1, onnotice: () => {}, connection: { ...readSettings } });
+  postgres(url, { max: 1, onnotice: () => {}, connection: { ...connectionSettings } });
 
 type Querying = Pick<ReturnType<typeof postgres>, "unsafe">;
 export const readerOf = (sql: Querying): RecordReader => ({

@@ -30,7 +30,7 @@ export {
   type Tampering,
   tamperings,
 } from "./rows.ts";
-export { countQuery, type Query, type RowsAsked, readSettings, rowsQuery } from "./rows-query.ts";
+export { connectionSettings, countQuery, type Query, type RowsAsked, rowsQuery } from "./rows-query.ts";
 export {
   perSource,
   type Range,

@@ -3,7 +3,7 @@ import type { Row } from "./leaf.ts";
 import type { Query } from "./rows-query.ts";
 import { sourceFacts, sources } from "./sources.ts";
 
-/** The database under examination, its settings those of `readSettings`. */
+/** The database under examination, its settings those of `connectionSettings`. */
 export interface RecordReader {
   /** Answers each value as text. */
   query(query: Query): Promise<readonly Row[]>;

@@ -5,7 +5,7 @@ import { type Source, sourceFacts } from "./sources.ts";
  * Settings of whoever reads rows: PostgreSQL writes the values of a leaf as text under the first ones, and walks the index of
  * identifiers under the last. Its figures lag behind a table that only grows, and it would sort all that is left for each page.
  */
-export const readSettings = {
+export const connectionSettings = {
   TimeZone: "UTC",
   DateStyle: "ISO, YMD",
   IntervalStyle: "postgres",

@@ -1,4 +1,4 @@
-import { type RecordReader, type Row, readSettings } from "@svc/seals";
+import { connectionSettings, type RecordReader, type Row } from "@svc/seals";
 import postgres from "postgres";
 import { Fault } from "../fault.ts";
 
@@ -27,7 +27,7 @@ function connected(url: string) {
       max: 1,
       connect_timeout: 5,
       onnotice: () => {},
-      connection: { ...readSettings, application_name: "svc audit verify", default_transaction_read_only: true },
+      connection: { ...connectionSettings, application_name: "svc audit verify", default_transaction_read_only: true },
     });
   } catch (cause) {
     throw new Fault("that is no address of a database", "Give --database-url as postgres://user@host/name.", {

@@ -1,5 +1,6 @@
 import {
   columnsOf,
+  connectionSettings,
   currentFormat,
   type Entry,
   idOf,
@@ -7,7 +8,6 @@ import {
   type Range,
   type Row,
   readSeal,
-  readSettings,
   rowsQuery,
   type Seal,
   type Source,
@@ -46,7 +46,7 @@ export async function readHead(tx: Transaction): Promise<Head | undefined> {
 /** Seals the next rows; `done` where there are none, or no more than these. */
 export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: BatchLimits): Promise<"more" | "done"> {
   const head = await readHead(tx);
-  for (const [name, value] of Object.entries(readSettings)) await tx`select set_config(${name}, ${value}, true)`;
+  for (const [name, value] of Object.entries(connectionSettings)) await tx`select set_config(${name}, ${value}, true)`;
   const { ranges, entries } = await gather(tx, head?.seal, limits);
   if (entries.length === 0) return "done";
   const batch = (head?.batch ?? 0) + 1;
