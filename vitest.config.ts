@@ -38,8 +38,9 @@ export default defineConfig({
   test: {
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...[...inPackage, ...inApp].map((root) => project(root, "test/**/*.test.ts")),
-      // They start processes, and wait on conditions: a busy machine is slow, and no test is timed.
+      ...inPackage.map((root) => project(root, "test/**/*.test.ts")),
+      // They start processes and databases, and wait on conditions: a busy machine is slow, and no test is timed.
+      ...inApp.map((root) => project(root, "test/**/*.test.ts", { testTimeout: 30_000 })),
       ...blackBox.map((root) => project(root, "**/*.test.ts", { testTimeout: 60_000 })),
     ],
   },
