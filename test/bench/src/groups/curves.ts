@@ -19,7 +19,7 @@ export const curveNames = {
 
 export async function byConnections(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const agents = await liveAgents(stack, line, 1, 256);
-  const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+  const counts = bench.pace.isQuick ? [1, 8, 32, 256] : [1, 2, 4, 8, 16, 32, 64, 128, 256];
   const subjects = counts.map((connections) =>
     loaded({
       name: String(connections),
@@ -35,7 +35,7 @@ export async function byConnections(bench: Bench, { stack, line }: HopRig): Prom
 /** In agents between the human and the tool. A hop budget is 32 at the most, so that is where the curve ends. */
 export async function byChain(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const subjects: Subject[] = [];
-  for (const chain of [1, 2, 4, 8, 16, longestChain]) {
+  for (const chain of bench.pace.isQuick ? [1, 8, longestChain] : [1, 2, 4, 8, 16, longestChain]) {
     const agents = await liveAgents(stack, line, chain, 1);
     subjects.push(alone(bench, { stack, line }, String(chain), () => throughPep(stack, agents)));
   }

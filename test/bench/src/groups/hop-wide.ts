@@ -13,7 +13,7 @@ export const wideTrial = "more of it";
 export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const processes = processesOf(stack, bench.stores);
   const short = await liveAgents(stack, line, 1, 256);
-  const long = await liveAgents(stack, line, 15, 1);
+  const long = await liveAgents(stack, line, 16, 1);
   const seconds = Math.max(bench.pace.seconds, 2.5);
   const subject = (name: string, connections: number, agents: LiveAgents) =>
     loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) });

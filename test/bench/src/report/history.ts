@@ -43,7 +43,7 @@ export function readHistory(file: string): readonly KeptRun[] {
 export function keepRun(file: string, run: KeptRun): void {
   const runs = [...readHistory(file), run].slice(-keptRuns);
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.partial`, `${JSON.stringify(runs, null, 1)}\n`);
+  writeFileSync(`${file}.partial`, `${JSON.stringify(runs, null, 2)}\n`);
   renameSync(`${file}.partial`, file);
 }
 
