@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   checkProof,
   currentFormat,
+  entriesOf,
   leafOf,
   makeProof,
   readSeal,
@@ -74,6 +75,19 @@ describe("what was sealed", () => {
         expect(isIntact(await examine(seals, rows, keys))).toBe(false);
       }),
       { numRuns: 150 },
+    );
+  });
+
+  test("names its rows only by the list that was sealed, every byte of it", async () => {
+    await fc.assert(
+      fc.asyncProperty(records, fc.nat(), async (batches, at) => {
+        const [sealed] = await sealAll([{ rows: rowsOf(batches), through: uuidOf(999) }], () => key);
+        const seal = sealed && readSeal(sealed.statement)?.seal;
+        if (sealed === undefined || seal === undefined || sealed.entries.length === 0) return;
+        expect(entriesOf(seal, sealed.entries)).toHaveLength(rowsOf(batches).length);
+        expect(entriesOf(seal, flipByte(sealed.entries, at))).toBeUndefined();
+        expect(entriesOf(seal, sealed.entries.subarray(1))).toBeUndefined();
+      }),
     );
   });
 

@@ -43,10 +43,15 @@ export async function readHead(tx: Transaction): Promise<Head | undefined> {
   return { batch, statement: row.statement, kid: read.header.kid, seal: read.seal };
 }
 
+/** For the rest of the transaction, rows are read as leaves have them. */
+export async function readAsSealed(tx: Transaction): Promise<void> {
+  for (const [name, value] of Object.entries(connectionSettings)) await tx`select set_config(${name}, ${value}, true)`;
+}
+
 /** Seals the next rows; `done` where there are none, or no more than these. */
 export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: BatchLimits): Promise<"more" | "done"> {
   const head = await readHead(tx);
-  for (const [name, value] of Object.entries(connectionSettings)) await tx`select set_config(${name}, ${value}, true)`;
+  await readAsSealed(tx);
   const { ranges, entries } = await gather(tx, head?.seal, limits);
   if (entries.length === 0) return "done";
   const batch = (head?.batch ?? 0) + 1;

@@ -3,7 +3,7 @@ import type { SigningKey } from "@svc/tokens";
 import type { RecordSeals } from "../../ports/record-seals.ts";
 import { bounded, type Sql, type Transaction } from "../database.ts";
 import { oneAtATime } from "../one-at-a-time.ts";
-import { readHead, sealNextBatch } from "./batch.ts";
+import { readAsSealed, readHead, sealNextBatch } from "./batch.ts";
 import { settledMoments } from "./settled.ts";
 
 export interface RecordSealSettings {
@@ -66,6 +66,7 @@ async function oldestUnsealed(sql: Sql): Promise<number | null> {
 }
 
 async function firstUnsealed(tx: Transaction): Promise<string | undefined> {
+  await readAsSealed(tx);
   const head = await readHead(tx);
   const firsts: string[] = [];
   for (const source of sources) {
