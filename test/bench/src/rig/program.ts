@@ -7,7 +7,7 @@ import { request } from "undici";
 import type { RunningServer } from "./node-server.ts";
 
 /** Debian packages of programs that are compared with. */
-const packages = { nginx: "nginx-light", haproxy: "haproxy", pgbench: "postgresql-contrib" } as const;
+const packages = { nginx: "nginx-light", haproxy: "haproxy", pgbench: "postgresql" } as const;
 export type Program = keyof typeof packages;
 
 const folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin"];
@@ -28,9 +28,8 @@ const environment = () => ({ PATH: [process.env.PATH, ...folders].join(":") });
 
 function install(name: string): boolean {
   if (process.getuid?.() !== 0) return false;
-  // What is installed must not start by itself: only what is measured runs.
-  const policy = "/usr/sbin/policy-rc.d";
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1", POLICYRCD: policy };
+  // Single-user mode, by which no package starts its service: only what is measured runs.
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   try {
     execFileSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", "update"], { stdio: "ignore", env });
     const arguments_ = ["-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends", name];
