@@ -1,4 +1,5 @@
 import { sealHash, sourceFacts, sources } from "@svc/seals";
+import { uuidv7 } from "uuidv7";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { connect } from "../src/postgres/database.ts";
 import { recorder } from "./decision-rows.ts";
@@ -143,6 +144,12 @@ describe("a row", () => {
     expect(findings).toMatchObject([{ kind: "row_inserted", source: "mint", id: actionId }]);
   });
 
+  test.each(targets)("of a $source that hides in the future is named", async ({ source, table, id, rowId }) => {
+    const hidden = "ffffffff-0000-7000-8000-000000000000";
+    const { findings } = await report([`update ${table} set ${id} = '${hidden}' where ${id} = '${rowId}'`]);
+    expect(findings).toContainEqual({ kind: "row_from_future", source, id: hidden });
+  });
+
   test("is not hidden by a column that came later", async () => {
     const { findings } = await report([
       "alter table mint add column later text",
@@ -158,7 +165,7 @@ describe("a row", () => {
   test("is missing, not past retention, where its month is not", async () => {
     const { findings } = await report([
       "insert into retired_month (month) values ('2020-01-01')",
-      "insert into administrative_event (event_id, kind, ts, actor, details) values ('ffffffff-0000-7000-8000-000000000000', 'records_retired', now(), 'retention', '{\"month\": \"2020-01\"}')",
+      `insert into administrative_event (event_id, kind, ts, actor, details) values ('${uuidv7()}', 'records_retired', now(), 'retention', '{"month": "2020-01"}')`,
       `delete from mint where action_id = '${actionId}'`,
     ]);
     expect(findings).toMatchObject([{ kind: "row_removed", source: "mint", id: actionId }]);

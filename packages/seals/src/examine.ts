@@ -2,7 +2,7 @@ import { type JwksDocument, toJwks, type VerificationKey } from "@svc/tokens";
 import { type CheckedSeal, chainWalk } from "./chain.ts";
 import { examineBatch } from "./examine-batch.ts";
 import type { Finding } from "./finding.ts";
-import { timeOfId } from "./ids.ts";
+import { firstIdAt, timeOfId } from "./ids.ts";
 import { idOf } from "./leaf.ts";
 import { type RecordReader, readColumns, readRetired, readSeals } from "./record-reader.ts";
 import { countQuery, rowsQuery } from "./rows-query.ts";
@@ -73,6 +73,7 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
   for (const head of heads) {
     if (seen.get(head.batch) !== head.hash) yield { kind: "head_missing", batch: head.batch };
   }
+  yield* futureRows(examination);
   const unsealed = await readTail(reader, last?.seal);
   if (unsealed.oldestMs !== null && unsealed.oldestMs < examination.nowMs - examination.maxUnsealedMs) {
     yield { kind: "unsealed_too_long" };
@@ -93,6 +94,21 @@ function* sealFindings({ batch, faults }: CheckedSeal, last: CheckedSeal | undef
   if (isGap) yield { kind: "seal_removed", batch: expected, throughBatch: batch - 1 };
   // After a gap nothing can follow, which says no more than the gap does.
   for (const fault of faults) if (!(isGap && fault === "not_chained")) yield { kind: `seal_${fault}`, batch };
+}
+
+const dayMs = 86_400_000;
+/** More of them say no more than these. */
+const futureRowsTold = 100;
+
+/** Rows that would never come to be sealed: a day is far more than clocks may differ by. */
+async function* futureRows({ reader, nowMs }: Examination): AsyncGenerator<Finding> {
+  for (const source of sources) {
+    const range = { after: firstIdAt(nowMs + dayMs), through: null };
+    const asked = { source, columns: [sourceFacts[source].id], range, limit: futureRowsTold };
+    for (const row of await reader.query(rowsQuery(asked))) {
+      yield { kind: "row_from_future", source, id: idOf(source, row) ?? "" };
+    }
+  }
 }
 
 /** What lies beyond the last seal. */

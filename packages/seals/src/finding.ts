@@ -5,12 +5,13 @@ import type { Source } from "./sources.ts";
 /**
  * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so nobody can say which rows.
  * `not_vouched`: no seal from there on bears the signature of a given key. `head_missing`: a seal that was seen before is
- * no more. `retirement_unrecorded`: a month went without the event that says so. `unsealed_too_long`: nothing seals.
+ * no more. `row_from_future`: it bears a time that has not come, and would stay unsealed. `retirement_unrecorded`: a month went without the event that says so. `unsealed_too_long`: nothing seals.
  */
 export const findingKinds = [
   "row_changed",
   "row_removed",
   "row_inserted",
+  "row_from_future",
   "list_changed",
   "batch_changed",
   "seal_removed",

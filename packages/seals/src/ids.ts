@@ -7,6 +7,9 @@ const digitsOf = (id: string): string => id.replaceAll("-", "");
 /** When an identifier was made, in epoch milliseconds, as it says itself (RFC 9562 section 5.7). */
 export const timeOfId = (id: string): number => Number.parseInt(digitsOf(id).slice(0, 12), 16);
 
+/** Below every identifier that is made at that moment. */
+export const firstIdAt = (epochMs: number): string => toUuid(epochMs.toString(16).padStart(12, "0").padEnd(32, "0"));
+
 /** The month in which it was made, in UTC: `YYYY-MM`. */
 export const monthOfId = (id: string): string => new Date(timeOfId(id)).toISOString().slice(0, 7);
 

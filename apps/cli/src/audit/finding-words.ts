@@ -20,6 +20,7 @@ const words: Readonly<Record<FindingKind, Words>> = {
   row_changed: (found) => `${row(found)} is not as it was sealed in ${batches(found)}`,
   row_removed: (found) => `${row(found)} is gone; it was sealed in ${batches(found)}`,
   row_inserted: (found) => `${row(found)} was put there after ${batches(found)} was sealed, which has its place`,
+  row_from_future: (found) => `${row(found)} bears a time that has not come yet`,
   list_changed: (found) => `the list of ${batches(found)} is not the one that was sealed`,
   batch_changed: (found) => `rows of ${batches(found)} are not as they were sealed, and its list can name none of them`,
   seal_removed: (found) => `the seals of ${batches(found)} are gone; nothing vouches for their rows`,
