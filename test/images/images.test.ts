@@ -21,14 +21,16 @@ vi.setConfig({ testTimeout: 120_000 });
 
 /** What the images hold: their content trees, made by the command that the Dockerfile runs. */
 let trees: Trees;
+/** Built twice; the others are put together by the same steps, and each costs seconds. */
+const servers = ["control-plane", "pep", "injector"] as const;
 /** Under way while the programs run. */
 let again: Promise<Trees>;
 const contents = new Map<string, readonly ContentFile[]>();
 
 beforeAll(async () => {
-  trees = await buildTrees();
+  trees = await buildTrees(programs);
   for (const program of programs) contents.set(program, contentOf(trees.of(program)));
-  again = buildTrees();
+  again = buildTrees(servers);
 }, 240_000);
 afterAll(async () => {
   trees?.remove();
@@ -201,7 +203,7 @@ describe(`a program runs from its image's content ${how}`, () => {
   );
 });
 
-test.each(programs)("the image of %s is the same when it is built again, byte for byte", async (program) => {
+test.each(servers)("the image of %s is the same when it is built again, byte for byte", async (program) => {
   expect(contentOf((await again).of(program))).toEqual(contents.get(program));
 });
 
