@@ -43,6 +43,7 @@ const good: Evidence = {
     { jtiHash: "h5", actionId: null },
   ],
   mints: ["a3"],
+  replaysGranted: [],
   arrivals: [readCall, postCall, observedCall],
   replies: [
     { callId: "c2", status: 200, blocked: null },
@@ -83,6 +84,7 @@ const planted: readonly [kind: ViolationKind, what: string, changes: Partial<Evi
   ["token_used_twice", "its allow came before", another("c9", { bearer: { ...bearer, jti: "t9" } }), "a2"],
   ["spent_twice", "an allow", { spends: [...good.spends, { jtiHash: "h9", actionId: "a2" }] }, "a2"],
   ["spent_twice", "a token", { spends: [...good.spends, { jtiHash: "h4", actionId: null }] }, "h4"],
+  ["replay_granted", "it was answered with a token", { replaysGranted: ["s"] }, "s"],
   [
     "privileged_without_transaction",
     "none came",

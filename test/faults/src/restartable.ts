@@ -5,6 +5,9 @@ export interface Restartable {
   readonly name: string;
   readonly port: number;
   pid(): number;
+  /** All that the present process wrote. */
+  output(): string;
+  hasExited(): boolean;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** SIGTERM, and time to drain. */
@@ -16,7 +19,7 @@ export interface Restartable {
 export async function startRestartable(
   name: string,
   port: number,
-  launch: () => Promise<Pick<Child, "pid" | "kill" | "exited">>,
+  launch: () => Promise<Pick<Child, "pid" | "kill" | "exited" | "output" | "hasExited">>,
 ): Promise<Restartable> {
   let child = await launch();
   const end = async (signal: NodeJS.Signals) => {
@@ -27,6 +30,8 @@ export async function startRestartable(
     name,
     port,
     pid: () => child.pid,
+    output: () => child.output(),
+    hasExited: () => child.hasExited(),
     kill: () => end("SIGKILL"),
     shutDown: () => end("SIGTERM"),
     async start() {

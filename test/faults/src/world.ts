@@ -6,6 +6,7 @@ import { registerLedger } from "@svc/test-conformance/ledger";
 import {
   type FaultProxy,
   freePort,
+  type OwnRedis,
   type RedisServer,
   startControlPlane,
   startEnforcementPoint,
@@ -32,6 +33,8 @@ export interface World<Store extends RedisServer = RedisServer> {
   readonly controlPlaneAddress: Balancer;
   readonly enforcementPoints: readonly Restartable[];
   readonly upstream: LoggingUpstream;
+  /** Further servers, which a scenario brings, end with this world. */
+  alsoStop(stop: () => Promise<void>): void;
   stop(): Promise<void>;
 }
 
@@ -40,11 +43,13 @@ export interface WorldOptions<Store extends RedisServer> {
   readonly startDatabase?: () => Promise<OwnPostgres>;
   /** Further settings of every control plane. */
   readonly controlPlane?: Readonly<Record<string, string>>;
+  /** Further environment of every process of the service. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
 export async function startWorld<Store extends RedisServer>(options: WorldOptions<Store>): Promise<World<Store>> {
-  const { startDatabase = startOwnPostgres } = options;
+  const { startDatabase = startOwnPostgres, env = {} } = options;
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
   const [database, store, upstream] = await Promise.all([
     startDatabase(),
@@ -52,8 +57,8 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
     startLoggingUpstream(),
   ]);
   const databaseAddress = await startBalancer([database.port]);
-  const databaseNetwork = await startFaultProxy(databaseAddress.port);
-  const startOne = await controlPlaneStarter(databaseNetwork.port, store, options.controlPlane);
+  const databaseNetwork = await startFaultProxy(databaseAddress.port, { keepsSent: false });
+  const startOne = await controlPlaneStarter(databaseNetwork.port, store, { ...env, ...options.controlPlane });
   // The first one alone migrates; together they would only wait for each other.
   const controlPlanes = [await startOne("control plane 1"), await startOne("control plane 2")];
   const controlPlaneAddress = await startBalancer(controlPlanes.map(({ port }) => port));
@@ -62,14 +67,17 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
   const configFile = join(folder, "upstreams.json");
   writeFileSync(configFile, JSON.stringify(upstreamsBefore(upstream.url)));
   const enforcementPoints = await Promise.all(
-    [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, { url, configFile, folder })),
+    [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, { url, configFile, folder, env })),
   );
+  const guests: (() => Promise<void>)[] = [];
   return {
     ...{ database, databaseAddress, databaseNetwork, store },
     ...{ controlPlanes, controlPlaneAddress, enforcementPoints, upstream },
+    alsoStop: (stop) => void guests.push(stop),
     async stop() {
       await Promise.all([...enforcementPoints, ...controlPlanes].map((each) => each.kill()));
       await Promise.all([controlPlaneAddress.stop(), databaseNetwork.stop(), databaseAddress.stop()]);
+      await Promise.all(guests.map((stop) => stop()));
       await Promise.all([database.remove(), store.stop(), upstream.stop()]);
       rmSync(folder, { recursive: true, force: true });
     },
@@ -77,7 +85,8 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
 }
 
 /** The usual world: one cache store. */
-export const startUsualWorld = () => startWorld({ startStore: () => startOwnRedis() });
+export const startUsualWorld = (options: Omit<WorldOptions<OwnRedis>, "startStore"> = {}): Promise<World<OwnRedis>> =>
+  startWorld({ startStore: () => startOwnRedis(), ...options });
 
 async function controlPlaneStarter(
   databasePort: number,
@@ -97,15 +106,17 @@ interface Enforced {
   readonly url: string;
   readonly configFile: string;
   readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** It keeps its pools of renewed tokens, as the chart sets it up, so that the sessions outlive a restart. */
-async function startEnforcer(name: string, { url, configFile, folder }: Enforced): Promise<Restartable> {
+async function startEnforcer(name: string, { url, configFile, folder, env }: Enforced): Promise<Restartable> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const stateDir = join(folder, name);
   mkdirSync(stateDir, { mode: 0o700 });
   return startRestartable(name, port, () =>
     startEnforcementPoint(url, configFile, {
+      ...env,
       SVC_PEP_LISTEN: `127.0.0.1:${port}`,
       SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
       SVC_PEP_STATE_DIR: stateDir,

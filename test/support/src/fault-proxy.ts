@@ -38,7 +38,8 @@ interface Connection {
   readonly answers: Transform;
 }
 
-export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
+/** @param keepsSent whether `sent` is asked for; what is kept grows with every call */
+export async function startFaultProxy(targetPort: number, { keepsSent = true } = {}): Promise<FaultProxy> {
   const open = new Set<Connection>();
   const chunks: Buffer[] = [];
   let isFrozen = false;
@@ -55,7 +56,7 @@ export async function startFaultProxy(targetPort: number): Promise<FaultProxy> {
     answers.pipe(client);
     if (!isFrozen) relay(connection);
     client.on("data", (chunk: Buffer) => {
-      chunks.push(chunk);
+      if (keepsSent) chunks.push(chunk);
       if (spoiling && chunk.includes(spoiling.text)) answers.spoil(spoiling.fault);
     });
     if (isFrozen) client.pause();

@@ -55,4 +55,6 @@ export interface Evidence {
   readonly spends: readonly RecordedSpend[];
   /** Actions for which a transaction token was minted. */
   readonly mints: readonly string[];
+  /** Sessions whose spent token was exchanged once more. */
+  readonly replaysGranted: readonly string[];
 }

@@ -16,6 +16,8 @@ export const violationKinds = [
   "token_used_twice",
   /** Two spends of one allow, or of one token. */
   "spent_twice",
+  /** A token that was spent was exchanged once more. */
+  "replay_granted",
   /** A privileged call came without a minted transaction token of its own action. */
   "privileged_without_transaction",
   /** The agent was told that its call was blocked, and the call was made. */
@@ -50,6 +52,7 @@ export function findViolations(evidence: Evidence): readonly Violation[] {
     ...repeated(enforced.map(({ bearer }) => bearer?.actionId)).map(violation("token_used_twice")),
     ...repeated(evidence.spends.map(({ jtiHash }) => jtiHash)).map(violation("spent_twice")),
     ...repeated(evidence.spends.map(({ actionId }) => actionId ?? undefined)).map(violation("spent_twice")),
+    ...evidence.replaysGranted.map(violation("replay_granted")),
     ...lies(evidence),
     ...unlisted(evidence),
   ];

@@ -4,6 +4,7 @@ import { Agent } from "undici";
 import type { Reply } from "../checker/evidence.ts";
 import type { Random } from "../random.ts";
 import { runAgent } from "./agent.ts";
+import { createThief } from "./thief.ts";
 
 /** What the agents were answered so far, counted. */
 export interface Tally {
@@ -19,11 +20,17 @@ export interface Tally {
 
 export interface Load {
   readonly replies: readonly Reply[];
+  /** Sessions whose spent token was exchanged once more. */
+  readonly replaysGranted: readonly string[];
   tally(): Tally;
+  /** Resolves when so many more calls were made, whatever became of them. */
+  made(count: number): Promise<void>;
   /** Resolves when so many more calls have passed. */
   passes(count: number): Promise<void>;
   /** Resolves when so many more calls have been refused for a fault, or got no answer. */
   fails(count: number): Promise<void>;
+  /** Presents spent tokens again; resolves with how many were refused. */
+  replay(): Promise<number>;
   /** Ends the agents, each after its present call. */
   stop(): Promise<void>;
 }
@@ -36,9 +43,10 @@ export interface LoadOptions {
   readonly random: Random;
 }
 
-const waitMs = 45_000;
+/** A machine that runs the whole test suite besides is slow. */
+const waitMs = 120_000;
 
-/** Agents that call, each through one of the enforcement points. */
+/** Agents that call, each through one of the enforcement points, and a thief who presents what was spent. */
 export function startLoad(options: LoadOptions): Load {
   const { controlPlaneUrl, enforcementPointUrls: urls, agents, pauseMs, random } = options;
   const replies: Reply[] = [];
@@ -52,10 +60,13 @@ export function startLoad(options: LoadOptions): Load {
   const ending = new AbortController();
   // One world sees many loads, and no two calls have one name.
   const run = crypto.randomUUID().slice(0, 8);
+  const api = createApi(controlPlaneUrl, testBearers);
+  const thief = createThief(api, { random: random.fork(), pauseMs });
+  const stolen = thief.run(ending.signal);
   const running = Array.from({ length: agents }, (_, index) =>
     runAgent(
       {
-        ...{ name: `${run}-${index}`, api: createApi(controlPlaneUrl, testBearers), dispatcher, pauseMs, onReply },
+        ...{ name: `${run}-${index}`, api, dispatcher, pauseMs, onReply },
         url: urls[index % urls.length] ?? "",
         random: random.fork(),
       },
@@ -68,12 +79,15 @@ export function startLoad(options: LoadOptions): Load {
   };
   return {
     replies,
+    replaysGranted: thief.granted,
+    replay: thief.sweep,
     tally: () => ({ ...counts }),
+    made: (count) => more(`${count} more calls`, () => counts.made, count),
     passes: (count) => more(`${count} more calls to pass`, () => counts.passed, count),
     fails: (count) => more(`${count} more calls to fail`, () => counts.refused + counts.lost, count),
     async stop() {
       ending.abort();
-      await Promise.all(running);
+      await Promise.all([stolen, ...running]);
       await dispatcher.close();
     },
   };

@@ -26,15 +26,19 @@ const readOnly = async (stand: Stand, isReadOnly: boolean) => {
   await execute(stand, "select pg_reload_conf()");
 };
 
+export const databaseShutDown = outage("PostgreSQL shut down", {
+  begin: ({ world }) => world.database.shutDown(),
+  end: ({ world }) => world.database.start(),
+});
+
+export const databaseStandsStill = outage("PostgreSQL stands still (SIGSTOP)", {
+  begin: ({ world }) => world.database.freeze(),
+  end: ({ world }) => world.database.thaw(),
+});
+
 export const databaseOutages: readonly Scenario[] = [
-  outage("PostgreSQL shut down", {
-    begin: ({ world }) => world.database.shutDown(),
-    end: ({ world }) => world.database.start(),
-  }),
-  outage("PostgreSQL stands still (SIGSTOP)", {
-    begin: ({ world }) => world.database.freeze(),
-    end: ({ world }) => world.database.thaw(),
-  }),
+  databaseShutDown,
+  databaseStandsStill,
   outage("PostgreSQL refuses writes", {
     begin: (stand) => readOnly(stand, true),
     end: (stand) => readOnly(stand, false),

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Api } from "@svc/test-conformance/api";
+import { ledgerHops } from "@svc/test-conformance/ledger";
+import type { Random } from "../random.ts";
+import { scope } from "./books.ts";
+
+/** Spends tokens, and presents them again ever after, each time with a fresh allow. */
+export interface Thief {
+  /** Sessions whose spent token was exchanged once more. */
+  readonly granted: readonly string[];
+  /** Goes on until told to end. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Presents the newest spent tokens again; resolves with how many of them were refused. */
+  sweep(): Promise<number>;
+}
+
+interface Spent {
+  readonly session: string;
+  readonly token: string;
+}
+
+const newest = 30;
+const hop = ledgerHops(scope).planner;
+
+export function createThief(api: Api, { random, pauseMs }: { random: Random; pauseMs: number }): Thief {
+  const spent: Spent[] = [];
+  const granted: string[] = [];
+  const spend = async () => {
+    const { session, token } = await api.consent(scope);
+    const { body } = await api.authorize(session, token, hop);
+    // Where no answer came nobody knows whether it was spent, and to present it again would be no theft.
+    if ((await api.exchange(token, hop, body.action_id)).status === 200) spent.push({ session, token });
+  };
+  const presentAgain = async ({ session, token }: Spent): Promise<boolean> => {
+    const { body } = await api.authorize(session, token, hop);
+    const { status } = await api.exchange(token, hop, body?.action_id ?? "");
+    if (status === 200) granted.push(session);
+    return status === 400;
+  };
+  const recent = () => spent.slice(-newest);
+  return {
+    granted,
+    async run(signal) {
+      while (!signal.aborted) {
+        const [one, ...others] = recent();
+        const isThief = one !== undefined && random.below(2) === 0;
+        await (isThief ? presentAgain(random.of([one, ...others])) : spend()).catch(() => {});
+        await delay(random.below(2 * pauseMs));
+      }
+    },
+    async sweep() {
+      let refused = 0;
+      for (const each of recent()) if (await presentAgain(each)) refused += 1;
+      return refused;
+    },
+  };
+}

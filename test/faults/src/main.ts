@@ -1,0 +1,89 @@
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { groups } from "./scenarios/groups.ts";
+import { type Outcome, runScenario } from "./stand.ts";
+import { headOfTable, rowOf } from "./table.ts";
+
+const help = `Breaks a whole deployment under load, and checks that nothing was lost and nobody got in.
+
+  pnpm faults [--only TEXT]... [--rounds N] [--seed S] [--json FILE]
+
+  --only TEXT   scenarios and groups whose name holds it
+  --rounds N    how often each, 1 unless said otherwise, with another seed each time
+  --seed S      of the first round; a random one else, which is printed
+  --json FILE   writes every outcome there too
+
+Prints a Markdown table. Exits 1 where a promise was broken or something did not recover.
+
+Groups and their scenarios:
+${groups.map(({ name, scenarioNames }) => [`  ${name}`, ...scenarioNames.map((each) => `    ${each}`)].join("\n")).join("\n")}
+
+Examples:
+  pnpm faults
+  pnpm faults --only "kill -9" --rounds 20
+  pnpm faults --only Sentinel --seed 4711
+`;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} takes a whole number, such as --${name} 3`);
+  return Number(text);
+}
+
+function read() {
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", multiple: true, default: [] },
+      rounds: { type: "string", default: "1" },
+      seed: { type: "string" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const { only } = values;
+  const isChosen = (group: string, scenario: string) =>
+    only.length === 0 || only.some((text) => group.includes(text) || scenario.includes(text));
+  const chosen = groups.filter(({ name, scenarioNames }) => scenarioNames.some((each) => isChosen(name, each)));
+  if (chosen.length === 0) throw new Error(`--only ${only.join(" ")} fits nothing; --help lists the scenarios`);
+  return {
+    ...{ help: values.help, json: values.json, chosen, isChosen },
+    rounds: wholeNumber("rounds", values.rounds),
+    seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : wholeNumber("seed", values.seed),
+  };
+}
+
+async function run({ chosen, isChosen, rounds, seed, json }: ReturnType<typeof read>): Promise<number> {
+  const outcomes: (Outcome & { readonly seed: number })[] = [];
+  let faults = 0;
+  process.stdout.write(headOfTable);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const group of chosen) {
+      say(`${group.name}, seed ${seed + round}`);
+      try {
+        await group.each(async (world, scenario) => {
+          if (!isChosen(group.name, scenario.name)) return;
+          const outcome = await runScenario(world, scenario, { seed: seed + round });
+          outcomes.push({ ...outcome, seed: seed + round });
+          faults += outcome.violations.length;
+          process.stdout.write(rowOf(outcome));
+          for (const { kind, of } of outcome.violations) say(`  BROKEN: ${kind} of ${of}`);
+        });
+      } catch (fault) {
+        faults += 1;
+        say(`  FAILED: ${fault instanceof Error ? fault.message : String(fault)}`);
+      }
+    }
+  }
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(outcomes, null, 2)}\n`);
+  return faults === 0 ? 0 : 1;
+}
+
+try {
+  const options = read();
+  if (options.help) process.stdout.write(help);
+  else process.exitCode = await run(options);
+} catch (fault) {
+  say(fault instanceof Error ? fault.message : String(fault));
+  process.exitCode = 2;
+}

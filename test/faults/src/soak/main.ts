@@ -1,0 +1,74 @@
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { headOfTable, rowOf } from "../table.ts";
+import { startUsualWorld } from "../world.ts";
+import { soak } from "./soak.ts";
+
+const help = `Runs a whole deployment under load with a fault every hundredth call, and checks that nothing is lost and nothing grows.
+
+  pnpm soak [--minutes N] [--seed S] [--json FILE]
+
+  --minutes N   how long, 10 unless said otherwise
+  --seed S      of calls and faults, 1 unless said otherwise
+  --json FILE   writes every sample there too
+
+Prints memory, descriptors, connections and dead rows as they go. Exits 1 where one of them grew or a promise was broken.
+
+Examples:
+  pnpm soak
+  pnpm soak --minutes 120 --json soak.json
+`;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function read() {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string", default: "10" },
+      seed: { type: "string", default: "1" },
+      json: { type: "string" },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const number = (name: string, text: string) => {
+    if (!/^\d+(?:\.\d+)?$/.test(text)) throw new Error(`--${name} takes a number, such as --${name} 10`);
+    return Number(text);
+  };
+  return {
+    ...{ help: values.help, json: values.json },
+    minutes: number("minutes", values.minutes),
+    seed: number("seed", values.seed),
+  };
+}
+
+async function run({ minutes, seed, json }: ReturnType<typeof read>): Promise<number> {
+  const world = await startUsualWorld();
+  try {
+    const soaked = await soak(world, {
+      ...{ minutes, seed },
+      onSample: ({ atSeconds, memoryMib, descriptors, connections, deadRowsPercent }, { made, refused, lost }) =>
+        say(
+          `${atSeconds} s: ${made} calls, ${refused + lost} failed; ${memoryMib.toFixed(0)} MiB, ${descriptors} descriptors, ` +
+            `${connections} connections, ${deadRowsPercent.toFixed(1)}% dead rows`,
+        ),
+    });
+    process.stdout.write(headOfTable + rowOf(soaked.outcome));
+    for (const { measure, early, late, isFlat } of soaked.trends) {
+      process.stdout.write(`${measure}: ${early.toFixed(1)} early, ${late.toFixed(1)} late${isFlat ? "" : ": GREW"}\n`);
+    }
+    for (const { kind, of } of soaked.violations) say(`BROKEN: ${kind} of ${of}`);
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(soaked, null, 2)}\n`);
+    return soaked.violations.length === 0 && soaked.trends.every(({ isFlat }) => isFlat) ? 0 : 1;
+  } finally {
+    await world.stop();
+  }
+}
+
+try {
+  const options = read();
+  if (options.help) process.stdout.write(help);
+  else process.exitCode = await run(options);
+} catch (fault) {
+  say(fault instanceof Error ? fault.message : String(fault));
+  process.exitCode = 2;
+}

@@ -1,0 +1,36 @@
+import type { OwnRedis } from "@svc/test-support";
+import { appRole } from "../postgres/server.ts";
+import type { Random } from "../random.ts";
+import type { World } from "../world.ts";
+
+interface SmallFault {
+  readonly name: string;
+  inject(world: World<OwnRedis>): Promise<unknown>;
+}
+
+/** Faults that each cost a call or a few, and that a deployment meets every day. */
+const smallFaults: readonly [SmallFault, ...SmallFault[]] = [
+  {
+    name: "a backend terminated",
+    inject: ({ database }) =>
+      database.execute(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${appRole}' order by random() limit 1`,
+      ),
+  },
+  { name: "connections to PostgreSQL reset", inject: async ({ databaseAddress }) => databaseAddress.sever() },
+  {
+    name: "connections to the control planes reset",
+    inject: async ({ controlPlaneAddress }) => controlPlaneAddress.sever(),
+  },
+  {
+    name: "connections to Redis killed",
+    inject: ({ store }) => store.command("CLIENT", "KILL", "TYPE", "normal"),
+  },
+];
+
+/** Injects one that the seed chooses, and says which. */
+export async function injectSmallFault(world: World<OwnRedis>, random: Random): Promise<string> {
+  const { name, inject } = random.of(smallFaults);
+  await inject(world);
+  return name;
+}

@@ -1,0 +1,33 @@
+import { type Measure, measures, type Sample } from "./sample.ts";
+
+export interface Trend {
+  readonly measure: Measure;
+  /** Medians of the second quarter, when everything is warm, and of the last one. */
+  readonly early: number;
+  readonly late: number;
+  readonly isFlat: boolean;
+}
+
+/** By how much a measure may be higher at the end: a part of what it was, or so much where that is little. */
+const slack: Readonly<Record<Measure, { readonly part: number; readonly atLeast: number }>> = {
+  memoryMib: { part: 0.15, atLeast: 40 },
+  descriptors: { part: 0.2, atLeast: 20 },
+  connections: { part: 0.2, atLeast: 5 },
+  deadRowsPercent: { part: 0.5, atLeast: 5 },
+};
+
+export function trendsOf(samples: readonly Sample[]): readonly Trend[] {
+  const quarter = Math.floor(samples.length / 4);
+  return measures.map((measure) => {
+    const values = samples.map((sample) => sample[measure]);
+    const early = median(values.slice(quarter, 2 * quarter));
+    const late = median(values.slice(-quarter));
+    const { part, atLeast } = slack[measure];
+    return { measure, early, late, isFlat: late - early <= Math.max(early * part, atLeast) };
+  });
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
