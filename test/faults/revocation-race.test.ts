@@ -1,0 +1,40 @@
+import { registerLedger } from "@svc/test-conformance/ledger";
+import { type Pair, startPair } from "@svc/test-conformance/stack";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seededRandom } from "./src/random.ts";
+import { acts, type Ending, endings, type Interleaving, isBroken, raceOnce } from "./src/revocation-race.ts";
+
+/** Scopes whose races run at once: a block of one is nothing to the others. */
+const lanes = [1, 2, 3, 4].map((number) => `lane${number}`);
+const interleavings = 1_000;
+const racesPerLane = Math.ceil(interleavings / (lanes.length * endings.length * acts.length));
+
+describe("over two processes, in a thousand interleavings of each act with what ends the right to it", () => {
+  let pair: Pair;
+  beforeAll(async () => {
+    pair = await startPair();
+    for (const scope of lanes) await registerLedger(pair.one, scope);
+  }, 180_000);
+  afterAll(() => pair?.stop());
+
+  test.each(endings)(
+    "%s: nothing is granted after it answered, nor good that was granted before",
+    async (ending) => {
+      const seen = (await Promise.all(lanes.map((scope, seed) => raceLane(scope, ending, seed)))).flat();
+      expect(seen.filter(isBroken)).toEqual([]);
+      // Both outcomes came up, so the race was one.
+      for (const act of acts) {
+        const raced = seen.filter((each) => each.act === act && !each.isLate);
+        expect(new Set(raced.map(({ wasGranted }) => wasGranted))).toEqual(new Set([true, false]));
+      }
+    },
+    300_000,
+  );
+
+  async function raceLane(scope: string, ending: Ending, seed: number): Promise<readonly Interleaving[]> {
+    const race = { one: pair.one, other: pair.other, scope, random: seededRandom(seed) };
+    const seen: Interleaving[] = [];
+    for (let count = 0; count < racesPerLane; count += 1) seen.push(...(await raceOnce(race, ending)));
+    return seen;
+  }
+});

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Api } from "@svc/test-conformance/api";
+import { clerkSession } from "@svc/test-conformance/ledger";
+import type { Random } from "./random.ts";
+
+/** What ends the right to act, for good or for a while. */
+export const endings = ["session ended", "scope blocked"] as const;
+export type Ending = (typeof endings)[number];
+
+/** What races it, on another process. */
+export const acts = ["authorize", "exchange", "renew", "mint"] as const;
+export type Act = (typeof acts)[number];
+
+export interface Interleaving {
+  readonly ending: Ending;
+  readonly act: Act;
+  /** The act started after the ending had answered. */
+  readonly isLate: boolean;
+  readonly wasGranted: boolean;
+  /** What it was granted passed a later check. */
+  readonly wasGoodAfterwards: boolean;
+}
+
+export interface Race {
+  /** Where the right ends, and where it is used. */
+  readonly one: Api;
+  readonly other: Api;
+  readonly scope: string;
+  readonly random: Random;
+}
+
+const spreadMs = 8;
+
+/** Lets every act race one ending, each at a moment of its own; and tries each once more after it has answered. */
+export async function raceOnce(race: Race, ending: Ending): Promise<readonly Interleaving[]> {
+  const { random } = race;
+  const { session, racing, late } = await atLast(() => prepare(race));
+  let isEnded = false;
+  const ended = delay(random.below(spreadMs)).then(async () => {
+    await atLast(() => endRight(race, ending, session));
+    isEnded = true;
+  });
+  const raced = await Promise.all(
+    acts.map(async (act) => {
+      await delay(random.below(spreadMs));
+      return { act, isLate: isEnded, ...(await racing[act]()) };
+    }),
+  );
+  await ended;
+  const tooLate = await Promise.all(acts.map(async (act) => ({ act, isLate: true, ...(await late[act]()) })));
+  const interleavings = await Promise.all(
+    [...raced, ...tooLate].map(async ({ act, isLate, wasGranted, passesAgain }) => {
+      return { ending, act, isLate, wasGranted, wasGoodAfterwards: wasGranted && (await passesAgain()) };
+    }),
+  );
+  if (ending === "scope blocked") await atLast(() => lift(race));
+  return interleavings;
+}
+
+/** Nothing that started after the end is granted, and nothing that was granted before is worth anything after it. */
+export const isBroken = ({ isLate, wasGranted, wasGoodAfterwards }: Interleaving): boolean =>
+  (isLate && wasGranted) || wasGoodAfterwards;
+
+const tries = 20;
+
+/** A machine that does much else besides answers some calls with 503; what is no part of the race is then done again. */
+async function atLast<T>(act: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await act();
+    } catch (fault) {
+      if (count === tries) throw fault;
+    }
+  }
+}
+
+interface Attempt {
+  readonly wasGranted: boolean;
+  /** Whether the next check lets pass what was granted. */
+  readonly passesAgain: () => Promise<boolean>;
+}
+type Acts = Readonly<Record<Act, () => Promise<Attempt>>>;
+
+/** A session, and for each act tokens and allows of its own, twice. */
+async function prepare({ other, scope }: Race): Promise<{ session: string; racing: Acts; late: Acts }> {
+  const { session, clerk, hops } = await clerkSession(other, scope);
+  const { read, post } = hops;
+  const siblings: string[] = (await other.renew(clerk.token, 8)).body.tokens;
+  const next = () => siblings.pop() ?? "";
+  const isAllowed = async (token: string) => (await other.authorize(session, token, read)).body.decision === "allow";
+  const actsOf = async (): Promise<Acts> => {
+    const [authorized, exchanged, renewed, posted] = [next(), next(), next(), next()];
+    const allow = await other.authorize(session, exchanged, post);
+    const privileged = await other.hop(session, posted, post);
+    return {
+      async authorize() {
+        const { body } = await other.authorize(session, authorized, read);
+        const passesAgain = async () => (await other.exchange(authorized, read, body.action_id)).status === 200;
+        return { wasGranted: body.decision === "allow", passesAgain };
+      },
+      async exchange() {
+        const { status, body } = await other.exchange(exchanged, post, allow.body.action_id);
+        const passesAgain = async () =>
+          (await other.mint(body.access_token, allow.body.action_id, { amount: 1 })).status === 200;
+        return { wasGranted: status === 200, passesAgain };
+      },
+      async renew() {
+        const { status, body } = await other.renew(renewed, 1);
+        return { wasGranted: status === 200, passesAgain: () => isAllowed(body.tokens[0]) };
+      },
+      async mint() {
+        const { status } = await other.mint(privileged.token, privileged.action, { amount: 1 });
+        // It is for the tool alone, which verifies it offline.
+        return { wasGranted: status === 200, passesAgain: async () => false };
+      },
+    };
+  };
+  return { session, racing: await actsOf(), late: await actsOf() };
+}
+
+async function endRight({ one, scope }: Race, ending: Ending, session: string): Promise<void> {
+  const bearer = one.tokens.admin;
+  const { status, text } =
+    ending === "session ended"
+      ? await one.call("POST", `/v1/sessions/${session}/revoke`, { bearer, body: {} })
+      : await one.call("PUT", `/v1/blocks/scope/${scope}`, { bearer, body: { reason: "a race" } });
+  if (status !== 200) throw new Error(`the right could not be ended: ${status} ${text}`);
+}
+
+async function lift({ one, scope }: Race): Promise<void> {
+  const { status, text } = await one.call("DELETE", `/v1/blocks/scope/${scope}`, { bearer: one.tokens.admin });
+  if (status !== 204) throw new Error(`the block could not be lifted: ${status} ${text}`);
+}
