@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { someBytes } from "../measure/blocks.ts";
 import type { Call } from "../measure/load.ts";
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
@@ -46,18 +46,11 @@ export async function byBody(bench: Bench, { stack, line }: HopRig): Promise<voi
 const label = (bytes: number): string =>
   bytes >= kibibyte ** 2 ? `${bytes / kibibyte ** 2} MiB` : `${bytes / kibibyte} KiB`;
 
-const block = Buffer.alloc(64 * kibibyte, "x");
-
 function posting(path: string, bytes: number, credential?: Credential): Call {
   const headers = {
     ...(credential && hopHeaders(credential)),
     "content-type": "application/octet-stream",
     "content-length": String(bytes),
   };
-  const body = bytes <= block.length ? block.subarray(0, bytes) : Readable.from(blocks(bytes), { objectMode: false });
-  return { method: "POST", path, headers, body };
-}
-
-function* blocks(bytes: number): Generator<Buffer> {
-  for (let left = bytes; left > 0; left -= block.length) yield left < block.length ? block.subarray(0, left) : block;
+  return { method: "POST", path, headers, body: someBytes(bytes) };
 }

@@ -13,6 +13,7 @@ const columns: readonly (readonly [figure: string, title: string])[] = [
   ["MiB", "MiB"],
   ["KiB", "KiB"],
   ["shedShare", "shed"],
+  ["failed", "failed"],
   ["cpu us", "CPU us"],
   ["cpu load us", "generator us"],
 ];

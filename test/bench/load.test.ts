@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { figuresOf, load } from "./src/measure/load.ts";
+
+const servers: ReturnType<typeof createServer>[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function targetOf(listener: RequestListener) {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  servers.push(server);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${port}`, call: () => ({ path: "/" }) };
+}
+
+const seconds = 0.1;
+
+test("a shed call is no failure and no answer, and is asked again", async () => {
+  let asked = 0;
+  const target = await targetOf((_, response) => {
+    asked += 1;
+    if (asked % 2 === 1) response.writeHead(503, { "retry-after": "0" }).end();
+    else response.end("ok");
+  });
+  const result = await load(target, 1, seconds);
+  expect(result.answered).toBeGreaterThan(0);
+  expect(result.shed).toBeGreaterThan(0);
+  expect(result.failed).toBe(0);
+  expect(result.latenciesMs).toEqual(result.latenciesMs.toSorted((a, b) => a - b));
+});
+
+test("what mostly fails is no measurement, and the first answer says why", async () => {
+  const target = await targetOf((_, response) => response.writeHead(401).end("no such session"));
+  await expect(load(target, 2, seconds)).rejects.toThrow(/calls failed; .* answered 401: no such session/);
+});
+
+test("one failure does not end a measurement, and is told", async () => {
+  let asked = 0;
+  const target = await targetOf((_, response) => {
+    asked += 1;
+    response.writeHead(asked === 1 ? 401 : 200).end("ok");
+  });
+  expect(figuresOf(await load(target, 1, seconds))).toMatchObject({ failed: 1, shedShare: 0 });
+});
