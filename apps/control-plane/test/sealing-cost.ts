@@ -1,5 +1,5 @@
 /**
- * What sealing costs, and that the hot path does not pay for it: rows are committed by many callers at once, in turns
+ * What sealing and verifying cost, and that the hot path does not pay for it: rows are committed by many callers at once, in turns
  * with nobody sealing and with everything sealed as it comes.
  *
  *   npx --yes pnpm@12.4.2 exec node --conditions=@svc/source apps/control-plane/test/sealing-cost.ts [rounds] [seconds]
@@ -12,7 +12,7 @@ import { uuidv7 } from "uuidv7";
 import { connect, type Sql } from "../src/postgres/database.ts";
 import { decisionLog } from "../src/postgres/decisions.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { aKey, sealer } from "./sealing.ts";
+import { aKey, auditConnection, examine, sealer } from "./sealing.ts";
 
 const [rounds = 5, seconds = 5] = process.argv.slice(2).map(Number);
 const callers = 64;
@@ -143,6 +143,11 @@ for (const state of ["off", "on"] as const) {
   ];
   console.log(state.padEnd(7), ...cells.map((cell, index) => cell.padStart([7, 36, 19, 13][index] ?? 0)));
 }
-await Promise.all([writer.end(), reader.end(), sealing.end()]);
+const auditor = auditConnection(database.superuserUrl);
+const startMs = performance.now();
+const { rows: verified, findings } = await examine(auditor, [key]);
+const rate = (verified * 1_000) / (performance.now() - startMs);
+console.log(`verified ${verified} rows at ${rate.toFixed(0)} rows/s, ${findings.length} findings`);
+await Promise.all([writer.end(), reader.end(), sealing.end(), auditor.end()]);
 await database.drop();
 process.exit(0);
