@@ -21,7 +21,14 @@ describe("the Dockerfile", () => {
     expect(stageOf("build")).toContain("image-tree --out /trees");
     for (const program of programs) {
       expect(stageOf(program).match(/^COPY .*$/gm)).toEqual([`COPY --from=build /trees/${program} /app`]);
-      expect(stageOf(program)).toMatch(/^ENTRYPOINT \["node", "dist\/main\.js"\]$/m);
+      expect(stageOf(program)).toMatch(/^ENTRYPOINT \["node", .*"dist\/main\.js"\]$/m);
+    }
+  });
+
+  test("lets no program of ours make code from text", () => {
+    // The example's server is by the MCP SDK, which compiles schemas.
+    for (const program of programs.filter((name) => name !== "examples")) {
+      expect(stageOf(program)).toContain('ENTRYPOINT ["node", "--disallow-code-generation-from-strings", ');
     }
   });
 
