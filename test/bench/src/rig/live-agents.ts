@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeUnverifiedHopToken, type HopClaims, issueHopToken } from "@svc/tokens";
-import { untilAvailable } from "./admin.ts";
+import { request } from "undici";
+import { Answered, untilAvailable } from "./admin.ts";
 import { type AgentLine, type Credential, delegate } from "./agents.ts";
 import type { Stack } from "./stack.ts";
 
@@ -13,6 +14,7 @@ export interface LiveAgents {
 /** The enforcement point forgets an agent's renewed tokens after five minutes without a call. */
 const idleMs = 200_000;
 const lifetimeSeconds = 3_600;
+const openedAtOnce = 8;
 
 /**
  * As many as there are connections, so that no two share a session. An agent that paused for minutes between two samples would
@@ -25,6 +27,11 @@ export async function liveAgents(stack: Stack, line: AgentLine, chain: number, c
   }
   const renew = async () => {
     credentials = await Promise.all(credentials.map((credential) => signAnew(stack, credential)));
+    for (let first = 0; first < count; first += openedAtOnce) {
+      await Promise.all(
+        credentials.slice(first, first + openedAtOnce).map((credential) => callOnce(stack, credential)),
+      );
+    }
   };
   let usedMs = Number.NEGATIVE_INFINITY;
   return {
@@ -36,6 +43,16 @@ export async function liveAgents(stack: Stack, line: AgentLine, chain: number, c
     },
   };
 }
+
+/** The first call of an agent has its tokens renewed; that so many agents come at the same moment is not what is measured. */
+const callOnce = ({ pep }: Stack, { sessionId, token }: Credential): Promise<void> =>
+  untilAvailable(async () => {
+    const url = `${pep.url}/bench/read`;
+    const headers = { authorization: `Bearer ${token}`, "x-svc-session": sessionId };
+    const { statusCode, body } = await request(url, { headers });
+    const text = await body.text();
+    if (statusCode !== 200) throw new Answered(url, statusCode, text);
+  });
 
 async function signAnew({ key }: Stack, { sessionId, token }: Credential): Promise<Credential> {
   const claims = decodeUnverifiedHopToken(token);
