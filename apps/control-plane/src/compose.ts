@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import { type AuditReads, readsOver, standbyFirst } from "./audit-reads.ts";
 import { isHopBearer } from "./commands/hop-bearer.ts";
 import type { HouseKeeper } from "./commands/keep-house.ts";
 import type { SealKeeper } from "./commands/keep-sealing.ts";
@@ -18,12 +19,9 @@ import { openIdProvider } from "./identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "./ports/clock.ts";
 import type { IssuerKeys } from "./ports/issuer-keys.ts";
 import type { SessionFacts } from "./ports/present.ts";
-import { administrativeEvents } from "./postgres/administrative-events.ts";
 import { agentKeys } from "./postgres/agent-keys.ts";
 import { blockStore } from "./postgres/blocks.ts";
-import { decisionCounts } from "./postgres/decision-counts.ts";
 import { decisionLog } from "./postgres/decisions.ts";
-import { declarations } from "./postgres/declarations.ts";
 import { enrollmentStore } from "./postgres/enrollments.ts";
 import { probeDatabase } from "./postgres/health.ts";
 import { identityStore } from "./postgres/identities.ts";
@@ -34,7 +32,6 @@ import { presentReader } from "./postgres/present.ts";
 import { sessionEnds } from "./postgres/session-ends.ts";
 import { sessionStore } from "./postgres/sessions.ts";
 import { spendLedger } from "./postgres/spends.ts";
-import { wouldBlocks } from "./postgres/would-block.ts";
 import { budgets, type Stores } from "./stores.ts";
 
 export interface Parts {
@@ -62,6 +59,7 @@ export function compose(parts: Parts): Deps {
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verifyHopToken = rememberVerified("hop", { capacity: rememberedTokens });
+  const audit = auditReads(stores, clock);
   const verifying = { verifyHopToken, issuerKeys: keys, issuer, clock };
   return {
     clock,
@@ -74,12 +72,15 @@ export function compose(parts: Parts): Deps {
     verifyHopToken,
     present: presentReader(stores.reader, budgets.read),
     policies: policyStore(stores.reader, budgets.read),
-    decisions: decisionLog({
-      writer: stores.writer,
-      reader: stores.audit,
-      commitDeadlineMs: budgets.commit,
-      readDeadlineMs: budgets.auditRead,
-    }),
+    decisions: {
+      ...decisionLog({
+        writer: stores.writer,
+        reader: stores.audit,
+        commitDeadlineMs: budgets.commit,
+        readDeadlineMs: budgets.auditRead,
+      }),
+      ...audit.decisions,
+    },
     spends: spendLedger(stores.writer, budgets.commit),
     guard: stores.guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
@@ -93,14 +94,17 @@ export function compose(parts: Parts): Deps {
       submitDeadlineMs: budgets.submit,
       readDeadlineMs: budgets.read,
     }),
-    sessions: sessionStore({
-      writer: stores.writer,
-      reader: stores.reader,
-      audit: stores.audit,
-      commitDeadlineMs: budgets.commit,
-      readDeadlineMs: budgets.read,
-      auditReadDeadlineMs: budgets.auditRead,
-    }),
+    sessions: {
+      ...sessionStore({
+        writer: stores.writer,
+        reader: stores.reader,
+        audit: stores.audit,
+        commitDeadlineMs: budgets.commit,
+        readDeadlineMs: budgets.read,
+        auditReadDeadlineMs: budgets.auditRead,
+      }),
+      ...audit.sessions,
+    },
     sessionEnds: sessionEnds({
       writer: stores.writer,
       commitDeadlineMs: budgets.commit,
@@ -123,10 +127,10 @@ export function compose(parts: Parts): Deps {
     enrollments: enrollmentStore(stores.writer, budgets.commit),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
-    administrativeEvents: administrativeEvents(stores.audit, budgets.auditRead),
-    wouldBlocks: wouldBlocks(stores.audit, budgets.auditRead),
-    decisionCounts: decisionCounts(stores.audit, budgets.auditRead),
-    declarations: declarations(stores.audit, budgets.auditRead),
+    administrativeEvents: audit.administrativeEvents,
+    wouldBlocks: audit.wouldBlocks,
+    decisionCounts: audit.decisionCounts,
+    declarations: audit.declarations,
     console: {
       key: consoleKeyOf(config.issuerPrivateKey ?? encryptionKey),
       holders: holdersOf(config.bearers, "audit"),
@@ -140,6 +144,13 @@ export function compose(parts: Parts): Deps {
     oldestUnsealedMs: parts.sealKeeper.oldestUnsealedMs,
     renderMetrics: () => telemetry.render(),
   };
+}
+
+function auditReads({ audit, standby }: Stores, clock: Clock): AuditReads {
+  const primary = readsOver(audit, budgets.auditRead);
+  return standby === undefined
+    ? primary
+    : standbyFirst(primary, readsOver(standby.sql, budgets.auditRead), standby.watch, clock);
 }
 
 /** Where a browser reaches the console without TLS: in development, and on loopback unless a proxy ends TLS before it. */

@@ -37,7 +37,12 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   const { config, version, telemetry, onProgress, onTaken } = options;
   const events = createEvents(telemetry);
   const clock = steadyClock({ onSetBack: events.clockSetBack });
-  const stores = await openStores(config, { onGuardUnavailable: events.storeUnavailable, onProgress, onTaken });
+  const stores = await openStores(config, {
+    onGuardUnavailable: events.storeUnavailable,
+    onStandbySilent: events.standbySilent,
+    onProgress,
+    onTaken,
+  });
   try {
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
     const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);

@@ -93,6 +93,11 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       }),
     requestFailed: (error: unknown) => telemetry.emit({ error, log: ["error", "a request failed"] }),
     storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),
+    standbySilent: (error: unknown) =>
+      telemetry.emit({
+        error,
+        log: ["warn", "the standby of the audit reads does not answer; the primary serves them"],
+      }),
     certificateUnusable: (error: unknown) =>
       telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
     housekeepingFailed: (error: unknown) =>

@@ -54,7 +54,11 @@ const bearers = {
 const stores = {
   SVC_DATA_DIR: defaulted(text, ".svc-data", "Folder of the embedded database."),
   DATABASE_URL: optional(databaseUrl, "PostgreSQL; without it, one is started under `SVC_DATA_DIR`.", secret),
-  AUDIT_DATABASE_URL: optional(databaseUrl, "Where audit reads go instead of `DATABASE_URL`.", secret),
+  AUDIT_DATABASE_URL: optional(
+    databaseUrl,
+    "A streaming standby for the reads of the audit; without it, and for what it does not know yet, `DATABASE_URL`.",
+    secret,
+  ),
   SVC_DATABASE_CONNECTIONS: defaulted(
     wholeNumber({ min: fewestConnections, max: 1_000 }),
     "20",

@@ -1,3 +1,4 @@
+import type { AuditStandby } from "./audit-reads.ts";
 import type { Config } from "./config.ts";
 import { embeddedGuard } from "./embedded/guard.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
@@ -6,6 +7,7 @@ import type { ReplayGuard } from "./ports/replay-guard.ts";
 import { poolSizesOf, requireRoom } from "./postgres/connections.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { migrate, requireMigrated } from "./postgres/migrate.ts";
+import { watchStandby } from "./postgres/standby-watch.ts";
 import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
 import { openRateLimits } from "./rate-limits.ts";
 import { parseStoreAddress } from "./redis/address.ts";
@@ -27,6 +29,8 @@ export interface Stores {
   readonly writer: Sql;
   readonly reader: Sql;
   readonly audit: Sql;
+  /** Where audit reads go first; undefined where the settings name none. */
+  readonly standby: AuditStandby | undefined;
   /** Manifest submissions wait for each other while they hold a connection; hops must not wait behind them. */
   readonly submissions: Sql;
   /** One connection that nothing else waits for. */
@@ -41,6 +45,8 @@ export interface StoreEvents {
   /** Another process took the database that this one's in-process guard needs for itself. */
   readonly onTaken: (fault: DatabaseTaken) => void;
   readonly onProgress: (step: string) => void;
+  /** The database of the audit reads stopped answering: the primary serves them. */
+  readonly onStandbySilent: (cause: unknown) => void;
 }
 
 interface Addresses {
@@ -67,20 +73,22 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     const { databaseConnections: connections } = config;
     await requireRoom(database.appUrl, { processes: config.workers, connections });
     const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
-    const pool = (maxConnections: number, statementTimeoutMs: number, url = database.appUrl): Sql =>
-      connect({ url, maxConnections, statementTimeoutMs });
+    const pool = (maxConnections: number, statementTimeoutMs: number): Sql =>
+      connect({ url: database.appUrl, maxConnections, statementTimeoutMs });
     const sizes = poolSizesOf(connections);
     const pools = {
       writer: pool(sizes.writer, budgets.statement),
       reader: pool(sizes.reader, budgets.statement),
-      audit: pool(sizes.audit, budgets.auditRead, config.auditDatabaseUrl),
+      audit: pool(sizes.audit, budgets.auditRead),
       submissions: pool(sizes.submissions, budgets.submit),
       health: pool(sizes.health, budgets.probe),
     };
+    const standby = openStandby(config, { primary: pools.health, connections: sizes.audit }, events);
     const guard = guardOf(config, events);
     const rateLimits = openRateLimits(config, events.onGuardUnavailable);
     return {
       ...pools,
+      standby,
       guard,
       rateLimits,
       async close() {
@@ -88,6 +96,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
         await Promise.all([
           guard.close(),
           claim.close(),
+          standby?.close(),
           ...Object.values(pools).map((sql) => sql.end({ timeout: 2 })),
         ]);
         await database.stop();
@@ -97,6 +106,34 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     await database.stop();
     throw error;
   }
+}
+
+const watchEveryMs = 500;
+
+/** Opened when it is first asked: a standby that is down stops no start. */
+function openStandby(
+  { auditDatabaseUrl: url }: Config,
+  { primary, connections }: { readonly primary: Sql; readonly connections: number },
+  { onStandbySilent: onSilent }: StoreEvents,
+): (AuditStandby & { close(): Promise<void> }) | undefined {
+  if (url === undefined) return undefined;
+  const sql = connect({ url, maxConnections: connections, statementTimeoutMs: budgets.auditRead });
+  const watching = connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe });
+  const watch = watchStandby({
+    primary,
+    standby: watching,
+    everyMs: watchEveryMs,
+    deadlineMs: budgets.probe,
+    onSilent,
+  });
+  return {
+    sql,
+    watch,
+    async close() {
+      watch.close();
+      await Promise.all([sql, watching].map((each) => each.end({ timeout: 2 })));
+    },
+  };
 }
 
 const guardOf = ({ redisUrl }: Config, { onGuardUnavailable }: StoreEvents): ReplayGuard =>

@@ -44,7 +44,12 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
     config: { key: "k", dev: true, discloseIdentities: false, logLevel: "error", otel: {} },
   });
   const events = createEvents(telemetry);
-  const stores = await openStores(config, { onGuardUnavailable: () => {}, onTaken: () => {}, onProgress: () => {} });
+  const stores = await openStores(config, {
+    onGuardUnavailable: () => {},
+    onStandbySilent: () => {},
+    onTaken: () => {},
+    onProgress: () => {},
+  });
   const clock = { nowMs: () => Date.now() };
   const encryptionKey = new Uint8Array(32).fill(7);
   const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: 5_000, encryptionKey, fixedKey: undefined });

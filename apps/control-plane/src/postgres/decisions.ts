@@ -48,10 +48,14 @@ export const decisionLog = (settings: DecisionLogSettings): DecisionLog => {
       return outcome;
     },
     find: async (actionId) => committed.get(actionId) ?? bounded(commitDeadlineMs, find(writer, actionId)),
-    lineage: (actionId) => bounded(readDeadlineMs, lineage(reader, actionId)),
-    page: (query) => bounded(readDeadlineMs, page(reader, query)),
+    ...decisionReads(reader, readDeadlineMs),
   };
 };
+
+export const decisionReads = (sql: Sql, deadlineMs: number): Pick<DecisionLog, "lineage" | "page"> => ({
+  lineage: (actionId) => bounded(deadlineMs, lineage(sql, actionId)),
+  page: (query) => bounded(deadlineMs, page(sql, query)),
+});
 
 /** Alone, since it waits for its session's lock. */
 async function appendLocking(

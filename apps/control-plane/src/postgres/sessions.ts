@@ -18,7 +18,7 @@ import {
 export interface SessionStoreSettings {
   readonly writer: Sql;
   readonly reader: Sql;
-  /** Listings walk through many rows: they stand beside the audit's, on the primary or on its standby. */
+  /** Listings walk through many rows: they stand beside the audit's. */
   readonly audit: Sql;
   readonly commitDeadlineMs: number;
   readonly readDeadlineMs: number;
@@ -40,9 +40,13 @@ export const sessionStore = (settings: SessionStoreSettings): Sessions => {
       return facts;
     },
     read: (sessionId, nowMs) => bounded(readDeadlineMs, read(reader, sessionId, nowMs)),
-    page: (query) => bounded(auditReadDeadlineMs, page(audit, query)),
+    ...sessionPages(audit, auditReadDeadlineMs),
   };
 };
+
+export const sessionPages = (sql: Sql, deadlineMs: number): Pick<Sessions, "page"> => ({
+  page: (query) => bounded(deadlineMs, page(sql, query)),
+});
 
 async function insert(tx: Transaction, session: SessionFacts, eventId: string): Promise<string> {
   await tx`
