@@ -1,11 +1,11 @@
 import type { Scenario } from "../stand.ts";
 
-/** A hundred and fifty agents at once on the fewest connections that a process may have. */
+/** Forty agents at once on the fewest connections that a process may have. */
 export const crowd: Scenario = {
   name: "a crowd, on ten connections a process",
-  agents: 150,
+  agents: 40,
   async inject({ load }) {
-    await load.passes(600);
-    return 150;
+    await load.passes(120);
+    return 40;
   },
 };
