@@ -20,6 +20,7 @@ const blackBox = [
   "test/fuzz",
   "test/hardening",
   "test/faults",
+  "test/scale",
   "test/helm",
   "test/images",
   "test/examples",

@@ -1,0 +1,25 @@
+import type { Answer, Api } from "@svc/test-conformance/api";
+import { clerkSession } from "@svc/test-conformance/ledger";
+
+/**
+ * All that the hot path can be asked: delegations, a plain and a privileged call, a call that marks its chain, a deny, a
+ * renewal, a replay, what is allowed now, and the end of the session.
+ */
+export async function everyHopStep(api: Api, scope: string): Promise<void> {
+  const { session, clerk, hops } = await clerkSession(api, scope);
+  const [first, second, third] = (await ok(api.renew(clerk.token, 3))).body.tokens;
+  const post = await api.hop(session, first, hops.post);
+  await ok(api.mint(post.token, post.action, { amount: 1 }));
+  await api.hop(session, second, hops.browse);
+  await api.exchange(second, hops.browse, post.action);
+  await ok(api.authorize(session, third, { ...hops.read, target: `http:${scope}/nothing` }));
+  await ok(api.call("GET", "/v1/session/targets", { bearer: third }));
+  await ok(api.call("POST", `/v1/sessions/${session}/revoke`, { bearer: api.tokens.admin, body: {} }));
+  await ok(api.authorize(session, third, hops.read));
+}
+
+async function ok(asked: Promise<Answer>): Promise<Answer> {
+  const answer = await asked;
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
+  return answer;
+}

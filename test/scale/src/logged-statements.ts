@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OwnPostgres } from "@svc/test-faults/postgres";
+import { waitUntil } from "@svc/test-support";
+
+/** Settings with which a server keeps every statement that it is sent, in its own folder. */
+export const loggingStatements: readonly string[] = [
+  "logging_collector = on",
+  "log_destination = 'jsonlog'",
+  "log_directory = 'log'",
+  "log_filename = 'statements.log'",
+  "log_statement = 'all'",
+  "log_parameter_max_length = 0",
+];
+
+/** The name under which the service logs in. */
+const serviceName = "svc-control-plane";
+
+interface LogLine {
+  readonly application_name?: string;
+  readonly message?: string;
+}
+
+/** What the service itself sends a server while `work` runs: each statement once, on one line. */
+export async function statementsDuring(server: OwnPostgres, work: () => Promise<void>): Promise<ReadonlySet<string>> {
+  const before = linesOf(server).length;
+  await work();
+  await isWritten(server);
+  return new Set(linesOf(server).slice(before).flatMap(toStatement));
+}
+
+/** The collector writes in order: when a statement of ours is there, so is what came before. */
+async function isWritten(server: OwnPostgres): Promise<void> {
+  const marker = `select '${crypto.randomUUID()}' as marker`;
+  await server.execute(marker);
+  await waitUntil("the server's log to be written", () => {
+    return linesOf(server).some(({ message }) => message?.includes(marker));
+  });
+}
+
+const linesOf = ({ folder }: OwnPostgres): readonly LogLine[] =>
+  readFileSync(join(folder, "log", "statements.json"), "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+
+function toStatement({ application_name: name, message = "" }: LogLine): readonly string[] {
+  const sent = /^(?:execute [^:]+|statement): (?<text>.*)$/s.exec(message);
+  const text = sent?.groups?.text;
+  return name !== serviceName || text === undefined ? [] : [text.replaceAll(/\s+/g, " ").trim()];
+}
