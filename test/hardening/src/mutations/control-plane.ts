@@ -1,0 +1,151 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const discovery = testsOf("apps/control-plane/test/discovery.test.ts");
+const reading = testsOf("apps/control-plane/test/http-reading.test.ts");
+const signIn = testsOf("apps/control-plane/test/console-sign-in.test.ts");
+
+export const ofControlPlane = mutationsOf("apps/control-plane/src", [
+  [
+    "planes-mixed",
+    "http/bearers.ts",
+    'admin: ["admin"],',
+    'admin: ["admin", "audit"],',
+    testsOf("apps/control-plane/test/bearers.test.ts")("$name at $plane: $want"),
+  ],
+  [
+    "two-bearers-taken",
+    "http/bearers.ts",
+    "/^Bearer +([A-Za-z0-9._~+/-]+=*)$/i",
+    "/^Bearer +([A-Za-z0-9._~+/-]+=*)/i",
+    testsOf("apps/control-plane/test/bearers.test.ts")("an Authorization header with %s is 401"),
+  ],
+  [
+    "cursors-unsigned",
+    "http/cursor.ts",
+    "return timingSafeEqual(bytes.subarray(0, macBytes), mac(key, use, position)) ? position : undefined;",
+    "return position;",
+    testsOf("apps/control-plane/test/cursor.test.ts")("a cursor does not open for %s"),
+  ],
+  [
+    "repeated-parameters-taken",
+    "http/form.ts",
+    "return repeatedName(pairs) === undefined",
+    "return pairs !== undefined",
+    reading("a form > with %s is refused"),
+  ],
+  [
+    "endless-bodies-read",
+    "http/body.ts",
+    "if (length > capBytes) throw tooLarge(capBytes);",
+    "",
+    reading("a body > over the cap is refused while it streams, not at its end"),
+  ],
+  [
+    "inside-counts-as-public",
+    "discovery/allow-list.ts",
+    'if (parsed.range() !== "unicast" || address === platformServer) return false;',
+    "if (address === platformServer) return false;",
+    testsOf("apps/control-plane/test/discovery-guard.test.ts")("an address is not public > %s: %s"),
+  ],
+  [
+    "names-resolved-again",
+    "discovery/guarded-fetch.ts",
+    "const addresses = pinned.get(host) ?? resolve(host);",
+    "const addresses = resolve(host);",
+    discovery(
+      "the guard > connects to the address it checked: a name that answers otherwise the second time is asked once",
+    ),
+  ],
+  [
+    "discovery-follows",
+    "discovery/guarded-fetch.ts",
+    'redirect: "manual", signal: within',
+    'redirect: "follow", signal: within',
+    discovery("an http source > that %s gave no answer, with a remedy"),
+  ],
+  [
+    "discovery-without-end",
+    "discovery/guarded-fetch.ts",
+    'if (received > maxAnswerBytes) controller.error(fail(new DiscoveryFault("too_large")));',
+    'if (received < 0) controller.error(fail(new DiscoveryFault("too_large")));',
+    discovery("an http source > that %s gave no answer, with a remedy"),
+  ],
+  [
+    "cookie-unsigned",
+    "console/sign-in-cookie.ts",
+    "return holders.find((bearer) => timingSafeEqual(macOf(key, end, bearer), presented));",
+    "return presented && holders[0];",
+    signIn("the cookie > cannot be made to last longer, nor be another's"),
+  ],
+  [
+    "cookie-for-ever",
+    "console/sign-in-cookie.ts",
+    "|| Number(end) <= nowSeconds()",
+    "",
+    signIn("the cookie > is over after its hour, to the second"),
+  ],
+  [
+    "id-token-for-another-party",
+    "identity-provider/openid-provider.ts",
+    "[aud].flat().length === 1 || azp === audience;",
+    "[aud].flat().length >= 1 || azp === audience;",
+    testsOf("apps/control-plane/test/identity-provider.test.ts")("an ID token speaks of nobody > %s"),
+  ],
+  [
+    "clock-goes-back",
+    "steady-clock.ts",
+    "offsetMs = Math.max(offsetMs, wallOffsetMs);",
+    "offsetMs = wallOffsetMs;",
+    testsOf("apps/control-plane/test/steady-clock.test.ts")(
+      "a steady clock > never goes back and never stands still, whatever is done to the wall clock",
+    ),
+  ],
+  [
+    "fault-told",
+    "http/error-response.ts",
+    'new ApiError("internal", "The request could not be served.", { cause: error });',
+    'new ApiError("internal", String(error), { cause: error });',
+    testsOf("apps/control-plane/test/requests.test.ts")(
+      "a fault that nobody foresaw > is 500 without a word about its cause, and is reported",
+    ),
+  ],
+  [
+    "guard-forgets-early",
+    "embedded/guard.ts",
+    "expiresAtMs: nowMs + ttlSeconds * 1000",
+    "expiresAtMs: nowMs + ttlSeconds",
+    testsOf("apps/control-plane/test/guard-embedded.test.ts")(
+      "the embedded guard > holds an entry to the end of its life and not beyond",
+    ),
+  ],
+  [
+    "weak-secret-passes",
+    "check/secret-strength.ts",
+    "words.test(secret) ||",
+    "",
+    testsOf("apps/control-plane/test/check.test.ts")("%s looks guessable"),
+  ],
+  [
+    "proof-of-anybody",
+    "commands/actor-proof.ts",
+    "(expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined)",
+    "(expected ? deps.agentKeys.keysOf(agent) : undefined)",
+    testsOf("test/conformance/actor-proofs.test.ts")("a proof that does not hold is refused and spends nothing > %s"),
+  ],
+  [
+    "a-token-spent-twice",
+    "postgres/migrations/0001_initial.sql",
+    "jti_hash bytea primary key,\n  action_id uuid unique,",
+    "jti_hash bytea,\n  action_id uuid,",
+    testsOf("test/conformance/exchange.test.ts")(
+      "of 64 parallel exchanges of one token one succeeds and 63 are invalid_grant",
+    ),
+  ],
+  [
+    "record-can-be-changed",
+    "postgres/migrations/0001_initial.sql",
+    "    execute format('alter table %I enable always trigger append_only', record_table);\n",
+    "",
+    testsOf("test/conformance/record.test.ts")("nor a replication role, for which ordinary triggers do not fire"),
+  ],
+]);

@@ -1,0 +1,92 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const decide = testsOf("packages/core/test/decide.properties.test.ts");
+const table = decide("the verdict is that of the contract's table, read row by row over the stored document");
+const reconcile = testsOf("packages/core/test/reconcile.test.ts");
+
+export const ofDecisions = mutationsOf("packages/core/src", [
+  [
+    "session-end-ignored",
+    "decide.ts",
+    'return present.session.revoked ? "SESSION_REVOKED" : undefined;',
+    "return undefined;",
+    table,
+  ],
+  [
+    "revocation-unasked",
+    "decide.ts",
+    'return anyInvolved(question, "revoked") ? "AGENT_REVOKED" : undefined;',
+    "return undefined;",
+    table,
+  ],
+  [
+    "quarantine-unasked",
+    "decide.ts",
+    'if (anyInvolved(question, "quarantined")) return "AGENT_QUARANTINED";',
+    "",
+    table,
+  ],
+  ["blocks-unasked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
+  ["budget-off-by-one", "decide.ts", "if (hop.hop > budget)", "if (hop.hop > budget + 1)", table],
+  ["narrowing-unasked", "decide.ts", 'return within ? undefined : "DATA_CLASS_WIDENED";', "return undefined;", table],
+  [
+    "taint-unasked",
+    "decide.ts",
+    'return taint.taint === "untrusted_external" && tool !== undefined && !tool.acceptsTaint ? "TAINT_BLOCKED" : undefined;',
+    "return undefined;",
+    table,
+  ],
+  [
+    "a-list-for-a-tool",
+    "decide.ts",
+    "tool !== undefined && asked.length === 1 && isWithin(hop.dataClass",
+    "tool !== undefined && isWithin(hop.dataClass",
+    testsOf("test/vectors/decide.test.ts")("$name"),
+  ],
+  [
+    "denials-told-to-anybody",
+    "decide.ts",
+    'declared && hop.targetKind === "agent" ? hop.target : undefined;',
+    'hop.targetKind === "agent" ? hop.target : undefined;',
+    decide("an undeclared target's answer does not depend on whether it is revoked, quarantined or blocked"),
+  ],
+  [
+    "classes-by-prefix",
+    "data-class.ts",
+    'child.startsWith(parent) && child[parent.length] === "."',
+    "child.startsWith(parent)",
+    testsOf("packages/core/test/data-class.test.ts")("covering goes by whole segments"),
+  ],
+  [
+    "taint-stays-below",
+    "taint.ts",
+    "markDelegators(added, [...delegations, ...current], mark);",
+    "",
+    testsOf("packages/core/test/taint.properties.test.ts")(
+      "marks > are closed: whoever delegated to a marked agent is marked",
+    ),
+  ],
+  [
+    "an-allow-for-another-target",
+    "exchange.ts",
+    "record.target === request.target &&",
+    "",
+    testsOf("test/conformance/spec-exchange.test.ts")(
+      "an exchange of anything but this very allow is invalid_grant, and burns nothing > %s",
+    ),
+  ],
+  [
+    "override-of-a-contradiction",
+    "reconcile.ts",
+    'if (diff.some(isHard)) return "rejected";',
+    'if (diff.some(isHard) && !overridden) return "rejected";',
+    reconcile("$name: the override accepts ignorance, nothing else"),
+  ],
+  [
+    "destructive-as-harmless",
+    "reconcile.ts",
+    "if (discovered.privileged === true && !declared.privileged) {",
+    "if (discovered.privileged === undefined && !declared.privileged) {",
+    reconcile("%s > $name: $status"),
+  ],
+]);

@@ -1,0 +1,140 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const path = testsOf("apps/pep/test/path.test.ts")("a path that servers could read differently is refused > %s: %j");
+const headers = testsOf("apps/pep/test/headers.test.ts");
+const wire = testsOf("apps/pep/test/wire.test.ts");
+const steps = testsOf("packages/client/test/decide.test.ts");
+
+export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
+  ["dot-segments-pass", "path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
+  ["encoded-slashes-pass", "path.ts", "|| encodedDelimiter.test(path) ||", "||", path],
+  [
+    "agent-speaks-for-us",
+    "headers.ts",
+    'name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity"',
+    'name.startsWith("x-svc-") || name === "agent-identity"',
+    headers("an agent's header never reaches the upstream > %s"),
+  ],
+  [
+    "look-alikes-pass",
+    "headers.ts",
+    'name.toLowerCase().replaceAll("_", "-")',
+    "name.toLowerCase()",
+    headers("an agent's header never reaches the upstream > %s"),
+  ],
+  [
+    "tokens-come-back",
+    "headers.ts",
+    " && !isLeak(value),",
+    ' && !isLeak(""),',
+    headers("an upstream cannot imitate a block, nor give a token back"),
+  ],
+  [
+    "first-of-two-bearers",
+    "presented.ts",
+    "if (authorizations.length > 1 || sessions.length > 1) return {};",
+    "",
+    wire("%s is unauthorized"),
+  ],
+  [
+    "first-of-two-hosts",
+    "resolve.ts",
+    "if (hosts.length > 1) return undefined;",
+    "",
+    wire("two Hosts are unresolvable_call"),
+  ],
+  [
+    "outages-forwarded",
+    "admit.ts",
+    "const isForwarded = isOnItsMerits ||",
+    'const isForwarded = isOnItsMerits || mode === "observe" ||',
+    testsOf("apps/pep/test/observe.test.ts")("a call that got no decision is blocked, since nothing was recorded"),
+  ],
+  [
+    "repeated-members-resolved",
+    "mcp.ts",
+    "if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;",
+    "if (!parsed.ok) return undefined;",
+    testsOf("apps/pep/test/mcp.test.ts")("what two readers could read differently is no message > %s"),
+  ],
+  [
+    "disguised-members-resolved",
+    "mcp.ts",
+    "isDisguised(message, messageNames) || isDisguised(message.params, paramsNames)",
+    "isDisguised(message, messageNames)",
+    testsOf("apps/pep/test/mcp.test.ts")("what two readers could read differently is no message > %s"),
+  ],
+  [
+    "ended-by-anybody",
+    "own-endpoints.ts",
+    'if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)',
+    "if (request.headers.origin !== undefined)",
+    testsOf("apps/pep/test/quit.test.ts")("whoever calls from elsewhere (%j) may not"),
+  ],
+  [
+    "every-tool-listed",
+    "tool-lists.ts",
+    "return dataClass !== undefined && declared !== undefined && isWithin(dataClass, declared);",
+    "return true;",
+    testsOf("apps/pep/test/tool-lists.test.ts")(
+      "a JSON list keeps what is allowed for its data class, and everything beside the tools",
+    ),
+  ],
+  [
+    "passthrough-while-enforcing",
+    "upstreams-file.ts",
+    'entry.credential === "passthrough" && enforcing &&',
+    'entry.credential === "passthrough" && !enforcing &&',
+    testsOf("apps/pep/test/upstreams-file.test.ts")("the file is taken whole or not at all > %s is a fault"),
+  ],
+  [
+    "http-of-other-versions",
+    "listener.ts",
+    'if (httpVersion !== "1.1" && httpVersion !== "1.0") return 505;',
+    "",
+    testsOf("test/conformance/pep/wire.test.ts")("$name"),
+  ],
+]);
+
+export const ofClient = mutationsOf("packages/client/src", [
+  [
+    "another-calls-decision",
+    "steps/decide.ts",
+    'if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);',
+    "",
+    steps("what cannot be acted on > %s"),
+  ],
+  [
+    "unrecorded-allow",
+    "steps/decide.ts",
+    "z.object({ action_id: z.string().min(1) })",
+    "z.object({ action_id: z.string() })",
+    steps("what cannot be acted on > %s"),
+  ],
+  [
+    "another-hops-token",
+    "steps/exchange.ts",
+    'if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");',
+    "",
+    testsOf("packages/client/test/exchange.test.ts")(
+      "a token that is not exactly what was asked for is unusable > another %s",
+    ),
+  ],
+  [
+    "credentials-follow",
+    "fetch-transport.ts",
+    'redirect: "manual"',
+    'redirect: "follow"',
+    testsOf("packages/client/test/fetch-transport.test.ts")("a redirect is an answer and is not followed"),
+  ],
+]);
+
+export const ofInjector = mutationsOf("apps/injector/src", [
+  [
+    "node-network-shared",
+    "refusals.ts",
+    "spec.hostNetwork === true &&",
+    "spec.hostNetwork === false &&",
+    testsOf("apps/injector/test/refusals.test.ts")("a pod that %s is refused by both webhooks, with what to change"),
+  ],
+]);

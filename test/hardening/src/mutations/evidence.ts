@@ -1,0 +1,98 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const admit = testsOf("packages/verifier/test/admit.test.ts");
+const view = testsOf("packages/verifier/test/identity-view.test.ts");
+const seals = testsOf("packages/seals/test/seals.test.ts");
+
+export const ofVerifier = mutationsOf("packages/verifier/src", [
+  [
+    "renewed-admitted",
+    "admit.ts",
+    'if (claims.renewed) throw new AdmissionRefused("type");',
+    "",
+    admit("the token > %s: refused"),
+  ],
+  [
+    "any-audience",
+    "admit.ts",
+    "if (!audiences.includes(claims.aud) || !isForTarget(claims))",
+    "if (!isForTarget(claims))",
+    admit("the token > %s: refused"),
+  ],
+  [
+    "another-session-admitted",
+    "admit.ts",
+    'if (credentials.sessionId !== claims.sessionId) throw new AdmissionRefused("session_mismatch");',
+    "",
+    admit("without a session the call is no hop of one"),
+  ],
+  [
+    "stale-view-believed",
+    "admit.ts",
+    'if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");',
+    "",
+    view("a view that is too old > admits nobody, from its freshness on until it is read again"),
+  ],
+  [
+    "revoked-admitted",
+    "admit.ts",
+    'if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");',
+    "",
+    view("a revoked agent > is refused from the next refresh on, also one of a later page, and never comes back"),
+  ],
+  [
+    "rollback-believed",
+    "revocation-list.ts",
+    'if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");',
+    "",
+    view("%s refreshes nothing: the view grows stale"),
+  ],
+  [
+    "other-parameters-admitted",
+    "transaction.ts",
+    'if (claims.paramsHash !== hashOf(params)) throw new AdmissionRefused("params_mismatch");',
+    "",
+    admit("a privileged call > with %s parameters: refused"),
+  ],
+  [
+    "another-calls-transaction",
+    "transaction.ts",
+    "transaction.hopJtiHash === sha256Base64url(hop.jti)",
+    "transaction.hopJtiHash.length > 0",
+    admit("a privileged call > with %s: refused"),
+  ],
+  [
+    "replay-admitted",
+    "admit.ts",
+    'if (!isFirst) throw new AdmissionRefused("replayed");',
+    "",
+    admit("a privileged call > is admitted once, whatever spelling its parameters have"),
+  ],
+]);
+
+export const ofSeals = mutationsOf("packages/seals/src", [
+  [
+    "chain-unchecked",
+    "chain.ts",
+    "seal.previous === before.hash &&",
+    "",
+    seals("the chain > is broken where a seal was made anew, by the very key that made the others"),
+  ],
+  [
+    "seal-signature-unchecked",
+    "chain.ts",
+    "key.algs.includes(header.alg) && (await key.check(statement)) ? undefined",
+    "key.algs.includes(header.alg) ? undefined",
+    seals("the chain > a seal that names the key without having been signed by it is refused"),
+  ],
+]);
+
+export const ofTelemetry = mutationsOf("packages/telemetry/src", [
+  [
+    "names-for-pseudonyms",
+    "pseudonym.ts",
+    "return disclose\n    ? (",
+    "return !disclose\n    ? (",
+    testsOf("packages/telemetry/test/pseudonym.test.ts")("identities are pseudonyms by default"),
+  ],
+]);

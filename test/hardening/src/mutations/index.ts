@@ -1,0 +1,19 @@
+import { ofControlPlane } from "./control-plane.ts";
+import { ofDecisions } from "./decisions.ts";
+import { ofClient, ofEnforcementPoint, ofInjector } from "./enforcement.ts";
+import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
+import type { Mutation } from "./mutation.ts";
+import { ofTokens } from "./tokens.ts";
+
+/** Every control that is taken out on purpose, the quick ones first. */
+export const mutations: readonly Mutation[] = [
+  ...ofTokens,
+  ...ofDecisions,
+  ...ofVerifier,
+  ...ofSeals,
+  ...ofTelemetry,
+  ...ofClient,
+  ...ofInjector,
+  ...ofEnforcementPoint,
+  ...ofControlPlane,
+];

@@ -1,0 +1,42 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Mutation } from "./mutation.ts";
+
+/** What was killed before, so that a run that was cut short goes on where it was. */
+export interface Ledger {
+  has(mutation: Mutation): boolean;
+  add(mutation: Mutation): void;
+}
+
+/** Kept beside the installed packages. A mutation is known only as long as neither its file nor its test is committed anew. */
+export function openLedger(root: string): Ledger {
+  const file = join(root, "node_modules/.cache/mutations.json");
+  const known = new Set(readList(file));
+  const digestOf = (mutation: Mutation): string => {
+    const texts = [mutation.file, mutation.killedBy.file].map((path) => committed(root, path));
+    return createHash("sha256")
+      .update(JSON.stringify([mutation, texts]))
+      .digest("hex");
+  };
+  return {
+    has: (mutation) => known.has(digestOf(mutation)),
+    add(mutation) {
+      known.add(digestOf(mutation));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify([...known]));
+    },
+  };
+}
+
+const committed = (root: string, path: string): string =>
+  execFileSync("git", ["-C", root, "show", `HEAD:${path}`], { encoding: "utf8" });
+
+function readList(file: string): readonly string[] {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,108 @@
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { mutations } from "./index.ts";
+import { judge, type Outcome } from "./judge.ts";
+import { openLedger } from "./ledger.ts";
+import type { Mutation } from "./mutation.ts";
+import type { Report } from "./report.ts";
+import { openScratch, type Scratch } from "./scratch.ts";
+
+const help = `Takes one control after the other out of a clone of the last commit, and runs the test that must notice.
+
+  pnpm mutations [--minutes N] [--again] [--only NAME]...
+
+  --minutes N   begins no further one after so long; all of them else
+  --again       those too that were killed before and have not changed since
+  --only NAME   this one; --list names them
+  --list        names them, with the test of each
+
+Exit codes:
+  0   every one that was tried, and every one before, was killed
+  1   one survived, or its test fails with the control in place
+  2   time was up, or it could not run
+
+Examples:
+  pnpm mutations
+  pnpm mutations --minutes 10              # goes on there the next time
+  pnpm mutations --only signature-unchecked --again
+`;
+
+const root = fileURLToPath(new URL("../../../../", import.meta.url));
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+function read() {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string" },
+      only: { type: "string", multiple: true },
+      again: { type: "boolean", default: false },
+      list: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const unknown = values.only?.find((name) => !mutations.some((mutation) => mutation.name === name));
+  if (unknown !== undefined) throw new Error(`--only ${unknown} is no mutation: --list names them`);
+  if (values.minutes !== undefined && !/^\d+(?:\.\d+)?$/.test(values.minutes))
+    throw new Error("--minutes takes a number");
+  const lastsMs = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes) * 60_000;
+  return {
+    ...values,
+    endsMs: performance.now() + lastsMs,
+    chosen: mutations.filter(({ name }) => values.only?.includes(name) ?? true),
+  };
+}
+
+async function run({ chosen, again, endsMs }: ReturnType<typeof read>): Promise<number> {
+  const ledger = openLedger(root);
+  const due = again ? chosen : chosen.filter((mutation) => !ledger.has(mutation));
+  say(`${chosen.length - due.length} were killed before and have not changed; ${due.length} to try`);
+  if (due.length === 0) return 0;
+  const scratch = await openScratch(root);
+  try {
+    const tried = await tryAll(scratch, due, endsMs, (mutation, outcome) => {
+      if (outcome === "killed") ledger.add(mutation);
+      say(
+        `${outcome}: ${mutation.name}${outcome === "killed" ? "" : ` (${mutation.killedBy.file}: ${mutation.killedBy.name})`}`,
+      );
+    });
+    const count = (wanted: Outcome) => tried.filter((outcome) => outcome === wanted).length;
+    say(
+      `${count("killed")} killed, ${count("survived")} survived, ${count("unproven")} unproven, ${due.length - tried.length} not tried`,
+    );
+    if (tried.some((outcome) => outcome !== "killed")) return 1;
+    return tried.length < due.length ? 2 : 0;
+  } finally {
+    scratch.remove();
+  }
+}
+
+async function tryAll(
+  scratch: Scratch,
+  due: readonly Mutation[],
+  endsMs: number,
+  onOutcome: (mutation: Mutation, outcome: Outcome) => void,
+): Promise<readonly Outcome[]> {
+  const whole = new Map<string, Report>();
+  const tried: Outcome[] = [];
+  for (const mutation of due) {
+    if (performance.now() > endsMs) break;
+    const { file } = mutation.killedBy;
+    const before = whole.get(file) ?? (await scratch.run(file));
+    whole.set(file, before);
+    const outcome = judge(mutation, before, await scratch.run(file, mutation));
+    onOutcome(mutation, outcome);
+    tried.push(outcome);
+  }
+  return tried;
+}
+
+try {
+  const options = read();
+  if (options.help) process.stdout.write(help);
+  else if (options.list)
+    for (const { name, killedBy } of options.chosen) say(`${name}: ${killedBy.file}: ${killedBy.name}`);
+  else process.exitCode = await run(options);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : error}. See pnpm mutations --help.\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Report, readReport } from "./report.ts";
+
+const execute = promisify(execFile);
+
+/** A clone of the last commit, where a control can be taken out without anybody noticing but its test. */
+export interface Scratch {
+  /** Runs a test file with one text of one file replaced, or as it stands. The file is put back whatever happens. */
+  run(
+    testFile: string,
+    change?: { readonly file: string; readonly text: string; readonly replacement: string },
+  ): Promise<Report>;
+  remove(): void;
+}
+
+/** A test file that takes longer than this hangs, which a control's absence may well cause. */
+const longestRunMs = 300_000;
+
+/** @throws where the packages of the commit are not all in the store of the package manager */
+export async function openScratch(repository: string): Promise<Scratch> {
+  const root = mkdtempSync(join(tmpdir(), "svc-mutations-"));
+  const remove = () => rmSync(root, { recursive: true, force: true });
+  try {
+    await execute("git", ["clone", "--quiet", "--shared", repository, root]);
+    const options = { cwd: root, env: { ...process.env, CI: "true" }, maxBuffer: 64 * 1024 * 1024 };
+    await execute("pnpm", ["install", "--offline", "--frozen-lockfile"], options);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return {
+    async run(testFile, change) {
+      if (change === undefined) return runTests(root, testFile);
+      const file = join(root, change.file);
+      const before = readFileSync(file, "utf8");
+      writeFileSync(file, replaceOnce(before, change.text, change.replacement));
+      try {
+        return await runTests(root, testFile);
+      } finally {
+        writeFileSync(file, before);
+      }
+    },
+    remove,
+  };
+}
+
+/** @throws {Error} where the text stands there not once */
+export function replaceOnce(source: string, text: string, replacement: string): string {
+  const parts = source.split(text);
+  if (parts.length !== 2) throw new Error(`stands ${parts.length - 1} times, not once: ${text}`);
+  return parts.join(replacement);
+}
+
+/** The project of a test file is named after the second folder of its path. */
+const projectOf = (testFile: string): string => testFile.split("/")[1] ?? "";
+
+async function runTests(root: string, testFile: string): Promise<Report> {
+  const output = join(root, "report.json");
+  rmSync(output, { force: true });
+  const vitest = join(root, "node_modules/vitest/vitest.mjs");
+  const args = ["run", "--project", projectOf(testFile), testFile, "--reporter=json", `--outputFile=${output}`];
+  // Whoever else works on this machine comes first.
+  await execute("nice", ["-n", "10", process.execPath, vitest, ...args], {
+    cwd: root,
+    timeout: longestRunMs,
+    maxBuffer: 64 * 1024 * 1024,
+  }).catch(() => undefined);
+  return readReport(output);
+}

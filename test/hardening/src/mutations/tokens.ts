@@ -1,0 +1,99 @@
+import { mutationsOf, testsOf } from "./mutation.ts";
+
+const verify = testsOf("packages/tokens/test/verify.test.ts");
+const claims = testsOf("packages/tokens/test/claims.test.ts");
+const proof = testsOf("packages/tokens/test/agent-proof.test.ts");
+const keys = testsOf("packages/tokens/test/key-set.test.ts");
+const binding = testsOf("packages/tokens/test/params-binding.test.ts");
+const forgeries = verify("a token that is not the issuer's is refused, whatever its header says > %s");
+
+export const ofTokens = mutationsOf("packages/tokens/src", [
+  [
+    "signature-unchecked",
+    "verify.ts",
+    "if (!key.algs.includes(jws.alg) || !(await key.check(token)))",
+    "if (!key.algs.includes(jws.alg))",
+    verify("one changed bit anywhere in the signed part is refused"),
+  ],
+  [
+    "algorithm-from-the-token",
+    "verify.ts",
+    "!key.algs.includes(jws.alg) || !(await key.check(token))",
+    "!(await key.check(token))",
+    forgeries,
+  ],
+  ["kind-unchecked", "verify.ts", 'if (jws.typ !== kinds[kind].typ) return refuse("type");', "", forgeries],
+  [
+    "expired-a-second-late",
+    "verify.ts",
+    "if (nowSeconds >= exp + expLeewaySeconds)",
+    "if (nowSeconds > exp + expLeewaySeconds)",
+    verify("time > %s"),
+  ],
+  ["issuer-unchecked", "verify.ts", 'if (iss !== issuer) return refuse("issuer");', "", verify("time > %s")],
+  ["epoch-ignored", "verify.ts", 'if (iat < minIssuedAtSeconds) return refuse("superseded");', "", verify("time > %s")],
+  [
+    "future-tokens-taken",
+    "verify.ts",
+    'if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return refuse("not_yet_valid");',
+    "",
+    verify("time > %s"),
+  ],
+  [
+    "any-history",
+    "claims.ts",
+    "isHistoryOf(payload.sub, payload.hop, payload.act) &&",
+    "",
+    claims("a %s token whose %s is %j is malformed, though the issuer signed it"),
+  ],
+  ["header-may-offer-a-key", "compact-jws.ts", "z.strictObject({ alg", "z.object({ alg", forgeries],
+  [
+    "proof-for-another-token",
+    "agent-proof.ts",
+    '["sth", "nonce", "ath"].every(',
+    '["sth", "nonce", "ath"].some(',
+    proof("refused > %s"),
+  ],
+  [
+    "proof-of-long-life",
+    "agent-proof.ts",
+    "if (exp <= iat || exp - iat > proofLifetimeSeconds)",
+    "if (exp <= iat)",
+    proof("refused > %s"),
+  ],
+  [
+    "proof-for-another-audience",
+    "agent-proof.ts",
+    'if (aud !== audience) return "audience";',
+    "",
+    proof("refused > %s"),
+  ],
+  [
+    "repeated-members-bound",
+    "params-binding.ts",
+    'if (duplicateDepth !== null) return "duplicate_member";',
+    "",
+    binding("%.30s is not bound: %s"),
+  ],
+  [
+    "changing-numbers-bound",
+    "params-binding.ts",
+    'if (unsafeNumber) return "unsafe_number";',
+    "",
+    binding("%.30s is not bound: %s"),
+  ],
+  [
+    "contested-key-taken",
+    "key-set.ts",
+    "for (const kid of contested) keys.delete(kid);",
+    "",
+    keys("a kid claimed twice is nobody's"),
+  ],
+  [
+    "sealed-key-moved",
+    "sealed-key.ts",
+    "if (protectedHeader.kid === kid) return",
+    "return",
+    keys("a sealed key > %s stays shut"),
+  ],
+]);
