@@ -1,7 +1,10 @@
 import fc from "fast-check";
+import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { byReason, overTime, readTally, shareByScope, tallied } from "../src/console/tally.ts";
 import type { DecisionCount } from "../src/ports/decision-counts.ts";
+import type { Sql } from "../src/postgres/database.ts";
+import { decisionCounts } from "../src/postgres/decision-counts.ts";
 import { recorder } from "./decision-rows.ts";
 import { startPlane } from "./support.ts";
 
@@ -71,14 +74,14 @@ describe("what the database counts", () => {
   });
 
   const observed = { decision: "deny", deny_reason: "TARGET_NOT_DECLARED", enforced: false };
+  const of = (spanMs: number, newest: number) => ({ sinceMs: Date.now() - spanMs, bucketMs: hourMs, newest });
   const ago = (ms: number) => ({ decided_at: new Date(Date.now() - ms) });
 
   test("is what lies within the span, each in its moment, and no more than the newest", async () => {
     for (const row of [{}, { ...observed }, ago(hourMs / 2), { ...observed, ...ago(3 * hourMs) }, ago(48 * hourMs)]) {
       await records.record(row);
     }
-    const count = (spanMs: number, newest: number) =>
-      plane.deps.decisionCounts.count({ sinceMs: Date.now() - spanMs, bucketMs: hourMs, newest });
+    const count = (spanMs: number, newest: number) => plane.deps.decisionCounts.count(of(spanMs, newest));
     expect(sum((await count(24 * hourMs, 100)).map((row) => row.count))).toBe(4);
     expect(sum((await count(hourMs, 100)).map((row) => row.count))).toBe(3);
     const newest = await count(24 * hourMs, 2);
@@ -95,4 +98,37 @@ describe("what the database counts", () => {
     expect(await observedByScope(100)).toEqual([{ scope: "expenses", count: 2 }]);
     expect(await observedByScope(1)).toEqual([{ scope: "expenses", count: 1 }]);
   });
+
+  test("is read and no more, also while the statistics are behind a log that grows", async () => {
+    const rows = Array.from({ length: 2_000 }, () => records.aRow());
+    await records.sql`insert into decision ${records.sql(rows as never)}`;
+    expect(await rowsRead((sql) => decisionCounts(sql, 5_000).count(of(24 * hourMs, 1_000)))).toBe(1_000);
+  });
+
+  /** Of the log, by the one statement that is sent. */
+  async function rowsRead(ask: (sql: Sql) => Promise<unknown>): Promise<number> {
+    const sent: { text: string; values: unknown[] }[] = [];
+    const sql = postgres(plane.database.appUrl, {
+      max: 1,
+      types: { bigint: postgres.BigInt },
+      debug: (_connection, text, values) => void sent.push({ text, values }),
+    });
+    try {
+      await ask(sql);
+      const { text = "", values = [] } = sent.findLast((one) => one.text.includes("from decision")) ?? {};
+      const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`, values as never[]);
+      return scanned(row?.["QUERY PLAN"][0].Plan);
+    } finally {
+      await sql.end();
+    }
+  }
 });
+
+interface PlanNode {
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const scanned = ({ Plans: inner = [], ...node }: PlanNode): number =>
+  (node["Relation Name"]?.startsWith("decision") ? node["Actual Rows"] : 0) + sum(inner.map(scanned));

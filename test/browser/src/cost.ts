@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { TestDatabase } from "@svc/test-support";
+import postgres from "postgres";
+
+/** Milliseconds on a processor so far, over the threads that live (Linux: /proc/PID/task/TID/schedstat, nanoseconds). */
+export function cpuOfProcess(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  return readdirSync(tasks).reduce((ms, task) => {
+    const [nanoseconds] = readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ");
+    return ms + Number(nanoseconds) / 1e6;
+  }, 0);
+}
+
+/** What the database of the service did so far, its server on this machine. */
+export function databaseOf({ superuserUrl }: Pick<TestDatabase, "superuserUrl">) {
+  const sql = postgres(superuserUrl, { max: 1, onnotice: () => {} });
+  return {
+    /** Milliseconds on a processor, of the connections that the service holds. */
+    async cpuMs(): Promise<number> {
+      const rows = await sql<{ pid: number }[]>`
+        select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
+      return rows.reduce((ms, { pid }) => ms + cpuOfProcess(pid), 0);
+    },
+    async sealedRows(): Promise<number> {
+      // An entry is an identifier and a leaf, of 16 and 32 bytes.
+      const [row] = await sql<
+        { rows: number }[]
+      >`select coalesce(sum(octet_length(entries)), 0)::float8 / 48 as rows from seal`;
+      return row?.rows ?? 0;
+    },
+    end: () => sql.end(),
+  };
+}
