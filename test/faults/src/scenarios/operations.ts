@@ -1,15 +1,19 @@
 import { createApi } from "@svc/test-conformance/api";
-import { testBearers } from "@svc/test-support";
-import { type Scenario, type Stand, urlOf } from "../stand.ts";
+import { testBearers, waitUntil } from "@svc/test-support";
+import { readiness, type Scenario, type Stand, urlOf } from "../stand.ts";
 
 /** What operators do in the middle of the day: no call may fail for it. */
 async function withoutFailure({ load }: Stand, act: () => Promise<void>): Promise<void> {
   const before = load.tally();
   await act();
   await load.passes(20);
-  const after = load.tally();
-  const failed = after.refused + after.lost - before.refused - before.lost;
-  if (failed > 0) throw new Error(`${failed} calls failed`);
+  const failed = load.replies
+    .slice(before.made)
+    .filter(({ status, blocked }) => status !== 200 && blocked !== "policy");
+  if (failed.length > 0) {
+    const all = JSON.stringify(failed);
+    throw new Error(`${failed.length} calls failed (time budgets run out on a busy machine: try a quiet one): ${all}`);
+  }
 }
 
 export const keyRotation: Scenario = {
@@ -35,11 +39,17 @@ export const keyRotation: Scenario = {
 export const rollingRestart: Scenario = {
   name: "control planes restarted one after the other (SIGTERM)",
   async inject(stand) {
-    const { controlPlanes } = stand.world;
+    const { controlPlanes, controlPlaneAddress } = stand.world;
     await withoutFailure(stand, async () => {
-      for (const controlPlane of controlPlanes) {
-        await controlPlane.shutDown();
-        await controlPlane.start();
+      const ports = controlPlanes.map(({ port }) => port);
+      for (const { name, port, shutDown, start } of controlPlanes) {
+        const down = shutDown();
+        // As a load balancer does that asks for readiness: it sends nobody there any more.
+        await waitUntil(`${name} to say that it ends`, async () => (await readiness(port)) === 503);
+        controlPlaneAddress.aim(ports.filter((other) => other !== port));
+        await down;
+        await start();
+        controlPlaneAddress.aim(ports);
         await stand.load.passes(10);
       }
     });

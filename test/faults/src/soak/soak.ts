@@ -40,7 +40,7 @@ export async function soak(world: World<OwnRedis>, { minutes, seed, onSample }: 
         const startMs = performance.now();
         const elapsed = () => (performance.now() - startMs) / 1_000;
         const everySeconds = (minutes * 60) / samples;
-        while (taken.length < samples) {
+        while (elapsed() < minutes * 60) {
           await load.made(callsPerFault);
           const fault = await injectSmallFault(world, random);
           faults[fault] = (faults[fault] ?? 0) + 1;
