@@ -14,15 +14,18 @@ export interface AppOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Started when this answers 200. */
   readonly readyUrl: string;
+  /** A command that becomes the program somewhere else, such as `["ip", "netns", "exec", name]`. */
+  readonly within?: readonly string[];
 }
 
 const workspace = new URL("../../../", import.meta.url);
 
 /** Starts an app without waiting for it. */
-export function spawnApp({ main, args = [], env }: Omit<AppOptions, "readyUrl">): Child {
+export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions, "readyUrl">): Child {
   const folder = main.replace("@svc/", "apps/").replace("/main", "/src/main.ts");
   const program = fileURLToPath(new URL(folder, workspace));
-  return startChild(process.execPath, ["--conditions=@svc/source", program, ...args], {
+  const [file = process.execPath, ...before] = [...within, process.execPath];
+  return startChild(file, [...before, "--conditions=@svc/source", program, ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
 }
@@ -64,14 +67,16 @@ export const testBearers = {
 /**
  * A control plane on a free port and the given stores; loopback discovery is admitted.
  * @param env further settings, which win over those made here
+ * @param within a command that becomes the program somewhere else
  */
 export async function startControlPlane(
   stores: ControlPlaneStores,
   env: Readonly<Record<string, string>> = {},
+  within: readonly string[] = [],
 ): Promise<ControlPlane> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startControlPlaneOn(env.PORT ?? String(await freePort()), stores, env);
+      return await startControlPlaneOn(env.PORT ?? String(await freePort()), stores, env, within);
     } catch (cause) {
       // A port that was free a moment ago may be taken.
       if (env.PORT !== undefined || attempt === 3 || !String(cause).includes("EADDRINUSE")) throw cause;
@@ -88,11 +93,13 @@ async function startControlPlaneOn(
   port: string,
   stores: ControlPlaneStores,
   env: Readonly<Record<string, string>>,
+  within: readonly string[],
 ): Promise<ControlPlane> {
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
   const child = await startApp({
     main: "@svc/control-plane/main",
     readyUrl: `${url}/readyz`,
+    within,
     env: {
       HOST: "127.0.0.1",
       PORT: port,
