@@ -1,0 +1,62 @@
+import type { Api } from "@svc/test-conformance/api";
+import { waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startCalling } from "./src/calling.ts";
+import { mayMakeNamespaces } from "./src/network-namespace.ts";
+import { nodeSuite } from "./src/node-suite.ts";
+import { type Nodes, type SeparateNodes, scope, startInNamespaces, startOnRedisCluster } from "./src/nodes.ts";
+
+/** Every action whose allow was spent, page by page. */
+async function spentActions(api: Api): Promise<ReadonlySet<string>> {
+  const spent = new Set<string>();
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const { body } = await api.decisions(`outcome=allow&limit=200${cursor && `&cursor=${cursor}`}`);
+    for (const { action_id: action, spent_at: at } of body.data) if (at !== null) spent.add(action);
+    cursor = body.page.next_cursor;
+  }
+  return spent;
+}
+
+describe("two nodes on a Redis Cluster of six", () => {
+  let nodes: Nodes;
+  beforeAll(async () => {
+    nodes = await startOnRedisCluster();
+  }, 180_000);
+  afterAll(() => nodes?.stop(), 60_000);
+
+  nodeSuite(() => nodes);
+});
+
+describe.skipIf(!mayMakeNamespaces())(
+  "two nodes in network namespaces of their own, behind a load balancer (where the right to make them is given)",
+  () => {
+    let nodes: SeparateNodes;
+    beforeAll(async () => {
+      nodes = await startInNamespaces();
+    }, 180_000);
+    afterAll(() => nodes?.stop(), 60_000);
+
+    nodeSuite(() => nodes);
+
+    test("when one is cut off, callers go on by the other, and nothing that they were told is lost", async () => {
+      const { balanced, one, otherNode } = nodes;
+      const calling = startCalling(balanced, scope, 4);
+      const more = (count: number) => {
+        const before = calling.sessions();
+        return waitUntil(`${count} more sessions`, () => calling.sessions() >= before + count, 60_000);
+      };
+      await more(10);
+      await otherNode.cut();
+      await waitUntil("the balancer to notice", () => !otherNode.isServing());
+      await more(10);
+      await otherNode.mend();
+      await waitUntil("the node to serve again", otherNode.isServing, 60_000);
+      await more(10);
+      const { exchanged } = await calling.stop();
+      const spent = await spentActions(one);
+      for (const action of exchanged) {
+        expect([action, spent.has(action), (await one.chain(action)).body.complete]).toEqual([action, true, true]);
+      }
+    }, 180_000);
+  },
+);
