@@ -3,6 +3,7 @@ import { ofDecisions } from "./decisions.ts";
 import { ofClient, ofEnforcementPoint, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
+import { ofReaders } from "./readers.ts";
 import { ofTokens } from "./tokens.ts";
 
 /** Every control that is taken out on purpose, the quick ones first. */
@@ -15,5 +16,6 @@ export const mutations: readonly Mutation[] = [
   ...ofClient,
   ...ofInjector,
   ...ofEnforcementPoint,
+  ...ofReaders,
   ...ofControlPlane,
 ];

@@ -1,0 +1,59 @@
+import type { Mutation } from "./mutation.ts";
+import { testsOf } from "./mutation.ts";
+
+const requests = testsOf("test/fuzz/requests.test.ts");
+const answers = testsOf("test/fuzz/answers.test.ts");
+
+/** In what reads texts of strangers, noticed by breaking those. */
+export const ofReaders: readonly Mutation[] = [
+  {
+    name: "plus-is-plus",
+    file: "apps/control-plane/src/http/url-encoded.ts",
+    text: 'decodeURIComponent(part.replaceAll("+", " "))',
+    replacement: "decodeURIComponent(part)",
+    killedBy: requests("are read from a form as everybody reads them, each once, or are refused"),
+  },
+  {
+    name: "control-characters-in-paths",
+    file: "apps/control-plane/src/http/path.ts",
+    text: "segment === undefined || controlCharacter.test(segment)",
+    replacement: "segment === undefined",
+    killedBy: requests(
+      "a path of the control plane decodes to one reading of each segment, without dots and control characters, or is refused",
+    ),
+  },
+  {
+    name: "events-end-in-one-way",
+    file: "apps/pep/src/tool-lists.ts",
+    text: "/(?:\\r\\n|\\n|\\r(?!\\n))(?:\\r\\n|\\n|\\r)/",
+    replacement: "/\\n\\n/",
+    killedBy: answers("shows what is allowed and all of that, however it is written and wherever it is cut"),
+  },
+  {
+    name: "any-discovered-reference",
+    file: "apps/control-plane/src/discovery/mcp.ts",
+    text: "tools: advertised.filter(({ ref }) => toolRef.safeParse(ref).success)",
+    replacement: "tools: advertised",
+    killedBy: answers(
+      "what a discovery source answers, however broken, gives legal references of its own, or no answer > %s",
+    ),
+  },
+  {
+    name: "provider-breaks-us",
+    file: "apps/control-plane/src/identity-provider/openid-provider.ts",
+    text: "if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;",
+    replacement: "if (error instanceof errors.JWTExpired) return undefined;",
+    killedBy: answers(
+      "what an OpenID provider answers, however broken, makes a token speak of its subject, of nobody, or is the provider's fault",
+    ),
+  },
+  {
+    name: "decision-on-another-target",
+    file: "packages/client/src/steps/decide.ts",
+    text: "body.target === asked.target &&",
+    replacement: "",
+    killedBy: answers(
+      "what the control plane answers to a decision, however broken, allows nothing but what was asked, or is unusable",
+    ),
+  },
+];
