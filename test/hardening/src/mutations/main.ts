@@ -96,6 +96,9 @@ async function tryAll(
   return tried;
 }
 
+// What is cut short leaves no clone behind, and goes on the next time.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
+
 try {
   const options = read();
   if (options.help) process.stdout.write(help);

@@ -23,7 +23,11 @@ const longestRunMs = 300_000;
 /** @throws where the packages of the commit are not all in the store of the package manager */
 export async function openScratch(repository: string): Promise<Scratch> {
   const root = mkdtempSync(join(tmpdir(), "svc-mutations-"));
-  const remove = () => rmSync(root, { recursive: true, force: true });
+  const remove = () => {
+    process.removeListener("exit", remove);
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once("exit", remove);
   try {
     await execute("git", ["clone", "--quiet", "--shared", repository, root]);
     const options = { cwd: root, env: { ...process.env, CI: "true" }, maxBuffer: 64 * 1024 * 1024 };
