@@ -4,11 +4,14 @@ import { clerkSession } from "@svc/test-conformance/ledger";
 /**
  * All that the hot path can be asked: delegations, a plain and a privileged call, a call that marks its chain, a deny, a
  * renewal, a replay, what is allowed now, and the end of the session.
+ * @param other a further process, which knows an allow that this one does not
  */
-export async function everyHopStep(api: Api, scope: string): Promise<void> {
+export async function everyHopStep(api: Api, scope: string, other: Api = api): Promise<void> {
   const { session, clerk, hops } = await clerkSession(api, scope);
   const [first, second, third] = (await ok(api.renew(clerk.token, 3))).body.tokens;
-  const post = await api.hop(session, first, hops.post);
+  const { body: decision } = await ok(other.authorize(session, first, hops.post));
+  const { body: grant } = await ok(api.exchange(first, hops.post, decision.action_id));
+  const post = { token: grant.access_token, action: decision.action_id };
   await ok(api.mint(post.token, post.action, { amount: 1 }));
   await api.hop(session, second, hops.browse);
   await api.exchange(second, hops.browse, post.action);

@@ -10,7 +10,7 @@ export const loggingStatements: readonly string[] = [
   "log_directory = 'log'",
   "log_filename = 'statements.log'",
   "log_statement = 'all'",
-  "log_parameter_max_length = 0",
+  "log_parameter_max_length = -1",
 ];
 
 /** The name under which the service logs in. */
