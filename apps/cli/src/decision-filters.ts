@@ -1,4 +1,4 @@
-import { denyReasons, outcomes, taints, targetKinds } from "@svc/core";
+import { denyReasons, outcomes, taints, targetKinds } from "@svc/core/closed-sets";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Query } from "./control-plane.ts";
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
 import { main, svc } from "./svc.ts";
 
@@ -23,4 +24,28 @@ test("a command whose reader went away ends as by SIGPIPE, without a word", asyn
   });
   const [code] = await once(child, "close");
   expect({ code, said }).toEqual({ code: 141, said: "" });
+});
+
+/** What the commands but those named import of packages, before any of them runs. */
+const loading = `
+  import { registerHooks } from "node:module";
+  const [file, ...others] = process.argv.slice(1);
+  const packages = new Set();
+  registerHooks({
+    resolve(specifier, context, next) {
+      if (!/^(?:[./]|file:|node:)/.test(specifier)) packages.add(specifier);
+      return next(specifier, context);
+    },
+  });
+  const { commands } = await import(file);
+  for (const { name, load } of commands) if (!others.includes(name)) await load();
+  console.log(JSON.stringify([...packages].sort()));`;
+
+test("a command that asks starts without schemas, signatures, drivers and parsers: they are loaded where one runs that needs them", async () => {
+  const others = ["demo", "dev", "run", "drift"];
+  const commands = new URL("../src/commands.ts", import.meta.url).href;
+  const options = ["--conditions=@svc/source", "--input-type=module", "--eval", loading];
+  const child = spawn(process.execPath, [...options, commands, ...others], { stdio: ["ignore", "pipe", "inherit"] });
+  const [packages] = await Promise.all([text(child.stdout), once(child, "close")]);
+  expect(JSON.parse(packages)).toEqual(["@svc/core/closed-sets", "commander", "picocolors"]);
 });

@@ -1,10 +1,8 @@
-import { compile } from "@svc/core";
 import { Command } from "commander";
-import { createTwoFilesPatch } from "diff";
 import { colors } from "../colors.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
-import { type ManifestFile, readManifestFile } from "../manifest-file.ts";
+import type { ManifestFile, ReadManifest } from "../manifest-file.ts";
 import { print, printJson, shown } from "../output.ts";
 
 const examples = `
@@ -67,6 +65,12 @@ export const manifestCommand = (): Command =>
         .action(diff),
     );
 
+/** Loaded where a file is read: schemas and YAML would be most of the time that the other commands take to start. */
+async function read(path: string): Promise<ReadManifest> {
+  const { readManifestFile } = await import("../manifest-file.ts");
+  return readManifestFile(path);
+}
+
 async function lint(files: readonly string[], { json }: { json?: boolean }): Promise<void> {
   for (const file of files) {
     const faults = await faultsOf(file);
@@ -79,8 +83,9 @@ async function lint(files: readonly string[], { json }: { json?: boolean }): Pro
 
 /** By itself: whether it fits the others of its scopes is the control plane's to say. */
 async function faultsOf(path: string): Promise<readonly string[]> {
+  const { compile } = await import("@svc/core");
   try {
-    const { file, understood } = await readManifestFile(path);
+    const { file, understood } = await read(path);
     return [...understood.scopes].flatMap(([scope, declared]) => {
       const compiled = compile(scope, [{ agent: file.agent, manifestVersion: 1, declared }]);
       return compiled.ok ? [] : [`scope ${scope}: it has more delegation paths than a policy may`];
@@ -103,12 +108,14 @@ interface SubmitFlags extends ControlPlaneFlags {
 }
 
 async function submit(file: string, { override, json, ...flags }: SubmitFlags): Promise<void> {
-  const { file: read } = await readManifestFile(file);
-  const submission = override === undefined ? read : { ...read, override: { reason: override } };
+  const { file: manifest } = await read(file);
+  const submission = override === undefined ? manifest : { ...manifest, override: { reason: override } };
   const registered = await submitOrRegister(openControlPlane(flags), submission);
   if (json) printJson(registered);
   else
-    print(`${colors.green("✓")} ${shown(read.agent)} version ${registered.manifest_version} is ${registered.status}`);
+    print(
+      `${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifest_version} is ${registered.status}`,
+    );
 }
 
 /** A further version where the agent is known, else its first. */
@@ -141,12 +148,14 @@ interface ShowFlags extends ControlPlaneFlags {
 }
 
 async function show(scope: string, { agent, version, json, ...flags }: ShowFlags): Promise<void> {
-  const read = await readManifest(openControlPlane(flags), scope, { agent, version });
-  if (json) return printJson(read);
-  const vouched =
-    read.status !== "attested" || read.attested_by === null ? "" : `, vouched for by ${shown(read.attested_by)}`;
-  print(colors.dim(`# ${shown(read.agent)} version ${read.version}, ${read.status}${vouched}, ${read.created_at}`));
-  print(JSON.stringify(read.doc, null, 2));
+  const accepted = await readManifest(openControlPlane(flags), scope, { agent, version });
+  if (json) return printJson(accepted);
+  const { attested_by: by, status } = accepted;
+  const vouched = status !== "attested" || by === null ? "" : `, vouched for by ${shown(by)}`;
+  print(
+    colors.dim(`# ${shown(accepted.agent)} version ${accepted.version}, ${status}${vouched}, ${accepted.created_at}`),
+  );
+  print(JSON.stringify(accepted.doc, null, 2));
 }
 
 const readManifest = (
@@ -159,12 +168,13 @@ const readManifest = (
 };
 
 async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
-  const { agent, manifest } = (await readManifestFile(file)).file;
+  const { agent, manifest } = (await read(file)).file;
   const plane = openControlPlane(flags);
   const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));
   const laidOut = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`;
   const before = accepted === undefined ? "" : laidOut(accepted.doc);
   const differs = before !== laidOut(manifest);
+  const { createTwoFilesPatch } = await import("diff");
   const named = accepted === undefined ? "nothing accepted" : `${agent} version ${accepted.version}`;
   const patch = differs ? createTwoFilesPatch(named, file, before, laidOut(manifest)) : "";
   if (differs) process.exitCode = 1;
@@ -176,11 +186,11 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json
 async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly string[]) {
   const found: ManifestRead[] = [];
   for (const scope of scopes) {
-    const read = await readManifest(plane, scope, { agent }).catch((cause: unknown) => {
+    const accepted = await readManifest(plane, scope, { agent }).catch((cause: unknown) => {
       if (cause instanceof Fault && cause.code === "scope_not_found") return undefined;
       throw cause;
     });
-    if (read !== undefined) found.push(read);
+    if (accepted !== undefined) found.push(accepted);
   }
   return found.sort((a, b) => b.version - a.version)[0];
 }

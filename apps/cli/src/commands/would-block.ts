@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type AgentManifestDocument, admittingChange, type WouldBlockGroup } from "@svc/core";
+import type { AgentManifestDocument, WouldBlockGroup } from "@svc/core";
 import { Command } from "commander";
 import type { WouldBlock } from "../audit-rows.ts";
 import { colors } from "../colors.ts";
@@ -73,6 +73,7 @@ async function propose(
   folder: string,
   json: boolean | undefined,
 ): Promise<void> {
+  const { admittingChange } = await import("@svc/core");
   const proposed = new Map<string, AgentManifestDocument | undefined>();
   const changed = new Set<string>();
   for (const group of groups) {
