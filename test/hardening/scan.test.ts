@@ -1,14 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { scanAdvisories } from "./src/scan/advisories.ts";
 import { exitCodeOf, type ScanResult } from "./src/scan/finding.ts";
 import { scanLicences, unlicensed } from "./src/scan/licences.ts";
-import type { Ran } from "./src/scan/pnpm.ts";
+import { pnpmIn, type Ran } from "./src/scan/pnpm.ts";
 import { scanSecrets } from "./src/scan/scan-secrets.ts";
 
 /** Made anew each time, so that nothing which looks like a credential stands in this file. */
@@ -97,6 +99,30 @@ describe("advisories", () => {
     const stdout = JSON.stringify({ advisories: { 1: advisory } });
     const found = { kind: "found", findings: [expect.stringContaining("odd: high: Opens the door")] };
     expect(await scanAdvisories(answering({ code: 1, stdout }))).toMatchObject(found);
+  });
+
+  test.each([
+    [
+      "that knows something of a production dependency",
+      { hono: [{ ...advisory, id: 1, vulnerable_versions: "<99" }] },
+      "found",
+    ],
+    ["that knows nothing", {}, "clean"],
+  ])("are asked of the registry by pnpm itself: one %s", async (_name, known, kind) => {
+    const registry = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(known));
+    });
+    await new Promise<void>((resolve) => registry.listen(0, "127.0.0.1", resolve));
+    const at = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+    try {
+      const pnpm = pnpmIn(fileURLToPath(new URL("../../", import.meta.url)));
+      const result = await scanAdvisories((args) => pnpm([...args, "--registry", at]));
+      expect(result.kind).toBe(kind);
+      if (result.kind === "found") expect(result.findings).toEqual([expect.stringMatching(/^hono: high: Opens/)]);
+    } finally {
+      registry.closeAllConnections();
+      registry.close();
+    }
   });
 
   test("a registry that has none is clean", async () => {
