@@ -98,7 +98,7 @@ async function attemptExchange(
   if (judged.verdict.outcome === "allow")
     return spend(deps, { command, standing, allow, judged, prover: proven.prover });
   // A spend would find out; a denial must not be recorded for what was used before.
-  const spent = await deps.spends.spent(jtiHashOf(subject), allow.actionId);
+  const spent = await deps.spends.spent(subject.sessionId, jtiHashOf(subject), allow.actionId);
   if (spent.token || spent.allow) return { kind: "invalid_grant", subject, replayed: spent.token };
   return deny(deps, standing, allow, hop, judged);
 }
@@ -130,7 +130,7 @@ async function findAllow(
 
 async function spentOrUnknown(deps: HopDeps, command: ExchangeCommand, subject: HopClaims): Promise<Exchanged> {
   const actionId = isUuid(command.actionId) ? command.actionId : undefined;
-  const { token } = await deps.spends.spent(jtiHashOf(subject), actionId);
+  const { token } = await deps.spends.spent(subject.sessionId, jtiHashOf(subject), actionId);
   return { kind: "invalid_grant", subject, replayed: token };
 }
 

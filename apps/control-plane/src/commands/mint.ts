@@ -79,7 +79,7 @@ async function attemptMint(
   const expected = proversOf(policy, hop.chain, { name: hop.target, kind: hop.targetKind });
   const proven = await proveActor(deps, command.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
-  const { minted } = await deps.spends.uses(allow.actionId);
+  const { minted } = await deps.spends.uses(subject.sessionId, allow.actionId);
   if (minted) return { kind: "already_minted", subject };
   const judged = await judge(deps, standing, hop, allow.enforced);
   if (judged.verdict.outcome === "deny") {

@@ -71,7 +71,7 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, standing: St
   const reason = decideStanding(policy, hop, toPresentState(deps, present));
   if (reason !== undefined) {
     // A spend would find out: that the token is gone is told first, whatever became of its session.
-    const { token: isSpent } = await deps.spends.spent(jtiHash, undefined);
+    const { token: isSpent } = await deps.spends.spent(subject.sessionId, jtiHash, undefined);
     return isSpent ? { kind: "token_spent", subject } : { kind: "refused", reason, subject };
   }
 

@@ -48,10 +48,10 @@ export interface SpendLedger {
   /** Atomic across processes, its marks included; a database constraint decides. */
   spend(spend: Spend, marking: Marking, epochs: Epochs): Promise<SpendOutcome>;
   /** What was spent before: a fast answer, never proof that nothing was. */
-  spent(jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent>;
+  spent(sessionId: string, jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent>;
   mint(mint: Mint, epochs: Epochs): Promise<MintOutcome>;
   /** Whether an exchange spent this allow, and whether a transaction token was minted for it. */
-  uses(actionId: string): Promise<{ readonly exchanged: boolean; readonly minted: boolean }>;
+  uses(sessionId: string, actionId: string): Promise<{ readonly exchanged: boolean; readonly minted: boolean }>;
 }
 
 export interface Spent {

@@ -33,7 +33,7 @@ export async function setMarks(
   const { count } = await tx`
     update session_state set epoch = ${epoch} where session_id = ${action.sessionId} and epoch = ${epochs.session}`;
   if (count === 0) throw new Stale();
-  const [spent] = await tx`select from spend where jti_hash = ${jtiHash}`;
+  const [spent] = await tx`select from spend where jti_hash = ${jtiHash} and session_id = ${action.sessionId}`;
   const marks = spent === undefined ? marksFor(await delegations(tx, action.sessionId)) : [];
   await insertMarks(tx, action, marks);
   return { epochs: { ...epochs, session: epoch }, marks: marks.length };

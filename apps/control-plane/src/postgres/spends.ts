@@ -35,9 +35,9 @@ export function spendLedger(sql: Sql, deadlineMs: number): SpendLedger {
       const spent = await insertOnce(spend, marking, epochs);
       return spent ? { kind: "spent", ...spent } : { kind: await bounded(deadlineMs, whyNot(sql, spend)) };
     },
-    spent: (jtiHash, actionId) => bounded(deadlineMs, whatIsSpent(sql, jtiHash, actionId)),
+    spent: (...asked) => bounded(deadlineMs, whatIsSpent(sql, ...asked)),
     mint: (mint, epochs) => bounded(deadlineMs, insertMint(sql, mint, epochs)),
-    uses: (actionId) => bounded(deadlineMs, uses(sql, actionId)),
+    uses: (...asked) => bounded(deadlineMs, uses(sql, ...asked)),
   };
 }
 
@@ -67,7 +67,7 @@ async function spendMarking(
 /** Nothing was inserted: a unique key stood against it, or else what it selects from no longer holds. */
 async function whyNot(sql: Sql, spend: Spend): Promise<Exclude<SpendOutcome["kind"], "spent">> {
   const actionId = spend.kind === "exchange" ? spend.actionId : undefined;
-  const { token, allow } = await whatIsSpent(sql, spend.jtiHash, actionId);
+  const { token, allow } = await whatIsSpent(sql, spend.sessionId, spend.jtiHash, actionId);
   if (token) return "token_spent";
   if (allow) return "allow_spent";
   return (await isProofUsed(sql, spend)) ? "proof_used" : "stale";
@@ -84,10 +84,16 @@ const insertRenewal = (sql: Sql, spend: Renewal, epochs: Epochs) => sql`
     and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
   on conflict do nothing`;
 
-async function whatIsSpent(sql: Sql, jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent> {
+/** A token names its session, and spends only what was allowed in it. */
+async function whatIsSpent(
+  sql: Sql,
+  sessionId: string,
+  jtiHash: Uint8Array,
+  actionId: string | undefined,
+): Promise<Spent> {
   const [row] = await sql<Spent[]>`
-    select exists (select from spend where jti_hash = ${jtiHash}) as token,
-      exists (select from spend where action_id = ${actionId ?? null}) as allow`;
+    select exists (select from spend where jti_hash = ${jtiHash} and session_id = ${sessionId}) as token,
+      exists (select from spend where action_id = ${actionId ?? null} and session_id = ${sessionId}) as allow`;
   return row ?? { token: true, allow: true };
 }
 
@@ -104,21 +110,21 @@ async function insertMint(sql: Sql, mint: Mint, epochs: Epochs): Promise<MintOut
     insert into mint (action_id, session_id, params_hash, prover, proof_jti_hash, minted_at)
     select d.action_id, d.session_id, ${mint.paramsHash}, ${mint.prover?.agent ?? null},
       ${mint.prover?.proofJtiHash ?? null}, ${new Date(mint.mintedAtMs)}
-    from decision d join spend p using (action_id) join session s on s.session_id = d.session_id
+    from decision d join spend p using (action_id, session_id) join session s on s.session_id = d.session_id
       join session_state st on st.session_id = d.session_id cross join denial_epoch e
     where d.action_id = ${mint.actionId} and d.session_id = ${mint.sessionId} and d.decision = 'allow' and d.privileged
       and st.revoked_at is null and s.expires_at > ${new Date(mint.mintedAtMs)}
       and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
     on conflict do nothing`;
   if (count === 1) return "minted";
-  const { minted } = await uses(sql, mint.actionId);
+  const { minted } = await uses(sql, mint.sessionId, mint.actionId);
   if (minted) return "already_minted";
   return (await isProofUsed(sql, mint)) ? "proof_used" : "stale";
 }
 
-async function uses(sql: Sql, actionId: string): Promise<{ exchanged: boolean; minted: boolean }> {
+async function uses(sql: Sql, sessionId: string, actionId: string): Promise<{ exchanged: boolean; minted: boolean }> {
   const [row] = await sql<{ exchanged: boolean; minted: boolean }[]>`
-    select exists (select from spend where action_id = ${actionId}) as exchanged,
-      exists (select from mint where action_id = ${actionId}) as minted`;
+    select exists (select from spend where action_id = ${actionId} and session_id = ${sessionId}) as exchanged,
+      exists (select from mint where action_id = ${actionId} and session_id = ${sessionId}) as minted`;
   return row ?? { exchanged: false, minted: false };
 }
