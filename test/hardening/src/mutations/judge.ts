@@ -1,7 +1,10 @@
 import type { Mutation } from "./mutation.ts";
 import { isNamed, type Report } from "./report.ts";
 
-/** `unproven`: the named test does not pass with the control in place, so its failing would prove nothing. */
+/**
+ * `unproven`: the named test does not pass with the control in place, or does not run without it, as where the run hangs
+ * or a file no longer loads. Neither says that the test notices.
+ */
 export const outcomes = ["killed", "survived", "unproven"] as const;
 export type Outcome = (typeof outcomes)[number];
 
@@ -9,5 +12,6 @@ export type Outcome = (typeof outcomes)[number];
 export function judge({ killedBy }: Mutation, whole: Report, mutated: Report): Outcome {
   const isMeant = (fullName: string) => isNamed(fullName, killedBy.name);
   if (whole.failed.some(isMeant) || !whole.passed.some(isMeant)) return "unproven";
-  return mutated.failed.some(isMeant) ? "killed" : "survived";
+  if (mutated.failed.some(isMeant)) return "killed";
+  return mutated.passed.some(isMeant) ? "survived" : "unproven";
 }

@@ -18,7 +18,7 @@ const help = `Takes one control after the other out of a clone of the last commi
 
 Exit codes:
   0   every one that was tried, and every one before, was killed
-  1   one survived, or its test fails with the control in place
+  1   one survived, or nothing was proven: its test fails with the control too, or hangs without it
   2   time was up, or it could not run
 
 Examples:
