@@ -130,7 +130,9 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "commands/actor-proof.ts",
     "(expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined)",
     "(expected ? deps.agentKeys.keysOf(agent) : undefined)",
-    testsOf("test/conformance/actor-proofs.test.ts")("a proof that does not hold is refused and spends nothing > %s"),
+    testsOf("test/conformance/identity-required.test.ts")(
+      "a later hop wants the proof of the caller itself > and not that of %s",
+    ),
   ],
   [
     "a-token-spent-twice",
