@@ -32,6 +32,18 @@ const readsOfStandby = async (work: () => Promise<unknown>): Promise<readonly st
   const sent = await statementsDuring(stand.standby, async () => void (await work()));
   return [...sent].filter((statement) => !watching.test(statement));
 };
+/** A decision that the standby does not have is in its span, until long after a standby that had it would be asked. */
+const staysWhole = async (): Promise<void> => {
+  const decided = await decide();
+  const answers = new Set<string>();
+  await waitUntil("the span to be long over", async () => {
+    const isLongOver = Date.now() > decided.atMs + 4_000;
+    answers.add((await listed(spanOf(decided))).join());
+    return isLongOver;
+  });
+  expect([...answers]).toEqual([decided.action]);
+  expect(await listed(`session_id=${decided.session}`)).toEqual([]);
+};
 const standbyServes = () =>
   waitUntil("the standby to be asked", async () => {
     const { session } = await decide();
@@ -72,9 +84,7 @@ describe("while the standby does not replay", () => {
   });
 
   test("a span that is over is answered whole, so that nothing is missed by whoever follows the record", async () => {
-    const decided = await decide();
-    expect(await listed(`session_id=${decided.session}`)).toEqual([]);
-    expect(await listed(spanOf(decided))).toEqual([decided.action]);
+    await staysWhole();
   });
 
   test("what nobody recorded is unknown", async () => {
@@ -128,4 +138,10 @@ describe.each([
     }
     await standbyServes();
   });
+});
+
+test("a standby that receives nothing any more is not taken for one that has everything", async () => {
+  await standbyServes();
+  await stand.standby.detach();
+  await staysWhole();
 });
