@@ -54,6 +54,19 @@ function installedIn(program: (typeof programs)[number]): readonly string[] {
     .toSorted();
 }
 
+test.each(["control-plane", "cli"] as const)(
+  "the image of %s holds the database driver as it is patched",
+  (program) => {
+    const driver = (folder: string): Buffer => readFileSync(join(folder, "postgres/src/connection.js"));
+    const copies = pathsOf(program).filter((path) => /(^|\/)node_modules\/postgres\/src\/connection\.js$/.test(path));
+    expect(copies.length).toBeGreaterThan(0);
+    for (const path of copies) {
+      const held = readFileSync(join(trees.of(program), path));
+      expect(held.equals(driver(join(workspace, "apps/control-plane/node_modules")))).toBe(true);
+    }
+  },
+);
+
 describe.each(programs)("the image of %s", (program) => {
   test("holds the built program, its health check, its licence-bearing dependencies and its bill of materials", () => {
     expect(pathsOf(program)).toEqual(
