@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const inPackage = [
@@ -37,6 +38,8 @@ export default defineConfig({
   // The key that counts: resolve.conditions alone fails while dist is absent.
   ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } },
   test: {
+    // One more than there are cores: most tests wait for processes of their own half of the time.
+    maxWorkers: availableParallelism() + 1,
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
       ...inPackage.map((root) => project(root, "test/**/*.test.ts")),
