@@ -1,5 +1,6 @@
 import { columnsOf, currentFormat, sourceFacts, sources } from "@svc/seals";
 import { waitUntil } from "@svc/test-support";
+import type { SigningKey } from "@svc/tokens";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -105,7 +106,7 @@ describe("a transaction that is still open", () => {
 
   test("holds back no moment from before it began to write, and every later one", async () => {
     const settled = settledMoments(service);
-    await settled();
+    await waitUntil("a moment to be settled", async () => (await settled()) !== undefined);
     const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
     let atOpen: number | undefined;
     await late.begin(async (tx) => {
@@ -134,24 +135,36 @@ describe("several sealers", () => {
     await someRows();
     await sql.begin(async (tx) => {
       await tx`select pg_advisory_xact_lock(7270125202)`;
-      expect(await sealer(service, () => first).seal()).toBe("busy");
+      const seals = sealer(service, () => first);
+      // Whoever else writes on this server may hold back every moment for a while: then there is nothing to be busy with.
+      await waitUntil("it to come upon the other", async () => (await seals.seal()) === "busy");
     });
     await sealEverything(sealer(service, () => first));
   });
 
   test("go on where one ended amid its batches", async () => {
     for (let n = 0; n < 3; n++) await someRows();
-    let calls = 0;
+    let signed = 0;
+    const counting: SigningKey = {
+      ...first,
+      sign: (...given) => {
+        signed++;
+        return first.sign(...given);
+      },
+    };
     const failing = sealer(
       service,
       () => {
-        if (++calls === 3) throw new Error("this process ended");
-        return first;
+        if (signed === 2) throw new Error("this process ended");
+        return counting;
       },
       { maxRows: 2 },
     );
     const before = await batches();
-    await expect(failing.seal().then(() => failing.seal())).rejects.toThrow("this process ended");
+    const toItsEnd = async () => {
+      for (;;) await failing.seal();
+    };
+    await expect(toItsEnd()).rejects.toThrow("this process ended");
     expect(await batches()).toBe(before + 2);
     await sealEverything(sealer(service, () => first, { maxRows: 2 }));
     expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
