@@ -8,6 +8,7 @@ import { colors } from "./colors.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { commands } from "./commands.ts";
 import { Fault } from "./fault.ts";
+import { shieldKeyIds } from "./key-ids.ts";
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
@@ -65,7 +66,7 @@ function tell(cause: unknown): void {
 
 endWithItsReader(process.stdout);
 try {
-  const args = process.argv.slice(2);
+  const args = shieldKeyIds(process.argv.slice(2));
   const program = await loadProgram(args);
   throwOnExit(program);
   await program.parseAsync(args, { from: "user" });

@@ -12,6 +12,13 @@ test("svc --version prints the package's version, and nothing else", async () =>
   expect(await svc(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
 });
 
+test.each(["-", "-h", "--", "-y"])("a key id that begins with %s is no option", async (start) => {
+  const kid = start.padEnd(43, "x");
+  const nobody = { SVC_CONTROL_PLANE_URL: "http://127.0.0.1:1", SVC_ADMIN_TOKEN: "only-for-this-test-0123456789" };
+  const { code, stderr } = await svc(["keys", "remove", kid, "--yes"], nobody);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("127.0.0.1:1") });
+});
+
 test("a command whose reader went away ends as by SIGPIPE, without a word", async () => {
   const child = spawn(process.execPath, ["--conditions=@svc/source", main, "--help"], {
     env: { PATH: process.env.PATH },
