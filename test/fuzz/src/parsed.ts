@@ -1,30 +1,18 @@
 import fc from "fast-check";
 import { mutated } from "./mutated.ts";
 
+/** What JSON is made of, and what no JSON text may hold as it stands. */
+export const jsonMarks = [
+  ...["{", "}", "[", "]", ",", ":", '"', "\\", "\\u0000", "\\ud800", "null", "1e400", "9007199254740993"],
+  ...[" ", "\n", "\u0000"],
+];
+
 /** What JSON texts are broken with: members twice, names that objects have anyway, other types, nesting, bad text. */
 const jsonPieces = [
-  ...[
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    '"',
-    "\\",
-    "\\u0000",
-    "\\ud800",
-    "null",
-    "true",
-    "1e400",
-    "-1",
-    "0",
-    '""',
-    "{}",
-    "[]",
-  ],
-  ...['"__proto__":{"a":1},', '"constructor":1,', '"name":"x",', '"kid":"k1",', "9007199254740993", "[".repeat(80)],
-  ...[" ", "\n", "\u0000", "\u00ef\u00bb\u00bf", "\u00ff", "../", "//", "https://evil.example/"],
+  ...jsonMarks,
+  ...["true", "-1", "0", '""', "{}", "[]", "[".repeat(80)],
+  ...['"__proto__":{"a":1},', '"constructor":1,', '"name":"x",', '"kid":"k1",'],
+  ...["\u00ef\u00bb\u00bf", "\u00ff", "../", "//", "https://evil.example/"],
 ];
 
 /** Texts of JSON documents after some edits, and other documents altogether. */

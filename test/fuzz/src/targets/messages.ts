@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { mutated } from "../mutated.ts";
+import { jsonMarks } from "../parsed.ts";
 import { asLatin1, type Case, requestOf, type Target } from "../target.ts";
 
 const message = (method: string, params: object = {}, id: unknown = 1) =>
@@ -19,24 +20,7 @@ const corpus = [
 ].map(asLatin1);
 
 const pieces = [
-  ...[
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    '"',
-    "\\",
-    "\\u0000",
-    "\\ud800",
-    "null",
-    "1e400",
-    "9007199254740993",
-    " ",
-    "\n",
-    "\u0000",
-  ],
+  ...jsonMarks,
   ...[
     '"name":"delete_file",',
     '"Name":"delete_file",',
