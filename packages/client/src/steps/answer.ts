@@ -62,7 +62,7 @@ export async function ask(
 
 /** The body as `schema` reads it, or undefined for anything else. */
 export function bodyAs<T extends z.ZodType>(schema: T, response: TransportResponse): z.output<T> | undefined {
-  return schema.safeParse(parsedJson(response.body)).data;
+  return schema.safeParse(bodyOf(response)).data;
 }
 
 const envelope = z.object({
@@ -72,11 +72,13 @@ const envelope = z.object({
 const oauthShape = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /** Reads either error shape, leniently: what is unreadable is left out. */
-export function answerOf(response: TransportResponse): Answer {
-  const { status } = response;
-  const usual = bodyAs(envelope, response);
+export const answerOf = (response: TransportResponse): Answer => answerIn(response.status, bodyOf(response));
+
+/** The same of a body that is read already. */
+export function answerIn(status: number, body: unknown): Answer {
+  const usual = envelope.safeParse(body).data;
   if (usual) return answer(status, usual.error.code, usual.error.message, usual.details);
-  const oauth = bodyAs(oauthShape, response);
+  const oauth = oauthShape.safeParse(body).data;
   return oauth ? answer(status, oauth.error, oauth.error_description) : { status };
 }
 
@@ -87,9 +89,10 @@ const answer = (status: number, code: string, message?: string, details?: Record
   ...(details && { details }),
 });
 
-function parsedJson(text: string): unknown {
+/** The body's JSON value, or undefined for anything else. */
+export function bodyOf({ body }: TransportResponse): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(body);
   } catch {
     return undefined;
   }
