@@ -6,7 +6,9 @@ import { configuredUpstreams } from "./configured-upstreams.ts";
 import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { createEvents } from "./events.ts";
 import { createGate } from "./gate.ts";
+import type { GuardPorts } from "./guard.ts";
 import { createAdminServer, createProxyServer } from "./listener.ts";
+import { createOneTripUse } from "./one-trip.ts";
 import type { PepPorts } from "./ports.ts";
 import { type Serving, serve } from "./serving.ts";
 
@@ -73,14 +75,19 @@ export async function startPep(config: Config, { telemetry, tell, onQuit }: PepO
 }
 
 function portsOf(
-  { limits, mode: defaultMode, undecided }: Config,
+  { limits, mode: defaultMode, undecided, oneTrip }: Config,
   { transport, steps, pool, assertIdentity }: HopMachinery,
   live: Pick<PepPorts, "upstreams" | "ambient" | "events">,
 ): PepPorts {
   const { monotonicMs } = steps;
+  const guard: GuardPorts = {
+    ...{ steps, pool, limits },
+    ...(assertIdentity && { assertIdentity }),
+    ...(oneTrip && { oneTrip: createOneTripUse(monotonicMs, live.events.oneTripUnserved) }),
+  };
   return {
     ...live,
-    guard: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
+    guard,
     limits,
     undecided,
     defaultMode,
