@@ -19,14 +19,14 @@ export interface McpMessage {
 }
 
 /** Deep enough for any message, and nothing recurses into it before it is refused. */
-const maxDepth = 512;
+export const maxMessageDepth = 512;
 
 /**
  * Reads a message from the bytes that will be sent, or undefined for whatever two readers could read differently: a
  * batch, a repeated member, one that differs from a known name only in case (contract: How a call finds its target).
  */
 export function readMessage(bytes: Uint8Array): McpMessage | undefined {
-  const parsed = parseStrictJson(bytes, { maxDepth });
+  const parsed = parseStrictJson(bytes, { maxDepth: maxMessageDepth });
   // Repeats farther in take no part in what is called.
   if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;
   const message = messageShape.safeParse(parsed.value).data;
@@ -50,7 +50,7 @@ const messageShape = z.looseObject({
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 /** Folded name to the one spelling of it that counts. */
-const spellings = (...names: string[]) => new Map(names.map((name) => [folded(name), name]));
+export const spellings = (...names: string[]) => new Map(names.map((name) => [folded(name), name]));
 
 const messageNames = spellings("jsonrpc", "id", "method", "params", "result", "error");
 const paramsNames = spellings(
@@ -59,7 +59,7 @@ const paramsNames = spellings(
 );
 
 /** Whether some member differs from a known name only in case. */
-const isDisguised = (members: object | undefined, known: ReadonlyMap<string, string>): boolean =>
+export const isDisguised = (members: object | undefined, known: ReadonlyMap<string, string>): boolean =>
   Object.keys(members ?? {}).some((name) => (known.get(folded(name)) ?? name) !== name);
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

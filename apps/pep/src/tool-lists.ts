@@ -1,7 +1,8 @@
 import { isWithin } from "@svc/core";
+import { isJsonObject, parseStrictJson } from "@svc/tokens";
 import type { AllowedTools } from "./allowed-tools.ts";
 import { type RawHeaders, valuesOf } from "./headers.ts";
-import { dataClassOfTool, type JsonRpcId } from "./mcp.ts";
+import { dataClassOfTool, isDisguised, type JsonRpcId, maxMessageDepth, spellings } from "./mcp.ts";
 import type { BodyFilter } from "./relay.ts";
 import type { McpUpstream } from "./upstream.ts";
 
@@ -18,13 +19,14 @@ export interface ToolListContext {
 
 /**
  * Leaves out of a tool list what the caller may not call (contract: `filter_tool_lists`), in a JSON answer and in every
- * message of an event stream. Undefined for a response that holds neither.
+ * message of an event stream. Undefined for a response that holds neither: there are clients that look for a type anywhere
+ * in the header.
  */
 export function toolListFilter(context: ToolListContext, headers: RawHeaders): BodyFilter | undefined {
-  const type = valuesOf(headers, "content-type")[0]?.split(";")[0]?.trim().toLowerCase();
+  const type = valuesOf(headers, "content-type").join(", ").toLowerCase();
   const isEncoded = valuesOf(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
-  if (type === "text/event-stream") return isEncoded ? emptied : eventFilter(context);
-  if (type === "application/json") return jsonFilter(context, isEncoded);
+  if (type.includes("event-stream")) return isEncoded ? emptied : eventFilter(context);
+  if (type.includes("json")) return jsonFilter(context, isEncoded);
   return undefined;
 }
 
@@ -43,14 +45,13 @@ function jsonFilter(context: ToolListContext, isEncoded: boolean): BodyFilter {
     end() {
       if (bytes === 0) return Buffer.alloc(0);
       const isReadable = !isEncoded && bytes <= maxMessageBytes;
-      const text = isReadable ? filtered(context, Buffer.concat(chunks).toString("utf8")) : undefined;
-      return Buffer.from(text ?? emptyList(context.id));
+      const json = Buffer.concat(chunks);
+      return isReadable ? Buffer.from(filtered(context, json) ?? json) : Buffer.from(emptyList(context.id));
     },
   };
 }
 
-const emptyList = (id: JsonRpcId | undefined): string =>
-  JSON.stringify({ jsonrpc: "2.0", id: id ?? null, result: { tools: [] } });
+const emptyList = (id: unknown): string => JSON.stringify({ jsonrpc: "2.0", id: id ?? null, result: { tools: [] } });
 
 /** An empty line ends an event, and a line may end in three ways (HTML standard: Server-sent events). */
 const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
@@ -79,31 +80,64 @@ function filteredEvent(context: ToolListContext, event: string): string {
   const lines = event.split(/\r\n|\n|\r/);
   const isData = (line: string) => line === "data" || line.startsWith("data:");
   const data = lines.filter(isData).map((line) => line.slice(5).replace(/^ /, ""));
-  if (data.length === 0) return event;
-  const text = filtered(context, data.join("\n"));
+  const json = data.join("\n");
+  // The beginning of a stream that can be resumed has no data, and what is neither object nor array is no message.
+  const text = /^\s*[[{]/.test(json) ? filtered(context, json) : undefined;
   if (text === undefined) return event;
   return [...lines.filter((line) => !isData(line)), `data: ${text}`].join("\n");
 }
 
-/** The message with its tools filtered; as it was where it holds no tool list; undefined where it is no JSON. */
-function filtered({ upstream, allowed }: ToolListContext, text: string): string | undefined {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    return undefined;
+/** The message with its tools filtered, or without any where readers could differ; undefined: it holds no list. */
+function filtered({ upstream, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
+  const reading = listIn(json);
+  switch (reading.kind) {
+    case "none":
+      return undefined;
+    case "unclear":
+      return emptyList(id ?? reading.id);
+    case "list": {
+      const { message, result, tools } = reading;
+      const kept = tools.filter((tool) => isAllowed(upstream, allowed, tool));
+      return JSON.stringify({ ...message, result: { ...result, tools: kept } });
+    }
+    default:
+      throw reading satisfies never;
   }
-  const result = memberOf(message, "result");
-  const tools = memberOf(result, "tools");
-  if (!Array.isArray(tools)) return text;
-  const kept = tools.filter((tool) => isAllowed(upstream, allowed, memberOf(tool, "name")));
-  return JSON.stringify({ ...(message as object), result: { ...(result as object), tools: kept } });
 }
 
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+type Members = Readonly<Record<string, unknown>>;
+type Reading =
+  | { readonly kind: "list"; readonly message: Members; readonly result: Members; readonly tools: readonly unknown[] }
+  | { readonly kind: "none" }
+  /** Two readers could find different lists, or one a list where the other finds none. */
+  | { readonly kind: "unclear"; readonly id?: unknown };
 
-function isAllowed(upstream: McpUpstream, allowed: AllowedTools | undefined, name: unknown): boolean {
+/** A message is 1 deep, its result 2, the list 3 and a tool of it 4; what repeats farther in names none. */
+const toolDepth = 4;
+
+function listIn(json: string | Uint8Array): Reading {
+  const parsed = parseStrictJson(json, { maxDepth: maxMessageDepth });
+  // Other readers take what is no JSON: not-a-number, comments, another encoding.
+  if (!parsed.ok || Array.isArray(parsed.value)) return { kind: "unclear" };
+  if (!isJsonObject(parsed.value)) return { kind: "none" };
+  const { value: message, duplicateDepth } = parsed;
+  const { id, result } = message;
+  const repeatsAt = duplicateDepth ?? Number.POSITIVE_INFINITY;
+  if (repeatsAt === 1 || isDisguised(message, messageNames)) return { kind: "unclear", id };
+  if (!isJsonObject(result)) return { kind: "none" };
+  if (repeatsAt === 2 || isDisguised(result, resultNames)) return { kind: "unclear", id };
+  const { tools } = result;
+  if (!Array.isArray(tools)) return { kind: "none" };
+  return repeatsAt <= toolDepth ? { kind: "unclear", id } : { kind: "list", message, result, tools };
+}
+
+const messageNames = spellings("result");
+const resultNames = spellings("tools");
+const toolNames = spellings("name");
+
+function isAllowed(upstream: McpUpstream, allowed: AllowedTools | undefined, tool: unknown): boolean {
+  if (!isJsonObject(tool) || isDisguised(tool, toolNames)) return false;
+  const { name } = tool;
   if (typeof name !== "string") return false;
   const dataClass = dataClassOfTool(upstream, name);
   const declared = allowed?.get(`mcp:${upstream.name}/${name}`);

@@ -41,15 +41,79 @@ test.each([
   ["compressed", [list], [...json, "content-encoding", "gzip"]],
   ["no JSON", ["<html>"], json],
   ["longer than any list", [list, " ".repeat(9 * 2 ** 20)], json],
+  ["of a type that only resembles JSON", ["<html>"], ["content-type", "application/json-rpc"]],
+  ["of two types", ["<html>"], ["content-type", "text/html", "content-type", "application/json"]],
 ])("a list that is %s is empty", (_name, pieces, headers) => {
   expect(JSON.parse(pass(pieces, headers) ?? "")).toEqual(empty);
+});
+
+const readable = '{"name":"read_file"}';
+const hidden = '{"name":"other"}';
+const answer = (members: string) => `{"jsonrpc":"2.0","id":1,${members}}`;
+const unclear: [string, string | Buffer][] = [
+  ["two results", answer(`"result":{"tools":[${hidden}]},"result":{"tools":[${readable}]}`)],
+  ["two results, the last without a list", answer(`"result":{"tools":[${hidden}]},"result":{}`)],
+  ["two results, one spelled by an escape", answer(`"result":{"tools":[${hidden}]},"r\\u0065sult":{}`)],
+  ["two ids", answer(`"id":2,"result":{"tools":[${hidden}]}`)],
+  ["two lists", answer(`"result":{"tools":[${hidden}],"tools":[${readable}]}`)],
+  ["two lists, the last of them none", answer(`"result":{"tools":[${hidden}],"tools":null}`)],
+  ["two cursors", answer(`"result":{"tools":[${hidden}],"nextCursor":"a","nextCursor":"b"}`)],
+  ["a tool with two names", answer('"result":{"tools":[{"name":"other","name":"read_file"}]}')],
+  ["a result in capitals", answer(`"Result":{"tools":[${hidden}]}`)],
+  ["a result beside one in capitals", answer(`"result":{"tools":[${readable}]},"RESULT":{"tools":[${hidden}]}`)],
+  ["a list in capitals", answer(`"result":{"Tools":[${hidden}]}`)],
+  ["a list with a letter that folds into one of its own", answer(`"result":{"tool\u017f":[${hidden}]}`)],
+  ["a batch", `[${answer(`"result":{"tools":[${hidden}]}`)}]`],
+  ["not-a-number, which some readers take", answer(`"result":{"tools":[${hidden}],"x":NaN}`)],
+  ["a comment, which some readers take", answer(`/**/"result":{"tools":[${hidden}]}`)],
+  ["a byte order mark", `\uFEFF${answer(`"result":{"tools":[${hidden}]}`)}`],
+  ["more nesting than any message", answer(`"result":{"tools":[${hidden}],"x":${"[".repeat(600)}${"]".repeat(600)}}`)],
+];
+
+describe("what two readers could read differently is an empty list, also in an event:", () => {
+  test.each(unclear)("%s", (_name, text) => {
+    expect(JSON.parse(pass([text], json) ?? "")).toEqual(empty);
+    expect(pass([`id: 7\ndata: ${text}\n\n`], events)).toBe(`id: 7\ndata: ${JSON.stringify(empty)}\n\n`);
+  });
+
+  test("bytes that are not UTF-8", () => {
+    const bytes = Buffer.from(answer(`"result":{"tools":[${readable}],"x":"\u00ff"}`), "latin1");
+    expect(JSON.parse(pass([bytes], json) ?? "")).toEqual(empty);
+  });
+
+  test("on a stream of no request the list keeps the message's own id, where there is one", () => {
+    const passed = (text: string) =>
+      toolListFilter({ upstream, allowed, id: undefined }, events)
+        ?.push(Buffer.from(`data: ${text}\n\n`))
+        .toString();
+    expect(passed(answer(`"result":{"tools":[],"tools":[${hidden}]}`))).toContain('"id":1,');
+    expect(passed("[{}]")).toContain('"id":null,');
+  });
+});
+
+test("a tool whose name another reader could read elsewhere is left out, alone", () => {
+  const text = answer(`"result":{"tools":[${readable},{"name":"read_file","Name":"other"},"read_file",null]}`);
+  expect(pass([text], json)).toBe(answer(`"result":{"tools":[${readable}]}`));
+});
+
+test("what repeats where nobody looks for a tool's name leaves the list as it is", () => {
+  const text = answer(`"result":{"tools":[{"name":"read_file","inputSchema":{"a":1,"a":2}},${hidden}]}`);
+  expect(JSON.parse(pass([text], json) ?? "").result.tools).toHaveLength(1);
 });
 
 test.each([
   ["an error", '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}'],
   ["a result without tools", '{"jsonrpc":"2.0","id":1,"result":{}}'],
+  ["a result that repeats something and has no tools", '{"id":1,"result":{"content":[{"a":1,"a":2}]}}'],
+  ["an error that repeats something", '{"id":1,"error":{"code":1,"code":2}}'],
+  ["a notification that repeats something", '{"method":"notifications/x","params":{"a":1,"a":2}}'],
 ])("%s passes as it is", (_name, text) => {
   expect(pass([text], json)).toBe(text);
+  expect(pass([`data: ${text}\n\n`], events)).toBe(`data: ${text}\n\n`);
+});
+
+test.each(["", "keep-alive", '"text"', "12"])("an event whose data is no message passes as it is: %j", (data) => {
+  expect(pass([`event: ping\ndata: ${data}\n\n`], events)).toBe(`event: ping\ndata: ${data}\n\n`);
 });
 
 test("nothing is made of no body, and a response of another type is none of this", () => {

@@ -67,6 +67,7 @@ export {
 export { type KeyRefusal, keyRefusals } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
 export {
+  isJsonObject,
   type JsonFacts,
   type JsonFault,
   jsonFaults,

@@ -68,6 +68,7 @@ export function parseExactObject(json: string | Uint8Array, options?: StrictJson
   return parsed.ok && isExact(parsed) && isJsonObject(parsed.value) ? parsed.value : undefined;
 }
 
+/** Whether a JSON value is an object: neither null nor an array. */
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
