@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { admit } from "./admit.ts";
 import { discardRest } from "./answer.ts";
 import { settleBody } from "./body-rule.ts";
-import { calledAt } from "./called.ts";
+import { calledAt, type Placed } from "./called.ts";
 import { valuesOf } from "./headers.ts";
 import { bodyHeadersOf } from "./media.ts";
 import type { PepPorts } from "./ports.ts";
 import { beginCall, blockCall, type ProxiedCall } from "./proxied-call.ts";
 import { type RequestLine, resolve } from "./resolve.ts";
-import { sendCall } from "./send.ts";
+import { type Held, sendCall } from "./send.ts";
 
 /** How this listener's own address may be spelled, for the connection a request came on. */
 export type OwnAuthorities = (request: IncomingMessage) => ReadonlySet<string>;
@@ -43,14 +43,26 @@ export async function handleCall(
   }
 }
 
-/** Bearer, what is called, decision, token, upstream (contract: What happens to a call). */
+/** Finds where a call goes, and its turn in its MCP session at once, before others arrive. */
 async function carryOut(call: ProxiedCall, line: RequestLine, leave: () => void): Promise<void> {
-  const { ports, request, record, presented, body, signal } = call;
+  const { ports, request, presented } = call;
   const place = resolve(call.generation.upstreams, line);
   if (place.kind === "unresolvable") {
     const cause = presented.credential ? "unresolvable_call" : "unauthorized";
     return blockCall(call, { cause }, { mode: ports.defaultMode });
   }
+  const { credential } = presented;
+  const turn = ports.order.enter({ method: line.method, rawHeaders: request.rawHeaders, place, credential });
+  try {
+    await carryTo(place, call, { leave, turn });
+  } finally {
+    turn.answered();
+  }
+}
+
+/** Bearer, what is called, decision, token, upstream (contract: What happens to a call). */
+async function carryTo(place: Placed, call: ProxiedCall, held: Held): Promise<void> {
+  const { ports, request, record, presented, body, signal } = call;
   const { upstream } = place;
   const called = await calledAt(call, place);
   if (called === "gone") return abandon(call);
@@ -68,7 +80,8 @@ async function carryOut(call: ProxiedCall, line: RequestLine, leave: () => void)
     case "blocked":
       return blockCall(call, admission.refusal, { mode: upstream.mode, id: called.id });
     default:
-      return sendCall(call, place, called, admission, leave);
+      await held.turn.comes(signal);
+      return signal.aborted ? abandon(call) : sendCall(call, place, called, admission, held);
   }
 }
 

@@ -7,6 +7,8 @@ export interface Limits {
   /** For the three together. */
   readonly hopMs: number;
   readonly upstreamHeadersMs: number;
+  /** For an event stream to begin, while later calls of its MCP session wait for it. */
+  readonly streamHeadMs: number;
   /** For an agent to send its headers, from the connection or the last answer on. */
   readonly agentHeadersMs: number;
   /** Without a byte of a body, either way; event streams have none. */
@@ -29,6 +31,7 @@ export const defaultLimits: Limits = {
   stepMs: 1_000,
   hopMs: 2_500,
   upstreamHeadersMs: 30_000,
+  streamHeadMs: 1_000,
   agentHeadersMs: 30_000,
   idleBodyMs: 60_000,
   bodyPauseMs: 1_000,

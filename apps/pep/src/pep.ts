@@ -11,6 +11,7 @@ import { createAdminServer, createProxyServer } from "./listener.ts";
 import { createOneTripUse } from "./one-trip.ts";
 import type { PepPorts } from "./ports.ts";
 import { type Serving, serve } from "./serving.ts";
+import { createSessionOrder } from "./session-order.ts";
 
 /** A running enforcement point. */
 export interface Pep extends Pick<Serving, "port" | "adminPort"> {
@@ -93,6 +94,7 @@ function portsOf(
     defaultMode,
     calls: createGate(limits.maxCalls),
     streams: createGate(limits.maxStreams),
+    order: createSessionOrder(limits),
     allowedTools: (credential) => fetchAllowedTools({ transport, pool, limits, monotonicMs }, credential),
     monotonicMs,
     now: Date.now,

@@ -5,6 +5,7 @@ import type { Gate } from "./gate.ts";
 import type { GuardPorts } from "./guard.ts";
 import type { Limits } from "./limits.ts";
 import type { LiveUpstreams } from "./live-upstreams.ts";
+import type { SessionOrder } from "./session-order.ts";
 import type { PepMode } from "./upstream.ts";
 
 export const undecidedModes = ["block", "forward"] as const;
@@ -23,6 +24,7 @@ export interface PepPorts {
   /** Places for calls, and for what outlasts one. */
   readonly calls: Gate;
   readonly streams: Gate;
+  readonly order: SessionOrder;
   /** What the caller may call at present; undefined where that cannot be learnt. */
   readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
   /** Of a request that names no upstream. */

@@ -18,6 +18,10 @@ export interface RelayOptions {
   readonly limits: Pick<Limits, "idleBodyMs">;
   /** Strings that must not come back in a response header. */
   readonly secrets: readonly string[];
+  /** Called when the request is handed to a connection of the upstream's. */
+  readonly onSent?: (() => void) | undefined;
+  /** Called when the head of the answer is there; those before it (1xx) do not count. */
+  readonly onAnswered?: (() => void) | undefined;
   /** Called once where the response is an event stream; `close` ends it at once. */
   readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
   /** The filter of this response, if one applies. */
@@ -38,7 +42,7 @@ export function createRelay(
   options: RelayOptions,
   onEnd: (end: RelayEnd) => void,
 ): Dispatcher.DispatchHandler {
-  const { limits, secrets, onEventStream, filterFor } = options;
+  const { limits, secrets, onSent, onAnswered, onEventStream, filterFor } = options;
   let controller: Dispatcher.DispatchController | undefined;
   let filter: BodyFilter | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -71,6 +75,7 @@ export function createRelay(
     onRequestStart(started) {
       controller = started;
       if (isOver) started.abort(new AgentGone());
+      else onSent?.();
     },
 
     onResponseStart(_started, statusCode) {
@@ -82,6 +87,7 @@ export function createRelay(
       const kept = filter ? without(headers, "content-length") : headers;
       response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
+      onAnswered?.();
       // Together with the first bytes where they are there already.
       setImmediate(() => response.writableEnded || response.flushHeaders());
       if (isEventStream(headers)) onEventStream?.(statusCode, () => response.destroy());

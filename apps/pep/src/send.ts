@@ -10,11 +10,19 @@ import { decideAgain, type Refusal } from "./guard.ts";
 import { acceptsTrailers, requestHeaders } from "./headers.ts";
 import { blockCall, finishCall, type ProxiedCall } from "./proxied-call.ts";
 import type { RelayEnd } from "./relay.ts";
+import type { Turn } from "./session-order.ts";
 import { watchSession } from "./session-watch.ts";
 import { type ToolListContext, toolListFilter } from "./tool-lists.ts";
 import type { Upstream } from "./upstream.ts";
 
 export type Passing = Extract<Admission, { kind: "pass" | "would_block" }>;
+
+/** What a call holds while it is under way. */
+export interface Held {
+  /** Gives up its place among the calls. */
+  readonly leave: () => void;
+  readonly turn: Turn;
+}
 
 /** Sends an admitted call upstream, streams the answer back and records how it ended. */
 export async function sendCall(
@@ -22,7 +30,7 @@ export async function sendCall(
   place: Placed,
   called: Called,
   admission: Passing,
-  leave: () => void,
+  { leave, turn }: Held,
 ): Promise<void> {
   const { ports, request, response, generation } = call;
   const { upstream, path } = place;
@@ -43,6 +51,8 @@ export async function sendCall(
     {
       limits: ports.limits,
       secrets: secretsOf(upstream.credential, admission.carried),
+      onSent: turn.sent,
+      onAnswered: turn.answered,
       onEventStream(status, close) {
         // Told of at its beginning: it may go on for hours.
         conclude({ kind: "answered", status });

@@ -25,8 +25,8 @@ export interface TargetPolicy {
   readonly taint?: Taint;
 }
 
-/** Answers in place of the double, or undefined to let it answer. */
-export type Override = (request: Asked, response: ServerResponse) => boolean | undefined;
+/** Answers in place of the double, or undefined to let it answer; a promise lets everything wait for it. */
+export type Override = (request: Asked, response: ServerResponse) => boolean | undefined | Promise<boolean | undefined>;
 
 export interface Asked {
   readonly path: string;
@@ -79,7 +79,7 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     const path = request.url ?? "";
     const seen = { path, headers: request.headers, body: await textOf(request) };
     asked.push(seen);
-    if (double.override?.(seen, response)) return;
+    if (await double.override?.(seen, response)) return;
     const route = routes[path.split("?")[0] ?? ""];
     if (route) await route(state, seen, response);
     else refusal(response, 404, "route_not_found");
