@@ -9,10 +9,6 @@ export type Outcomes = Readonly<Record<string, readonly string[]>>;
 /** Runs the official suite against a server: by scenario, what each check of it came to and why. */
 export const suiteAgainst = (url: string): Promise<Outcomes> => run(["server", "--url", url, "--suite", "all"]);
 
-/** Runs one of its scenarios. */
-export const scenarioAgainst = (url: string, scenario: string): Promise<Outcomes> =>
-  run(["server", "--url", url, "--scenario", scenario]);
-
 /** The scenarios for clients that are not about OAuth, whose paths beside the endpoint are no part of an MCP upstream. */
 export const clientScenarios = [
   "initialize",
