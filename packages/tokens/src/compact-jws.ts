@@ -26,8 +26,24 @@ export function splitCompactJws(token: string): CompactJws | undefined {
   const [headerSegment, payloadSegment, signature] = segments;
   if (segments.length !== 3 || !headerSegment || !payloadSegment || !signature) return undefined;
   if (decodeBase64url(signature) === undefined) return undefined;
-  const header = jwsHeader.safeParse(decodeObject(headerSegment)).data;
+  const header = readHeader(headerSegment);
   return header && { alg: header.alg, typ: header.typ, kid: header.kid, payloadSegment };
+}
+
+type JwsHeader = z.infer<typeof jwsHeader>;
+
+/** All tokens of one kind and key have the same, to the letter. What is read of one depends on nothing else. */
+const readHeaders = new Map<string, JwsHeader>();
+const [maxHeaders, maxHeaderLength] = [64, 256];
+
+function readHeader(segment: string): JwsHeader | undefined {
+  const known = readHeaders.get(segment);
+  if (known !== undefined) return known;
+  const header = jwsHeader.safeParse(decodeObject(segment)).data;
+  if (header === undefined || segment.length > maxHeaderLength) return header;
+  if (readHeaders.size === maxHeaders) readHeaders.clear();
+  readHeaders.set(segment, header);
+  return header;
 }
 
 /** The JSON object in a segment; undefined where it is none, or one that two readers could read differently. */

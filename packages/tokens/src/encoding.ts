@@ -10,4 +10,4 @@ export function decodeBase64url(text: string): Uint8Array | undefined {
 }
 
 /** base64url(SHA-256(data)), of the UTF-8 bytes where it is text: how one token names another (`sth`, `ath`, `hop_jti_hash`). */
-export const sha256Base64url = (data: Uint8Array | string): string => runtime.toBase64url(runtime.sha256(data));
+export const sha256Base64url = (data: Uint8Array | string): string => runtime.sha256Base64url(data);

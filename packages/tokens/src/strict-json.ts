@@ -42,6 +42,9 @@ export function parseStrictJson(
 ): StrictJson | { readonly ok: false; readonly cause: JsonFault } {
   const text = typeof json === "string" ? json : decodeUtf8(json);
   if (text === undefined || text.startsWith(byteOrderMark)) return refuse("encoding");
+  const plain = readPlain(text, maxDepth);
+  if (plain !== undefined)
+    return { ok: true, value: plain, duplicateDepth: null, unsafeNumber: false, loneSurrogate: false };
   try {
     const facts = readFacts(text, maxDepth);
     return facts === "depth" ? refuse("depth") : { ok: true, value: JSON.parse(text), ...facts };
@@ -50,6 +53,29 @@ export function parseStrictJson(
     throw error;
   }
 }
+
+/** Longer texts would seldom be worth the try. */
+const maxPlainLength = 16_384;
+
+/**
+ * The value of a text that is, to the letter, what `JSON.stringify` makes of its value: so most are, and so there is nothing
+ * that the value would not tell. A member that was dropped and a number that was changed would come out otherwise; escapes
+ * by number, which can spell what is no Unicode, are left to be read closely.
+ */
+function readPlain(text: string, maxDepth: number): unknown {
+  if (text.length > maxPlainLength || text.includes("\\u") || !text.isWellFormed()) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return nestsWithin(value, maxDepth) && JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const nestsWithin = (value: unknown, depth: number): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  (depth > 0 && Object.values(value).every((member) => nestsWithin(member, depth - 1)));
 
 function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {

@@ -85,7 +85,9 @@ export async function checkSigned<Kind extends TokenKind>(
   const key = keyOf(jws, keys);
   if (key === undefined) return refuse("unknown_key");
   // The algorithm is the key's (RFC 8725 section 3.1): the header may only agree.
-  if (!key.algs.includes(jws.alg) || !(await key.check(token))) return refuse("signature");
+  if (!key.algs.includes(jws.alg)) return refuse("signature");
+  const isSigned = key.check(token);
+  if (!(typeof isSigned === "boolean" ? isSigned : await isSigned)) return refuse("signature");
   const claims = kinds[kind].read(decodeObject(jws.payloadSegment)) as ClaimsOf[Kind] | undefined;
   return claims === undefined ? refuse("malformed") : { ok: true, claims, key };
 }

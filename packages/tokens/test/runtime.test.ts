@@ -35,7 +35,7 @@ const keys = [
 test("both platforms hash and encode alike", () => {
   fc.assert(
     fc.property(fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })), (data) => {
-      expect(Buffer.from(web.sha256(data))).toEqual(Buffer.from(node.sha256(data)));
+      expect(web.sha256Base64url(data)).toBe(node.sha256Base64url(data));
       expect(web.toBase64url(data)).toBe(node.toBase64url(data));
       const text = node.toBase64url(data);
       expect(Buffer.from(web.fromBase64url(text))).toEqual(Buffer.from(node.fromBase64url(text)));

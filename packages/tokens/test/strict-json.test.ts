@@ -28,6 +28,35 @@ test("what JSON.parse refuses is refused, whatever it is", () => {
   );
 });
 
+/** JSON, mostly, of few names, so that some repeat, and of numbers and strings that not all readers read alike. */
+const oddJson = fc.letrec<{ value: string }>((tie) => {
+  const name = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"__proto__"', '"toJSON"', '"1"');
+  const scalar = fc.constantFrom(
+    ...["0", "-0", "1.0", "1e2", "1e400", "9007199254740993", "0.1", "1e-7", "true", "null", "01"],
+    ...['"a"', '"\\""', '"\\/"', '"\\ud800"', '"\ud800"', '"\\u00e9"', '"é"', '":"', '"[{"'],
+  );
+  const listed = (parts: fc.Arbitrary<string>) => fc.array(parts, { maxLength: 4 }).map((all) => all.join(","));
+  const member = fc.tuple(name, tie("value")).map(([left, right]) => `${left}:${right}`);
+  return {
+    value: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      scalar,
+      listed(tie("value")).map((all) => `[${all}]`),
+      listed(member).map((all) => `{${all}}`),
+    ),
+  };
+}).value;
+
+test("nothing is missed in a text that JSON.stringify would have written, and no text passes for one", () => {
+  // A blank before it, which JSON.stringify never writes, has every character read.
+  fc.assert(
+    fc.property(oddJson, fc.integer({ min: 0, max: 4 }), (text, maxDepth) => {
+      expect(parseStrictJson(text, { maxDepth })).toEqual(parseStrictJson(` ${text}`, { maxDepth }));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
 const parses = (text: string): boolean => {
   try {
     JSON.parse(text);

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
 import type { PrivateJwk, PublicJwk } from "../jwk.ts";
 import type { CheckJws, Runtime, SignJws } from "./port.ts";
 
@@ -35,7 +35,7 @@ const toBase64url = (data: Uint8Array | string): string =>
   );
 
 export const runtime: Runtime = {
-  sha256: (data) => createHash("sha256").update(data).digest(),
+  sha256Base64url: (data) => hash("sha256", data, "base64url"),
   toBase64url,
   fromBase64url: (text) => Buffer.from(text, "base64url"),
   signer,

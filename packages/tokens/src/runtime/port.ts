@@ -20,7 +20,8 @@ export type CheckJws = (token: string) => MaybePromise<boolean>;
  * asynchronous sibling for one ES256 signature; elsewhere jose on WebCrypto. The `imports` map of the package chooses.
  */
 export interface Runtime {
-  sha256(data: Uint8Array | string): Uint8Array;
+  /** base64url(SHA-256(data)), of the UTF-8 bytes where it is text. */
+  sha256Base64url(data: Uint8Array | string): string;
   toBase64url(data: Uint8Array | string): string;
   /** Lenient about what is no base64url, and never throws: callers compare the re-encoding. */
   fromBase64url(text: string): Uint8Array;

@@ -35,7 +35,7 @@ function fromBase64url(text: string): Uint8Array {
 
 export const runtime: Runtime = {
   // WebCrypto hashes only asynchronously; a synchronous hash keeps binding and cache keys synchronous everywhere.
-  sha256: (data) => sha256(toBytes(data)),
+  sha256Base64url: (data) => base64url.encode(sha256(toBytes(data))),
   toBase64url: (data) => base64url.encode(data),
   fromBase64url,
   signer,
