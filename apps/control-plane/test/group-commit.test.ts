@@ -37,88 +37,111 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const idsOf = ({ rows }: Statement) => rows.map(({ id }) => id);
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 
-test("a row is sent at once where nothing is being written", () => {
+test("a row goes with the turn of the event loop it was asked in, where nothing is being written", async () => {
   const { statements, commit } = startWriting();
   void commit(row(1));
-  expect(statements.map(idsOf)).toEqual([[1]]);
+  void commit(row(2));
+  await settled();
+  expect(statements.map(idsOf)).toEqual([[1, 2]]);
 });
 
-test("while two batches are being written the others wait, and go together", async () => {
+test("while a batch is being written the others wait, and go together", async () => {
   const { statements, commit } = startWriting();
-  for (const id of range(6)) void commit(row(id));
-  expect(statements.map(idsOf)).toEqual([[0], [1]]);
+  void commit(row(0));
+  await settled();
+  for (const id of [1, 2, 3]) void commit(row(id));
+  await settled();
+  expect(statements.map(idsOf)).toEqual([[0]]);
   statements[0]?.commit();
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0], [1], [2, 3, 4, 5]]);
+  expect(statements.map(idsOf)).toEqual([[0], [1, 2, 3]]);
+});
+
+test("as many as are worth a commit of their own do not wait for the batch before, but for one of two", async () => {
+  const { statements, commit } = startWriting();
+  for (const count of [1, 31, 1, 32]) {
+    for (const id of range(count)) void commit(row(id, `key ${statements.length} ${count} ${id}`));
+    await settled();
+  }
+  expect(statements.map(({ rows }) => rows.length)).toEqual([1, 32]);
+  statements[1]?.commit();
+  await settled();
+  expect(statements.map(({ rows }) => rows.length)).toEqual([1, 32, 32]);
 });
 
 test("no more than 256 rows go together", async () => {
   const { statements, commit } = startWriting();
   for (const id of range(602)) void commit(row(id));
-  statements[0]?.commit();
-  statements[1]?.commit();
   await settled();
-  expect(statements.map(({ rows }) => rows.length)).toEqual([1, 1, 256, 256]);
+  statements[0]?.commit();
+  await settled();
+  expect(statements.map(({ rows }) => rows.length)).toEqual([256, 256, 90]);
 });
+
+/** Two batches under way: row 0 alone, and the others. */
+async function startTwo(commit: (row: Row) => Promise<number>, answered: (id: number) => void): Promise<void> {
+  for (const ids of [[0], range(33).slice(1)]) {
+    for (const id of ids) void commit(row(id)).then(answered, () => {});
+    await settled();
+  }
+}
 
 test("nobody is answered before the commit of their own batch", async () => {
   const { statements, commit } = startWriting();
   const answered: number[] = [];
-  for (const id of range(4)) void commit(row(id)).then((answer) => answered.push(answer));
+  await startTwo(commit, (id) => answered.push(id));
   statements[1]?.commit();
   await settled();
-  expect(answered).toEqual([1]);
-  statements[2]?.commit();
+  expect(answered).toEqual(range(33).slice(1));
+  statements[0]?.commit();
   await settled();
-  expect(answered).toEqual([1, 2, 3]);
+  expect(answered).toEqual([...range(33).slice(1), 0]);
 });
 
 test("rows that the database could not tell apart are never written at the same time", async () => {
   const { statements, commit } = startWriting();
-  for (const id of range(3)) void commit(row(id, "the same"));
-  void commit(row(3, "another"));
-  expect(statements.map(idsOf)).toEqual([[0], [3]]);
-  statements[1]?.commit();
+  for (const id of range(40)) void commit(row(id, "the same"));
+  void commit(row(40, "another"));
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0], [3]]);
+  expect(statements.map(idsOf)).toEqual([[0, 40]]);
   statements[0]?.commit();
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0], [3], [1]]);
+  expect(statements.map(idsOf)).toEqual([[0, 40], [1]]);
 });
 
 test("a lost connection refuses its whole batch and nothing of it is sent again", async () => {
   const { statements, commit } = startWriting();
   const answers = Promise.allSettled(range(5).map((id) => commit(row(id))));
-  statements[0]?.commit();
   await settled();
-  statements[2]?.fail(lost());
+  const other = commit(row(5));
+  statements[0]?.fail(lost());
+  expect((await answers).map(({ status }) => status)).toEqual(range(5).map(() => "rejected"));
+  await settled();
   statements[1]?.commit();
-  const states = (await answers).map(({ status }) => status);
-  expect(states).toEqual(["fulfilled", "fulfilled", "rejected", "rejected", "rejected"]);
-  expect(statements).toHaveLength(3);
+  expect(await other).toBe(5);
+  expect(statements.map(idsOf)).toEqual([range(5), [5]]);
 });
 
 test("who waited for too long is refused, and what they asked for is not written afterwards", async () => {
   const { statements, commit } = startWriting(20);
-  const answers = range(3).map((id) => commit(row(id)));
+  const first = commit(row(0));
+  await settled();
+  const answers = [first, commit(row(1))];
   await expect(Promise.all(answers)).rejects.toMatchObject({ code: "database_unavailable" });
   await Promise.allSettled(answers);
   for (const statement of statements) statement.commit();
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0], [1]]);
+  expect(statements.map(idsOf)).toEqual([[0]]);
 });
 
 test("who gave up while their batch was refused is not written when it is tried again in parts", async () => {
   const { statements, commit } = startWriting(40);
-  const first = [commit(row(0)), commit(row(1))];
-  const waiting = [2, 3].map((id) => commit(row(id)));
-  statements[0]?.commit();
+  const answers = range(2).map((id) => commit(row(id)));
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0], [1], [2, 3]]);
-  await Promise.allSettled([...first, ...waiting]);
-  statements[2]?.fail(violation());
+  await Promise.allSettled(answers);
+  statements[0]?.fail(violation());
   await settled();
-  expect(statements).toHaveLength(3);
+  expect(statements.map(idsOf)).toEqual([[0, 1]]);
 });
 
 test("whatever is written in whatever order, each row has its own outcome and only bad rows fail", async () => {

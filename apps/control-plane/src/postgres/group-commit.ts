@@ -20,10 +20,13 @@ interface Entry<Row, Outcome> {
 /** Two, so that one is being made while the other is being flushed. */
 const batchesInFlight = 2;
 const rowsPerBatch = 256;
+/** A second batch beside the first costs a commit of its own, so fewer rows than these wait for the first to end. */
+const worthASecond = 32;
 
 /**
- * Commits rows of concurrent callers together: at once where nothing else is being written, else in the next batch. Each
- * caller is answered after the commit of its own batch, and a row that the database refuses fails alone.
+ * Commits rows of concurrent callers together: those of one turn of the event loop at once where nothing else is being
+ * written, else in the next batch. Each caller is answered after the commit of its own batch, and a row that the database
+ * refuses fails alone.
  * @returns what writes one row; it throws DatabaseUnavailable where the row may or may not have been committed.
  */
 export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Outcome>): (row: Row) => Promise<Outcome> {
@@ -31,6 +34,7 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   let queue: Entry<Row, Outcome>[] = [];
   const keysInFlight = new Set<string>();
   let inFlight = 0;
+  let isFlushDue = false;
 
   function nextBatch(): readonly Entry<Row, Outcome>[] {
     const batch: Entry<Row, Outcome>[] = [];
@@ -47,7 +51,7 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   }
 
   function flush(): void {
-    while (inFlight < batchesInFlight && queue.length > 0) {
+    while (inFlight < batchesInFlight && queue.length >= (inFlight === 0 ? 1 : worthASecond)) {
       const batch = nextBatch();
       if (batch.length === 0) return;
       inFlight++;
@@ -59,11 +63,21 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
     }
   }
 
+  /** Requests that were read from their sockets in one turn share a batch. */
+  function flushSoon(): void {
+    if (isFlushDue || inFlight === batchesInFlight) return;
+    isFlushDue = true;
+    setImmediate(() => {
+      isFlushDue = false;
+      flush();
+    });
+  }
+
   return (row) => {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const entry = { row, keys: keysOf(row), resolve, reject, isAwaited: true };
     queue.push(entry);
-    flush();
+    flushSoon();
     return bounded(deadlineMs, promise).finally(() => {
       entry.isAwaited = false;
     });
