@@ -8,6 +8,7 @@ import type { HouseKeeper } from "./commands/keep-house.ts";
 import type { SealKeeper } from "./commands/keep-sealing.ts";
 import type { Probe } from "./commands/readiness.ts";
 import { sessionOf } from "./commands/standing.ts";
+import type { RestoreWatch } from "./commands/watch-restore.ts";
 import type { Config } from "./config.ts";
 import type { Deps } from "./deps.ts";
 import { createDiscover } from "./discovery/discover.ts";
@@ -45,6 +46,7 @@ export interface Parts {
   readonly encryptionKey: Uint8Array;
   readonly houseKeeper: Pick<HouseKeeper, "lastDoneMs">;
   readonly sealKeeper: Pick<SealKeeper, "oldestUnsealedMs">;
+  readonly restoreWatch: RestoreWatch;
   /** The address it listens on: the issuer, where the settings name none. */
   readonly url: string;
   readonly isDraining: () => boolean;
@@ -141,6 +143,8 @@ export function compose(parts: Parts): Deps {
     consentTtlSeconds: config.consentTtlSeconds,
     issueRootGrant: (session, denialEpoch) => issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }),
     probes: probesOf(parts),
+    restoreWatch: parts.restoreWatch,
+    requireAcknowledged: parts.restoreWatch.requireAcknowledged,
     lastHousekeepingMs: parts.houseKeeper.lastDoneMs,
     oldestUnsealedMs: parts.sealKeeper.oldestUnsealedMs,
     renderMetrics: () => telemetry.render(),
@@ -178,9 +182,21 @@ async function issueRootGrant({ session, denialEpoch, issuer, keys, clock, ids }
   );
 }
 
-const probesOf = ({ stores, events, isDraining }: Parts): readonly Probe[] => [
+const probesOf = ({ stores, events, restoreWatch, isDraining }: Parts): readonly Probe[] => [
   { name: "database", check: () => probeDatabase(stores.health, budgets.probe) },
-  { name: "cache_store", check: () => probeGuard(stores, events) },
+  {
+    name: "cache_store",
+    check: async () => {
+      await probeGuard(stores, events);
+      if ((await restoreWatch.look()) === "unknown") throw new Error("it has not told yet what it saw of the database");
+    },
+  },
+  {
+    name: "restore",
+    check: async () => {
+      if ((await restoreWatch.look()) === "behind") throw new Error("the database is older than one that was served");
+    },
+  },
   {
     name: "draining",
     check: async () => {

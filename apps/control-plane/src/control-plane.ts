@@ -12,6 +12,7 @@ import { housekeeping } from "./postgres/housekeeping.ts";
 import { issuerKeys } from "./postgres/issuer-keys.ts";
 import { recordSeals } from "./postgres/seals/record-seals.ts";
 import type { DatabaseTaken } from "./postgres/tenancy.ts";
+import { startRestoreWatch } from "./restore-watch.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { budgets, openStores } from "./stores.ts";
@@ -67,10 +68,12 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       onBehind: events.sealingBehind,
       onClockBehind: events.clockBehind,
     });
+    const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey, houseKeeper, sealKeeper };
-      return createApp(compose({ ...parts, url, isDraining: () => isDraining })).fetch;
+      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey };
+      const keepers = { houseKeeper, sealKeeper, restoreWatch };
+      return createApp(compose({ ...parts, ...keepers, url, isDraining: () => isDraining })).fetch;
     });
     return {
       url: serving.url,
@@ -83,6 +86,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
         keys.close();
         houseKeeper.close();
         sealKeeper.close();
+        restoreWatch.close();
         await stores.close();
       },
     };

@@ -1,6 +1,7 @@
 import type { EnrollmentDeps } from "./commands/begin-enrollment.ts";
 import type { HopDeps } from "./commands/hop-deps.ts";
 import type { Probe } from "./commands/readiness.ts";
+import type { RestoreWatch } from "./commands/watch-restore.ts";
 import type { SignInSettings } from "./console/sign-in-cookie.ts";
 import type { Events } from "./events.ts";
 import type { Doors } from "./http/mount.ts";
@@ -41,6 +42,8 @@ export interface Deps extends HopDeps, EnrollmentDeps, Doors {
   /** Signs the hop-1 token of a session that was committed under this denial epoch. */
   readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
   readonly probes: readonly Probe[];
+  /** What raising the issuer's epoch acknowledges, and whether it did. */
+  readonly restoreWatch: Pick<RestoreWatch, "seen" | "lookAfresh">;
   /** When housekeeping was last done by any process; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
   /** The time of the oldest row of the record that is not sealed; null where all are. */

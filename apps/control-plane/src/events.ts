@@ -106,6 +106,15 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       telemetry.emit({ error, log: ["warn", "the record could not be sealed; it is tried again soon"] }),
     sealingBehind: () =>
       telemetry.emit({ log: ["warn", "rows of the record wait to be sealed: readiness tells since when"] }),
+    restoreUnacknowledged: () =>
+      telemetry.emit({
+        log: [
+          "error",
+          "the database is older than one that was served: nothing is granted until the issuer epoch is raised",
+        ],
+      }),
+    witnessFailed: (error: unknown) =>
+      telemetry.emit({ error, log: ["warn", "the witness of the database could not be kept; it is tried again soon"] }),
     clockBehind: () =>
       telemetry.emit({
         log: ["error", "the clock is behind the database's: records of this process may be found as inserted later"],

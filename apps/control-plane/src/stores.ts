@@ -4,6 +4,7 @@ import { embeddedGuard } from "./embedded/guard.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import type { RateLimits } from "./ports/rate-limit.ts";
 import type { ReplayGuard } from "./ports/replay-guard.ts";
+import type { WitnessMemory } from "./ports/witness.ts";
 import { poolSizesOf, requireRoom } from "./postgres/connections.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { migrate, requireMigrated } from "./postgres/migrate.ts";
@@ -35,7 +36,7 @@ export interface Stores {
   readonly submissions: Sql;
   /** One connection that nothing else waits for. */
   readonly health: Sql;
-  readonly guard: ReplayGuard;
+  readonly guard: ReplayGuard & WitnessMemory;
   readonly rateLimits: RateLimits;
   close(): Promise<void>;
 }
@@ -136,7 +137,7 @@ function openStandby(
   };
 }
 
-const guardOf = ({ redisUrl }: Config, { onGuardUnavailable }: StoreEvents): ReplayGuard =>
+const guardOf = ({ redisUrl }: Config, { onGuardUnavailable }: StoreEvents): ReplayGuard & WitnessMemory =>
   redisUrl === undefined
     ? embeddedGuard()
     : redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable: onGuardUnavailable });

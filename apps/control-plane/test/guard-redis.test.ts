@@ -11,7 +11,7 @@ import {
   waitUntil,
 } from "@svc/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { GuardUnavailable, type ReplayGuard } from "../src/ports/replay-guard.ts";
+import { GuardUnavailable } from "../src/ports/replay-guard.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { redisGuard } from "../src/redis/guard.ts";
 import { guardSuite } from "./guard-suite.ts";
@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-async function connected(url: string): Promise<ReplayGuard> {
+async function connected(url: string): Promise<ReturnType<typeof redisGuard>> {
   const guard = redisGuard({ address: parseStoreAddress(url) });
   await waitUntil("the guard to be connected", () => guard.ping().then(() => true));
   return guard;
@@ -35,7 +35,7 @@ async function ownServer(settings: readonly string[] = []): Promise<OwnRedis> {
   return server;
 }
 
-async function guardOn(server: { url: string }): Promise<ReplayGuard> {
+async function guardOn(server: { url: string }): ReturnType<typeof connected> {
   const guard = await connected(server.url);
   undo.push(() => guard.close());
   return guard;
@@ -54,7 +54,7 @@ const kinds = [
 
 describe.each(kinds)("$kind", ({ kind, start }) => {
   let server: Awaited<ReturnType<typeof start>>;
-  let guard: ReplayGuard;
+  let guard: Awaited<ReturnType<typeof connected>>;
 
   beforeAll(async () => {
     server = await start();

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
 import type { ReplayGuard } from "../src/ports/replay-guard.ts";
+import type { WitnessMemory } from "../src/ports/witness.ts";
 
 /** What every replay guard promises; run on each of them. */
-export function guardSuite(name: string, guard: () => ReplayGuard): void {
+export function guardSuite(name: string, guard: () => ReplayGuard & WitnessMemory): void {
   const claim = (key: string, actionId: string, ttlSeconds = 60) => guard().claim({ key, actionId, ttlSeconds });
 
   describe(`${name}: a claim`, () => {
@@ -61,6 +62,23 @@ export function guardSuite(name: string, guard: () => ReplayGuard): void {
 
     test("of what was never claimed does nothing", async () => {
       await expect(guard().release({ key: randomUUID(), actionId: "first" })).resolves.toBeUndefined();
+    });
+  });
+
+  describe(`${name}: of a database's witness`, () => {
+    test("remembers the highest count, in whatever order they come, and each deployment's by itself", async () => {
+      const deployment = randomUUID();
+      expect(await guard().seen(deployment)).toBe(0n);
+      for (const count of [9n, 10n, 2n]) await guard().keep({ deployment, count });
+      expect(await guard().seen(deployment)).toBe(10n);
+      expect(await guard().seen(randomUUID())).toBe(0n);
+    });
+
+    test("keeps the highest of many at once", async () => {
+      const deployment = randomUUID();
+      const counts = Array.from({ length: 32 }, (_, n) => BigInt((n * 13) % 32));
+      await Promise.all(counts.map((count) => guard().keep({ deployment, count })));
+      expect(await guard().seen(deployment)).toBe(31n);
     });
   });
 

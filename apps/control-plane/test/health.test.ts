@@ -11,12 +11,18 @@ afterAll(() => plane.stop());
 const answers: Probe["check"] = async () => {};
 const fails: Probe["check"] = () => Promise.reject(new Error("password=s3cr3t"));
 const hangs: Probe["check"] = () => new Promise(() => {});
-const readyz = (database: Probe["check"], cacheStore: Probe["check"], draining: Probe["check"] = answers) =>
+const readyz = (
+  database: Probe["check"],
+  cacheStore: Probe["check"],
+  draining: Probe["check"] = answers,
+  restore: Probe["check"] = answers,
+) =>
   plane
     .with({
       probes: [
         { name: "database", check: database },
         { name: "cache_store", check: cacheStore },
+        { name: "restore", check: restore },
         { name: "draining", check: draining },
       ],
     })
@@ -52,11 +58,23 @@ describe("readiness", () => {
       "guard_unavailable",
       ["cache_store", "draining"],
     ],
+    ["restore is not acknowledged", [answers, answers, answers, fails], "restore_unacknowledged", ["restore"]],
+    [
+      "restore is not acknowledged and the database fails",
+      [fails, answers, answers, fails],
+      "database_unavailable",
+      ["database", "restore"],
+    ],
   ])("is refused where the %s, and says which", async (_name, probes, code, failing) => {
     const answer = await readyz(...probes);
     expect(answer).toMatchObject({ status: 503, json: { error: { code }, details: { failing } } });
     expect(answer.headers.get("retry-after")).toBe("1");
     expect(answer.text).not.toContain("s3cr3t");
+  });
+
+  test("says what acknowledges a restore", async () => {
+    const { json } = await readyz(answers, answers, answers, fails);
+    expect(json.error?.message).toContain("POST /v1/issuer-epoch");
   });
 
   test("asks the stores once, however many ask at once, and afresh afterwards", async () => {

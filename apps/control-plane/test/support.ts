@@ -7,6 +7,7 @@ import { type Config, readConfig } from "../src/config.ts";
 import type { Deps } from "../src/deps.ts";
 import { createEvents } from "../src/events.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
+import { startRestoreWatch } from "../src/restore-watch.ts";
 import { openStores } from "../src/stores.ts";
 
 /** Bearers of 32 characters and more, one per plane; the admin's has a label. */
@@ -53,7 +54,11 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   const clock = { nowMs: () => Date.now() };
   const encryptionKey = new Uint8Array(32).fill(7);
   const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: 5_000, encryptionKey, fixedKey: undefined });
-  const keepers = { houseKeeper: { lastDoneMs: () => null }, sealKeeper: { oldestUnsealedMs: () => null } };
+  const keepers = {
+    houseKeeper: { lastDoneMs: () => null },
+    sealKeeper: { oldestUnsealedMs: () => null },
+    restoreWatch: await startRestoreWatch(stores, events),
+  };
   const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, ...keepers };
   const deps = compose({ ...parts, url: "https://plane.test", isDraining: () => false });
   return {
@@ -64,6 +69,7 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
     with: (changes) => testApp({ ...deps, ...changes }),
     async stop() {
       keys.close();
+      keepers.restoreWatch.close();
       await stores.close();
       await telemetry.shutdown();
       await database.drop();

@@ -35,6 +35,7 @@ export const errorCodes = [
   "database_unavailable",
   "guard_unavailable",
   "identity_provider_unavailable",
+  "restore_unacknowledged",
   "draining",
   "internal",
 ] as const;

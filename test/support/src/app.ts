@@ -68,15 +68,17 @@ export const testBearers = {
  * A control plane on a free port and the given stores; loopback discovery is admitted.
  * @param env further settings, which win over those made here
  * @param within a command that becomes the program somewhere else
+ * @param servesOnce the path that answers 200 once it serves: `/livez` where it is not to be ready
  */
 export async function startControlPlane(
   stores: ControlPlaneStores,
   env: Readonly<Record<string, string>> = {},
   within: readonly string[] = [],
+  servesOnce: "/readyz" | "/livez" = "/readyz",
 ): Promise<ControlPlane> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startControlPlaneOn(env.PORT ?? String(await freePort()), stores, env, within);
+      return await startControlPlaneOn(env.PORT ?? String(await freePort()), { stores, env, within, servesOnce });
     } catch (cause) {
       // A port that was free a moment ago may be taken.
       if (env.PORT !== undefined || attempt === 3 || !String(cause).includes("EADDRINUSE")) throw cause;
@@ -89,16 +91,21 @@ interface ControlPlaneStores {
   readonly redis?: { readonly url: string };
 }
 
+interface ControlPlaneStart {
+  readonly stores: ControlPlaneStores;
+  readonly env: Readonly<Record<string, string>>;
+  readonly within: readonly string[];
+  readonly servesOnce: string;
+}
+
 async function startControlPlaneOn(
   port: string,
-  stores: ControlPlaneStores,
-  env: Readonly<Record<string, string>>,
-  within: readonly string[],
+  { stores, env, within, servesOnce }: ControlPlaneStart,
 ): Promise<ControlPlane> {
   const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
   const child = await startApp({
     main: "@svc/control-plane/main",
-    readyUrl: `${url}/readyz`,
+    readyUrl: `${url}${servesOnce}`,
     within,
     env: {
       HOST: "127.0.0.1",

@@ -50,6 +50,7 @@ export type Authorized =
  * @throws {AuditUnavailable} where it could not be committed.
  */
 export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promise<Authorized> {
+  deps.requireAcknowledged();
   const claims = await verifySubject(deps, command.token);
   // A tool's token is for that resource server and for the mint alone.
   if (claims === undefined || claims.targetKind === "tool" || claims.sessionId !== command.sessionId) {

@@ -59,6 +59,7 @@ export type Exchanged =
  * @throws {SpendUnavailable} where the single use could not be decided; nothing was issued.
  */
 export async function exchange(deps: HopDeps, command: ExchangeCommand): Promise<Exchanged> {
+  deps.requireAcknowledged();
   const subject = await verifySubject(deps, command.subjectToken);
   // A tool's token is for that resource server and for the mint alone.
   if (subject === undefined || subject.targetKind === "tool") return { kind: "invalid_subject_token" };

@@ -13,6 +13,8 @@ export interface ConsentDeps {
   readonly consentTtlSeconds: number;
   /** Signs the hop-1 token of a session that was committed under this denial epoch. */
   readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
+  /** Throws while nothing may be granted, because the database is older than one that was served before. */
+  readonly requireAcknowledged: () => void;
 }
 
 export interface GrantConsent {
@@ -33,6 +35,7 @@ export type Consented =
 
 /** Roots a session in a human's consent and pins the scope's current policy to it (specification: Consent and session). */
 export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
+  deps.requireAcknowledged();
   const latest = await deps.policies.latest(command.scope);
   if (latest === undefined) return { kind: "scope_not_found" };
   if (latest.schemaVersion !== policySchemaVersion) return { kind: "policy_recompile_required" };

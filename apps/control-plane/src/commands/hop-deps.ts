@@ -23,6 +23,8 @@ export interface HopDeps {
   readonly spends: SpendLedger;
   readonly guard: ReplayGuard;
   readonly hopSettings: HopSettings;
+  /** Throws while nothing may be granted, because the database is older than one that was served before. */
+  readonly requireAcknowledged: () => void;
 }
 
 export interface HopSettings {

@@ -38,6 +38,7 @@ export type Minted =
  * @throws {SpendUnavailable} where the mint could not be recorded; nothing was issued.
  */
 export async function mint(deps: HopDeps, command: MintCommand): Promise<Minted> {
+  deps.requireAcknowledged();
   const subject = await verifySubject(deps, command.token);
   if (subject === undefined || !isNarrowed(subject)) return { kind: "unauthorized" };
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

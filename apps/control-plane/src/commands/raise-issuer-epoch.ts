@@ -2,9 +2,11 @@ import type { KeyChange } from "../ports/issuer-keys.ts";
 import type { SessionEnds } from "../ports/session-ends.ts";
 import type { KeyDeps } from "./issuer-key.ts";
 import { endSessions } from "./revoke-sessions.ts";
+import type { RestoreWatch } from "./watch-restore.ts";
 
 export interface EpochDeps extends KeyDeps {
   readonly sessionEnds: SessionEnds;
+  readonly restoreWatch: Pick<RestoreWatch, "seen" | "lookAfresh">;
 }
 
 export interface RaiseIssuerEpoch {
@@ -23,13 +25,16 @@ export interface Raised {
 
 /**
  * For the time after a restore, which forgets spends and revocations: every older token is refused, by its time here and
- * by its key everywhere, and every session ends. Asked again after a fault it goes on where it stopped.
+ * by its key everywhere, and every session ends. That acknowledges the restore: from then on this database grants. Asked
+ * again after a fault it goes on where it stopped.
  */
 export async function raiseIssuerEpoch(deps: EpochDeps, { reason, actor }: RaiseIssuerEpoch): Promise<Raised> {
-  const { clock, ids } = deps;
+  const { clock, ids, restoreWatch } = deps;
+  const seen = await restoreWatch.seen();
   const notBeforeMs = await deps.issuerKeyStore.change(async (change) => {
     const nowMs = clock.nowMs();
     await change.raiseEpoch(nowMs);
+    await change.acknowledgeRestore(seen);
     await replaceKeys(deps, change, nowMs);
     await change.record({
       eventId: ids.next(),
@@ -45,6 +50,7 @@ export async function raiseIssuerEpoch(deps: EpochDeps, { reason, actor }: Raise
   });
   const { signingKey } = await deps.issuerKeys.recheck();
   const ended = await endSessions(deps, { filter: {}, reason: reason ?? "the issuer epoch was raised", actor });
+  await restoreWatch.lookAfresh();
   return { notBeforeMs, kid: signingKey.kid, ended };
 }
 

@@ -1,6 +1,6 @@
 /** What readiness asks of one store. */
 export interface Probe {
-  readonly name: "database" | "cache_store" | "draining";
+  readonly name: "database" | "cache_store" | "restore" | "draining";
   /** Resolves when the store serves just now; rejects, or does not answer in time, when it does not. */
   check(): Promise<void>;
 }

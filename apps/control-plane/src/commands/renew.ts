@@ -44,6 +44,7 @@ const renewalAction = "renewal";
  * @throws {SpendUnavailable} where the single use could not be decided; nothing was issued.
  */
 export async function renew(deps: HopDeps, command: RenewCommand): Promise<Renewed> {
+  deps.requireAcknowledged();
   const subject = await verifySubject(deps, command.token);
   if (subject === undefined || subject.targetKind === "tool") return { kind: "unauthorized" };
   const recalled = await recallStanding(deps, subject);

@@ -1,11 +1,13 @@
 import type { ReplayGuard } from "../ports/replay-guard.ts";
+import type { WitnessMemory } from "../ports/witness.ts";
+import { embeddedWitness } from "./witness.ts";
 
 interface Entry {
   readonly actionId: string;
   readonly expiresAtMs: number;
 }
 
-export interface EmbeddedGuard extends ReplayGuard {
+export interface EmbeddedGuard extends ReplayGuard, WitnessMemory {
   /** Entries held in memory; those that ended count for a minute at most. */
   size(): number;
 }
@@ -43,6 +45,7 @@ export function embeddedGuard(monotonicMs: () => number = () => performance.now(
   };
 
   return {
+    ...embeddedWitness(),
     async claim({ key, actionId, ttlSeconds }) {
       const nowMs = monotonicMs();
       sweep(nowMs);
@@ -59,6 +62,7 @@ export function embeddedGuard(monotonicMs: () => number = () => performance.now(
     async evictionPolicy() {
       return "keeps";
     },
+    async connected() {},
     async close() {},
   };
 }

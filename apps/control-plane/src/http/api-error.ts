@@ -39,6 +39,7 @@ export const statusOf = {
   database_unavailable: 503,
   guard_unavailable: 503,
   identity_provider_unavailable: 503,
+  restore_unacknowledged: 503,
   draining: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 

@@ -57,6 +57,8 @@ export interface KeyChange {
   remove(kid: string, atMs: number): Promise<void>;
   /** Refuses every token issued before; never falls. */
   raiseEpoch(notBeforeMs: number): Promise<void>;
+  /** Takes the database for what it is from now on, however much further it was seen before. */
+  acknowledgeRestore(seen: bigint): Promise<void>;
   /** Writes the event, and a fresh denial epoch with it, so that every process notices the change with its next call. */
   record(event: AdministrativeEvent): Promise<void>;
 }

@@ -31,5 +31,7 @@ export interface ReplayGuard {
   /** Whether a claim would be taken just now: it writes. */
   ping(): Promise<void>;
   evictionPolicy(): Promise<EvictionPolicy>;
+  /** Waits for the first connection, but not for long: to be asked before it would count as an outage. */
+  connected(withinMs: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -10,6 +10,7 @@ export const presentState: readonly string[] = [
   "issuer_epoch",
   "enrollment",
   "housekeeping",
+  "witness",
 ];
 
 /** The owner's word alone, which the service only reads. */

@@ -37,6 +37,9 @@ async function openChange(tx: Transaction): Promise<KeyChange> {
     async raiseEpoch(notBeforeMs) {
       await tx`update issuer_epoch set not_before = greatest(not_before, ${new Date(notBeforeMs)}::timestamptz)`;
     },
+    async acknowledgeRestore(seen) {
+      await tx`update witness set count = greatest(count, ${seen}) + 1, raised_at = now()`;
+    },
     async record(event) {
       await replaceDenialEpoch(tx);
       await insertAdministrativeEvent(tx, event);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { Store } from "./store.ts";
 
@@ -5,6 +6,8 @@ import type { Store } from "./store.ts";
 export interface AnsweringStore {
   /** Throws GuardUnavailable on a late answer, an error reply, or none to be had. */
   ask<T>(command: (store: Store) => Promise<T>): Promise<T>;
+  /** Resolves once it is connected, or after the time. */
+  connected(withinMs: number): Promise<void>;
   close(): void;
 }
 
@@ -22,6 +25,9 @@ const maxPending = 1024;
 
 /** A connection that answers nothing for this long is given up: it may lead to a server that is gone. */
 const silenceMs = 2000;
+
+/** Drivers tell of their connection by different events, and only at a start is it waited for. */
+const lookEveryMs = 10;
 
 /**
  * The driver's own timeouts do not bound a command that was already written, so every one is raced against our
@@ -63,6 +69,10 @@ export function answering(connect: () => Store, { deadlineMs, onUnavailable }: A
       } catch (cause) {
         throw failed(cause);
       }
+    },
+    async connected(withinMs) {
+      const untilMs = performance.now() + withinMs;
+      while (!store.isReady() && performance.now() < untilMs) await delay(lookEveryMs);
     },
     close: () => store.destroy(),
   };

@@ -1,8 +1,10 @@
 import type { ClaimOutcome, EvictionPolicy, GuardClaim, ReplayGuard } from "../ports/replay-guard.ts";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
+import type { WitnessMemory } from "../ports/witness.ts";
 import type { StoreAddress } from "./address.ts";
 import { answering } from "./answering.ts";
 import { connectStore } from "./store.ts";
+import { redisWitness } from "./witness.ts";
 
 const prefix = "svc:guard:";
 
@@ -15,12 +17,14 @@ export interface RedisGuardOptions {
 }
 
 /**
- * The replay guard on a Redis 7 or Valkey server, behind Sentinel, or on a cluster. Connects in the background; until
- * then, and whenever the store is silent, calls throw GuardUnavailable.
+ * The replay guard on a Redis 7 or Valkey server, behind Sentinel, or on a cluster, and beside it what must outlive the
+ * database. Connects in the background; until then, and whenever the store is silent, calls throw GuardUnavailable.
  */
-export function redisGuard({ address, deadlineMs = 150, onUnavailable = () => {} }: RedisGuardOptions): ReplayGuard {
+export function redisGuard(options: RedisGuardOptions): ReplayGuard & WitnessMemory {
+  const { address, deadlineMs = 150, onUnavailable = () => {} } = options;
   const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
   return {
+    ...redisWitness(store),
     async claim({ key, actionId, ttlSeconds }): Promise<ClaimOutcome> {
       const earlier = await store.ask((now) => now.setIfAbsent(prefix + key, actionId, Math.ceil(ttlSeconds * 1000)));
       if (earlier === null) return "claimed";
@@ -40,6 +44,7 @@ export function redisGuard({ address, deadlineMs = 150, onUnavailable = () => {}
         throw cause;
       }
     },
+    connected: store.connected,
     close: async () => store.close(),
   };
 }

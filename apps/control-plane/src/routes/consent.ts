@@ -20,7 +20,10 @@ export function consentRoute(app: App, deps: Deps): void {
       summary: "Root a session in a human's consent; the answer holds its hop-1 token.",
       body: consentCreate,
       replies: { 201: { description: "The session, pinned to one policy version.", schema: consentRead } },
-      errors: ["scope_not_found", "policy_recompile_required", "policy_version_changed", "database_unavailable"],
+      errors: [
+        ...(["scope_not_found", "policy_recompile_required", "policy_version_changed"] as const),
+        ...(["database_unavailable", "guard_unavailable", "restore_unacknowledged"] as const),
+      ],
     },
     async ({ c, caller, body }) => {
       const consented = await grantConsent(deps, {

@@ -41,14 +41,14 @@ export function healthRoutes(app: App, deps: Deps): void {
       path: "/readyz",
       access: "none",
       tag,
-      summary: "Database and cache store answered just now.",
+      summary: "Database and cache store answered just now, and no restore waits to be acknowledged.",
       replies: {
         200: {
           description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
           schema: readiness,
         },
       },
-      errors: ["database_unavailable", "guard_unavailable", "draining"],
+      errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],
     },
     async ({ c }) => {
       const [first, ...others] = await unready();
@@ -82,11 +82,17 @@ const shown = (ms: number | null): string | null => (ms === null ? null : new Da
 const codeOf = {
   database: "database_unavailable",
   cache_store: "guard_unavailable",
+  restore: "restore_unacknowledged",
   draining: "draining",
 } as const satisfies Record<ProbeName, ErrorCode>;
+
+const acknowledging =
+  'The database is older than one that was served before: follow "Backup and restore" in deploy/README.md up to ' +
+  "POST /v1/issuer-epoch, which acknowledges it.";
 
 /** The code is that of the first; `details.failing` names them all. */
 function notReady([first, ...others]: readonly [ProbeName, ...ProbeName[]]): ApiError {
   const failing = [first, ...others];
-  return new ApiError(codeOf[first], `Not ready: ${failing.join(", ")}.`, { details: { failing } });
+  const advice = failing.includes("restore") ? ` ${acknowledging}` : "";
+  return new ApiError(codeOf[first], `Not ready: ${failing.join(", ")}.${advice}`, { details: { failing } });
 }

@@ -67,7 +67,9 @@ function readiness(failing: readonly string[]): Markup {
   return notice(
     "deny",
     `Not ready: ${names}`,
-    html`<p>Calls that need it are refused until it answers. Look at <a href="/readyz">/readyz</a> and the service's log.</p>`,
+    failing.includes("restore")
+      ? html`<p>The database is older than one that was served before, so nothing is granted. Raise the issuer's epoch, as <a href="/readyz">/readyz</a> says.</p>`
+      : html`<p>Calls that need it are refused until it answers. Look at <a href="/readyz">/readyz</a> and the service's log.</p>`,
   );
 }
 

@@ -1,0 +1,203 @@
+import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { RestoreUnacknowledged, RestoreUnknown, watchRestore } from "../src/commands/watch-restore.ts";
+import { embeddedWitness } from "../src/embedded/witness.ts";
+import type { WitnessCount } from "../src/ports/witness.ts";
+import { connect, type Sql } from "../src/postgres/database.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { witnessCount } from "../src/postgres/witness.ts";
+import { query } from "./support.ts";
+
+const deployment = "0b1f5b2e-0000-4000-8000-000000000001";
+
+/** A database whose count a test sets, and which raises whenever it is asked and may. */
+function fakeDatabase(count: bigint) {
+  const state = { deployment, count, raises: 0, isDown: false };
+  const port: WitnessCount = {
+    async read() {
+      if (state.isDown) throw new Error("no database");
+      return { deployment: state.deployment, count: state.count };
+    },
+    async raise(seen) {
+      state.raises++;
+      if (state.count < seen.count) return undefined;
+      state.count++;
+      return state.count;
+    },
+  };
+  return { state, port };
+}
+
+/** Watches with these stores; `told` is what it reported. */
+async function watched(count: WitnessCount, memory = embeddedWitness(), everyMs = 3_600_000) {
+  const told: string[] = [];
+  const watch = await watchRestore({
+    count,
+    memory,
+    onBehind: () => told.push("behind"),
+    onFault: (error) => told.push(`fault: ${(error as Error).message}`),
+    everyMs,
+  });
+  return { watch, told, memory };
+}
+
+const seenAt = async (count: bigint, of = deployment) => {
+  const memory = embeddedWitness();
+  await memory.keep({ deployment: of, count });
+  return memory;
+};
+
+describe("a database", () => {
+  test.each([
+    ["whose store remembers nothing is current", 3n, 0n, "current"],
+    ["that is as far as it was seen is current", 3n, 3n, "current"],
+    ["that is further than it was seen is current", 4n, 3n, "current"],
+    ["that is one behind what was seen of it is behind", 3n, 4n, "behind"],
+  ])("%s", async (_name, count, seen, want) => {
+    const { watch } = await watched(fakeDatabase(count).port, await seenAt(seen));
+    expect(await watch.look()).toBe(want);
+    watch.close();
+  });
+
+  test("is not compared with what was seen of another deployment", async () => {
+    const { watch } = await watched(fakeDatabase(0n).port, await seenAt(9n, "another"));
+    expect(await watch.look()).toBe("current");
+    watch.close();
+  });
+
+  test("that is raised between the two looks is not behind", async () => {
+    const { state, port } = fakeDatabase(3n);
+    const memory = embeddedWitness();
+    const { watch } = await watched(port, {
+      ...memory,
+      async seen(of) {
+        // Another process raises it, and says so, right now.
+        state.count += 1n;
+        await memory.keep({ deployment: of, count: state.count });
+        return memory.seen(of);
+      },
+    });
+    expect(await watch.look()).toBe("current");
+    watch.close();
+  });
+});
+
+describe("while the database is behind", () => {
+  test("it is never raised, so that it does not catch up by itself, and what happened is told once", async () => {
+    const { state, port } = fakeDatabase(3n);
+    let looks = 0;
+    const counting: WitnessCount = {
+      ...port,
+      read() {
+        looks++;
+        return port.read();
+      },
+    };
+    const { watch, told } = await watched(counting, await seenAt(9n), 1);
+    await waitUntil("ten looks", () => looks >= 20);
+    watch.close();
+    expect([state.raises, state.count, told]).toEqual([0, 3n, ["behind"]]);
+  });
+
+  test("nothing may be granted, until it is above what was seen", async () => {
+    const { state, port } = fakeDatabase(3n);
+    const { watch } = await watched(port, await seenAt(9n));
+    expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
+    state.count = (await watch.seen()) + 1n;
+    expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
+    expect(await watch.lookAfresh()).toBe("current");
+    expect(watch.requireAcknowledged).not.toThrow();
+    watch.close();
+  });
+
+  test("a store that stops answering does not make it good", async () => {
+    const { state, port } = fakeDatabase(3n);
+    const { watch } = await watched(port, await seenAt(9n));
+    state.isDown = true;
+    expect(await watch.look()).toBe("behind");
+    expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
+    expect(await watch.seen()).toBe(9n);
+    watch.close();
+  });
+});
+
+test("a process that could not compare since its start grants nothing, and goes on once it could", async () => {
+  const { state, port } = fakeDatabase(3n);
+  state.isDown = true;
+  const { watch, told } = await watched(port, embeddedWitness(), 1);
+  expect([await watch.look(), told]).toEqual(["unknown", ["fault: no database"]]);
+  expect(watch.requireAcknowledged).toThrow(RestoreUnknown);
+  state.isDown = false;
+  await waitUntil("the comparison", async () => (await watch.look()) === "current");
+  expect(watch.requireAcknowledged).not.toThrow();
+  watch.close();
+});
+
+test("a database that is taken back under a running process is noticed", async () => {
+  const { state, port } = fakeDatabase(3n);
+  const { watch, told, memory } = await watched(port, embeddedWitness(), 1);
+  await waitUntil("the store to be told", async () => (await memory.seen(deployment)) >= 5n);
+  state.count = 4n;
+  await waitUntil("it to be noticed", () => told.includes("behind"));
+  expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
+  watch.close();
+});
+
+test("the store is told of a count only after its commit, and never where that failed", async () => {
+  const { port } = fakeDatabase(3n);
+  const failing: WitnessCount = { ...port, raise: () => Promise.reject(new Error("unknown commit")) };
+  const { watch, told, memory } = await watched(failing);
+  expect([await memory.seen(deployment), told]).toEqual([0n, ["fault: unknown commit"]]);
+  watch.close();
+});
+
+describe("the count of a real database", () => {
+  let database: TestDatabase;
+  let sql: Sql;
+  let count: WitnessCount;
+  beforeAll(async () => {
+    database = await createDatabase();
+    await migrate(database);
+    sql = connect({ url: database.appUrl, maxConnections: 8, statementTimeoutMs: 5_000 });
+    count = witnessCount({ reader: sql, writer: sql, readDeadlineMs: 5_000, commitDeadlineMs: 5_000 });
+  }, 60_000);
+  afterAll(async () => {
+    await sql.end();
+    await database.drop();
+  });
+  const raisedAt = (moment: string) => query(database.ownerUrl, `update witness set raised_at = ${moment}`);
+
+  test("is raised by one of many processes at once, and not again within a moment", async () => {
+    await raisedAt("now() - interval '1 hour'");
+    const before = await count.read();
+    const raised = await Promise.all(Array.from({ length: 8 }, () => count.raise(before)));
+    expect(raised.filter((each) => each !== undefined)).toEqual([before.count + 1n]);
+    expect(await count.raise(before)).toBeUndefined();
+    expect(await count.read()).toEqual({ ...before, count: before.count + 1n });
+  });
+
+  test("is raised though the server's clock was set back", async () => {
+    await raisedAt("now() + interval '1 hour'");
+    const before = await count.read();
+    expect(await count.raise(before)).toBe(before.count + 1n);
+  });
+
+  test.each<[string, { readonly behind?: bigint; readonly of?: string }]>([
+    ["while it stands below what was seen", { behind: 1n }],
+    ["for another deployment", { of: "0b1f5b2e-0000-4000-8000-000000000002" }],
+  ])("is not raised %s", async (_name, { behind = 0n, of }) => {
+    await raisedAt("now() - interval '1 hour'");
+    const before = await count.read();
+    expect(await count.raise({ deployment: of ?? before.deployment, count: before.count + behind })).toBeUndefined();
+    expect(await count.read()).toEqual(before);
+  });
+
+  test("has one row, of a deployment of its own", async () => {
+    await expect(query(database.appUrl, "insert into witness default values")).rejects.toThrow(/witness_pkey/);
+    const another = await createDatabase();
+    await migrate(another);
+    const [row] = await query<{ deployment: string }>(another.appUrl, "select deployment from witness");
+    expect(row?.deployment).not.toBe((await count.read()).deployment);
+    await another.drop();
+  });
+});
