@@ -43,7 +43,10 @@ export const podOptions = {
     "What observe mode does with a call that got no decision.",
   ),
   "pep.svc/bind-cap-bytes": optional(wholeNumber({ min: 1, max: 786_432 }), "The largest body that is bound."),
-  "pep.svc/grace-seconds": optional(wholeNumber({ min: 0, max: 3600 }), "How long calls are served after SIGTERM."),
+  "pep.svc/grace-seconds": optional(
+    wholeNumber({ min: 0, max: 3600 }),
+    "How long calls are served after SIGTERM; unset, 2 in a native sidecar, whose agent has ended by then, else the enforcement point's 25.",
+  ),
   "pep.svc/upstream-timeout-seconds": optional(
     wholeNumber({ min: 1, max: 3600 }),
     "How long an upstream may take to begin its answer.",

@@ -76,7 +76,7 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_MODE: options["pep.svc/mode"],
     SVC_PEP_OBSERVE_UNDECIDED: options["pep.svc/observe-undecided"],
     SVC_PEP_BIND_CAP_BYTES: options["pep.svc/bind-cap-bytes"],
-    SVC_PEP_GRACE_SECONDS: options["pep.svc/grace-seconds"],
+    SVC_PEP_GRACE_SECONDS: graceSecondsOf(options),
     SVC_PEP_UPSTREAM_TIMEOUT_SECONDS: options["pep.svc/upstream-timeout-seconds"],
     SVC_PEP_RENEWAL_IDLE_SECONDS: options["pep.svc/renewal-idle-seconds"],
     SVC_PEP_SESSION_FILE: options["pep.svc/session-secret"] && `${folders.session}/session.json`,
@@ -90,6 +90,15 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     value === undefined ? [] : [{ name, value: String(value) }],
   );
 }
+
+/**
+ * Kubelet tells a native sidecar to end when every other container has ended, so there is nobody left to serve: a job
+ * should not wait for it. A plain container is told together with its agent and serves on for that.
+ */
+const nativeGraceSeconds = 2;
+
+const graceSecondsOf = (options: PodOptions): number | undefined =>
+  options["pep.svc/grace-seconds"] ?? (options["pep.svc/native-sidecar"] ? nativeGraceSeconds : undefined);
 
 const mountsOf = (options: PodOptions) => [
   { name: volumeNames.config, mountPath: folders.config, readOnly: true },

@@ -157,6 +157,18 @@ test("annotations win over the injector's defaults, which win over ours", () => 
   expect(settings).toMatchObject({ SVC_PEP_MODE: "enforce", SVC_PEP_GRACE_SECONDS: "40", SVC_LOG_LEVEL: "debug" });
 });
 
+test.each([
+  ["a native sidecar, told when its agent has ended, serves on for two seconds", {}, "2"],
+  [
+    "a plain one, told together with its agent, for the enforcement point's own grace",
+    { "pep.svc/native-sidecar": "false" },
+    undefined,
+  ],
+  ["either for what the pod says", { "pep.svc/grace-seconds": "0" }, "0"],
+])("%s", (_name, annotations: Record<string, string>, grace) => {
+  expect(settingsOf(inject(annotated(annotations))).SVC_PEP_GRACE_SECONDS).toBe(grace);
+});
+
 test("HTTP_PROXY is set for the agent's containers alone", () => {
   const injected = inject(annotated({ "pep.svc/proxy-env": "true", "pep.svc/native-sidecar": "false" }));
   const [agent, pep] = injected.spec.containers;
