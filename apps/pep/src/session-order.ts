@@ -90,5 +90,5 @@ function sessionOf({ rawHeaders, place, credential }: ArrivingCall): string | un
   const [id, ...others] = valuesOf(rawHeaders, "mcp-session-id");
   if (id === undefined || others.length > 0) return undefined;
   // No header value and no name of an upstream holds a line end.
-  return [upstream.name, credential.sessionId, credential.token, id].join("\n");
+  return [upstream.name, credential.token, id].join("\n");
 }
