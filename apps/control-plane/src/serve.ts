@@ -5,6 +5,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { getRequestListener, RequestError } from "@hono/node-server";
+import { drainTimes } from "./drain-times.ts";
 import { answerMalformed, malformedResponse } from "./http/malformed.ts";
 
 export interface ServeSettings {
@@ -33,14 +34,23 @@ export interface Serving {
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
+/** Longer than a client's pool keeps a connection, so that it is the client who closes an idle one. */
+const idleMs = 65_000;
+
+/**
+ * What clients are told of it (`Keep-Alive: timeout`). Whoever keeps to it has closed what was idle when this process was
+ * told to end, before a drain closes it, so that no request crosses with its end.
+ */
+const idleHintMs = drainTimes.noticeMs;
+
 /** Listens; `fetchOf` is asked once the address is known, since the issuer may be named after it. */
 export async function serve(settings: ServeSettings, fetchOf: (url: string) => Promise<Fetch>): Promise<Serving> {
   const { host, port, tls, onBadCertificate } = settings;
   let answer: Fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
   const server = createServer(settings, (request) => answer(request));
   answerMalformed(server);
-  // Longer than a client's pool keeps a connection, so that it is the client who closes an idle one.
-  server.keepAliveTimeout = 65_000;
+  server.keepAliveTimeout = idleHintMs;
+  server.keepAliveTimeoutBuffer = idleMs - idleHintMs;
   const sockets = trackSockets(server);
   let isLettingGo = false;
   server.prependListener("request", (_request, response) => {

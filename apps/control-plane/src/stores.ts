@@ -10,6 +10,7 @@ import { connect, type Sql } from "./postgres/database.ts";
 import { migrate, requireMigrated } from "./postgres/migrate.ts";
 import { watchStandby } from "./postgres/standby-watch.ts";
 import { claimDatabase, type DatabaseTaken } from "./postgres/tenancy.ts";
+import { warmUp } from "./postgres/warm-up.ts";
 import { openRateLimits } from "./rate-limits.ts";
 import { parseStoreAddress } from "./redis/address.ts";
 import { redisGuard } from "./redis/guard.ts";
@@ -84,6 +85,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
       submissions: pool(sizes.submissions, budgets.submit),
       health: pool(sizes.health, budgets.probe),
     };
+    await warmUp(pools);
     const standby = openStandby(config, { primary: pools.health, connections: sizes.audit }, events);
     const guard = guardOf(config, events);
     const rateLimits = openRateLimits(config, events.onGuardUnavailable);

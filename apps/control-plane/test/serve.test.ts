@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { waitUntil } from "@svc/test-support";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { drainTimes } from "../src/drain-times.ts";
 import { type Serving, serve } from "../src/serve.ts";
 
 let serving: Serving;
@@ -124,4 +125,10 @@ test("once it lets go, connections are still accepted, and each is closed with i
   another.ask("/another");
   await another.closed();
   expect(another.text()).toMatch(isServedAndClosed);
+});
+
+test("clients are told to close what idles sooner than a drain closes it", async () => {
+  const { kept } = await accepted();
+  const [, seconds] = /^keep-alive: timeout=(\d+)\r$/im.exec(kept.text()) ?? [];
+  expect(Number(seconds) * 1_000).toBeLessThanOrEqual(drainTimes.noticeMs);
 });

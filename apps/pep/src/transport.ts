@@ -26,7 +26,9 @@ function send(
     const chunks: Buffer[] = [];
     let fault: TransportFault | undefined;
 
+    let isSettled = false;
     const giveUp = (code: "timeout" | "aborted" | "too_large") => {
+      if (isSettled) return;
       fault ??= new TransportFault(code);
       controller?.abort(fault);
       // A request that still waits for a connection has no controller; it is aborted before it is written.
@@ -34,8 +36,10 @@ function send(
       reject(fault);
     };
     const onAbort = () => giveUp("aborted");
-    const deadline = setTimeout(giveUp, Math.max(0, deadlineMs), "timeout");
+    // Sockets are read after the timers and before the immediates: an answer that is here counts, however busy this was.
+    const deadline = setTimeout(() => setImmediate(giveUp, "timeout"), Math.max(0, deadlineMs));
     const settle = () => {
+      isSettled = true;
       clearTimeout(deadline);
       signal?.removeEventListener("abort", onAbort);
     };

@@ -1,5 +1,8 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { waitUntil } from "@svc/test-support";
 import { Pool } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -53,6 +56,31 @@ describe("the transport of the steps over undici", () => {
     const { ask } = await setup((_request, response) => response.end("x".repeat(100)));
     expect((await ask()).body).toHaveLength(100);
     expect(await faultOf(ask({ maxResponseBytes: 99 }))).toBe("too_large");
+  });
+
+  test("an answer that arrived while this process was too busy to read it is no silence", async () => {
+    const program = `require("node:http").createServer((_request, response) => response.end("here"))
+      .listen(0, "127.0.0.1", function () { require("node:worker_threads").parentPort.postMessage(this.address().port); });`;
+    const elsewhere = new Worker(program, { eval: true });
+    const [port] = await once(elsewhere, "message");
+    const base = new URL(`http://127.0.0.1:${port}`);
+    const pool = new Pool(base.origin);
+    onTestFinished(async () => {
+      await pool.destroy();
+      await elsewhere.terminate();
+    });
+    const { send } = undiciTransport(pool, base);
+    const ask = (deadlineMs: number) =>
+      send({ method: "GET", path: "/", headers: {}, deadlineMs, maxResponseBytes: 100 });
+    await ask(5_000);
+    // Its connection is free again.
+    await turn();
+    const answer = ask(50);
+    // What was asked is written.
+    await turn();
+    const end = performance.now() + 500;
+    while (performance.now() < end);
+    expect((await answer).body).toBe("here");
   });
 
   test("nobody listening is refused: nothing was sent", async () => {

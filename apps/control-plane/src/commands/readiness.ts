@@ -1,3 +1,5 @@
+import { within } from "../deadline.ts";
+
 /** What readiness asks of one store. */
 export interface Probe {
   readonly name: "database" | "cache_store" | "restore" | "draining";
@@ -17,16 +19,11 @@ export async function failingProbes(probes: readonly Probe[]): Promise<readonly 
 
 /** Whether the probe answered well within the bound. */
 async function answersInTime(probe: Probe): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), probeBoundMs);
-  });
   try {
-    return await Promise.race([probe.check().then(() => true), late]);
+    await within(probeBoundMs, probe.check(), () => new Error(`no answer within ${probeBoundMs} ms`));
+    return true;
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { within } from "../deadline.ts";
 
 export type Sql = postgres.Sql<{ bigint: bigint }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
@@ -44,16 +45,10 @@ export const connect = ({ url, maxConnections, statementTimeoutMs, isHeld = fals
  * answers. A statement that finishes later is not undone, so a caller must treat it as unknown.
  */
 export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DatabaseUnavailable(`no answer within ${deadlineMs} ms`)), deadlineMs);
-  });
   try {
-    return await Promise.race([work, deadline]);
+    return await within(deadlineMs, work, () => new DatabaseUnavailable(`no answer within ${deadlineMs} ms`));
   } catch (error) {
     throw isUnavailable(error) ? new DatabaseUnavailable("the database cannot serve", { cause: error }) : error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

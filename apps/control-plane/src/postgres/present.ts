@@ -67,6 +67,10 @@ const select = (sql: Sql, { sessionId, agents, nowMs }: PresentQuery) => sql<Pre
   from session s join session_state st using (session_id) cross join denial_epoch d
   where s.session_id = ${sessionId}`;
 
+/** The same statement, about no session. */
+export const readNothing = (sql: Sql): Promise<unknown> =>
+  select(sql, { sessionId: "00000000-0000-0000-0000-000000000000", agents: [], nowMs: 0 });
+
 const toRemembered = (row: PresentRow): Remembered => ({
   session: toSessionFacts(row),
   revoked: row.revoked,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { within } from "../deadline.ts";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { Store } from "./store.ts";
 
@@ -63,7 +64,7 @@ export function answering(connect: () => Store, { deadlineMs, onUnavailable }: A
       const answer = command(store);
       answer.then(settled, settled);
       try {
-        const value = await within(deadlineMs, answer);
+        const value = await within(deadlineMs, answer, () => new Error(`no answer within ${deadlineMs} ms`));
         silentSinceMs = undefined;
         return value;
       } catch (cause) {
@@ -76,16 +77,4 @@ export function answering(connect: () => Store, { deadlineMs, onUnavailable }: A
     },
     close: () => store.destroy(),
   };
-}
-
-async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
-  });
-  try {
-    return await Promise.race([answer, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,0 +1,44 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { createDatabase, startRedis, type TestDatabase, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { within } from "../src/deadline.ts";
+import type { ReplayGuard } from "../src/ports/replay-guard.ts";
+import { bounded, connect, type Sql } from "../src/postgres/database.ts";
+import { parseStoreAddress } from "../src/redis/address.ts";
+import { redisGuard } from "../src/redis/guard.ts";
+
+const deadlineMs = 50;
+
+let database: TestDatabase;
+let redis: Awaited<ReturnType<typeof startRedis>>;
+let sql: Sql;
+let guard: ReplayGuard;
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createDatabase(), startRedis()]);
+  sql = connect({ url: database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+  guard = redisGuard({ address: parseStoreAddress(redis.url), deadlineMs });
+  await waitUntil("both to answer", async () => (await Promise.all([sql`select 1`, guard.ping()])).length === 2);
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([sql.end(), guard.close()]);
+  await Promise.all([database.drop(), redis.stop()]);
+});
+
+const stores: readonly [string, () => Promise<unknown>][] = [
+  ["the database", () => bounded(deadlineMs, sql`select 1`)],
+  ["the cache store", () => guard.ping()],
+];
+
+test.each(stores)("a process that is too busy to read the answer of %s does not take it for silent", async (_, ask) => {
+  const answer = ask();
+  // What was asked is written.
+  await turn();
+  const end = performance.now() + 10 * deadlineMs;
+  while (performance.now() < end);
+  await answer;
+});
+
+test("what does not answer in time is late", async () => {
+  const late = new Error("late");
+  await expect(within(deadlineMs, new Promise(() => {}), () => late)).rejects.toBe(late);
+});
