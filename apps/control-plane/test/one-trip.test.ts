@@ -1,18 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { startOwnRedis } from "@svc/test-support";
+import { namedAlike, startOwnRedis } from "@svc/test-support";
 import { generatePrivateJwk, importAgentKey, readPublicKey, signActorProof } from "@svc/tokens";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Deps } from "../src/deps.ts";
-import {
-  type HopAsked,
-  namedAlike,
-  outcomeOf,
-  startWay,
-  type Taken,
-  type Way,
-  type WayName,
-  ways,
-} from "./two-ways.ts";
+import { type HopAsked, outcomeOf, startWay, type Taken, type Way, type WayName, ways } from "./two-ways.ts";
 
 const redis = await startOwnRedis();
 const started = await Promise.all((Object.keys(ways) as WayName[]).map((name) => startWay(name, redis.url)));
@@ -267,13 +258,16 @@ describe("in one trip", () => {
     ["a target that refuses taint", "http:books/strict", "tool", false],
     ["a privileged target", "http:books/pay", "tool", false],
     ["an agent, whom no policy says to accept taint", "clerk", "agent", false],
-  ] as const)("of %s the trip brings the token only where no body need be seen first", async (_name, target, kind, isSpent) => {
-    const { session, token } = await one.consent();
-    const body = { session_id: session, target, target_kind: kind, data_class: "finance.entries" };
-    const { json } = await one.plane.send("/v1/hop", { token, body });
-    expect(json.decision?.decision).toBe("allow");
-    expect([json.exchange !== null, json.stage_ms?.exchange !== null]).toEqual([isSpent, isSpent]);
-  });
+  ] as const)(
+    "of %s the trip brings the token only where no body need be seen first",
+    async (_name, target, kind, isSpent) => {
+      const { session, token } = await one.consent();
+      const body = { session_id: session, target, target_kind: kind, data_class: "finance.entries" };
+      const { json } = await one.plane.send("/v1/hop", { token, body });
+      expect(json.decision?.decision).toBe("allow");
+      expect([json.exchange !== null, json.stage_ms?.exchange !== null]).toEqual([isSpent, isSpent]);
+    },
+  );
 
   test("tells how long each stage took", async () => {
     const { session, token } = await one.consent();

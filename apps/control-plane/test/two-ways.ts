@@ -1,7 +1,6 @@
 import { jwtTokenType, tokenExchangeGrantType } from "@svc/core";
 import { createTelemetry } from "@svc/telemetry";
 import { aManifest, aTool } from "@svc/test-support";
-import { decodeUnverifiedHopToken } from "@svc/tokens";
 import type { Deps } from "../src/deps.ts";
 import { createEvents } from "../src/events.ts";
 import { submitter } from "./submitting.ts";
@@ -179,31 +178,4 @@ export function outcomeOf({ decision, exchange }: Taken): string {
   if (exchange === undefined) return `${told.decision} ${told.deny_reason}`;
   const refused = (exchange.body as { error?: string }).error;
   return `${told.decision}, ${exchange.status}${refused === undefined ? "" : ` ${refused}`}`;
-}
-
-/**
- * The same with every identifier, hash and time replaced by a name for it, in order of appearance, so that two records of
- * the same acts are equal and one that swaps two identifiers is not. A token becomes its claims.
- */
-export function namedAlike<T extends object>(told: T): T {
-  const names = new Map<string, string>();
-  const nameOf = (kind: string, text: string): string => {
-    const known = names.get(text) ?? `${kind} ${names.size + 1}`;
-    names.set(text, known);
-    return known;
-  };
-  const named = (value: unknown, member = ""): unknown => {
-    if (Array.isArray(value)) return value.map((each) => named(each));
-    if (typeof value === "object" && value !== null) {
-      return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, named(each, key)]));
-    }
-    if (/^(time|iat|exp|nbf|seq)$/.test(member)) return member;
-    if (typeof value !== "string") return value;
-    if (/^[\da-f]{8}-[\da-f-]{27}$|^\\x[\da-f]{64}$|^[\da-f]{16}$|^[\da-f]{32}$/.test(value))
-      return nameOf("id", value);
-    if (/^\d{4}-\d\d-\d\dT/.test(value)) return "time";
-    const claims = decodeUnverifiedHopToken(value);
-    return claims === undefined ? value : named(claims);
-  };
-  return named(told) as T;
 }
