@@ -6,4 +6,4 @@ export const isWithin = (child: string, parents: readonly string[]): boolean =>
   parents.some((parent) => covers(parent, child));
 
 /** A request's or token's data classes: one, or for an agent several separated by spaces. */
-export const splitDataClasses = (list: string): readonly string[] => list.split(" ");
+export const splitDataClasses = (list: string): readonly string[] => (list.includes(" ") ? list.split(" ") : [list]);

@@ -56,6 +56,8 @@ interface Question {
   readonly tool: ToolGrant | undefined;
   /** The caller declares the target in this scope. */
   readonly declared: boolean;
+  /** Of the chain as a path; undefined where it is none. */
+  readonly budget: number | undefined;
   readonly taint: EffectiveTaint;
 }
 
@@ -88,7 +90,7 @@ const checkOf: Readonly<Record<CheckName, Check>> = {
   narrowing: dataClassIsNarrowed,
   taint: taintIsAdmitted,
 };
-const checks = checkNames.map((name) => [name, checkOf[name]] as const);
+const checks = checkNames.map((name) => ({ name, check: checkOf[name] }));
 
 /**
  * THE verdict: pure, synchronous, the same for `POST /v1/authorize`, the exchange's and the mint's re-decision, replay
@@ -97,7 +99,7 @@ const checks = checkNames.map((name) => [name, checkOf[name]] as const);
 export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentState): Verdict {
   const question = ask(policy, hop, present);
   const facts = factsOf(question);
-  for (const [, check] of checks) {
+  for (const { check } of checks) {
     const reason = check(question);
     if (reason !== undefined) {
       const consentableScopes = reason === "SCOPE_NOT_CONSENTED" ? consentable(hop, present) : [];
@@ -113,7 +115,7 @@ export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentSta
  */
 export function decideStanding(policy: PolicyIndex, hop: HopRequest, present: PresentState): DenyReason | undefined {
   const question: Question = { ...ask(policy, hop, present), tool: undefined, declared: false };
-  for (const [, check] of checks.slice(0, 4)) {
+  for (const { check } of checks.slice(0, 4)) {
     const reason = check(question);
     if (reason !== undefined) return reason;
   }
@@ -123,14 +125,15 @@ export function decideStanding(policy: PolicyIndex, hop: HopRequest, present: Pr
 /** Every check with what it says by itself, for an explanation; `decide` stops at the first that fails. */
 export function runChecks(policy: PolicyIndex, hop: HopRequest, present: PresentState) {
   const question = ask(policy, hop, present);
-  return checks.map(([name, check]) => ({ name, reason: check(question) }));
+  return checks.map(({ name, check }) => ({ name, reason: check(question) }));
 }
 
 function ask(policy: PolicyIndex, hop: HopRequest, present: PresentState): Question {
   const caller = callerIndex(policy, hop);
   const tool = hop.targetKind === "tool" ? caller?.tools.get(hop.target) : undefined;
   const declared = hop.targetKind === "tool" ? tool !== undefined : (caller?.downstream.has(hop.target) ?? false);
-  return { policy, hop, present, caller, tool, declared, taint: effectiveTaint(hop, present.marks) };
+  const budget = policy.budgets.get(pathKey(hop.chain));
+  return { policy, hop, present, caller, tool, declared, budget, taint: effectiveTaint(hop, present.marks) };
 }
 
 const factsOf = ({ tool, taint }: Question): VerdictFacts => ({
@@ -190,14 +193,13 @@ function nothingIsBlocked(question: Question): DenyReason | undefined {
 }
 
 /** Compiled paths are closed under prefixes, so being a prefix of one is being one; no chain, a prefix of any there is. */
-function chainIsCompiled({ policy, hop }: Question): DenyReason | undefined {
-  const isPrefix = hop.chain.length === 0 ? policy.budgets.size > 0 : policy.budgets.has(pathKey(hop.chain));
+function chainIsCompiled({ policy, hop, budget }: Question): DenyReason | undefined {
+  const isPrefix = hop.chain.length === 0 ? policy.budgets.size > 0 : budget !== undefined;
   return isPrefix && hop.chain.length === hop.hop - 1 ? undefined : "PATH_NOT_DECLARED";
 }
 
-function withinBudget({ policy, hop, declared }: Question): DenyReason | undefined {
-  const budget = policy.budgets.get(pathKey(hop.chain)) ?? policy.policy.document.hop_budget;
-  if (hop.hop > budget) return "HOP_BUDGET_EXCEEDED";
+function withinBudget({ policy, hop, declared, budget }: Question): DenyReason | undefined {
+  if (hop.hop > (budget ?? policy.policy.document.hop_budget)) return "HOP_BUDGET_EXCEEDED";
   if (hop.targetKind === "tool" || !declared || policy.budgets.has(pathKey([...hop.chain, hop.target])))
     return undefined;
   const target = policy.agents.get(hop.target);
