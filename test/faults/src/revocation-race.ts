@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "@svc/test-conformance/api";
-import { clerkSession } from "@svc/test-conformance/ledger";
+import { clerkSession, registerLedger } from "@svc/test-conformance/ledger";
 import type { Random } from "./random.ts";
 
 /** What ends the right to act, for good or for a while. */
-export const endings = ["session ended", "scope blocked"] as const;
+export const endings = ["session ended", "scope blocked", "agent revoked"] as const;
 export type Ending = (typeof endings)[number];
 
 /** What races it, on another process. */
@@ -32,7 +32,8 @@ export interface Race {
 const spreadMs = 8;
 
 /** Lets every act race one ending, each at a moment of its own; and tries each once more after it has answered. */
-export async function raceOnce(race: Race, ending: Ending): Promise<readonly Interleaving[]> {
+export async function raceOnce(lane: Race, ending: Ending): Promise<readonly Interleaving[]> {
+  const race = ending === "agent revoked" ? await withFreshAgents(lane) : lane;
   const { random } = race;
   const { session, racing, late } = await atLast(() => prepare(race));
   let isEnded = false;
@@ -118,12 +119,26 @@ async function prepare({ other, scope }: Race): Promise<{ session: string; racin
   return { session, racing: await actsOf(), late: await actsOf() };
 }
 
-async function endRight({ one, scope }: Race, ending: Ending, session: string): Promise<void> {
-  const bearer = one.tokens.admin;
-  const { status, text } =
-    ending === "session ended"
-      ? await one.call("POST", `/v1/sessions/${session}/revoke`, { bearer, body: {} })
-      : await one.call("PUT", `/v1/blocks/scope/${scope}`, { bearer, body: { reason: "a race" } });
+/** Revoked is final, so every race ends agents of its own. */
+async function withFreshAgents(lane: Race): Promise<Race> {
+  const scope = `${lane.scope}-${crypto.randomUUID().slice(0, 8)}`;
+  await atLast(() => registerLedger(lane.one, scope));
+  return { ...lane, scope };
+}
+
+async function endRight({ one, scope, random }: Race, ending: Ending, session: string): Promise<void> {
+  const call = (method: string, path: string, body?: unknown) =>
+    one.call(method, path, { bearer: one.tokens.admin, body });
+  const { status, text } = await {
+    "session ended": () => call("POST", `/v1/sessions/${session}/revoke`, {}),
+    "scope blocked": () => call("PUT", `/v1/blocks/scope/${scope}`, { reason: "a race" }),
+    // Who acts, or who delegated to it.
+    "agent revoked": async () => {
+      const name = `${random.of(["clerk", "planner"])}-${scope}`;
+      const { body } = await call("GET", `/v1/agents/resolve?name=${name}`);
+      return call("POST", `/v1/agents/${body.agent_id}/revoke`, { reason: "a race" });
+    },
+  }[ending]();
   if (status !== 200) throw new Error(`the right could not be ended: ${status} ${text}`);
 }
 
