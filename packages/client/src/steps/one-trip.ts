@@ -85,9 +85,11 @@ function read(response: TransportResponse, credential: HopCredential, asked: Dec
   const decided = readDecision(200, both.decision, sessionId, asked);
   if (both.exchange === null) return decisionAlone(decided, true);
   if (decided.kind !== "decided") return decisionAlone(decided, false);
-  if (decided.decision.outcome !== "allow") return decisionAlone(unusable("malformed"), false);
+  const { decision } = decided;
+  // A deny spends nothing, and what a privileged call is bound to must be seen first.
+  if (decision.outcome !== "allow" || decision.transactionRequired) return decisionAlone(unusable("mismatch"), false);
   const { target, dataClass } = asked;
-  const request = { target, dataClass, actionId: decided.decision.actionId };
+  const request = { target, dataClass, actionId: decision.actionId };
   const exchanged = readExchange(both.exchange.status, both.exchange.body, credential, request);
   return { trip: { kind: "taken", decided, exchanged, isUnspent: false }, exchangeMs: both.stage_ms.exchange };
 }
