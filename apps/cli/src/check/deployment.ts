@@ -25,6 +25,7 @@ export async function* checkDeployment(plane: ControlPlane, onStep: (step: strin
     return;
   }
   yield readiness(ready);
+  yield* sealing(ready);
   yield transport(plane.url);
   yield clock(ready);
   onStep("reading the issuer's metadata and keys");
@@ -37,14 +38,37 @@ export async function* checkDeployment(plane: ControlPlane, onStep: (step: strin
 
 interface ReadyBody {
   readonly status?: string;
-  readonly housekeeping?: { readonly last_run: string | null };
-  readonly error?: { readonly code: string; readonly details?: { readonly failing?: readonly string[] } };
+  /** Told by whoever is ready. */
+  readonly sealing?: { readonly oldest_unsealed: string | null };
+  readonly error?: { readonly code: string };
+  readonly details?: { readonly failing?: readonly string[] };
 }
 
 function readiness({ status, body }: Reply<ReadyBody>): Finding {
   if (status === 200) return good("ready: database and cache store answer");
-  const failing = [body.error?.details?.failing ?? body.error?.code ?? `HTTP ${status}`].flat().join(", ");
-  return bad(`not ready: ${failing}`, "Calls are refused until it is back. Look at what it names, and at its log.");
+  const failing = [body.details?.failing ?? body.error?.code ?? `HTTP ${status}`].flat();
+  return bad(
+    `not ready: ${failing.join(", ")}`,
+    failing.includes("restore")
+      ? 'The database is older than one that was served: follow "Backup and restore" in deploy/README.md.'
+      : "Calls are refused until it is back. Look at what it names, and at its log.",
+  );
+}
+
+/** What is sealed at all is sealed within five minutes (control plane: Tamper evidence). */
+const sealedWithinMs = 600_000;
+
+/** By the clock of whoever answers, since this machine's may be another. */
+function* sealing({ body, headers }: Reply<ReadyBody>): Generator<Finding> {
+  if (body.sealing === undefined) return;
+  const { oldest_unsealed: oldest } = body.sealing;
+  const waitsMs = oldest === null ? 0 : Date.parse(String(headers.date)) - Date.parse(oldest);
+  if (waitsMs <= sealedWithinMs) yield good("the record is sealed as it comes");
+  else
+    yield bad(
+      `the record is not sealed: its oldest unsealed row is ${Math.floor(waitsMs / 60_000)} minutes old`,
+      "Look for warnings of sealing in its log, and for a transaction that stays open (pg_stat_activity, by xact_start).",
+    );
 }
 
 function transport(url: string): Finding {

@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { svc } from "./svc.ts";
+
+/** What `svc check` makes of a readiness that no real control plane can be brought to within a test. */
+let server: Server | undefined;
+afterEach(() => server?.close());
+
+async function findingsOn(status: number, body: object, date: Date) {
+  server = createServer((request, response) => {
+    response.setHeader("Date", date.toUTCString());
+    response.writeHead(request.url === "/readyz" ? status : 401, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(request.url === "/readyz" ? body : {}));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { stdout } = await svc(["check", "--json"], {
+    SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    SVC_ADMIN_TOKEN: "an-admin-token-0123456789abcdef0123",
+  });
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line): { level: string; what: string; remedy: string | null } => JSON.parse(line));
+}
+
+// An hour from this machine's time: the age is told by the clock of whoever answers.
+const date = new Date(Date.now() + 3_600_000);
+const minutesBefore = (minutes: number) => new Date(date.getTime() - minutes * 60_000).toISOString();
+
+test.each<[string, object, string | undefined]>([
+  ["is fine where nothing waits", { oldest_unsealed: null }, "good"],
+  ["is fine while rows wait for their time", { oldest_unsealed: minutesBefore(6) }, "good"],
+  ["is bad where a row waits for longer than any should", { oldest_unsealed: minutesBefore(12.5) }, "bad"],
+])("that the record is sealed %s", async (_name, sealing, level) => {
+  const findings = await findingsOn(200, { status: "ok", sealing }, date);
+  const [finding] = findings.filter(({ what }) => what.includes("sealed"));
+  expect(finding?.level).toBe(level);
+  if (level === "bad")
+    expect([finding?.what, finding?.remedy]).toEqual([
+      expect.stringContaining("12 minutes"),
+      expect.stringContaining("pg_stat_activity"),
+    ]);
+});
+
+test("nothing is said of sealing by a control plane that does not tell", async () => {
+  const findings = await findingsOn(200, { status: "ok" }, date);
+  expect(findings.filter(({ what }) => what.includes("sealed"))).toEqual([]);
+});
+
+test("a restore that waits to be acknowledged is bad, and where the steps stand is told", async () => {
+  const error = { code: "restore_unacknowledged", message: "Not ready: restore." };
+  const [finding] = await findingsOn(503, { error, details: { failing: ["restore"] } }, date);
+  expect(finding).toEqual({
+    level: "bad",
+    what: "not ready: restore",
+    remedy: expect.stringContaining('"Backup and restore"'),
+  });
+});
