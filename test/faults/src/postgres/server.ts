@@ -74,8 +74,13 @@ export async function emptyFolder(parent = mkdtempSync(join(tmpdir(), "svc-fault
   chmodSync(parent, 0o711);
   const folder = join(parent, "data");
   mkdirSync(folder, { mode: 0o700 });
-  if (process.getuid?.() === 0) await run("chown", ["postgres:postgres", folder]);
+  await giveToServer(folder);
   return folder;
+}
+
+/** What root makes is of no use to the account that the server runs as. */
+export async function giveToServer(path: string): Promise<void> {
+  if (process.getuid?.() === 0) await run("chown", ["postgres:postgres", path]);
 }
 
 export async function runAsServer(program: string, args: readonly string[]): Promise<void> {

@@ -1,5 +1,7 @@
+import type { OwnRedis } from "@svc/test-support";
 import { startStandby } from "../postgres/standby.ts";
 import type { Scenario, Stand } from "../stand.ts";
+import { acknowledge, countedIn, seenPast } from "./restore.ts";
 
 /** The address moves to the promoted standby, as a cluster's manager would move it. */
 async function moveTo({ world }: Stand, port: number): Promise<void> {
@@ -24,9 +26,10 @@ export const synchronousFailover: Scenario = {
 
 /**
  * Acknowledged records are gone with the primary, whoever wrote them: that is why a synchronous standby is asked for. The
- * single use stands nevertheless, since the cache store remembers the spends that the new primary does not.
+ * single use stands nevertheless, since the cache store remembers the spends that the new primary does not; and as after
+ * any restore, nothing is granted until the epoch is raised.
  */
-export const asynchronousFailover: Scenario = {
+export const asynchronousFailover: Scenario<OwnRedis> = {
   name: "PostgreSQL killed, and an asynchronous standby promoted that lacked the newest records",
   mayLose: [
     ...(["call_without_record", "call_without_spend", "chain_incomplete"] as const),
@@ -39,10 +42,12 @@ export const asynchronousFailover: Scenario = {
     await load.passes(20);
     await standby.detach();
     await load.passes(40);
+    await seenPast(world, await countedIn(standby));
     await world.database.kill();
     await load.fails(4);
     await standby.promote();
     await moveTo(stand, standby.port);
+    await acknowledge(stand);
     return 1;
   },
 };

@@ -1,4 +1,4 @@
-import { startOwnRedis, startRedisSentinel } from "@svc/test-support";
+import { startRedisSentinel } from "@svc/test-support";
 import { startSixNodes } from "../redis-cluster.ts";
 import type { Scenario } from "../stand.ts";
 import { startUsualWorld, startWorld, type World } from "../world.ts";
@@ -11,7 +11,7 @@ import { crowd } from "./few-connections.ts";
 import { fullDisk, startWorldOnSmallDisk } from "./full-disk.ts";
 import { killedProcesses } from "./killed-processes.ts";
 import { keyRotation, rollingRestart } from "./operations.ts";
-import { restoredBackup } from "./restore.ts";
+import { restoredBackup, restoredBackupAndEmptyStore, restoredToMoment, startWorldWithArchive } from "./restore.ts";
 import { storeFaults } from "./store.ts";
 import { clusterFaults, sentinelFailover } from "./store-failover.ts";
 
@@ -56,6 +56,8 @@ export const groups: readonly Group[] = [
   group("Redis Cluster", () => startWorld({ startStore: startSixNodes }), clusterFaults),
   group("a small disk", startWorldOnSmallDisk, [fullDisk]),
   group("few connections", () => startUsualWorld({ controlPlane: { SVC_DATABASE_CONNECTIONS: "10" } }), [crowd]),
-  group("a backup", () => startWorld({ startStore: () => startOwnRedis() }), [restoredBackup]),
+  group("a backup", startUsualWorld, [restoredBackup]),
+  group("an archive", startWorldWithArchive, [restoredToMoment]),
+  group("a backup, and an empty cache store", startUsualWorld, [restoredBackupAndEmptyStore]),
   group("a clock", startWorldWithClock, clockSteps),
 ];
