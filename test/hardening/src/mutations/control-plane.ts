@@ -2,6 +2,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 
 const discovery = testsOf("apps/control-plane/test/discovery.test.ts");
 const reading = testsOf("apps/control-plane/test/http-reading.test.ts");
+const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
 const signIn = testsOf("apps/control-plane/test/console-sign-in.test.ts");
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
@@ -99,6 +100,20 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     testsOf("apps/control-plane/test/steady-clock.test.ts")(
       "a steady clock > never goes back and never stands still, whatever is done to the wall clock",
     ),
+  ],
+  [
+    "restore-unnoticed",
+    "commands/watch-restore.ts",
+    "isBehind: now.count < seen.count",
+    "isBehind: now.count > seen.count",
+    restores("nothing may be granted, until it is above what was seen"),
+  ],
+  [
+    "restored-count-raised",
+    "commands/watch-restore.ts",
+    'if (standing !== "current" || seen === undefined) return;',
+    "if (seen === undefined) return;",
+    restores("it is never raised, so that it does not catch up by itself, and what happened is told once"),
   ],
   [
     "fault-told",
