@@ -43,10 +43,13 @@ async function setup(onStream: OnStream = openStream, limits: Partial<Limits> = 
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
     return rawConnection(port, [`${method} ${path} HTTP/1.1`, ...lines, ...framing, "", body].join("\r\n"));
   };
+  /** The next decision about a target, and no other, waits. */
   const hold = (target: string) => {
     const { promise, resolve: release } = Promise.withResolvers<void>();
     controlPlane.override = async ({ path, body }) => {
-      if (path === "/v1/authorize" && JSON.parse(body).target === target) await promise;
+      if (path !== "/v1/authorize" || JSON.parse(body).target !== target) return undefined;
+      controlPlane.override = undefined;
+      await promise;
       return undefined;
     };
     const isAsked = () => controlPlane.decisions().some((decision) => decision.target === target);
@@ -89,9 +92,10 @@ describe("while an event stream of its MCP session is opening", () => {
   });
 
   test.each(["DELETE", "GET"])("a later %s waits too", async (method) => {
-    const { send, beginStream, callElsewhere, received } = await setup();
+    const { send, beginStream, exchanges, callElsewhere, received } = await setup();
     const { release, stream } = await beginStream();
     const later = await send(method);
+    await exchanges(1);
     await callElsewhere();
     expect(received()).toEqual([]);
     release();
