@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
-import { issueHopToken, rememberVerified, rootGrantClaims } from "@svc/tokens";
+import { type HopClaims, issueHopToken, rememberVerified, rootGrantClaims, type VerifiedTokens } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import { type AuditReads, readsOver, standbyFirst } from "./audit-reads.ts";
 import { isHopBearer } from "./commands/hop-bearer.ts";
@@ -60,7 +60,8 @@ export function compose(parts: Parts): Deps {
   const { config, version, telemetry, events, stores, keys, clock, encryptionKey, url } = parts;
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
-  const verifyHopToken = rememberVerified("hop", { capacity: rememberedTokens });
+  const verified = rememberVerified("hop", { capacity: rememberedTokens });
+  const verifyHopToken = verified.verify;
   const audit = auditReads(stores, clock);
   const verifying = { verifyHopToken, issuerKeys: keys, issuer, clock };
   return {
@@ -72,6 +73,7 @@ export function compose(parts: Parts): Deps {
     issuerKeys: keys,
     agentKeys: agentKeys(stores.reader, budgets.read),
     verifyHopToken,
+    issueHopToken: (claims) => issueVouched(keys, verified, claims),
     present: presentReader(stores.reader, budgets.read),
     policies: policyStore(stores.reader, budgets.read),
     decisions: {
@@ -161,6 +163,16 @@ function auditReads({ audit, standby }: Stores, clock: Clock): AuditReads {
 /** Where a browser reaches the console without TLS: in development, and on loopback unless a proxy ends TLS before it. */
 const isPlain = ({ dev, issuer }: Config, url: string): boolean =>
   dev || (/^http:\/\/(?:127\.|localhost\b|\[::1\])/.test(url) && !issuer?.startsWith("https:"));
+
+/** What will be presented here again needs no check then: this process knows its own signature. */
+async function issueVouched(keys: IssuerKeys, verified: VerifiedTokens<"hop">, claims: HopClaims): Promise<string> {
+  const { signingKey, lookup } = keys.current();
+  const token = await issueHopToken(signingKey, claims);
+  const key = lookup.get(signingKey.kid);
+  // A tool's token comes back for a mint alone.
+  if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) verified.vouch(token, key);
+  return token;
+}
 
 interface RootGrant {
   readonly session: SessionFacts;

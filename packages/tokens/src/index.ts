@@ -76,7 +76,13 @@ export {
   type StrictJson,
   type StrictJsonOptions,
 } from "./strict-json.ts";
-export { type RememberOptions, rememberDecoded, rememberVerified, type VerifyRemembering } from "./verified-tokens.ts";
+export {
+  type RememberOptions,
+  rememberDecoded,
+  rememberVerified,
+  type VerifiedTokens,
+  type VerifyRemembering,
+} from "./verified-tokens.ts";
 export {
   type ClaimsOf,
   decodeUnverifiedHopToken,

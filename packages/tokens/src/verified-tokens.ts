@@ -1,10 +1,12 @@
 import type { HopClaims } from "./claims.ts";
 import { sha256Base64url } from "./encoding.ts";
+import type { VerificationKey } from "./key-set.ts";
 import {
   type ClaimsOf,
   checkPresent,
   checkSigned,
   decodeUnverifiedHopToken,
+  readUnverified,
   type SignedClaims,
   type TokenKind,
   type Verification,
@@ -16,6 +18,15 @@ export type VerifyRemembering<Kind extends TokenKind> = (
   token: string,
   options: VerifyOptions,
 ) => Promise<Verification<ClaimsOf[Kind]>>;
+
+export interface VerifiedTokens<Kind extends TokenKind> {
+  readonly verify: VerifyRemembering<Kind>;
+  /**
+   * Remembers a token as verified by `key`: for its signer, who need not check its own signature when the token comes back.
+   * What it says is read from the token, as a verification would. One that does not read as its kind is not remembered.
+   */
+  readonly vouch: (token: string, key: VerificationKey) => void;
+}
 
 export interface RememberOptions {
   /** How many tokens are remembered; the oldest is forgotten first. */
@@ -30,21 +41,26 @@ export interface RememberOptions {
 export function rememberVerified<Kind extends TokenKind>(
   kind: Kind,
   { capacity }: RememberOptions,
-): VerifyRemembering<Kind> {
-  const remembered = new Map<string, SignedClaims<Kind>>();
+): VerifiedTokens<Kind> {
+  const remembered = new Map<string, Omit<SignedClaims<Kind>, "ok">>();
+  return {
+    async verify(token, options) {
+      const name = sha256Base64url(token);
+      const known = remembered.get(name);
+      if (known !== undefined && options.keys.get(known.key.kid) === known.key)
+        return checkPresent(known.claims, options);
 
-  return async (token, options) => {
-    const name = sha256Base64url(token);
-    const known = remembered.get(name);
-    if (known !== undefined && options.keys.get(known.key.kid) === known.key)
-      return checkPresent(known.claims, options);
-
-    remembered.delete(name);
-    const signed = await checkSigned(kind, token, options.keys);
-    if (!signed.ok) return signed;
-    const verification = checkPresent(signed.claims, options);
-    if (verification.ok) remember(remembered, name, signed, capacity);
-    return verification;
+      remembered.delete(name);
+      const signed = await checkSigned(kind, token, options.keys);
+      if (!signed.ok) return signed;
+      const verification = checkPresent(signed.claims, options);
+      if (verification.ok) remember(remembered, name, signed, capacity);
+      return verification;
+    },
+    vouch(token, key) {
+      const claims = readUnverified(kind, token);
+      if (claims !== undefined) remember(remembered, sha256Base64url(token), { claims, key }, capacity);
+    },
   };
 }
 

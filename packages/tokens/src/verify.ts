@@ -114,9 +114,13 @@ export function checkPresent<Claims extends HopClaims | TransactionClaims>(
  * What a hop token says of itself. Nothing is verified: for the holder, who wants to know its own hop and chain, never
  * for a decision about anybody.
  */
-export function decodeUnverifiedHopToken(token: string): HopClaims | undefined {
+export const decodeUnverifiedHopToken = (token: string): HopClaims | undefined => readUnverified("hop", token);
+
+/** What a token of that kind says of itself; nothing is verified. */
+export function readUnverified<Kind extends TokenKind>(kind: Kind, token: string): ClaimsOf[Kind] | undefined {
   const jws = splitCompactJws(token);
-  return jws?.typ === hopTokenType ? readHopClaims(decodeObject(jws.payloadSegment)) : undefined;
+  if (jws?.typ !== kinds[kind].typ) return undefined;
+  return kinds[kind].read(decodeObject(jws.payloadSegment)) as ClaimsOf[Kind] | undefined;
 }
 
 /** The issuer that any JWT names, ours or not, to tell them apart. Nothing is verified. */

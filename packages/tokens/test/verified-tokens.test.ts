@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import {
   decodeUnverifiedHopToken,
@@ -5,8 +6,9 @@ import {
   rememberDecoded,
   rememberVerified,
   type VerificationKey,
+  verifyToken,
 } from "../src/index.ts";
-import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds } from "./fixtures.ts";
+import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds, rootGrant, toolHop } from "./fixtures.ts";
 
 let pair: KeyPair;
 beforeAll(async () => {
@@ -30,7 +32,7 @@ const options = (keys: ReadonlyMap<string, VerificationKey>, now = nowSeconds) =
 
 test("a signature is checked once", async () => {
   const { checked, keys } = counting();
-  const verify = rememberVerified("hop", { capacity: 10 });
+  const { verify } = rememberVerified("hop", { capacity: 10 });
   const claims = agentHop();
   const token = await issueHopToken(pair.signing, claims);
   for (let n = 0; n < 3; n++) expect(await verify(token, options(keys))).toEqual({ ok: true, claims });
@@ -39,7 +41,7 @@ test("a signature is checked once", async () => {
 
 test("time, issuer and epoch are checked every time", async () => {
   const { keys } = counting();
-  const verify = rememberVerified("hop", { capacity: 10 });
+  const { verify } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
   expect(await verify(token, options(keys))).toMatchObject({ ok: true });
   expect(await verify(token, options(keys, nowSeconds + 60))).toEqual({ ok: false, cause: "expired" });
@@ -52,7 +54,7 @@ test("time, issuer and epoch are checked every time", async () => {
 
 test("removing a key forgets what it verified, and so does replacing it", async () => {
   const { keys } = counting();
-  const verify = rememberVerified("hop", { capacity: 10 });
+  const { verify } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
   expect(await verify(token, options(keys))).toMatchObject({ ok: true });
 
@@ -64,7 +66,7 @@ test("removing a key forgets what it verified, and so does replacing it", async 
 
 test("what was refused is not remembered", async () => {
   const { checked, keys } = counting();
-  const verify = rememberVerified("hop", { capacity: 10 });
+  const { verify } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
   const forged = `${token.slice(0, -4)}AAAA`;
   for (let n = 0; n < 2; n++) expect(await verify(forged, options(keys))).toMatchObject({ ok: false });
@@ -74,7 +76,7 @@ test("what was refused is not remembered", async () => {
 
 test("no more than its capacity is remembered, the oldest goes first", async () => {
   const { checked, keys } = counting();
-  const verify = rememberVerified("hop", { capacity: 2 });
+  const { verify } = rememberVerified("hop", { capacity: 2 });
   const tokens = await Promise.all([1, 2, 3].map(() => issueHopToken(pair.signing, agentHop())));
   for (const token of tokens) await verify(token, options(keys));
   expect(checked).toEqual(tokens);
@@ -82,6 +84,45 @@ test("no more than its capacity is remembered, the oldest goes first", async () 
   await verify(newest, options(keys));
   await verify(oldest, options(keys));
   expect(checked).toEqual([...tokens, oldest]);
+});
+
+const name = fc.stringMatching(/^[a-z][a-z0-9.-]{0,30}$/);
+const hopClaims = fc
+  .tuple(
+    fc.constantFrom(rootGrant, agentHop, toolHop),
+    fc.record({ jti: name, scope: name, policyVersion: fc.integer({ min: 1, max: 1_000_000 }) }),
+  )
+  .map(([kind, members]) => ({ ...kind(), ...members }));
+
+test("a token that was vouched for passes as one that was checked, as long as its key stands", async () => {
+  const { checked, keys } = counting();
+  const vouching = rememberVerified("hop", { capacity: 10 });
+  const impostor = { ...(await makeKeyPair()).verification, kid: pair.signing.kid };
+  await fc.assert(
+    fc.asyncProperty(hopClaims, async (claims) => {
+      const token = await issueHopToken(pair.signing, claims);
+      for (const key of keys.values()) vouching.vouch(token, key);
+      const vouchedFor = await vouching.verify(token, options(keys));
+      expect(checked).toEqual([]);
+      expect(vouchedFor).toEqual(
+        await verifyToken("hop", token, options(new Map([[impostor.kid, pair.verification]]))),
+      );
+      expect(vouchedFor).toMatchObject({ ok: true });
+      const replaced = await vouching.verify(token, options(new Map([[impostor.kid, impostor]])));
+      expect(replaced).toEqual({ ok: false, cause: "signature" });
+    }),
+  );
+});
+
+test("vouching for what is no hop token, or for another's, lets nothing through", async () => {
+  const { keys } = counting();
+  const { verify, vouch } = rememberVerified("hop", { capacity: 10 });
+  const token = await issueHopToken(pair.signing, agentHop());
+  const forged = `${token.slice(0, -4)}AAAA`;
+  for (const key of keys.values()) for (const one of [token, "no.hop.token", ""]) vouch(one, key);
+  for (const one of [forged, "no.hop.token", ""]) {
+    expect(await verify(one, options(keys))).toMatchObject({ ok: false });
+  }
 });
 
 test("what a token says is the same whether it was read before, forgotten since, or is none", async () => {

@@ -57,7 +57,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         });
   const deps = {
     ...{ issuer, audience, keys, view, freshnessSeconds, identityRequired, now: ports.now },
-    verifyHop: rememberVerified("hop", { capacity: rememberedTokens }),
+    verifyHop: rememberVerified("hop", { capacity: rememberedTokens }).verify,
     replayStore: options.replayStore ?? memoryReplayStore(ports),
   };
 

@@ -6,7 +6,7 @@ import {
   type PopFailureCause,
   type Taint,
 } from "@svc/core";
-import { callerOfToken, type HopClaims, issueHopToken, narrowedClaims } from "@svc/tokens";
+import { callerOfToken, type HopClaims, narrowedClaims } from "@svc/tokens";
 import type { Prover } from "../ports/spend-ledger.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import type { HopDeps } from "./hop-deps.ts";
@@ -198,7 +198,7 @@ async function issue(deps: HopDeps, { standing, allow, judged }: Spending, marks
   );
   return {
     kind: "exchanged",
-    accessToken: await issueHopToken(deps.issuerKeys.current().signingKey, claims),
+    accessToken: await deps.issueHopToken(claims),
     expiresInSeconds: claims.exp - nowSeconds,
     subject,
     allow,

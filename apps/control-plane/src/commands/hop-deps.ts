@@ -1,4 +1,4 @@
-import type { VerifyRemembering } from "@svc/tokens";
+import type { HopClaims, VerifyRemembering } from "@svc/tokens";
 import type { AgentKeys } from "../ports/agent-keys.ts";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { DecisionLog } from "../ports/decision-log.ts";
@@ -17,6 +17,8 @@ export interface HopDeps {
   readonly agentKeys: AgentKeys;
   /** Remembers signatures that it checked: `iss`, `exp` and the epoch are compared at every use. */
   readonly verifyHopToken: VerifyRemembering<"hop">;
+  /** Signs with the key that signs now. */
+  readonly issueHopToken: (claims: HopClaims) => Promise<string>;
   readonly present: PresentReader;
   readonly policies: Policies;
   readonly decisions: DecisionLog;

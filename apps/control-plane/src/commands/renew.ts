@@ -1,5 +1,5 @@
 import { type DenyReason, decideStanding, effectiveTaint, type PopFailureCause } from "@svc/core";
-import { callerOfToken, type HopClaims, issueHopToken, siblingClaims } from "@svc/tokens";
+import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
 import { proveActor } from "./actor-proof.ts";
 import { guardEntry } from "./exchange.ts";
 import type { HopDeps } from "./hop-deps.ts";
@@ -107,7 +107,6 @@ async function issueSiblings(
   { claims: subject, present }: Standing,
   taint: HopClaims["taint"],
 ): Promise<Renewed> {
-  const { signingKey } = deps.issuerKeys.current();
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
   const sessionExpiresAtSeconds = present.session.expiresAtMs / 1000;
   const siblings = Array.from({ length: count }, () =>
@@ -115,7 +114,7 @@ async function issueSiblings(
   );
   return {
     kind: "renewed",
-    tokens: await Promise.all(siblings.map((claims) => issueHopToken(signingKey, claims))),
+    tokens: await Promise.all(siblings.map(deps.issueHopToken)),
     expiresInSeconds: Math.min(...siblings.map(({ exp }) => exp)) - nowSeconds,
     subject,
   };
