@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toolListFilter } from "../src/tool-lists.ts";
 import type { McpUpstream } from "../src/upstream.ts";
@@ -88,6 +89,55 @@ describe("what two readers could read differently is an empty list, also in an e
         .toString();
     expect(passed(answer(`"result":{"tools":[],"tools":[${hidden}]}`))).toContain('"id":1,');
     expect(passed("[{}]")).toContain('"id":null,');
+  });
+});
+
+describe("whatever repeats and however it is spelled, no reader finds a tool that is not allowed", () => {
+  /** JSON with its members as written: JSON.parse would drop those that repeat. */
+  type Written = string | null | readonly Written[] | { readonly members: readonly (readonly [string, Written])[] };
+  const membersOf = (names: readonly string[], value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
+    fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 3 }).map((members) => ({ members }));
+  const name = fc.constantFrom<Written>("read_file", "other", null);
+  const tool = membersOf(["name", "NAME", "title"], name);
+  const result = membersOf(
+    ["tools", "Tools", "tool\u017f", "nextCursor"],
+    fc.oneof(fc.array(tool, { maxLength: 3 }), name),
+  );
+  const message = membersOf(["id", "result", "Result", "error"], fc.oneof(result, name));
+  const textOf = (value: Written): string => {
+    if (typeof value !== "object" || value === null) return JSON.stringify(value);
+    if (!("members" in value)) return `[${value.map(textOf).join()}]`;
+    return `{${value.members.map(([key, member]) => `${JSON.stringify(key)}:${textOf(member)}`).join()}}`;
+  };
+  /** Every string that some reader could find as the name of a tool in some list. */
+  const found = (value: Written, path: readonly string[]): string[] => {
+    const [wanted, ...rest] = path;
+    if (typeof value === "string") return wanted === undefined ? [value] : [];
+    if (value === null) return [];
+    if (!("members" in value)) return value.flatMap((each) => found(each, path));
+    return value.members.flatMap(([key, member]) => (key.toUpperCase() === wanted ? found(member, rest) : []));
+  };
+  const writtenFrom = (value: unknown): Written => {
+    if (typeof value !== "object" || value === null) return String(value);
+    if (Array.isArray(value)) return value.map(writtenFrom);
+    return { members: Object.entries(value).map(([key, member]) => [key, writtenFrom(member)] as const) };
+  };
+
+  test.each([
+    ["JSON", json, (text: string) => text, (passed: string) => passed],
+    ["an event", events, (text: string) => `data: ${text}\n\n`, (passed: string) => passed.slice(5)],
+  ])("in %s", (_name, headers, sent, received) => {
+    fc.assert(
+      fc.property(message, (written) => {
+        const text = textOf(written);
+        const passed = received(pass([sent(text)], headers) ?? "").trim();
+        const seen = passed === text ? written : writtenFrom(JSON.parse(passed));
+        expect(
+          found(seen, ["RESULT", "TOOLS", "NAME"]).filter((tool) => tool !== "read_file" && tool !== "null"),
+        ).toEqual([]);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 
