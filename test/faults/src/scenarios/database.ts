@@ -2,7 +2,7 @@ import type { Scenario, Stand } from "../stand.ts";
 import { unready } from "../stand.ts";
 
 /** A fault that keeps every call from passing for as long as it stands. */
-const outage = (
+export const outage = (
   name: string,
   { begin, end }: { begin(stand: Stand): Promise<void> | void; end(stand: Stand): Promise<void> | void },
 ): Scenario => ({

@@ -11,8 +11,9 @@ import { crowd } from "./few-connections.ts";
 import { fullDisk, startWorldOnSmallDisk } from "./full-disk.ts";
 import { killedProcesses } from "./killed-processes.ts";
 import { keyRotation, rollingRestart } from "./operations.ts";
+import { packetFaults, startWorldBehindFilter } from "./packets.ts";
 import { restoredBackup, restoredBackupAndEmptyStore, restoredToMoment, startWorldWithArchive } from "./restore.ts";
-import { storeFaults } from "./store.ts";
+import { evictingStore, storeFaults } from "./store.ts";
 import { clusterFaults, sentinelFailover } from "./store-failover.ts";
 
 /** Scenarios that one world goes through in turn. */
@@ -45,7 +46,7 @@ export const groups: readonly Group[] = [
   group("one cache store", startUsualWorld, [
     killedProcesses,
     ...databaseOutages,
-    ...storeFaults,
+    ...[...storeFaults, evictingStore],
     ...connectionFaults,
     ...[keyRotation, rollingRestart, slowClients],
     // Last, since another server is primary afterwards.
@@ -54,6 +55,7 @@ export const groups: readonly Group[] = [
   group("an asynchronous standby", startUsualWorld, [asynchronousFailover]),
   group("Sentinel", () => startWorld({ startStore: startRedisSentinel }), [sentinelFailover]),
   group("Redis Cluster", () => startWorld({ startStore: startSixNodes }), clusterFaults),
+  group("a packet filter", startWorldBehindFilter, packetFaults),
   group("a small disk", startWorldOnSmallDisk, [fullDisk]),
   group("few connections", () => startUsualWorld({ controlPlane: { SVC_DATABASE_CONNECTIONS: "10" } }), [crowd]),
   group("a backup", startUsualWorld, [restoredBackup]),
