@@ -97,13 +97,11 @@ describe("whatever repeats and however it is spelled, no reader finds a tool tha
   type Written = string | null | readonly Written[] | { readonly members: readonly (readonly [string, Written])[] };
   const membersOf = (names: readonly string[], value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
     fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 3 }).map((members) => ({ members }));
-  const name = fc.constantFrom<Written>("read_file", "other", null);
-  const tool = membersOf(["name", "NAME", "title"], name);
-  const result = membersOf(
-    ["tools", "Tools", "tool\u017f", "nextCursor"],
-    fc.oneof(fc.array(tool, { maxLength: 3 }), name),
-  );
-  const message = membersOf(["id", "result", "Result", "error"], fc.oneof(result, name));
+  const name = fc.constantFrom<Written>("read_file", "read_file", "other", null);
+  const tool = membersOf(["name", "name", "NAME", "title"], name);
+  const list = fc.array(tool, { minLength: 1, maxLength: 3 });
+  const result = membersOf(["tools", "tools", "Tools", "tool\u017f"], fc.oneof({ arbitrary: list, weight: 4 }, name));
+  const message = membersOf(["id", "result", "result", "Result"], fc.oneof({ arbitrary: result, weight: 4 }, name));
   const textOf = (value: Written): string => {
     if (typeof value !== "object" || value === null) return JSON.stringify(value);
     if (!("members" in value)) return `[${value.map(textOf).join()}]`;
