@@ -12,7 +12,7 @@ import { changedTables, databaseDigests } from "./src/hostile/database-digest.ts
 import { openWire, type WireRequest } from "./src/hostile/wire-request.ts";
 
 /** What the process writes by itself, whoever asks for what. */
-const ofItself = ["housekeeping", "seal"];
+const ofItself = ["housekeeping", "seal", "witness"];
 
 // Started here, since the document is the table of cases.
 const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);

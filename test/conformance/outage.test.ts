@@ -129,7 +129,7 @@ test("a token that was exchanged stays spent when the cache store forgets everyt
 });
 
 test("what the cache store remembers of a spent token outlives that token", async () => {
-  const keys = async () => String(await redis.command("KEYS", "svc:*")).split(",");
+  const keys = async () => String(await redis.command("KEYS", "svc:guard:*")).split(",");
   const lives = async (key: string) => Number(await redis.command("TTL", key));
   for (const ttlSeconds of [60, 3_600]) {
     const before = await keys();

@@ -198,7 +198,7 @@ const crowds: Readonly<Record<string, Crowd>> = {
   },
   // Last: it ends every session.
   "raise the issuer epoch": {
-    keys: ["issuer_epoch_pkey", "denial_epoch_pkey", "signing_key_pkey"],
+    keys: ["issuer_epoch_pkey", "denial_epoch_pkey", "signing_key_pkey", "witness_pkey"],
     ask: () => atOnce(() => admin("POST", "/v1/issuer-epoch", {})),
     told: all("200"),
   },

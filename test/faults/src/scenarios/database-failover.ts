@@ -9,13 +9,15 @@ async function moveTo({ world }: Stand, port: number): Promise<void> {
   world.databaseAddress.sever();
 }
 
-export const synchronousFailover: Scenario = {
+/** Whatever the cache store saw of the primary the standby has too: this is no restore, and nobody has to be asked. */
+export const synchronousFailover: Scenario<OwnRedis> = {
   name: "PostgreSQL killed, and its synchronous standby promoted",
   async inject(stand) {
     const { world, load } = stand;
     const standby = await startStandby(world.database, "synchronous");
     world.alsoStop(standby.remove);
     await load.passes(30);
+    await seenPast(world, await countedIn(standby));
     await world.database.kill();
     await load.fails(4);
     await standby.promote();
