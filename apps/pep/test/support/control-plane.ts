@@ -243,7 +243,8 @@ async function exchanged(state: State, claims: HopClaims, actionId: string) {
 /** As the real one: what is privileged is decided alone. Every other target of the double accepts taint. */
 const hop: Route = async (state, asked, response) => {
   const claims = bearerOf(asked);
-  const body = JSON.parse(asked.body);
+  // Credentials are asked before anything is read.
+  const body = claims && JSON.parse(asked.body);
   if (!claims || claims.sessionId !== body.session_id) return refusal(response, 401, "unauthorized");
   const decision = decided(state, claims, body);
   const isSpent = decision.decision === "allow" && !decision.privileged;
