@@ -15,8 +15,8 @@ import {
   testBearers,
 } from "@svc/test-support";
 import { type Balancer, startBalancer } from "./balancer.ts";
-import { scope, upstreamsBefore } from "./load/books.ts";
-import { type LoggingUpstream, startLoggingUpstream } from "./load/upstream.ts";
+import { scope, type TlsFiles, upstreamsBefore } from "./load/books.ts";
+import { type LoggingUpstream, startLoggingUpstream, type TlsIdentity } from "./load/upstream.ts";
 import { addressOf, appRole, type OwnPostgres, ownerRole, startOwnPostgres } from "./postgres/server.ts";
 import { type Restartable, startRestartable } from "./restartable.ts";
 
@@ -41,6 +41,8 @@ export interface World<Store extends RedisServer = RedisServer> {
 export interface WorldOptions<Store extends RedisServer> {
   readonly startStore: () => Promise<Store>;
   readonly startDatabase?: () => Promise<OwnPostgres>;
+  /** The tool's end of TLS, and what the enforcement points know of it. */
+  readonly upstreamTls?: { readonly identity: TlsIdentity; readonly files: TlsFiles };
   /** Further settings of every control plane. */
   readonly controlPlane?: Readonly<Record<string, string>>;
   /** Further environment of every process of the service. */
@@ -49,12 +51,12 @@ export interface WorldOptions<Store extends RedisServer> {
 
 /** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
 export async function startWorld<Store extends RedisServer>(options: WorldOptions<Store>): Promise<World<Store>> {
-  const { startDatabase = startOwnPostgres, env = {} } = options;
+  const { startDatabase = startOwnPostgres, upstreamTls, env = {} } = options;
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
   const [database, store, upstream] = await Promise.all([
     startDatabase(),
     options.startStore(),
-    startLoggingUpstream(),
+    startLoggingUpstream(upstreamTls?.identity),
   ]);
   const databaseAddress = await startBalancer([database.port]);
   const databaseNetwork = await startFaultProxy(databaseAddress.port, { keepsSent: false });
@@ -65,7 +67,7 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
   const url = `http://127.0.0.1:${controlPlaneAddress.port}`;
   await registerLedger(createApi(url, testBearers), scope);
   const configFile = join(folder, "upstreams.json");
-  writeFileSync(configFile, JSON.stringify(upstreamsBefore(upstream.url)));
+  writeFileSync(configFile, JSON.stringify(upstreamsBefore(upstream.url, upstreamTls?.files)));
   const enforcementPoints = await Promise.all(
     [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, { url, configFile, folder, env })),
   );

@@ -18,11 +18,18 @@ const routeOf = (operation: Operation) => ({
 
 const withoutObserved = operations.filter((operation) => operation !== "observed");
 
+/** As the configuration file of an enforcement point names them. */
+export interface TlsFiles {
+  readonly ca_file?: string;
+  readonly cert_file?: string;
+  readonly key_file?: string;
+}
+
 /** An upstream that is enforced, and one that is only observed, before one server. */
-export const upstreamsBefore = (url: string) => ({
+export const upstreamsBefore = (url: string, tls: TlsFiles = {}) => ({
   upstreams: [
-    { name: "enforced", url, routes: withoutObserved.map(routeOf) },
-    { name: "watched", url, mode: "observe", routes: [routeOf("observed")] },
+    { name: "enforced", url, tls, routes: withoutObserved.map(routeOf) },
+    { name: "watched", url, tls, mode: "observe", routes: [routeOf("observed")] },
   ],
 });
 

@@ -1,19 +1,31 @@
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer as createPlainServer, type IncomingHttpHeaders, type RequestListener } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Arrival, BearerClaims } from "../checker/evidence.ts";
 import { meaningOf } from "./books.ts";
+
+/** What a server shows, and whom it believes; PEM each. */
+export interface TlsIdentity {
+  readonly cert: string;
+  readonly key: string;
+  /** Authorities of clients. */
+  readonly ca: readonly string[];
+}
 
 /** A tool that answers everything and keeps what it was sent. */
 export interface LoggingUpstream {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
+  /** Of TLS: new connections meet this one. */
+  become(identity: TlsIdentity): void;
   stop(): Promise<void>;
 }
 
-export async function startLoggingUpstream(): Promise<LoggingUpstream> {
+/** @param identity of TLS, and only for clients that it believes; plain HTTP without */
+export async function startLoggingUpstream(identity?: TlsIdentity): Promise<LoggingUpstream> {
   const arrivals: Arrival[] = [];
-  const server = createServer(({ url = "", headers }, response) => {
+  const server = createServer(identity, ({ url = "", headers }, response) => {
     // Whatever becomes of the rest of it, the call was made.
     arrivals.push({ ...meaningOf(url), bearer: bearerOf(headers), transactionOf: transactionOf(headers) });
     response.end("done");
@@ -21,8 +33,9 @@ export async function startLoggingUpstream(): Promise<LoggingUpstream> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${identity === undefined ? "http" : "https"}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrivals,
+    become: (next) => (server as TlsServer).setSecureContext(contextOf(next)),
     async stop() {
       server.closeAllConnections();
       server.close();
@@ -30,6 +43,16 @@ export async function startLoggingUpstream(): Promise<LoggingUpstream> {
     },
   };
 }
+
+function createServer(identity: TlsIdentity | undefined, listener: RequestListener) {
+  if (identity === undefined) return createPlainServer(listener);
+  const server = createTlsServer({ ...contextOf(identity), requestCert: true }, listener);
+  // So that there are handshakes all the time, and every change is met.
+  server.maxRequestsPerSocket = 3;
+  return server;
+}
+
+const contextOf = ({ cert, key, ca }: TlsIdentity) => ({ cert, key, ca: [...ca] });
 
 function bearerOf({ authorization }: IncomingHttpHeaders): BearerClaims | null {
   if (authorization === undefined) return null;

@@ -3,7 +3,7 @@ import { testBearers, waitUntil } from "@svc/test-support";
 import { readiness, type Scenario, type Stand, urlOf } from "../stand.ts";
 
 /** What operators do in the middle of the day: no call may fail for it. */
-async function withoutFailure({ load }: Stand, act: () => Promise<void>): Promise<void> {
+export async function withoutFailure({ load }: Stand, act: () => Promise<void>): Promise<void> {
   const before = load.tally();
   await act();
   await load.passes(20);
