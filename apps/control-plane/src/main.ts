@@ -82,6 +82,7 @@ async function serve(config: Config): Promise<string> {
       dev: config.dev,
       discloseIdentities: config.discloseIdentities,
       logLevel: config.logLevel,
+      sharesOutput: cluster.isWorker,
       multiprocessDir: config.metricsFolder,
       otel: process.env,
     },

@@ -31,6 +31,8 @@ export interface LogWriterOptions {
   readonly level: LogLevel;
   /** Takes whole lines; standard output by default. A line whose write throws is lost. */
   readonly destination?: DestinationStream | undefined;
+  /** Other processes write to the same standard output, so each write must be one that arrives in one piece. */
+  readonly sharesOutput?: boolean | undefined;
   readonly activeSpan?: () => SpanIds | undefined;
   /** Called once for each lost line. */
   readonly onLost?: () => void;
@@ -38,11 +40,11 @@ export interface LogWriterOptions {
 
 const maxBufferedBytes = 1024 * 1024;
 
-/** Whole lines at a time, no more than a pipe takes in one piece (PIPE_BUF): the workers of one process share it. */
-const maxWriteBytes = 4096;
+/** Whole lines at a time; for an output that is shared no more than a pipe takes in one piece (PIPE_BUF). */
+const maxWriteBytes = { alone: 65_536, shared: 4096 } as const;
 
 /** So many bytes are written at once; fewer wait for company, since every write wakes two threads. */
-const minWriteBytes = 2048;
+const minWriteBytes = { alone: 32_768, shared: 2048 } as const;
 const maxWaitMs = 20;
 
 /**
@@ -50,13 +52,13 @@ const maxWaitMs = 20;
  * and never more than 1 MiB. A line waits at most 20 ms; what waits is written when the process exits, and lost with a
  * process that is killed.
  */
-function standardOutput(onLost: () => void): DestinationStream {
+function standardOutput(use: "alone" | "shared", onLost: () => void): DestinationStream {
   const stream = destination({
     dest: 1,
     sync: false,
     maxLength: maxBufferedBytes,
-    maxWrite: maxWriteBytes,
-    minLength: minWriteBytes,
+    maxWrite: maxWriteBytes[use],
+    minLength: minWriteBytes[use],
   });
   let isClosed = false;
   let isFlushDue = false;
@@ -110,7 +112,7 @@ function toFields(facts: LogFacts | undefined, span: SpanIds | undefined): Field
 }
 
 export function createLogWriter(options: LogWriterOptions): WriteLog {
-  const { component, level, activeSpan = () => undefined, onLost = () => {} } = options;
+  const { component, level, sharesOutput = false, activeSpan = () => undefined, onLost = () => {} } = options;
   const lines = pino(
     {
       level,
@@ -118,7 +120,7 @@ export function createLogWriter(options: LogWriterOptions): WriteLog {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    guarded(options.destination ?? standardOutput(onLost), onLost),
+    guarded(options.destination ?? standardOutput(sharesOutput ? "shared" : "alone", onLost), onLost),
   );
   return (at, message, facts, span = activeSpan()) => {
     if (lines.isLevelEnabled(at)) lines[at](toFields(facts, span), message);

@@ -58,6 +58,8 @@ export interface TelemetryConfig {
   readonly discloseIdentities: boolean;
   /** `SVC_LOG_LEVEL`. */
   readonly logLevel: LogLevel;
+  /** Other processes write their lines to the same standard output. */
+  readonly sharesOutput?: boolean;
   /** `PROMETHEUS_MULTIPROC_DIR`; the control plane's alone. */
   readonly multiprocessDir?: string | undefined;
   /** The `OTEL_*` settings by name. */
@@ -127,6 +129,7 @@ export function createTelemetry({ app, version, config, io = {} }: TelemetryOpti
     component: app,
     level: config.logLevel,
     destination: io.logDestination,
+    sharesOutput: config.sharesOutput,
     activeSpan: () => active.getStore(),
     onLost: () => metrics.inc("svc_telemetry_dropped_total", { signal: "log" }),
   });

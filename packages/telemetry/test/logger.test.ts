@@ -146,9 +146,12 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-async function startLogging(output: "pipe" | number = "pipe") {
+async function startLogging(output: "pipe" | number = "pipe", args: readonly string[] = []) {
   const path = fileURLToPath(new URL("support/log-process.ts", import.meta.url));
-  const child = fork(path, { execArgv: ["--conditions=@svc/source"], stdio: ["ignore", output, "inherit", "ipc"] });
+  const child = fork(path, args, {
+    execArgv: ["--conditions=@svc/source"],
+    stdio: ["ignore", output, "inherit", "ipc"],
+  });
   children.push(child);
   await once(child, "message");
   const logLines = async (lines: number): Promise<number> => {
@@ -233,7 +236,7 @@ test(
     execFileSync("mkfifo", [pipe]);
     // For reading and writing, so that opening it waits for nobody; a writer of its own keeps its end apart.
     const [held, writing] = [openSync(pipe, "r+"), openSync(pipe, "w")];
-    const workers = await Promise.all([startLogging(writing), startLogging(writing), startLogging(writing)]);
+    const workers = await Promise.all([1, 2, 3].map(() => startLogging(writing, ["shared"])));
     closeSync(writing);
     const lost = await Promise.all(workers.map(({ logLines }) => logLines(3_000)));
     const all = text(createReadStream(pipe));

@@ -1,13 +1,14 @@
 import { createLogWriter } from "../../src/logger.ts";
 
 /**
- * A process that logs to its standard output as often as it is told, and tells how many lines it lost so far; told a
+ * A process that logs to its standard output, which it may share, as often as it is told, and tells how many lines it lost so far; told a
  * negative number, it exits right after those.
  */
 let lost = 0;
 const write = createLogWriter({
   component: "pep",
   level: "info",
+  sharesOutput: process.argv.includes("shared"),
   onLost: () => {
     lost += 1;
   },
