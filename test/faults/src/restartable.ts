@@ -4,6 +4,8 @@ import type { Child } from "@svc/test-support";
 export interface Restartable {
   readonly name: string;
   readonly port: number;
+  /** Of that port, without a path. */
+  readonly url: string;
   pid(): number;
   /** All that the present process wrote. */
   output(): string;
@@ -18,7 +20,7 @@ export interface Restartable {
 
 export async function startRestartable(
   name: string,
-  port: number,
+  url: string,
   launch: () => Promise<Pick<Child, "pid" | "kill" | "exited" | "output" | "hasExited">>,
 ): Promise<Restartable> {
   let child = await launch();
@@ -28,7 +30,8 @@ export async function startRestartable(
   };
   return {
     name,
-    port,
+    port: Number(new URL(url).port),
+    url,
     pid: () => child.pid,
     output: () => child.output(),
     hasExited: () => child.hasExited(),

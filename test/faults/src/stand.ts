@@ -58,8 +58,8 @@ export async function runScenario<Store extends RedisServer>(
   const { agents = fewAgents } = scenario;
   const random = seededRandom(seed);
   const load = startLoad({
-    controlPlaneUrl: urlOf(world.controlPlaneAddress.port),
-    enforcementPointUrls: world.enforcementPoints.map(({ port }) => urlOf(port)),
+    controlPlaneUrl: world.controlPlaneUrl,
+    enforcementPointUrls: world.enforcementPoints.map(({ url }) => url),
     agents,
     pauseMs,
     random: random.fork(),
@@ -91,12 +91,12 @@ export async function runScenario<Store extends RedisServer>(
 
 export const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
-export const readiness = async (port: number): Promise<number> => (await fetch(`${urlOf(port)}/readyz`)).status;
+export const readiness = async (url: string): Promise<number> => (await fetch(`${url}/readyz`)).status;
 
 /** Every control plane says by itself that it serves again. */
 export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
-  for (const { name, port, hasExited, output } of controlPlanes) {
-    const isReady = async () => hasExited() || (await readiness(port)) === 200;
+  for (const { name, url, hasExited, output } of controlPlanes) {
+    const isReady = async () => hasExited() || (await readiness(url)) === 200;
     await waitUntil(`${name} to be ready`, isReady, 120_000);
     if (hasExited()) throw new Error(`${name} ended by itself:\n${output().slice(-2_000)}`);
   }
@@ -104,8 +104,8 @@ export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">)
 
 /** Every control plane says that it cannot serve. */
 export async function unready({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
-  for (const { name, port } of controlPlanes) {
-    await waitUntil(`${name} to be unready`, async () => (await readiness(port)) === 503, 120_000);
+  for (const { name, url } of controlPlanes) {
+    await waitUntil(`${name} to be unready`, async () => (await readiness(url)) === 503, 120_000);
   }
 }
 

@@ -31,6 +31,7 @@ export interface World<Store extends RedisServer = RedisServer> {
   readonly controlPlanes: readonly Restartable[];
   /** The address by which enforcement points and agents know the control planes. */
   readonly controlPlaneAddress: Balancer;
+  readonly controlPlaneUrl: string;
   readonly enforcementPoints: readonly Restartable[];
   readonly upstream: LoggingUpstream;
   /** Further servers, which a scenario brings, end with this world. */
@@ -43,6 +44,8 @@ export interface WorldOptions<Store extends RedisServer> {
   readonly startDatabase?: () => Promise<OwnPostgres>;
   /** The tool's end of TLS, and what the enforcement points know of it. */
   readonly upstreamTls?: { readonly identity: TlsIdentity; readonly files: TlsFiles };
+  /** Files by which the control planes speak TLS, and by which the enforcement points know them. */
+  readonly controlPlaneTls?: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
   /** Further settings of every control plane. */
   readonly controlPlane?: Readonly<Record<string, string>>;
   /** Further environment of every process of the service. */
@@ -51,7 +54,8 @@ export interface WorldOptions<Store extends RedisServer> {
 
 /** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
 export async function startWorld<Store extends RedisServer>(options: WorldOptions<Store>): Promise<World<Store>> {
-  const { startDatabase = startOwnPostgres, upstreamTls, env = {} } = options;
+  const { startDatabase = startOwnPostgres, upstreamTls, controlPlaneTls, env = {} } = options;
+  const scheme = controlPlaneTls === undefined ? "http" : "https";
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
   const [database, store, upstream] = await Promise.all([
     startDatabase(),
@@ -60,21 +64,30 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
   ]);
   const databaseAddress = await startBalancer([database.port]);
   const databaseNetwork = await startFaultProxy(databaseAddress.port, { keepsSent: false });
-  const startOne = await controlPlaneStarter(databaseNetwork.port, store, { ...env, ...options.controlPlane });
+  const startOne = await controlPlaneStarter(databaseNetwork.port, store, {
+    ...env,
+    ...(controlPlaneTls && {
+      SVC_TLS_CERT_FILE: controlPlaneTls.certFile,
+      SVC_TLS_KEY_FILE: controlPlaneTls.keyFile,
+    }),
+    ...options.controlPlane,
+  });
   // The first one alone migrates; together they would only wait for each other.
   const controlPlanes = [await startOne("control plane 1"), await startOne("control plane 2")];
   const controlPlaneAddress = await startBalancer(controlPlanes.map(({ port }) => port));
-  const url = `http://127.0.0.1:${controlPlaneAddress.port}`;
-  await registerLedger(createApi(url, testBearers), scope);
+  const controlPlaneUrl = `${scheme}://127.0.0.1:${controlPlaneAddress.port}`;
+  await registerLedger(createApi(controlPlaneUrl, testBearers), scope);
   const configFile = join(folder, "upstreams.json");
   writeFileSync(configFile, JSON.stringify(upstreamsBefore(upstream.url, upstreamTls?.files)));
+  const pepEnv = { ...env, ...(controlPlaneTls && { SVC_CONTROL_PLANE_CA_FILE: controlPlaneTls.caFile }) };
+  const enforced = { url: controlPlaneUrl, configFile, folder, env: pepEnv };
   const enforcementPoints = await Promise.all(
-    [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, { url, configFile, folder, env })),
+    [1, 2].map((number) => startEnforcer(`enforcement point ${number}`, enforced)),
   );
   const guests: (() => Promise<void>)[] = [];
   return {
     ...{ database, databaseAddress, databaseNetwork, store },
-    ...{ controlPlanes, controlPlaneAddress, enforcementPoints, upstream },
+    ...{ controlPlanes, controlPlaneAddress, controlPlaneUrl, enforcementPoints, upstream },
     alsoStop: (stop) => void guests.push(stop),
     async stop() {
       await Promise.all([...enforcementPoints, ...controlPlanes].map((each) => each.kill()));
@@ -98,7 +111,8 @@ async function controlPlaneStarter(
   const database = { appUrl: addressOf(appRole, databasePort), ownerUrl: addressOf(ownerRole, databasePort) };
   return async (name: string): Promise<Restartable> => {
     const port = await freePort();
-    return startRestartable(name, port, () =>
+    const scheme = env.SVC_TLS_CERT_FILE === undefined ? "http" : "https";
+    return startRestartable(name, `${scheme}://127.0.0.1:${port}`, () =>
       startControlPlane({ database, redis }, { SVC_ISSUER: "https://issuer.test", ...env, PORT: String(port) }),
     );
   };
@@ -116,7 +130,7 @@ async function startEnforcer(name: string, { url, configFile, folder, env }: Enf
   const [port, adminPort] = [await freePort(), await freePort()];
   const stateDir = join(folder, name);
   mkdirSync(stateDir, { mode: 0o700 });
-  return startRestartable(name, port, () =>
+  return startRestartable(name, `http://127.0.0.1:${port}`, () =>
     startEnforcementPoint(url, configFile, {
       ...env,
       SVC_PEP_LISTEN: `127.0.0.1:${port}`,

@@ -102,7 +102,7 @@ async function startControlPlaneOn(
   port: string,
   { stores, env, within, servesOnce }: ControlPlaneStart,
 ): Promise<ControlPlane> {
-  const url = `http://${env.HOST ?? "127.0.0.1"}:${port}`;
+  const url = `${env.SVC_TLS_CERT_FILE === undefined ? "http" : "https"}://${env.HOST ?? "127.0.0.1"}:${port}`;
   const child = await startApp({
     main: "@svc/control-plane/main",
     readyUrl: `${url}${servesOnce}`,

@@ -1,10 +1,14 @@
-import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitUntil } from "@svc/test-support";
+import { connect } from "node:tls";
+import { type OwnRedis, waitUntil } from "@svc/test-support";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { type Authority, createAuthority } from "../certificates.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualWorld, type World } from "../world.ts";
+import { startUsualWorld, type World, type WorldOptions } from "../world.ts";
 import { withoutFailure } from "./operations.ts";
 
 const filesIn = (place: string) => ({
@@ -14,17 +18,80 @@ const filesIn = (place: string) => ({
 });
 
 let files: ReturnType<typeof filesIn> | undefined;
+let serving: NonNullable<WorldOptions<OwnRedis>["controlPlaneTls"]> | undefined;
 let authority: Authority | undefined;
 
 /** The tool speaks TLS, and knows the enforcement points by their certificate. */
-export function startWorldOverTls(): Promise<World> {
+export async function startWorldOverTls(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-faults-tls-"));
   authority = createAuthority("the first authority");
-  files = filesIn(mkdtempSync(join(tmpdir(), "svc-faults-tls-")));
+  files = filesIn(folder);
   const { cert, key } = authority.issue();
   writeFileSync(files.ca_file, authority.cert);
   writeFileSync(files.cert_file, cert);
   writeFileSync(files.key_file, key);
-  return startUsualWorld({ upstreamTls: { identity: { ...authority.issue(), ca: [authority.cert] }, files } });
+  const identity = { ...authority.issue(), ca: [authority.cert] };
+  const world = await startUsualWorld({ upstreamTls: { identity, files } });
+  world.alsoStop(async () => rmSync(folder, { recursive: true }));
+  return world;
+}
+
+/** So do the control planes, for a balancer that only passes bytes on. */
+export async function startWorldOverControlPlaneTls(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), "svc-faults-tls-"));
+  authority = createAuthority("the authority");
+  serving = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key"), caFile: join(folder, "ca.crt") };
+  const { cert, key } = authority.issue();
+  writeFileSync(serving.certFile, cert);
+  writeFileSync(serving.keyFile, key);
+  writeFileSync(serving.caFile, authority.cert);
+  const usual = getGlobalDispatcher();
+  const trusting = new Agent({ connect: { ca: authority.cert } });
+  setGlobalDispatcher(trusting);
+  const world = await startUsualWorld({ controlPlaneTls: serving });
+  world.alsoStop(async () => {
+    setGlobalDispatcher(usual);
+    await trusting.destroy();
+    rmSync(folder, { recursive: true });
+  });
+  return world;
+}
+
+export const renewedCertificates: Scenario = {
+  name: "the control planes' certificate replaced",
+  async inject(stand) {
+    if (serving === undefined || authority === undefined)
+      throw new Error("this world's control planes do not speak TLS");
+    const { certFile, keyFile } = serving;
+    const { issue } = authority;
+    const times = 5;
+    await withoutFailure(stand, async () => {
+      for (let count = 0; count < times; count += 1) {
+        const { cert, key } = issue();
+        replace({ [certFile]: cert, [keyFile]: key });
+        for (const { name, port } of stand.world.controlPlanes) {
+          await waitUntil(
+            `${name} to show the new certificate`,
+            async () => (await shownAt(port)) === fingerprint(cert),
+          );
+        }
+        await stand.load.passes(10);
+      }
+    });
+    return times;
+  },
+};
+
+const fingerprint = (cert: string): string => new X509Certificate(cert).fingerprint256;
+
+async function shownAt(port: number): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false });
+  try {
+    await once(socket, "secureConnect");
+    return socket.getPeerCertificate().fingerprint256;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** As certificate managers do it: both ends trust old and new for a while, and each file is replaced by renaming. */
@@ -57,13 +124,17 @@ export const rotatedCertificates: Scenario = {
 /** Replaces files under the enforcement points, and waits until each has taken them up. */
 async function taken(points: World["enforcementPoints"], contents: Readonly<Record<string, string>>): Promise<void> {
   const before = points.map(timesTaken);
+  replace(contents);
+  await waitUntil("the enforcement points to take up the new files", () =>
+    points.every((point, index) => timesTaken(point) > (before[index] ?? 0)),
+  );
+}
+
+function replace(contents: Readonly<Record<string, string>>): void {
   for (const [file, text] of Object.entries(contents)) {
     writeFileSync(`${file}.next`, text);
     renameSync(`${file}.next`, file);
   }
-  await waitUntil("the enforcement points to take up the new files", () =>
-    points.every((point, index) => timesTaken(point) > (before[index] ?? 0)),
-  );
 }
 
 const timesTaken = ({ output }: World["enforcementPoints"][number]): number =>

@@ -2,7 +2,12 @@ import { startRedisSentinel } from "@svc/test-support";
 import { startSixNodes } from "../redis-cluster.ts";
 import type { Scenario } from "../stand.ts";
 import { startUsualWorld, startWorld, type World } from "../world.ts";
-import { rotatedCertificates, startWorldOverTls } from "./certificates.ts";
+import {
+  renewedCertificates,
+  rotatedCertificates,
+  startWorldOverControlPlaneTls,
+  startWorldOverTls,
+} from "./certificates.ts";
 import { slowClients } from "./clients.ts";
 import { clockSteps, startWorldWithClock } from "./clock.ts";
 import { connectionFaults } from "./connections.ts";
@@ -57,6 +62,7 @@ export const groups: readonly Group[] = [
   group("Sentinel", () => startWorld({ startStore: startRedisSentinel }), [sentinelFailover]),
   group("Redis Cluster", () => startWorld({ startStore: startSixNodes }), clusterFaults),
   group("a tool over TLS", startWorldOverTls, [rotatedCertificates]),
+  group("control planes over TLS", startWorldOverControlPlaneTls, [renewedCertificates, rollingRestart]),
   group("a packet filter", startWorldBehindFilter, packetFaults),
   group("a small disk", startWorldOnSmallDisk, [fullDisk]),
   group("few connections", () => startUsualWorld({ controlPlane: { SVC_DATABASE_CONNECTIONS: "10" } }), [crowd]),

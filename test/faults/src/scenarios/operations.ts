@@ -1,6 +1,6 @@
 import { createApi } from "@svc/test-conformance/api";
 import { testBearers, waitUntil } from "@svc/test-support";
-import { readiness, type Scenario, type Stand, urlOf } from "../stand.ts";
+import { readiness, type Scenario, type Stand } from "../stand.ts";
 
 /** What operators do in the middle of the day: no call may fail for it. */
 export async function withoutFailure({ load }: Stand, act: () => Promise<void>): Promise<void> {
@@ -22,8 +22,8 @@ export const keyRotation: Scenario = {
     const { controlPlanes } = stand.world;
     await withoutFailure(stand, async () => {
       for (let times = 0; times < 10; times += 1) {
-        const { port } = stand.random.shuffled(controlPlanes)[0] ?? { port: 0 };
-        const api = createApi(urlOf(port), testBearers);
+        const { url } = stand.random.shuffled(controlPlanes)[0] ?? { url: "" };
+        const api = createApi(url, testBearers);
         const { status, text } = await api.call("POST", "/v1/keys/rotate", {
           bearer: testBearers.admin,
           body: { now: true },
@@ -42,10 +42,10 @@ export const rollingRestart: Scenario = {
     const { controlPlanes, controlPlaneAddress } = stand.world;
     await withoutFailure(stand, async () => {
       const ports = controlPlanes.map(({ port }) => port);
-      for (const { name, port, shutDown, start } of controlPlanes) {
+      for (const { name, port, url, shutDown, start } of controlPlanes) {
         const down = shutDown();
         // As a load balancer does that asks for readiness: it sends nobody there any more.
-        await waitUntil(`${name} to say that it ends`, async () => (await readiness(port)) === 503);
+        await waitUntil(`${name} to say that it ends`, async () => (await readiness(url)) === 503);
         controlPlaneAddress.aim(ports.filter((other) => other !== port));
         await down;
         await start();
