@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { namedAlike, startOwnRedis } from "@svc/test-support";
 import { generatePrivateJwk, importAgentKey, readPublicKey, signActorProof } from "@svc/tokens";
 import { afterAll, describe, expect, test } from "vitest";
+import { RestoreUnacknowledged } from "../src/commands/watch-restore.ts";
 import type { Deps } from "../src/deps.ts";
 import { type HopAsked, outcomeOf, startWay, type Taken, type Way, type WayName, ways } from "./two-ways.ts";
 
@@ -60,6 +61,10 @@ const afterDecision = (change: (way: Way, session: string) => Promise<unknown>) 
 const accessToken = ({ exchange }: Taken) => String((exchange?.body as { access_token?: string })?.access_token);
 const down = async (): Promise<never> => {
   throw Object.assign(new Error("down"), { code: "database_unavailable" });
+};
+
+const unacknowledged = (): never => {
+  throw new RestoreUnacknowledged("the database is older than one that was served");
 };
 
 const single = (
@@ -166,6 +171,27 @@ const cases: Case[] = [
     name: "a decision that cannot be recorded",
     want: ["503 audit_unavailable"],
     ports: ({ decisions }) => ({ decisions: { ...decisions, append: down } }),
+    act: readOnce,
+  },
+  {
+    name: "a restore that nobody has acknowledged",
+    want: ["503 audit_unavailable"],
+    ports: () => ({ requireAcknowledged: unacknowledged }),
+    act: readOnce,
+  },
+  {
+    name: "a restore that is found out in between",
+    want: ["allow, 503 invalid_grant"],
+    ports(deps, way) {
+      let isBehind = false;
+      const fallBehind = async () => {
+        isBehind = true;
+      };
+      const requireAcknowledged = () => {
+        if (isBehind) unacknowledged();
+      };
+      return { ...afterDecision(fallBehind)(deps, way), requireAcknowledged };
+    },
     act: readOnce,
   },
   {
