@@ -56,23 +56,31 @@ function read() {
 async function run({ chosen, isChosen, rounds, seed, json }: ReturnType<typeof read>): Promise<number> {
   const outcomes: (Outcome & { readonly seed: number })[] = [];
   let faults = 0;
+  const attempt = async (what: string, act: () => Promise<void>) => {
+    try {
+      await act();
+    } catch (fault) {
+      faults += 1;
+      say(`  FAILED: ${what}: ${fault instanceof Error ? fault.message : String(fault)}`);
+    }
+  };
   process.stdout.write(headOfTable);
   for (let round = 0; round < rounds; round += 1) {
     for (const group of chosen) {
       say(`${group.name}, seed ${seed + round}`);
-      try {
-        await group.each(async (world, scenario) => {
+      // One that fails says nothing of those after it; a world that is beyond repair fails them all.
+      await attempt(group.name, () =>
+        group.each(async (world, scenario) => {
           if (!isChosen(group.name, scenario.name)) return;
-          const outcome = await runScenario(world, scenario, { seed: seed + round });
-          outcomes.push({ ...outcome, seed: seed + round });
-          faults += outcome.violations.length;
-          process.stdout.write(rowOf(outcome));
-          for (const { kind, of } of outcome.violations) say(`  BROKEN: ${kind} of ${of}`);
-        });
-      } catch (fault) {
-        faults += 1;
-        say(`  FAILED: ${fault instanceof Error ? fault.message : String(fault)}`);
-      }
+          await attempt(scenario.name, async () => {
+            const outcome = await runScenario(world, scenario, { seed: seed + round });
+            outcomes.push({ ...outcome, seed: seed + round });
+            faults += outcome.violations.length;
+            process.stdout.write(rowOf(outcome));
+            for (const { kind, of } of outcome.violations) say(`  BROKEN: ${kind} of ${of}`);
+          });
+        }),
+      );
     }
   }
   if (json !== undefined) writeFileSync(json, `${JSON.stringify(outcomes, null, 2)}\n`);
