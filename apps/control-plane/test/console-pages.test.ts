@@ -326,10 +326,13 @@ describe("when a page cannot be made", () => {
     expect(reported).toHaveLength(1);
   });
 
-  test("what is not ready is named", async () => {
-    const probes = [{ name: "cache_store" as const, check: () => Promise.reject(new Error("down")) }];
+  test.each([
+    ["cache_store", "Not ready: cache store", "refused until it answers"],
+    ["restore", "Not ready: restore", "Raise the issuer's epoch"],
+  ] as const)("what is not ready is named, with what to do: %s", async (name, title, advice) => {
+    const probes = [{ name, check: () => Promise.reject(new Error("down")) }];
     const page = await visitor({ ...plane.deps, probes }).look("/console");
     expect(page.status).toBe(200);
-    expect(page.text).toContain("Not ready: cache store");
+    for (const part of [title, advice]) expect(page.text).toContain(part);
   });
 });
