@@ -132,14 +132,15 @@ describe("two processes on a database that was restored from a backup", () => {
     }
   });
 
-  /** As a standby that is promoted without the newest records takes it back. */
-  const takeBack = (count: number) => asOwner(backup, (sql) => sql`update witness set count = ${count}`);
+  const setCount = (count: number) => asOwner(backup, (sql) => sql`update witness set count = ${count}`);
 
   test("notice by themselves when it is taken back once more", async () => {
     const { session: running, token } = await one.consent("books");
+    // An hour of counting, and then a standby in its place that lacks all of it.
     const acknowledged = await countOf(backup);
-    await waitUntil("the cache store to be told of it", async () => (await toldTo(redis)) >= acknowledged);
-    await takeBack(acknowledged - 1);
+    await setCount(acknowledged + 1_800);
+    await waitUntil("the cache store to be told of it", async () => (await toldTo(redis)) > acknowledged + 1_000);
+    await setCount(acknowledged);
     await waitUntil("it to be noticed", async () => (await one.authorize(running, token, hops.planner)).status === 503);
     expect(await readiness()).toEqual(Array(2).fill("503 restore_unacknowledged"));
     await raiseEpoch(other);
@@ -148,7 +149,7 @@ describe("two processes on a database that was restored from a backup", () => {
 
   test("cannot notice where the cache store is empty too, and then serve", async () => {
     await redis.command("FLUSHALL");
-    await takeBack(0);
+    await setCount(0);
     expect(await readiness()).toEqual(Array(2).fill("200 undefined"));
   });
 });
