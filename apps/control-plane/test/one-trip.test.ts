@@ -197,7 +197,16 @@ const cases: Case[] = [
   {
     name: "a guard that cannot be reached",
     want: ["allow, 503 invalid_grant"],
-    ports: ({ guard }) => ({ guard: { ...guard, claim: down } }),
+    // What it says of itself belongs to the span of the exchange.
+    ports: ({ guard }, { events }) => ({
+      guard: {
+        ...guard,
+        async claim() {
+          events.storeUnavailable(new Error("down"));
+          return down();
+        },
+      },
+    }),
     act: readOnce,
   },
   {

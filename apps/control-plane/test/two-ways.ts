@@ -2,7 +2,7 @@ import { jwtTokenType, tokenExchangeGrantType } from "@svc/core";
 import { createTelemetry } from "@svc/telemetry";
 import { aManifest, aTool } from "@svc/test-support";
 import type { Deps } from "../src/deps.ts";
-import { createEvents } from "../src/events.ts";
+import { createEvents, type Events } from "../src/events.ts";
 import { submitter } from "./submitting.ts";
 import { type Answer, query, startPlane, type TestApp, type TestPlane } from "./support.ts";
 
@@ -77,6 +77,8 @@ async function exchangeAfter(app: TestApp, asked: HopAsked, { body }: Part): Pro
 /** A control plane whose hops are taken in one way, and everything that they leave behind. */
 export interface Way {
   readonly plane: TestPlane & TestApp;
+  /** What is told here is kept. */
+  readonly events: Events;
   readonly hop: (app: TestApp, asked: HopAsked) => Promise<Taken>;
   /** The app with its telemetry kept, some ports replaced. */
   with(changes?: (deps: Deps) => Partial<Deps>): TestApp;
@@ -101,6 +103,7 @@ export async function startWay(name: WayName, redisUrl: string): Promise<Way> {
   await register(plane);
   return {
     plane,
+    events,
     hop: ways[name],
     with: (changes = () => ({})) => plane.with({ events, ...changes(plane.deps) }),
     async consent() {
