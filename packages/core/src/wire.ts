@@ -64,9 +64,7 @@ export const exchangeResponse = z.object({
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponse>;
 
-/** `POST /v1/hop`, authorize and exchange in one trip: what authorize takes, but the actor token is the exchange's. */
-export const hopRequest = authorizeRequest;
-
+/** `POST /v1/hop`, authorize and exchange in one trip. It takes what authorize takes; the actor token is the exchange's. */
 export const hopResponse = z.object({
   decision: authorizeResponse,
   /** What the exchange would have answered by itself; null where the decision is all there is. */

@@ -1,4 +1,4 @@
-import { hopRequest, hopResponse } from "@svc/core";
+import { authorizeRequest, hopResponse } from "@svc/core";
 import type { Span } from "@svc/telemetry";
 import type { AuthorizeCommand, Decided } from "../../commands/authorize.ts";
 import type { App } from "../../http/endpoint.ts";
@@ -37,7 +37,7 @@ export function hopRoute(app: App, deps: OneTripDeps): void {
       access: "current_hop",
       tag: "Hops",
       summary: "Authorize and exchange in one trip, for enforcement points; off by default.",
-      body: hopRequest,
+      body: authorizeRequest,
       replies: {
         200: {
           description: "The decision and, unless it was a deny or the body is to be seen first, its exchange.",
