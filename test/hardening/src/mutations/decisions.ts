@@ -27,7 +27,13 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     table,
   ],
   ["blocks-unasked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
-  ["budget-off-by-one", "decide.ts", "if (hop.hop > budget)", "if (hop.hop > budget + 1)", table],
+  [
+    "budget-off-by-one",
+    "decide.ts",
+    "if (hop.hop > (budget ?? policy.policy.document.hop_budget))",
+    "if (hop.hop > (budget ?? policy.policy.document.hop_budget) + 1)",
+    table,
+  ],
   ["narrowing-unasked", "decide.ts", 'return within ? undefined : "DATA_CLASS_WIDENED";', "return undefined;", table],
   [
     "taint-unasked",
