@@ -45,11 +45,11 @@ async function count(sql: Sql, { sinceMs, bucketMs, newest }: CountQuery): Promi
   }));
 }
 
-/** Walks the index of what was observed and no further than the bound. */
+/** Walks the index of denies that were observed, in whose words they are asked for, and no further than the bound. */
 async function observedByScope(sql: Sql, newest: number): Promise<readonly ScopeCount[]> {
   const rows = await sql<{ scope: string; count: bigint }[]>`
     with recent as materialized (
-      select d.session_id from decision d where not d.enforced and d.decision = 'deny'
+      select d.session_id from decision d where not d.enforced and d.deny_reason is not null
       order by d.seq desc limit ${newest}
     )
     select s.scope, count(*) as count from recent join session s using (session_id)

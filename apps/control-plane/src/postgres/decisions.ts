@@ -121,9 +121,10 @@ interface PageRow extends DecisionColumns {
 async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Promise<readonly DecisionRow[]> {
   const rows = await sql<PageRow[]>`
     select ${recordColumns(sql)}, d.seq, s.spent_at, m.params_hash
-    from decision d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
-    where ${conditions(sql, filter, beforeSeq)}
-    order by d.seq desc limit ${limit}`;
+    from (
+      select d.* from decision d where ${conditions(sql, filter, beforeSeq)} order by d.seq desc limit ${limit}
+    ) d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
+    order by d.seq desc`;
   return rows.map((row) => ({
     seq: row.seq,
     record: toRecord(row),
@@ -134,17 +135,32 @@ async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Prom
 
 /** Only what is asked stands in the statement, so that the planner finds the index of each filter. */
 function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefined) {
-  const { sessionId, agent, outcome, denyReason, enforced, targetKind, taint, privileged } = filter;
+  const { sessionId, agent, enforced, targetKind, taint, privileged } = filter;
   const asked = [
     beforeSeq !== undefined && sql`and d.seq < ${beforeSeq}`,
     sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
     agent !== undefined && sql`and d.acting_agent = ${agent}`,
-    outcome !== undefined && sql`and d.decision = ${outcome}`,
-    denyReason != null && sql`and d.deny_reason = ${denyReason}`,
+    ...ofOutcome(sql, filter),
     enforced !== undefined && (enforced ? sql`and d.enforced` : sql`and not d.enforced`),
     targetKind !== undefined && sql`and d.target_kind = ${targetKind}`,
     taint !== undefined && sql`and d.taint = ${taint}`,
     privileged !== undefined && (privileged ? sql`and d.privileged` : sql`and not d.privileged`),
   ].flatMap((condition) => (condition === false ? [] : [condition]));
   return [sql`true`, withinSpan(sql, filter, sql`d.decided_at`, sql`d.action_id`), ...asked];
+}
+
+/**
+ * A reason exists exactly for denies (a constraint of the table), so there are two ways to say that a row is one, and an
+ * index of denies serves only the statements that say it in its own way: `deny_reason is not null` those of an agent and
+ * those that were observed, `decision = 'deny'` the rest. Whichever is said, the planner is left no index that would have
+ * it read what it does not show.
+ */
+function ofOutcome(sql: Sql, { agent, outcome, denyReason, enforced }: DecisionFilter) {
+  if (outcome === "allow") return [sql`and d.decision = 'allow'`, denyReason != null && sql`and false`];
+  if (outcome === undefined && denyReason == null) return [];
+  const hasIndexOfReasons = agent !== undefined || enforced === false;
+  return [
+    hasIndexOfReasons ? sql`and d.deny_reason is not null` : sql`and d.decision = 'deny'`,
+    denyReason != null && sql`and d.deny_reason = ${denyReason}`,
+  ];
 }

@@ -1,0 +1,113 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { DecisionFilter } from "../src/ports/decision-log.ts";
+import { decisionReads } from "../src/postgres/decisions.ts";
+import { startPlane } from "./support.ts";
+
+const plane = await startPlane();
+const owner = postgres(plane.database.superuserUrl, { max: 1, onnotice: () => {} });
+afterAll(async () => {
+  await owner.end();
+  await plane.stop();
+});
+
+const rows = 40_000;
+const limit = 50;
+
+/**
+ * Ten agents take turns: 3 is always denied, 4 never, what 5 does is only observed, 6 calls no agent; everybody else is denied
+ * once in a hundred calls.
+ */
+beforeAll(async () => {
+  await owner`
+    insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
+      data_class, decision, deny_reason, recoverable, enforced, privileged, taint, policy_version, decided_at)
+    select (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0') || '7000' || left(md5(n::text), 16))::uuid, 2, md5((n / 100)::text)::uuid, 'authorize', 1, '{}', 'agent-' || n % 10, 'http:bench/read',
+      case when n % 10 = 6 then 'tool' else 'agent' end, 'bench', case when is_denied then 'deny' else 'allow' end,
+      case when is_denied then 'TARGET_NOT_DECLARED' end, false, n % 10 <> 5, false, 'trusted_internal', 1, now()
+    from (select n, n % 10 = 3 or (n % 10 <> 4 and n / 10 % 100 = 7) as is_denied
+      from generate_series(1, ${rows}) as n) as call`;
+  await owner`analyze decision`;
+});
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const rowsVisited = (plan: Plan): number => {
+  const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsVisited(child), 0);
+  const own =
+    plan["Node Type"].includes("Scan") && plan["Node Type"] !== "Bitmap Heap Scan"
+      ? plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)
+      : 0;
+  return below + own * plan["Actual Loops"];
+};
+
+/** Of the statement that is really sent. */
+async function visitedBy(filter: DecisionFilter): Promise<number> {
+  const sent: { text: string; values: readonly unknown[] }[] = [];
+  const watched = postgres(plane.database.appUrl, {
+    max: 1,
+    onnotice: () => {},
+    types: { bigint: postgres.BigInt },
+    debug: (_connection, text, values) => void sent.push({ text, values }),
+  });
+  try {
+    await decisionReads(watched, 5_000).page({ filter, beforeSeq: undefined, limit });
+  } finally {
+    await watched.end();
+  }
+  const asked = sent.find(({ text }) => /\bfrom decision\b/.test(text));
+  const [row] = await owner.unsafe(`explain (analyze, format json) ${asked?.text}`, [
+    ...(asked?.values ?? []),
+  ] as never[]);
+  return rowsVisited(row?.["QUERY PLAN"][0].Plan);
+}
+
+describe("a page reads hardly more of the log than it shows", () => {
+  const cases: readonly [string, DecisionFilter][] = [
+    ["of everything", {}],
+    ["of a session", { sessionId: "c81e728d-9d4c-2f63-6f06-7f89cc14862c" }],
+    ["of an agent", { agent: "agent-1" }],
+    ["of denies", { outcome: "deny" }],
+    ["for a reason", { denyReason: "TARGET_NOT_DECLARED" }],
+    ["for a reason that never was", { denyReason: "SESSION_EXPIRED" }],
+    ["for a reason that an allow would have", { denyReason: "TARGET_NOT_DECLARED", outcome: "allow" }],
+    ["of what was observed", { enforced: false }],
+    ["of what would have been blocked", { enforced: false, outcome: "deny" }],
+    ["of an agent that is always denied", { agent: "agent-3", outcome: "deny" }],
+    ["of the denies of an agent that never is", { agent: "agent-4", outcome: "deny" }],
+    ["of the denies of an agent that seldom is", { agent: "agent-1", denyReason: "TARGET_NOT_DECLARED" }],
+    ["of privileged calls, of which there are none", { privileged: true }],
+    ["of tainted calls, of which there are none", { taint: "untrusted_external" }],
+  ];
+  test.each(cases)("%s", async (_which, filter) => {
+    expect(await visitedBy(filter)).toBeLessThanOrEqual(20 * limit);
+  });
+});
+
+describe("where there is nothing to show, a page reads the part of the log that one of its filters names", () => {
+  const cases: readonly [string, DecisionFilter][] = [
+    ["of the allows of an agent that is always denied", { agent: "agent-3", outcome: "allow" }],
+    ["of an agent's calls, enforced, that is only observed", { agent: "agent-5", enforced: true }],
+    ["of what was observed of another agent", { agent: "agent-1", enforced: false }],
+    ["of delegations of an agent that makes none", { agent: "agent-6", targetKind: "agent" }],
+  ];
+  test.each(cases)("%s", async (_which, filter) => {
+    expect(await visitedBy(filter)).toBeLessThanOrEqual(rows / 10);
+  });
+});
+
+test("a month to come has the statistics too", async () => {
+  const [told] = await owner`
+    select count(*)::int as months, count(e.oid)::int as told from pg_inherits i
+    left join pg_statistic_ext e on e.stxrelid = i.inhrelid where i.inhparent = 'decision'::regclass`;
+  await owner`select make_decision_partition('2050-01-01')`;
+  const [later] =
+    await owner`select count(*)::int as told from pg_statistic_ext where stxrelid = 'decision_2050_01'::regclass`;
+  expect({ ...told, later: later?.told }).toEqual({ months: told?.months, told: told?.months, later: 1 });
+});
