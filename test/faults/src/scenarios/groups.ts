@@ -62,7 +62,10 @@ export const groups: readonly Group[] = [
   group("Sentinel", () => startWorld({ startStore: startRedisSentinel }), [sentinelFailover]),
   group("Redis Cluster", () => startWorld({ startStore: startSixNodes }), clusterFaults),
   group("a tool over TLS", startWorldOverTls, [rotatedCertificates]),
-  group("control planes over TLS", startWorldOverControlPlaneTls, [renewedCertificates, rollingRestart]),
+  group("control planes over TLS", startWorldOverControlPlaneTls, [
+    renewedCertificates,
+    { ...rollingRestart, name: `${rollingRestart.name}, over TLS` },
+  ]),
   group("a packet filter", startWorldBehindFilter, packetFaults),
   group("a small disk", startWorldOnSmallDisk, [fullDisk]),
   group("few connections", () => startUsualWorld({ controlPlane: { SVC_DATABASE_CONNECTIONS: "10" } }), [crowd]),
