@@ -17,6 +17,13 @@ test("what moves about and does not grow is flat", () => {
   expect(grown(steady)).toEqual([]);
 });
 
+test("what comes with a burst and goes again is flat", () => {
+  const bursts = steady.map((sample, index) =>
+    index < 20 || index % 4 === 0 ? sample : { ...sample, memoryMib: 900, descriptors: 600 },
+  );
+  expect(grown(bursts)).toEqual([]);
+});
+
 test.each(["memoryMib", "descriptors", "connections", "deadRowsPercent"] as const)(
   "%s that creeps up is found",
   (measure) => {

@@ -2,7 +2,10 @@ import { type Measure, measures, type Sample } from "./sample.ts";
 
 export interface Trend {
   readonly measure: Measure;
-  /** Medians of the second quarter, when everything is warm, and of the last one. */
+  /**
+   * The least of the second quarter, when everything is warm, and of the last one: what is never given back. What comes with
+   * a burst of calls or waits for the garbage collector goes again.
+   */
   readonly early: number;
   readonly late: number;
   readonly isFlat: boolean;
@@ -21,14 +24,9 @@ export function trendsOf(samples: readonly Sample[]): readonly Trend[] {
   const quarter = Math.floor(samples.length / 4);
   return measures.map((measure) => {
     const values = samples.map((sample) => sample[measure]);
-    const early = median(values.slice(quarter, 2 * quarter));
-    const late = median(values.slice(-quarter));
+    const early = Math.min(...values.slice(quarter, 2 * quarter));
+    const late = Math.min(...values.slice(-quarter));
     const { part, atLeast } = slack[measure];
     return { measure, early, late, isFlat: late - early <= Math.max(early * part, atLeast) };
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
