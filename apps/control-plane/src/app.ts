@@ -15,7 +15,6 @@ import { explanationRoute } from "./routes/explanation.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { authorizeRoute } from "./routes/hop/authorize.ts";
 import { exchangeRoute } from "./routes/hop/exchange.ts";
-import { hopRoute } from "./routes/hop/hop.ts";
 import { renewRoute } from "./routes/hop/renew.ts";
 import { sessionTargetsRoute } from "./routes/hop/session-targets.ts";
 import { transactionRoute } from "./routes/hop/transaction.ts";
@@ -36,7 +35,6 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   consentRoute,
   authorizeRoute,
   exchangeRoute,
-  hopRoute,
   renewRoute,
   transactionRoute,
   sessionTargetsRoute,

@@ -91,7 +91,6 @@ export function compose(parts: Parts): Deps {
     bearers: createBearers(config.bearers),
     isHopBearer: (token, kind) => isHopBearer(verifying, token, kind),
     limits: callerLimits(stores.rateLimits, (token) => sessionOf(verifying, token)),
-    oneTrip: config.servesOneTripHops ? { monotonicMs: () => performance.now() } : undefined,
     cursorKey: cursorKeyOf(config.issuerPrivateKey ?? encryptionKey),
     manifests: manifestStore({
       submissions: stores.submissions,

@@ -42,8 +42,6 @@ export interface Config {
   /** Whether an enforcement point may merely observe under a scope. */
   readonly mayObserve: (scope: string) => boolean;
   readonly identityRequired: boolean;
-  /** Whether `POST /v1/hop` is served. */
-  readonly servesOneTripHops: boolean;
   readonly identityProvider: { readonly issuer: URL; readonly audience: string } | undefined;
   readonly discoveryAllow: readonly AllowedDestination[];
   /** Absent: any number of calls. */
@@ -142,7 +140,6 @@ function toConfig(values: Values, makeToken: () => string): Config {
     consentTtlSeconds: values.SVC_CONSENT_TTL_SECONDS,
     mayObserve: values.SVC_OBSERVE_SCOPES,
     identityRequired: values.SVC_IDENTITY_REQUIRED,
-    servesOneTripHops: values.SVC_ONE_TRIP_HOPS,
     identityProvider: bothOf(values.SVC_IDP_ISSUER, values.SVC_IDP_AUDIENCE, (issuer, audience) => ({
       issuer,
       audience,

@@ -16,12 +16,9 @@ import type { Manifests } from "./ports/manifests.ts";
 import type { SessionFacts } from "./ports/present.ts";
 import type { SessionEnds } from "./ports/session-ends.ts";
 import type { Sessions } from "./ports/sessions.ts";
-import type { OneTrip } from "./routes/hop/hop.ts";
 
 /** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent, identity and reads. */
 export interface Deps extends HopDeps, EnrollmentDeps, Doors {
-  /** Undefined where hops are not served in one trip. */
-  readonly oneTrip: OneTrip | undefined;
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
   readonly manifests: Manifests;

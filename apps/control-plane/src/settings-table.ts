@@ -95,11 +95,6 @@ const deciding = {
     "Scopes whose enforcement points may merely observe: a list, `*` or `none`.",
   ),
   SVC_IDENTITY_REQUIRED: defaulted(flag, "false", "Whether every hop needs proof of an enrolled agent's key."),
-  SVC_ONE_TRIP_HOPS: defaulted(
-    flag,
-    "false",
-    "Serves `POST /v1/hop`, by which enforcement points with `SVC_PEP_ONE_TRIP` authorize and exchange in one trip.",
-  ),
   SVC_IDP_ISSUER: optional(httpUrl, "OpenID provider whose ID tokens bind an agent to a person."),
   SVC_IDP_AUDIENCE: optional(text, "`aud` of those ID tokens."),
   SVC_DISCOVERY_ALLOW: optional(

@@ -55,11 +55,6 @@ export const podOptions = {
     wholeNumber({ min: 1, max: 86_400 }),
     "After how long without a call renewed tokens are forgotten.",
   ),
-  "pep.svc/one-trip": defaulted(
-    flag,
-    "false",
-    "Decides and exchanges in one trip where the control plane serves that, else in two.",
-  ),
   "pep.svc/log-level": defaulted(oneOf(["debug", "info", "warn", "error"]), "info", "The sidecar's log level."),
   "pep.svc/proxy-env": defaulted(flag, "false", "Sets `HTTP_PROXY` and `http_proxy` of the agent's containers."),
   "pep.svc/native-sidecar": defaulted(

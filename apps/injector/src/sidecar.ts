@@ -79,7 +79,6 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_GRACE_SECONDS: graceSecondsOf(options),
     SVC_PEP_UPSTREAM_TIMEOUT_SECONDS: options["pep.svc/upstream-timeout-seconds"],
     SVC_PEP_RENEWAL_IDLE_SECONDS: options["pep.svc/renewal-idle-seconds"],
-    SVC_PEP_ONE_TRIP: options["pep.svc/one-trip"] ? "true" : undefined,
     SVC_PEP_SESSION_FILE: options["pep.svc/session-secret"] && `${folders.session}/session.json`,
     SVC_PEP_STATE_DIR: folders.state,
     SVC_PEP_AGENT_NAME: options["pep.svc/agent-name"],

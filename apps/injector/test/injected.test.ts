@@ -155,8 +155,6 @@ test("annotations win over the injector's defaults, which win over ours", () => 
   const given = injectionOf({ SVC_INJECTOR_PEP_MODE: "observe", SVC_INJECTOR_PEP_GRACE_SECONDS: "40" });
   const settings = settingsOf(inject(annotated({ "pep.svc/mode": "enforce", "pep.svc/log-level": "debug" }), given));
   expect(settings).toMatchObject({ SVC_PEP_MODE: "enforce", SVC_PEP_GRACE_SECONDS: "40", SVC_LOG_LEVEL: "debug" });
-  expect(settings).not.toHaveProperty("SVC_PEP_ONE_TRIP");
-  expect(settingsOf(inject(annotated({ "pep.svc/one-trip": "true" })))).toMatchObject({ SVC_PEP_ONE_TRIP: "true" });
 });
 
 test.each([

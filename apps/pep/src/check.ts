@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { servesOneTrip, type Transport } from "@svc/client/steps";
+import type { Transport } from "@svc/client/steps";
 import { isWithin, mcpServerRef } from "@svc/core";
 import { z } from "zod";
 import type { Config } from "./config.ts";
@@ -90,7 +90,6 @@ export async function runCheck(
     const catalogs = await Promise.all(scopes.map((scope) => fetchCatalog(transport, adminToken, scope)));
     const unallowed = unallowedTargets(read.upstreams, catalogs);
     for (const line of unallowed) say(line);
-    if (config.oneTrip) await warnOfTwoTrips(transport, say);
     return unallowed.length === 0 ? 0 : 1;
   } catch (error) {
     say(error instanceof Error ? error.message : "the catalogs cannot be read");
@@ -98,11 +97,4 @@ export async function runCheck(
   } finally {
     await disconnect();
   }
-}
-
-/** No fault: calls that are not served in one trip take two. */
-async function warnOfTwoTrips(transport: Transport, say: (line: string) => void): Promise<void> {
-  const ports = { transport, monotonicMs: () => performance.now() };
-  if (await servesOneTrip(ports, { deadlineMs: requestMs })) return;
-  say("WARNING: SVC_PEP_ONE_TRIP: the control plane does not serve it: set SVC_ONE_TRIP_HOPS=true there");
 }

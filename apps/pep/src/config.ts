@@ -58,11 +58,6 @@ export const pepSettings = {
     "300",
     "After how long without a call the renewed tokens of an agent are forgotten.",
   ),
-  SVC_PEP_ONE_TRIP: defaulted(
-    flag,
-    "false",
-    "Decides and exchanges in one trip where the control plane serves that (`SVC_ONE_TRIP_HOPS`), else in two.",
-  ),
   SVC_PEP_SESSION_FILE: optional(
     text,
     "JSON file `{session_id, token}`: the session of requests that present none; read again on change.",
@@ -98,7 +93,6 @@ export interface Config {
   readonly limits: Limits;
   readonly graceSeconds: number;
   readonly renewalIdleSeconds: number;
-  readonly oneTrip: boolean;
   readonly sessionFile: string | undefined;
   readonly stateDir: string | undefined;
   readonly egress: EgressProxies | undefined;
@@ -140,7 +134,6 @@ const toConfig = (values: Values, egress: EgressProxies | undefined): Config => 
   },
   graceSeconds: values.SVC_PEP_GRACE_SECONDS,
   renewalIdleSeconds: values.SVC_PEP_RENEWAL_IDLE_SECONDS,
-  oneTrip: values.SVC_PEP_ONE_TRIP,
   sessionFile: values.SVC_PEP_SESSION_FILE,
   stateDir: values.SVC_PEP_STATE_DIR,
   egress,

@@ -16,7 +16,6 @@ export interface Events {
   configurationTaken(): void;
   configurationRefused(): void;
   sessionFileRefused(): void;
-  oneTripUnserved(): void;
   render(): Promise<{ contentType: string; body: string }>;
   shutdown(): Promise<void>;
 }
@@ -62,7 +61,6 @@ export function createEvents(telemetry: Telemetry<"pep">): Events {
     configurationTaken: () => log.info("configuration taken"),
     configurationRefused: () => log.warn("configuration refused; the previous one stays"),
     sessionFileRefused: () => log.warn("session file refused; the previous session stays"),
-    oneTripUnserved: () => log.warn("hops are not served in one trip; they take two"),
     render: () => telemetry.render(),
     shutdown: () => telemetry.shutdown(),
   };

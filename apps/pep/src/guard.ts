@@ -1,10 +1,7 @@
 import {
   type Allowed,
-  type DecideResult,
   type Decision,
   decide,
-  decideAndExchange,
-  type ExchangeResult,
   exchange,
   type HopCredential,
   type Lease,
@@ -22,7 +19,6 @@ import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
 import type { BodyStanding } from "./body-rule.ts";
 import type { Grant } from "./carried.ts";
 import type { Limits } from "./limits.ts";
-import type { OneTripUse } from "./one-trip.ts";
 import type { CallTarget } from "./routes.ts";
 
 /** What the guard works with. */
@@ -32,8 +28,6 @@ export interface GuardPorts {
   /** Present where an agent key is held: the `Agent-Identity` header for a target. */
   readonly assertIdentity?: (accessToken: string, target: string) => Promise<string>;
   readonly limits: Pick<Limits, "stepMs" | "hopMs">;
-  /** Present where decision and exchange may be had in one trip. */
-  readonly oneTrip?: OneTripUse;
 }
 
 /** One call, resolved. */
@@ -66,8 +60,7 @@ export type Verdict =
 
 /**
  * decide, exchange, mint (contract: What happens to a call). The body is settled between the first two: nothing is
- * spent for a call that could not be bound, and nothing learnt while the body was read escapes the exchange. In one trip
- * the control plane exchanges only what needs no body to be settled, which may then stream.
+ * spent for a call that could not be bound, and nothing learnt while the body was read escapes the exchange.
  */
 export async function guard(
   ports: GuardPorts,
@@ -75,13 +68,9 @@ export async function guard(
   settleBody: (decision: Allowed) => Promise<BodyStanding>,
 ): Promise<Verdict> {
   const step = budgetOf(ports, hop);
-  const asked = await askOrTake(ports, hop, step);
+  const asked = await ask(ports, hop, step);
   if (asked.kind !== "allowed") return asked;
-  const { lease, decision, exchanged } = asked;
-  if (exchanged) {
-    const narrowed = narrowedBy(exchanged, asked);
-    return narrowed.kind === "narrowed" ? granted(ports, decision, grantOf(hop, narrowed), false) : narrowed;
-  }
+  const { lease, decision } = asked;
   const body = await settleBody(decision);
   if (body.kind === "gone" || body.kind === "blocked") {
     lease.giveBack();
@@ -89,7 +78,7 @@ export async function guard(
   }
   const narrowed = await narrow(ports, hop, step, asked);
   if (narrowed.kind !== "narrowed") return narrowed;
-  const grant = grantOf(hop, narrowed);
+  const grant = { sessionId: hop.credential.sessionId, accessToken: narrowed.accessToken };
   if (body.kind === "late") return granted(ports, decision, grant, true);
   if (body.paramsJson === undefined) return granted(ports, decision, grant, false);
   return bindParams(ports, step, decision, grant, body.paramsJson);
@@ -112,17 +101,15 @@ export async function decideAgain(
 }
 
 type Unallowed = Exclude<Verdict, { kind: "allowed" }>;
-/** `steps`: how many steps' time it may take. Default 1. */
-type Step = <T>(run: (options: StepOptions) => Promise<T>, steps?: number) => Promise<T>;
+type Step = <T>(run: (options: StepOptions) => Promise<T>) => Promise<T>;
 
 /** Each step gets its own time and what is left of the whole; reading a body in between is the agent's time. */
 function budgetOf({ limits, steps }: GuardPorts, { signal, trace, onStage }: Hop): Step {
   let leftMs = limits.hopMs;
-  return async (run, stepsInOne = 1) => {
+  return async (run) => {
     const startedMs = steps.monotonicMs();
-    const deadlineMs = Math.min(limits.stepMs * stepsInOne, leftMs);
     try {
-      return await run({ deadlineMs, signal, trace, ...(onStage && { onStage }) });
+      return await run({ deadlineMs: Math.min(limits.stepMs, leftMs), signal, trace, ...(onStage && { onStage }) });
     } finally {
       leftMs -= steps.monotonicMs() - startedMs;
     }
@@ -133,61 +120,20 @@ interface Asked {
   readonly kind: "allowed";
   readonly lease: Lease;
   readonly decision: Allowed;
-  /** What came with the decision, in one trip. */
-  readonly exchanged?: ExchangeResult;
 }
 
-async function ask(ports: GuardPorts, hop: Hop, step: Step): Promise<Asked | Unallowed> {
-  const leased = await leaseFor(ports, hop, step);
-  return leased.kind === "leased" ? decideOn(ports, hop, step, leased.lease) : leased;
-}
-
-/** In one trip where that is wanted and served, else the decision alone. */
-async function askOrTake(ports: GuardPorts, hop: Hop, step: Step): Promise<Asked | Unallowed> {
-  const leased = await leaseFor(ports, hop, step);
-  if (leased.kind !== "leased") return leased;
-  const { lease } = leased;
-  const { oneTrip } = ports;
-  if (!oneTrip?.isWorthAsking()) return decideOn(ports, hop, step, lease);
-  const acting = actingWith(hop, lease);
-  const trip = await step((options) => decideAndExchange(ports.steps, acting, questionOf(hop), options), 2);
-  // Nothing was done there, so nothing is done twice.
-  if (trip.kind === "unserved") {
-    oneTrip.unserved();
-    return decideOn(ports, hop, step, lease);
-  }
-  const { decided, exchanged, isUnspent } = trip;
-  return allowedBy(decided, lease, isUnspent, exchanged);
-}
-
-async function leaseFor({ pool }: GuardPorts, { credential }: Hop, step: Step) {
+async function ask({ pool, steps }: GuardPorts, hop: Hop, step: Step): Promise<Asked | Unallowed> {
+  const { credential, call, enforced } = hop;
   const leased = await step((options) => pool.lease(credential, options));
-  return leased.kind === "leased" ? leased : unleased(leased);
-}
-
-async function decideOn({ steps }: GuardPorts, hop: Hop, step: Step, lease: Lease): Promise<Asked | Unallowed> {
-  const decided = await step((options) => decide(steps, actingWith(hop, lease), questionOf(hop), options));
-  // Deciding spends nothing.
-  return allowedBy(decided, lease, true);
-}
-
-const actingWith = ({ credential }: Hop, { token }: Lease): HopCredential => ({
-  sessionId: credential.sessionId,
-  token,
-});
-const questionOf = ({ call, enforced }: Hop) => ({ ...call, enforced });
-
-function allowedBy(
-  decided: DecideResult,
-  lease: Lease,
-  isUnspent: boolean,
-  exchanged?: ExchangeResult,
-): Asked | Unallowed {
+  if (leased.kind !== "leased") return unleased(leased);
+  const { lease } = leased;
+  const acting = { sessionId: credential.sessionId, token: lease.token };
+  const decided = await step((options) => decide(steps, acting, { ...call, enforced }, options));
   if (decided.kind === "decided" && decided.decision.outcome === "allow") {
-    return { kind: "allowed", lease, decision: decided.decision, ...(exchanged && { exchanged }) };
+    return { kind: "allowed", lease, decision: decided.decision };
   }
-  // A token that does not verify is of no further use.
-  if (isUnspent && decided.kind !== "unauthorized") lease.giveBack();
+  // Deciding spends nothing; only a token that does not verify is of no further use.
+  if (decided.kind !== "unauthorized") lease.giveBack();
   switch (decided.kind) {
     case "decided":
       return denied(decided.decision, "denyReason" in decided.decision ? decided.decision.denyReason : null);
@@ -206,25 +152,15 @@ function unleased(result: Exclude<LeaseResult, { kind: "leased" }>): Unallowed {
   return poolFault === undefined ? refused("pdp_unreachable") : refused("other", { poolFault });
 }
 
-interface Narrowed {
-  readonly kind: "narrowed";
-  readonly accessToken: string;
-}
-
-const grantOf = ({ credential }: Hop, { accessToken }: Narrowed): Grant => ({
-  sessionId: credential.sessionId,
-  accessToken,
-});
-
-async function narrow({ steps }: GuardPorts, hop: Hop, step: Step, asked: Asked): Promise<Narrowed | Unallowed> {
-  const { lease, decision } = asked;
-  const { target, dataClass } = hop.call;
-  const request = { target, dataClass, actionId: decision.actionId };
-  const exchanged = await step((options) => exchange(steps, actingWith(hop, lease), request, options));
-  return narrowedBy(exchanged, asked);
-}
-
-function narrowedBy(exchanged: ExchangeResult, { lease, decision }: Asked): Narrowed | Unallowed {
+async function narrow(
+  { steps }: GuardPorts,
+  { credential, call }: Hop,
+  step: Step,
+  { lease, decision }: Asked,
+): Promise<{ kind: "narrowed"; accessToken: string } | Unallowed> {
+  const subject = { sessionId: credential.sessionId, token: lease.token };
+  const request = { target: call.target, dataClass: call.dataClass, actionId: decision.actionId };
+  const exchanged = await step((options) => exchange(steps, subject, request, options));
   switch (exchanged.kind) {
     case "exchanged":
       return { kind: "narrowed", accessToken: exchanged.token.accessToken };

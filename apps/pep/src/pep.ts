@@ -6,9 +6,7 @@ import { configuredUpstreams } from "./configured-upstreams.ts";
 import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { createEvents } from "./events.ts";
 import { createGate } from "./gate.ts";
-import type { GuardPorts } from "./guard.ts";
 import { createAdminServer, createProxyServer } from "./listener.ts";
-import { createOneTripUse } from "./one-trip.ts";
 import type { PepPorts } from "./ports.ts";
 import { type Serving, serve } from "./serving.ts";
 import { createSessionOrder } from "./session-order.ts";
@@ -76,19 +74,14 @@ export async function startPep(config: Config, { telemetry, tell, onQuit }: PepO
 }
 
 function portsOf(
-  { limits, mode: defaultMode, undecided, oneTrip }: Config,
+  { limits, mode: defaultMode, undecided }: Config,
   { transport, steps, pool, assertIdentity }: HopMachinery,
   live: Pick<PepPorts, "upstreams" | "ambient" | "events">,
 ): PepPorts {
   const { monotonicMs } = steps;
-  const guard: GuardPorts = {
-    ...{ steps, pool, limits },
-    ...(assertIdentity && { assertIdentity }),
-    ...(oneTrip && { oneTrip: createOneTripUse(monotonicMs, live.events.oneTripUnserved) }),
-  };
   return {
     ...live,
-    guard,
+    guard: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
     limits,
     undecided,
     defaultMode,

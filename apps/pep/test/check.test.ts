@@ -1,11 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { type Catalog, runCheck, unallowedTargets } from "../src/check.ts";
-import { at, reply } from "./support/answers.ts";
-import { controlPlaneDouble } from "./support/control-plane.ts";
-import { configFrom } from "./support/pep.ts";
+import { describe, expect, test } from "vitest";
+import { type Catalog, unallowedTargets } from "../src/check.ts";
 import { files, ledger, upstreamsFrom } from "./support/upstreams.ts";
 
 const tool = (ref: string, ...data_classes: string[]) => ({ ref, data_classes });
@@ -40,36 +34,5 @@ describe("--check names what no policy could allow", () => {
       "files: mcp:files/write_file for docs.drafts is in no policy",
       "files: mcp:files#resources/read for docs is in no policy",
     ]);
-  });
-});
-
-describe("--check of one that asks for hops in one trip", () => {
-  test.each<[string, boolean, number]>([
-    ["warns where the control plane serves none, and finds no fault in it", false, 1],
-    ["is silent where it does", true, 0],
-  ])("%s", async (_name, isServed, warnings) => {
-    const controlPlane = await controlPlaneDouble();
-    const folder = mkdtempSync(join(tmpdir(), "pep-check-"));
-    onTestFinished(async () => {
-      await controlPlane.close();
-      rmSync(folder, { recursive: true });
-    });
-    controlPlane.servesOneTrip = isServed;
-    const allowing = catalog(ledger.routes.map(({ target, data_class }) => tool(target, data_class)));
-    controlPlane.override = at("/v1/scopes/books/catalog", reply(200, JSON.stringify(allowing)));
-    const configFile = join(folder, "pep.json");
-    writeFileSync(configFile, JSON.stringify({ upstreams: [ledger] }));
-    const config = configFrom({
-      SVC_CONTROL_PLANE_URL: controlPlane.url,
-      SVC_PEP_CONFIG: configFile,
-      SVC_TELEMETRY_KEY: "key-of-this-test",
-      SVC_PEP_ONE_TRIP: "true",
-    });
-    const said: string[] = [];
-    expect(await runCheck(config, ["books"], "an-admin-token", (line) => said.push(line))).toBe(0);
-    expect(said.filter((line) => /^WARNING: SVC_PEP_ONE_TRIP: .* SVC_ONE_TRIP_HOPS=true/.test(line))).toHaveLength(
-      warnings,
-    );
-    expect(said).toHaveLength(warnings);
   });
 });

@@ -13,7 +13,6 @@
       "SVC_CONSENT_TTL_SECONDS" (toString (int $settings.consentTtlSeconds))
       "SVC_OBSERVE_SCOPES" (default "none" (join "," $settings.observeScopes))
       "SVC_IDENTITY_REQUIRED" (toString $settings.identityRequired)
-      "SVC_ONE_TRIP_HOPS" (toString $settings.oneTripHops)
       "SVC_IDP_ISSUER" $settings.identityProvider.issuer
       "SVC_IDP_AUDIENCE" $settings.identityProvider.audience
       "SVC_DISCOVERY_ALLOW" (join "," $settings.discoveryAllow)

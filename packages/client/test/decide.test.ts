@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { decide, type StepOptions } from "../src/steps/index.ts";
-import { allowOf, denyOf } from "./support/decisions.ts";
 import { portsOf, refusal, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, sessionId } from "./support/tokens.ts";
 
@@ -8,8 +7,32 @@ const credential = { sessionId, token: "the-token" };
 const asked = { target: "http:ledger/read_entry", targetKind: "tool", dataClass: "finance.entries" } as const;
 const options: StepOptions = { deadlineMs: 1_000 };
 
-const allow = allowOf(asked);
-const deny = denyOf(asked);
+const allow = {
+  action_id: actionId,
+  decision: "allow",
+  deny_reason: null,
+  recoverable: false,
+  enforced: true,
+  hop: 2,
+  acting_agent: "planner",
+  target: asked.target,
+  target_kind: "tool",
+  data_class: asked.dataClass,
+  privileged: false,
+  transaction_required: false,
+  taint: "trusted_internal",
+  taint_source: null,
+  policy_version: 3,
+  guarantee_level: "network",
+  decided_at: "2026-01-01T00:00:00.000Z",
+};
+const deny = {
+  ...allow,
+  decision: "deny",
+  deny_reason: "SCOPE_NOT_CONSENTED",
+  recoverable: true,
+  consentable_scopes: ["travel"],
+};
 
 const answering = (answer: Scripted, request = {}) =>
   decide(portsOf(scripted(answer)), credential, { ...asked, ...request }, options);

@@ -2,7 +2,6 @@ import type { HopClaims } from "@svc/tokens";
 import { issueTransactionToken } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
 import { exchange } from "../src/steps/index.ts";
-import { grantOf } from "./support/decisions.ts";
 import { oauthRefusal, portsOf, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
 
@@ -14,8 +13,14 @@ const asked = { target, dataClass: "finance.entries", actionId };
 const right = narrowed(planner, target, { targetKind: "tool", dataClass: "finance.entries" });
 const options = { deadlineMs: 1_000 };
 
+const body = (token: string) => ({
+  access_token: token,
+  issued_token_type: "urn:ietf:params:oauth:token-type:jwt",
+  token_type: "Bearer",
+  expires_in: 60,
+});
 const answering = (answer: Scripted) => exchange(portsOf(scripted(answer)), subject, asked, options);
-const granting = async (claims: HopClaims) => answering({ status: 200, body: grantOf(await signed(claims)) });
+const granting = async (claims: HopClaims) => answering({ status: 200, body: body(await signed(claims)) });
 
 test("the narrowed token comes back with its claims", async () => {
   expect(await granting(right)).toMatchObject({
@@ -70,10 +75,7 @@ describe("a token that is not exactly what was asked for is unusable", () => {
   test("a token of another kind", async () => {
     const claims = { ...right, caller: "planner", target, paramsHash: "x", hopJtiHash: "x", actionId };
     const transaction = await issueTransactionToken(issuerKey, claims);
-    expect(await answering({ status: 200, body: grantOf(transaction) })).toEqual({
-      kind: "unusable",
-      fault: "malformed",
-    });
+    expect(await answering({ status: 200, body: body(transaction) })).toEqual({ kind: "unusable", fault: "malformed" });
   });
 });
 
@@ -95,7 +97,7 @@ describe("refusals", () => {
     ["400 invalid_request", oauthRefusal(400, "invalid_request"), { kind: "unusable" }],
     ["403 of something in between", { status: 403, body: "<html>" }, { kind: "unusable", answer: { status: 403 } }],
     ["200 with HTML", { status: 200, body: "<html>" }, { kind: "unusable", fault: "malformed" }],
-    ["200 with no token", { status: 200, body: grantOf("nonsense") }, { kind: "unusable", fault: "malformed" }],
+    ["200 with no token", { status: 200, body: body("nonsense") }, { kind: "unusable", fault: "malformed" }],
     ["a redirect", { status: 302, body: "" }, { kind: "unusable", fault: "status" }],
   ])("%s", async (_name, answer, want) => {
     expect(await answering(answer)).toMatchObject(want);

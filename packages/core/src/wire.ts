@@ -64,16 +64,6 @@ export const exchangeResponse = z.object({
 });
 export type ExchangeResponse = z.infer<typeof exchangeResponse>;
 
-/** `POST /v1/hop`, authorize and exchange in one trip. It takes what authorize takes; the actor token is the exchange's. */
-export const hopResponse = z.object({
-  decision: authorizeResponse,
-  /** What the exchange would have answered by itself; null where the decision is all there is. */
-  exchange: z.object({ status: z.int(), body: z.union([exchangeResponse, oauthError]) }).nullable(),
-  /** Milliseconds that each stage took. */
-  stage_ms: z.object({ decide: z.number().min(0), exchange: z.number().min(0).nullable() }),
-});
-export type HopResponse = z.infer<typeof hopResponse>;
-
 export const renewRequest = z.strictObject({ count: z.int().min(1).max(8), actor_token: jwt.optional() });
 export type RenewRequest = z.infer<typeof renewRequest>;
 

@@ -7,7 +7,6 @@ import { footprint } from "./groups/footprint.ts";
 import { hopAlone } from "./groups/hop-alone.ts";
 import { hopCrowd } from "./groups/hop-crowd.ts";
 import { type HopRig, prepareHopRig } from "./groups/hop-rig.ts";
-import { hopTrips } from "./groups/hop-trips.ts";
 import { hopWide } from "./groups/hop-wide.ts";
 import { byKind } from "./groups/kinds.ts";
 import { proxies, startProxies } from "./groups/proxies.ts";
@@ -27,7 +26,7 @@ import { startStores } from "./rig/stores.ts";
 export type Group = (bench: Bench, rig: HopRig) => Promise<void>;
 
 const groups: Readonly<Record<Part, readonly Group[]>> = {
-  hop: [hopAlone, hopCrowd, hopTrips, hopWide, writer, told],
+  hop: [hopAlone, hopCrowd, hopWide, writer, told],
   peers: [tokens, throughProxies, admission, verdict, footprint, bundleSize],
   curves: [byConnections, byChain, byAgents, byKind, byBody, byRows, audit],
 };

@@ -25,7 +25,6 @@ export {
   type ScopeDocument,
   type ToolDocument,
 } from "./manifests.ts";
-export { namedAlike } from "./named-alike.ts";
 export { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";

@@ -5,7 +5,6 @@ import {
   type Taint,
   type TargetKind,
   toDecisionRecord,
-  type Verdict,
 } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
 import { proveActor, proversOf } from "./actor-proof.ts";
@@ -35,8 +34,6 @@ export interface Decided {
   readonly consentableScopes: readonly string[];
   /** The pinned policy declares the data class, so telemetry may name it. */
   readonly dataClassDeclared: boolean;
-  /** An allow that may be spent before anybody has seen what the call sends: nothing is bound, and taint is admitted. */
-  readonly spendableUnseen: boolean;
 }
 
 export type Authorized =
@@ -116,13 +113,8 @@ async function decideAndCommit(
     claims,
     consentableScopes: verdict.outcome === "deny" ? verdict.consentableScopes : [],
     dataClassDeclared: declaresClass(policy.policy.document.data_classes, record.dataClass),
-    spendableUnseen: isSpendableUnseen(verdict),
   };
 }
-
-/** A target that may refuse taint must not be sent what was learnt after its allow, so its body is read first. */
-const isSpendableUnseen = ({ outcome, facts: { privileged, taint, tool } }: Verdict): boolean =>
-  outcome === "allow" && !privileged && (taint === "untrusted_external" || tool?.acceptsTaint === true);
 
 const declaresClass = (declared: { reads: readonly string[]; writes: readonly string[] }, name: string): boolean =>
   declared.reads.includes(name) || declared.writes.includes(name);

@@ -24,6 +24,5 @@ export const cut: Reply = (response) => response.destroy();
 
 export const authorize = "/v1/authorize";
 export const exchange = "/v1/token/exchange";
-export const oneTrip = "/v1/hop";
 export const mint = "/v1/token/transaction";
 export const renew = "/v1/token/renew";

@@ -44,8 +44,6 @@ export interface ControlPlaneDouble {
   readonly policies: Map<string, TargetPolicy>;
   readonly asked: Asked[];
   override: Override | undefined;
-  /** Whether it serves hops in one trip. */
-  servesOneTrip: boolean;
   /** Requests to one path, so far. */
   countOf(path: string): number;
   /** Decisions, each as its request body. */
@@ -83,7 +81,7 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     asked.push(seen);
     if (await double.override?.(seen, response)) return;
     const route = routes[path.split("?")[0] ?? ""];
-    if (route && (path !== "/v1/hop" || double.servesOneTrip)) await route(state, seen, response);
+    if (route) await route(state, seen, response);
     else refusal(response, 404, "route_not_found");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -95,7 +93,6 @@ export async function controlPlaneDouble(): Promise<ControlPlaneDouble> {
     policies,
     asked,
     override: undefined,
-    servesOneTrip: false,
     countOf: (path) => asked.filter((each) => each.path.split("?")[0] === path).length,
     decisions: () => asked.filter(({ path }) => path === "/v1/authorize").map(({ body }) => JSON.parse(body)),
     consent: (options) => consent(state, options),
@@ -182,23 +179,12 @@ const authorize: Route = (state, asked, response) => {
   const claims = bearerOf(asked);
   const body = JSON.parse(asked.body);
   if (!claims || claims.sessionId !== body.session_id) return refusal(response, 401, "unauthorized");
-  json(response, 200, decided(state, claims, body));
-};
-
-interface AskedToDecide {
-  readonly target: string;
-  readonly target_kind: string;
-  readonly data_class: string;
-  readonly enforced: boolean;
-}
-
-function decided(state: State, claims: HopClaims, body: AskedToDecide) {
   const policy = state.policies.get(body.target) ?? { denyReason: "TARGET_NOT_DECLARED" };
   const isAllowed = policy.denyReason === undefined;
   const actionId = randomUUID();
   const { privileged = false, taint = "trusted_internal" } = policy;
   if (isAllowed) state.allows.set(actionId, { target: body.target, dataClass: body.data_class, privileged, taint });
-  return {
+  json(response, 200, {
     action_id: actionId,
     decision: isAllowed ? "allow" : "deny",
     deny_reason: policy.denyReason ?? null,
@@ -217,39 +203,26 @@ function decided(state: State, claims: HopClaims, body: AskedToDecide) {
     policy_version: 1,
     guarantee_level: "network",
     decided_at: new Date().toISOString(),
-  };
-}
+  });
+};
 
 const exchange: Route = async (state, asked, response) => {
   const form = new URLSearchParams(asked.body);
   const claims = claimsOf(form.get("subject_token") ?? "");
-  const { status, body } = await exchanged(state, claims, form.get("action_id") ?? "");
-  json(response, status, body);
-};
-
-async function exchanged(state: State, claims: HopClaims, actionId: string) {
-  const allow = state.allows.get(actionId);
-  const invalid = (status: number, error: string) => ({ status, body: { error, error_description: "refused" } });
+  const allow = state.allows.get(form.get("action_id") ?? "");
+  const invalid = (status: number, error: string) => json(response, status, { error, error_description: "refused" });
   if (!allow || state.spent.has(claims.jti)) return invalid(400, "invalid_grant");
   if (state.policies.get(allow.target)?.denyReason !== undefined) return invalid(403, "invalid_target");
   state.spent.add(claims.jti);
-  state.allows.delete(actionId);
-  const spent = { actionId, targetKind: "tool", ...allow } as const;
+  state.allows.delete(form.get("action_id") ?? "");
+  const spent = { actionId: form.get("action_id") ?? "", targetKind: "tool", ...allow } as const;
   const access_token = await issueHopToken(state.key, narrowedClaims(claims, spent, issuance(state, claims)));
-  const issued_token_type = "urn:ietf:params:oauth:token-type:jwt";
-  return { status: 200, body: { access_token, issued_token_type, token_type: "Bearer", expires_in: 60 } };
-}
-
-/** As the real one: what is privileged is decided alone. Every other target of the double accepts taint. */
-const hop: Route = async (state, asked, response) => {
-  const claims = bearerOf(asked);
-  // Credentials are asked before anything is read.
-  const body = claims && JSON.parse(asked.body);
-  if (!claims || claims.sessionId !== body.session_id) return refusal(response, 401, "unauthorized");
-  const decision = decided(state, claims, body);
-  const isSpent = decision.decision === "allow" && !decision.privileged;
-  const exchange = isSpent ? await exchanged(state, claims, decision.action_id) : null;
-  json(response, 200, { decision, exchange, stage_ms: { decide: 0, exchange: exchange && 0 } });
+  json(response, 200, {
+    access_token,
+    issued_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    token_type: "Bearer",
+    expires_in: 60,
+  });
 };
 
 const renew: Route = async (state, asked, response) => {
@@ -305,7 +278,6 @@ const targets: Route = (state, asked, response) => {
 const routes: Record<string, Route> = {
   "/v1/authorize": authorize,
   "/v1/token/exchange": exchange,
-  "/v1/hop": hop,
   "/v1/token/renew": renew,
   "/v1/token/transaction": mint,
   "/v1/session/targets": targets,

@@ -62,7 +62,7 @@ export async function ask(
 
 /** The body as `schema` reads it, or undefined for anything else. */
 export function bodyAs<T extends z.ZodType>(schema: T, response: TransportResponse): z.output<T> | undefined {
-  return schema.safeParse(bodyOf(response)).data;
+  return schema.safeParse(parsedJson(response.body)).data;
 }
 
 const envelope = z.object({
@@ -72,13 +72,11 @@ const envelope = z.object({
 const oauthShape = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /** Reads either error shape, leniently: what is unreadable is left out. */
-export const answerOf = (response: TransportResponse): Answer => answerIn(response.status, bodyOf(response));
-
-/** The same of a body that is read already. */
-export function answerIn(status: number, body: unknown): Answer {
-  const usual = envelope.safeParse(body).data;
+export function answerOf(response: TransportResponse): Answer {
+  const { status } = response;
+  const usual = bodyAs(envelope, response);
   if (usual) return answer(status, usual.error.code, usual.error.message, usual.details);
-  const oauth = oauthShape.safeParse(body).data;
+  const oauth = bodyAs(oauthShape, response);
   return oauth ? answer(status, oauth.error, oauth.error_description) : { status };
 }
 
@@ -89,10 +87,9 @@ const answer = (status: number, code: string, message?: string, details?: Record
   ...(details && { details }),
 });
 
-/** The body's JSON value, or undefined for anything else. */
-export function bodyOf({ body }: TransportResponse): unknown {
+function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(body);
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

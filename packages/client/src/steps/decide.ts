@@ -7,9 +7,10 @@ import {
   type TargetKind,
 } from "@svc/core";
 import { z } from "zod";
-import { type Answer, answerIn, ask, bodyOf, type Unusable, type UnusableFault } from "./answer.ts";
+import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
+import type { TransportResponse } from "./transport.ts";
 
 export interface DecideRequest {
   readonly target: string;
@@ -71,70 +72,58 @@ export function decide(
   options: StepOptions,
 ): Promise<DecideResult> {
   return timed("decide", ports, options, async () => {
-    const heard = await askToDecide(ports, { path: "/v1/authorize", credential, request }, options);
-    if (heard.kind === "unusable") return heard;
-    const { response } = heard;
-    return readDecision(response.status, bodyOf(response), credential.sessionId, request);
+    const startedMs = ports.monotonicMs();
+    const first = await authorize(ports, credential, request, options);
+    if (first.kind !== "unusable" || first.fault !== "refused") return first;
+    const deadlineMs = options.deadlineMs - (ports.monotonicMs() - startedMs);
+    if (deadlineMs <= 0 || options.signal?.aborted) return first;
+    return authorize(ports, credential, request, { ...options, deadlineMs });
   });
 }
 
-interface ToDecide {
-  readonly path: string;
-  readonly credential: HopCredential;
-  readonly request: DecideRequest;
-  /** Members of the body beyond those of `POST /v1/authorize`. */
-  readonly more?: Readonly<Record<string, string>>;
-}
-
-/** Asks what spends nothing where it is not reached: a refused connect is tried once more within the same deadline. */
-export async function askToDecide(
+async function authorize(
   ports: StepPorts,
-  { path, credential: { sessionId, token }, request, more }: ToDecide,
+  { sessionId, token }: HopCredential,
+  request: DecideRequest,
   options: StepOptions,
-): ReturnType<typeof ask> {
-  const question = {
-    method: "POST",
-    path,
-    headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({
-      session_id: sessionId,
-      target: request.target,
-      target_kind: request.targetKind,
-      data_class: request.dataClass,
-      ...(request.taint && { taint: request.taint }),
-      enforced: request.enforced ?? true,
-      ...more,
-    }),
-  } as const;
-  const startedMs = ports.monotonicMs();
-  const first = await ask(ports, question, options);
-  if (first.kind !== "unusable" || first.fault !== "refused") return first;
-  const deadlineMs = options.deadlineMs - (ports.monotonicMs() - startedMs);
-  if (deadlineMs <= 0 || options.signal?.aborted) return first;
-  return ask(ports, question, { ...options, deadlineMs });
+): Promise<DecideResult> {
+  const heard = await ask(
+    ports,
+    {
+      method: "POST",
+      path: "/v1/authorize",
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+      body: JSON.stringify({
+        session_id: sessionId,
+        target: request.target,
+        target_kind: request.targetKind,
+        data_class: request.dataClass,
+        ...(request.taint && { taint: request.taint }),
+        enforced: request.enforced ?? true,
+      }),
+    },
+    options,
+  );
+  return heard.kind === "unusable" ? heard : read(heard.response, sessionId, request);
 }
 
 // The record's name apart, so that a decision nobody recorded is told from a malformed one.
 const unrecordedDecision = authorizeResponse.omit({ action_id: true }).extend({ session_id: z.string().optional() });
 const recordName = z.object({ action_id: z.string().min(1) });
 
-/** What `POST /v1/authorize` answered, its body as {@link bodyOf} reads it. */
-export function readDecision(status: number, body: unknown, sessionId: string, asked: DecideRequest): DecideResult {
-  if (status !== 200) return refusal(answerIn(status, body));
-  const unusable = (fault: UnusableFault): Unusable => ({ kind: "unusable", fault, answer: answerIn(status, body) });
-  const told = unrecordedDecision.safeParse(body).data;
-  if (!told) return unusable("malformed");
-  const record = recordName.safeParse(body).data;
-  if (!record) return { kind: "audit_unavailable", answer: answerIn(status, body) };
-  if (!answersWhatWasAsked(told, sessionId, asked)) return unusable("mismatch");
-  const decision = toDecision({ ...told, ...record });
-  return decision ? { kind: "decided", decision } : unusable("malformed");
-}
-
-function refusal(answer: Answer): DecideResult {
-  if (answer.status === 401) return { kind: "unauthorized", answer };
-  if (answer.status === 503 && answer.code === "audit_unavailable") return { kind: "audit_unavailable", answer };
-  return { kind: "unusable", fault: "status", answer };
+function read(response: TransportResponse, sessionId: string, asked: DecideRequest): DecideResult {
+  if (response.status === 401) return { kind: "unauthorized", answer: answerOf(response) };
+  if (response.status === 503 && answerOf(response).code === "audit_unavailable") {
+    return { kind: "audit_unavailable", answer: answerOf(response) };
+  }
+  if (response.status !== 200) return unusable("status", response);
+  const body = bodyAs(unrecordedDecision, response);
+  if (!body) return unusable("malformed", response);
+  const record = bodyAs(recordName, response);
+  if (!record) return { kind: "audit_unavailable", answer: answerOf(response) };
+  if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);
+  const decision = toDecision({ ...body, ...record });
+  return decision ? { kind: "decided", decision } : unusable("malformed", response);
 }
 
 type UnrecordedDecision = z.output<typeof unrecordedDecision>;

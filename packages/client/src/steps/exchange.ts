@@ -7,9 +7,10 @@ import {
   tokenExchangeGrantType,
 } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
-import { type Answer, answerIn, ask, bodyOf, type Unusable, unusable } from "./answer.ts";
+import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
+import type { TransportResponse } from "./transport.ts";
 
 export interface ExchangeRequest {
   /** RFC 8693 `resource`. */
@@ -63,34 +64,27 @@ export function exchange(
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const question = { method: "POST", path: "/v1/token/exchange", headers, body: form.toString() } as const;
     const heard = await ask(ports, question, options);
-    if (heard.kind === "unusable") return heard;
-    const { response } = heard;
-    return readExchange(response.status, bodyOf(response), subject, request);
+    return heard.kind === "unusable" ? heard : read(heard.response, subject, request);
   });
 }
 
-/** What `POST /v1/token/exchange` answered, its body as {@link bodyOf} reads it. */
-export function readExchange(
-  status: number,
-  body: unknown,
-  subject: HopCredential,
-  asked: ExchangeRequest,
-): ExchangeResult {
-  if (status !== 200) return refusal(answerIn(status, body));
-  const told = exchangeResponse.safeParse(body).data;
-  const claims = told && decodeUnverifiedHopToken(told.access_token);
+function read(response: TransportResponse, subject: HopCredential, asked: ExchangeRequest): ExchangeResult {
+  if (response.status !== 200) return refusal(response);
+  const body = bodyAs(exchangeResponse, response);
+  const claims = body && decodeUnverifiedHopToken(body.access_token);
   // Here and below without the answer: the body of a 200 holds a token.
-  if (!told || !claims) return unusable("malformed");
+  if (!body || !claims) return unusable("malformed");
   if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");
-  const token = { accessToken: told.access_token, expiresInSeconds: told.expires_in, claims };
+  const token = { accessToken: body.access_token, expiresInSeconds: body.expires_in, claims };
   return { kind: "exchanged", token };
 }
 
-function refusal(answer: Answer): ExchangeResult {
-  if (answer.status === 403 && answer.code === "invalid_target") {
+function refusal(response: TransportResponse): ExchangeResult {
+  const answer = answerOf(response);
+  if (response.status === 403 && answer.code === "invalid_target") {
     return { kind: "denied", denyReason: reasonNamedIn(answer), answer };
   }
-  if (answer.status === 400 && answer.code === "invalid_grant") return { kind: "unauthorized", answer };
+  if (response.status === 400 && answer.code === "invalid_grant") return { kind: "unauthorized", answer };
   return { kind: "unusable", fault: "status", answer };
 }
 

@@ -26,7 +26,6 @@ export {
 } from "./decide.ts";
 export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./exchange.ts";
 export { type MintRequest, type MintResult, mint } from "./mint.ts";
-export { decideAndExchange, type OneTrip, type OneTripResult, servesOneTrip } from "./one-trip.ts";
 export { isReady } from "./ready.ts";
 export { maxRenewalCount, type RenewResult, renew } from "./renew.ts";
 export {

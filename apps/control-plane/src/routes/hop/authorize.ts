@@ -1,6 +1,4 @@
-import { type AuthorizeResponse, authorizeRequest, authorizeResponse } from "@svc/core";
-import type { Span } from "@svc/telemetry";
-import type { z } from "zod";
+import { authorizeRequest, authorizeResponse } from "@svc/core";
 import { type AuthorizeCommand, authorize, type Decided } from "../../commands/authorize.ts";
 import type { HopDeps } from "../../commands/hop-deps.ts";
 import type { Events } from "../../events.ts";
@@ -32,31 +30,24 @@ export function authorizeRoute(app: App, deps: HopRouteDeps): void {
       errors: ["unauthorized", "audit_unavailable"],
     },
     async ({ c, caller, body }) => {
-      const decided = await answerAuthorize(deps, () => takeSpan(c), toAuthorizeCommand(caller.token, body));
-      return c.json(toAuthorizeResponse(decided), 200, { "Cache-Control": "no-store" });
+      const decided = await answer(deps, () => takeSpan(c), {
+        token: caller.token,
+        sessionId: body.session_id,
+        target: body.target,
+        targetKind: body.target_kind,
+        dataClass: body.data_class,
+        taint: body.taint,
+        enforced: body.enforced,
+        actorToken: body.actor_token,
+      });
+      return c.json(toResponse(decided), 200, { "Cache-Control": "no-store" });
     },
   );
 }
 
-export const toAuthorizeCommand = (token: string, body: z.output<typeof authorizeRequest>): AuthorizeCommand => ({
-  token,
-  sessionId: body.session_id,
-  target: body.target,
-  targetKind: body.target_kind,
-  dataClass: body.data_class,
-  taint: body.taint,
-  enforced: body.enforced,
-  actorToken: body.actor_token,
-});
-
-/**
- * Decides under the request's span, which ends with its one event.
- *
- * @throws {ApiError} where there is no decision to tell
- */
-export async function answerAuthorize(
+async function answer(
   deps: HopRouteDeps,
-  span: () => Span,
+  span: () => ReturnType<typeof takeSpan>,
   command: AuthorizeCommand,
 ): Promise<Decided> {
   const result = await authorize(deps, command).catch((error: unknown) => {
@@ -80,12 +71,12 @@ export async function answerAuthorize(
   }
 }
 
-export const toAuthorizeResponse = ({ record, consentableScopes }: Decided): AuthorizeResponse => ({
+const toResponse = ({ record, consentableScopes }: Decided) => ({
   action_id: record.actionId,
   decision: record.decision,
   deny_reason: record.denyReason,
   recoverable: record.recoverable,
-  ...(record.recoverable && { consentable_scopes: [...consentableScopes] }),
+  ...(record.recoverable && { consentable_scopes: consentableScopes }),
   enforced: record.enforced,
   hop: record.hop,
   acting_agent: record.actingAgent,

@@ -1,14 +1,11 @@
 import {
-  type ExchangeResponse,
   exchangeResponse,
   jwtTokenType,
-  type OAuthError,
   type OAuthErrorCode,
   oauthError,
   taints,
   tokenExchangeGrantType,
 } from "@svc/core";
-import type { Span } from "@svc/telemetry";
 import type { Context } from "hono";
 import { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/exchange.ts";
@@ -69,55 +66,37 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       const reading = readCommand(form.fields);
       if ("error" in reading) return refuse(c, 400, reading.error, reading.description);
       const waitSeconds = await deps.limits.session(reading.command.subjectToken);
-      if (waitSeconds > 0) return c.json(slowDown, 429, { ...noStore, ...retryAfter(waitSeconds) });
-      const { status, body } = await answerExchange(deps, () => takeSpan(c), reading.command);
-      return c.json(body, status, status === 503 ? { ...noStore, ...retryAfter(1) } : noStore);
+      return waitSeconds > 0
+        ? refuse(c, 429, "slow_down", "too many calls: try again later", waitSeconds)
+        : answer(deps, c, reading.command);
     },
   );
 }
 
-export const slowDown: OAuthError = { error: "slow_down", error_description: "too many calls: try again later" };
-
-export interface ExchangeAnswer {
-  readonly status: 200 | 400 | 403 | 503;
-  readonly body: ExchangeResponse | OAuthError;
-}
-
-/** Exchanges under the request's span, which ends with its one event. Never rejects: whatever happens is an answer. */
-export async function answerExchange(
-  deps: HopRouteDeps,
-  span: () => Span,
-  command: ExchangeCommand,
-): Promise<ExchangeAnswer> {
+async function answer(deps: HopRouteDeps, c: Context, command: ExchangeCommand): Promise<Response> {
   const result = await exchange(deps, command).catch((error: unknown) => {
-    deps.events.exchangeUnavailable(span(), error);
+    deps.events.exchangeUnavailable(takeSpan(c), error);
   });
-  if (result === undefined) return refusal(503, "invalid_grant", "single use cannot be decided now; start again");
-  deps.events.exchangeAnswered(span(), result);
-  return toAnswer(result);
+  if (result === undefined) return refuse(c, 503, "invalid_grant", "single use cannot be decided now; start again");
+  deps.events.exchangeAnswered(takeSpan(c), result);
+  return result.kind === "exchanged" ? c.json(toResponse(result), 200, noStore) : refuse(c, ...refusalOf(result));
 }
 
-function toAnswer(result: Exchanged): ExchangeAnswer {
+type Refusal = readonly [status: 400 | 403 | 413 | 429 | 503, error: OAuthErrorCode, description: string];
+
+function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
   switch (result.kind) {
-    case "exchanged":
-      return { status: 200, body: toResponse(result) };
     case "invalid_subject_token":
-      return refusal(400, "invalid_request", "subject_token does not verify as a current-hop token");
+      return [400, "invalid_request", "subject_token does not verify as a current-hop token"];
     case "invalid_proof":
-      return refusal(400, "invalid_request", "actor_token is missing or does not prove the caller");
+      return [400, "invalid_request", "actor_token is missing or does not prove the caller"];
     case "invalid_grant":
       // One answer for every cause, so that nobody learns which record exists.
-      return refusal(400, "invalid_grant", "no unspent allow for exactly this hop: authorize again");
+      return [400, "invalid_grant", "no unspent allow for exactly this hop: authorize again"];
     case "denied":
-      return refusal(403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`);
+      return [403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`];
   }
 }
-
-const refusal = (
-  status: Exclude<ExchangeAnswer["status"], 200>,
-  error: OAuthErrorCode,
-  error_description: string,
-): ExchangeAnswer => ({ status, body: { error, error_description } });
 
 type Reading = { readonly command: ExchangeCommand } | { readonly error: OAuthErrorCode; readonly description: string };
 
@@ -161,12 +140,20 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
-const refuse = (c: Context, status: 400 | 413, error: OAuthErrorCode, error_description: string): Response =>
-  c.json({ error, error_description }, status, noStore);
+function refuse(
+  c: Context,
+  status: Refusal[0],
+  error: OAuthErrorCode,
+  description: string,
+  waitSeconds = status === 503 ? 1 : 0,
+): Response {
+  const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
+  return c.json({ error, error_description: description }, status, headers);
+}
 
-const toResponse = (result: Extract<Exchanged, { kind: "exchanged" }>): ExchangeResponse => ({
+const toResponse = (result: Extract<Exchanged, { kind: "exchanged" }>) => ({
   access_token: result.accessToken,
   issued_token_type: jwtTokenType,
-  token_type: "Bearer",
+  token_type: "Bearer" as const,
   expires_in: result.expiresInSeconds,
 });

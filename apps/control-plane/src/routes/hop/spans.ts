@@ -20,7 +20,7 @@ export function openSpan(
   unanswered: (span: Span) => void,
 ): void {
   app.use(path, async (c, next) => {
-    const span = started(traceHeadersOf(c));
+    const span = started(traceHeaders(c.req.raw.headers));
     spans.set(c, span);
     await within(span, next);
     if (spans.has(c)) unanswered(takeSpan(c));
@@ -35,11 +35,8 @@ export function takeSpan(c: Context): Span {
   return span;
 }
 
-export function traceHeadersOf({ req }: Context): TraceHeaders {
-  const { headers } = req.raw;
-  return {
-    traceparent: headers.get("traceparent") ?? undefined,
-    tracestate: headers.get("tracestate") ?? undefined,
-    baggage: headers.get("baggage") ?? undefined,
-  };
-}
+const traceHeaders = (headers: Headers): TraceHeaders => ({
+  traceparent: headers.get("traceparent") ?? undefined,
+  tracestate: headers.get("tracestate") ?? undefined,
+  baggage: headers.get("baggage") ?? undefined,
+});
