@@ -102,9 +102,9 @@ export function createApi(url: string, tokens: Tokens) {
       if (status !== 201) throw new Error(`consent to ${scope}: ${status} ${JSON.stringify(body)}`);
       return { session: body.session_id as string, token: body.root_grant as string, body };
     },
-    /** Decides and exchanges; throws where either refuses. */
+    /** Decides, again while the record cannot be written just now, and exchanges; throws where either refuses. */
     hop: async (session: string, token: string, hop: Hop) => {
-      const decision = await authorize(session, token, hop);
+      const decision = await whenDecided(() => authorize(session, token, hop));
       if (decision.body?.decision !== "allow") throw new Error(`authorize: ${decision.text}`);
       const grant = await exchange(token, hop, decision.body.action_id);
       if (grant.status !== 200) throw new Error(`exchange: ${grant.text}`);

@@ -100,7 +100,7 @@ export const ofClient = mutationsOf("packages/client/src", [
   [
     "another-calls-decision",
     "steps/decide.ts",
-    'if (!answersWhatWasAsked(told, sessionId, asked)) return unusable("mismatch");',
+    'if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);',
     "",
     steps("what cannot be acted on > %s"),
   ],
