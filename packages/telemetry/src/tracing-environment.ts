@@ -1,4 +1,5 @@
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { createRequire } from "node:module";
+import type * as OtlpOverHttp from "@opentelemetry/exporter-trace-otlp-http";
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -14,6 +15,8 @@ import type { Notice } from "./notice.ts";
  * timeout, compression and certificates from the process environment itself.
  */
 export type TracingEnvironment = Readonly<Record<string, string | undefined>>;
+
+const load = createRequire(import.meta.url);
 
 const defaultQueueSize = 2048;
 
@@ -62,6 +65,8 @@ export function exporterFrom(env: TracingEnvironment, notice: Notice): SpanExpor
     ]);
     return undefined;
   }
+  // Only here, since most of the SDK's files are the exporter's, and a start without one need not load them.
+  const { OTLPTraceExporter }: typeof OtlpOverHttp = load("@opentelemetry/exporter-trace-otlp-http");
   return new OTLPTraceExporter({ url });
 }
 

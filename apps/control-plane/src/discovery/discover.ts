@@ -6,7 +6,6 @@ import type { AllowedDestination } from "./allow-list.ts";
 import { faultBehind, remedyFor } from "./fault.ts";
 import { guardedFetch, type ResolveHost } from "./guarded-fetch.ts";
 import { discoverHttp } from "./http.ts";
-import { discoverMcp } from "./mcp.ts";
 
 export interface DiscoverySettings {
   /** Internal destinations that may be reached all the same. */
@@ -43,10 +42,13 @@ async function ask(source: DiscoverySource, guard: Parameters<typeof guardedFetc
   }
 }
 
-function read(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
+async function read(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
   switch (source.kind) {
-    case "mcp":
+    case "mcp": {
+      // Needed where a manifest is submitted, not at every start.
+      const { discoverMcp } = await import("./mcp.ts");
       return discoverMcp(source, fetch);
+    }
     case "a2a":
       return discoverA2a(source, fetch);
     case "http":

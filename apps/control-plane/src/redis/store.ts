@@ -1,4 +1,4 @@
-import { createClient, createCluster, createSentinel } from "redis";
+import { createClient, createCluster, createSentinel } from "@redis/client";
 import type { StoreAddress } from "./address.ts";
 
 /** The commands of guard and rate limits over one connection, or one set of them. */
