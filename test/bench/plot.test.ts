@@ -32,7 +32,7 @@ test("text is escaped, and nothing in a drawing is out of place or not a number"
     fc.property(fc.array(fc.tuple(value, value), { minLength: 1, maxLength: 8 }), (pairs) => {
       const points = pairs.map(([x, y]) => ({ x, y, least: y, most: y }));
       const svg = drawPlot({ title: "a < b & c", xTitle: "x", yTitle: "y", lines: [{ name: "l", points }] });
-      expect(svg).toContain("a &lt; b &amp; c");
+      expect(svg).toContain("<title>a &lt; b &amp; c</title>");
       expect(svg).not.toMatch(/NaN|Infinity|undefined/);
       for (const [, x, y] of svg.matchAll(/<circle cx="([^"]+)" cy="([^"]+)"/g)) {
         expect(Number(x)).toBeGreaterThanOrEqual(72);

@@ -39,6 +39,7 @@ export function drawPlot({ title, xTitle, yTitle, lines }: Plot): string {
     ...lines.map((line, index) => drawLine(line, colors[index % colors.length] ?? "#000", index, x, y)),
   ];
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">
+<title>${escaped(title)}</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
 ${drawn.join("\n")}
 </svg>
