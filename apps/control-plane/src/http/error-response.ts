@@ -6,7 +6,8 @@ const unavailable = {
   audit_unavailable: "The decision could not be recorded.",
   database_unavailable: "The database cannot serve just now.",
   guard_unavailable: "The replay guard cannot serve just now.",
-  restore_unacknowledged: "The database is older than one that was served before: nothing is granted by it yet.",
+  restore_unacknowledged:
+    "The database is older than one that was served before: nothing is granted until POST /v1/issuer-epoch acknowledges it.",
   identity_provider_unavailable: "The identity provider cannot be asked just now.",
 } as const;
 
