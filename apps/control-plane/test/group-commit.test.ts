@@ -126,12 +126,26 @@ test("who waited for too long is refused, and what they asked for is not written
   const { statements, commit } = startWriting(20);
   const first = commit(row(0));
   await settled();
-  const answers = [first, commit(row(1))];
-  await expect(Promise.all(answers)).rejects.toMatchObject({ code: "database_unavailable" });
-  await Promise.allSettled(answers);
+  await expect(Promise.all([first, commit(row(1))])).rejects.toMatchObject({ code: "database_unavailable" });
+  await settled();
+  const written = statements.map(idsOf);
   for (const statement of statements) statement.commit();
   await settled();
-  expect(statements.map(idsOf)).toEqual([[0]]);
+  expect(statements.map(idsOf)).toEqual(written);
+});
+
+test("a statement that never ends holds up those after it for no longer than its own callers wait", async () => {
+  let isDead = true;
+  const commit = groupCommit<Row, number>({
+    write: (rows) => (isDead ? new Promise(() => {}) : Promise.resolve(rows.map(({ id }) => id))),
+    keysOf: ({ key }) => [key],
+    deadlineMs: 200,
+  });
+  for (let tries = 0; tries < 3; tries++) {
+    await expect(commit(row(0))).rejects.toMatchObject({ code: "database_unavailable" });
+  }
+  isDead = false;
+  expect(await commit(row(0))).toBe(0);
 });
 
 test("who gave up while their batch was refused is not written when it is tried again in parts", async () => {

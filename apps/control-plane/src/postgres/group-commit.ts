@@ -55,7 +55,7 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
       const batch = nextBatch();
       if (batch.length === 0) return;
       inFlight++;
-      void settle(batch, write).finally(() => {
+      void overWithin(deadlineMs, settle(batch, write)).then(() => {
         inFlight--;
         for (const { keys } of batch) for (const key of keys) keysInFlight.delete(key);
         flush();
@@ -82,6 +82,21 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
       entry.isAwaited = false;
     });
   };
+}
+
+/**
+ * Resolves when the work is over, or when its time is: a statement that never ends, on a connection that nobody knows is dead,
+ * must not hold up those that come after. By then nobody waits for its outcome, so its keys are free again too.
+ */
+function overWithin(deadlineMs: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, deadlineMs);
+  const end = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+  work.then(end, end);
+  return promise;
 }
 
 /** A batch that was refused committed nothing, so it is halved until the row that is at fault stands alone. */
