@@ -60,6 +60,17 @@ const outages = [
   },
 ];
 
+test("once the database accepts connections again hops are decided, however often it was gone for a moment", async () => {
+  const { session, token } = await allowedRead();
+  const authorized = () => api.authorize(session, token, hops.read);
+  for (let times = 0; times < 6; times++) {
+    await database.refuse();
+    await Promise.all(Array.from({ length: 1 + times }, authorized));
+    await database.accept();
+    await waitUntil("a decision", async () => (await authorized()).status === 200, 10_000);
+  }
+}, 60_000);
+
 describe.each(outages)("while the database $name", ({ break: breakIt, mend }) => {
   test("every hop endpoint refuses in its own words, nothing is issued, and all is well again by itself", async () => {
     const { session, token, action } = await allowedRead();
