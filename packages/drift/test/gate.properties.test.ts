@@ -31,34 +31,45 @@ const tool = (ref: string) =>
       privileged: fc.boolean(),
       accepts_taint: fc.boolean(),
     },
-    { requiredKeys: ["ref", "data_classes"] },
+    { requiredKeys: ["ref", "data_classes", "privileged"] },
   );
 
 const scope = fc.record(
   {
     hop_budget: fc.integer({ min: 1, max: 5 }),
-    entry: fc.boolean(),
+    entry: fc.constantFrom(true, true, false),
     tools: someOf(refs, 3).chain((chosen) => fc.tuple(...chosen.map(tool))),
     downstream_agents: someOf(agents, 3),
   },
-  { requiredKeys: ["hop_budget"] },
+  { requiredKeys: ["hop_budget", "tools"] },
 );
 
 const manifest: fc.Arbitrary<AgentManifestDocument> = fc
   .dictionary(fc.constantFrom(...scopes), scope, { minKeys: 1 })
   .map((declared) => ({ scopes: declared }));
 
-const world = someOf(agents, 4).chain((names) =>
-  fc.tuple(...names.map((agent) => fc.record({ agent: fc.constant(agent), manifest }))),
+const world = fc
+  .shuffledSubarray([...agents], { minLength: 2 })
+  .chain((names) => fc.tuple(...names.map((agent) => fc.record({ agent: fc.constant(agent), manifest }))));
+
+/** Mostly short, and mostly of what could be declared, so that every reason is met often. */
+const chain = fc.oneof(
+  { weight: 1, arbitrary: fc.array(fc.constantFrom(...agents), { maxLength: 3 }) },
+  { weight: 4, arbitrary: fc.tuple(fc.constantFrom(...agents)) },
+);
+const dataClass = fc.oneof(
+  { weight: 1, arbitrary: fc.string() },
+  { weight: 3, arbitrary: someOf(classes, 2).map((names) => names.join(" ")) },
+  { weight: 6, arbitrary: fc.constantFrom(...classes) },
 );
 
 const edge: fc.Arbitrary<Edge> = fc
   .record({
-    scope: fc.constantFrom(...scopes, "elsewhere"),
-    chain: fc.array(fc.constantFrom(...agents), { maxLength: 3 }),
+    scope: fc.constantFrom(...scopes, ...scopes, ...scopes, "elsewhere"),
+    chain,
     target: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...refs, ...agents, "mcp:files") }, fc.string()),
-    targetKind: fc.constantFrom(...targetKinds),
-    dataClass: fc.oneof({ weight: 9, arbitrary: someOf(classes, 2).map((names) => names.join(" ")) }, fc.string()),
+    targetKind: fc.constantFrom(...targetKinds, "tool" as const, "tool" as const),
+    dataClass,
     ahead: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constant(1)),
     taint: fc.constantFrom(...taints),
     outcome: fc.constantFrom("allow", "deny", "undecided"),
