@@ -37,7 +37,7 @@ export async function byChain(bench: Bench, { stack, line }: HopRig): Promise<vo
   const subjects: Subject[] = [];
   for (const chain of bench.pace.isQuick ? [1, 8, longestChain] : [1, 2, 4, 8, 16, longestChain]) {
     const agents = await liveAgents(stack, line, chain, 1);
-    subjects.push(alone(bench, { stack, line }, String(chain), () => throughPep(stack, agents)));
+    subjects.push(alone(bench, { stack }, String(chain), () => throughPep(stack, agents)));
   }
   await bench.trial(curveNames.chains, subjects);
 }
@@ -49,7 +49,7 @@ export async function byAgents(bench: Bench): Promise<void> {
     await registerMany(stack.controlPlane.url, "bench", count);
     const line = await registerLine(stack.controlPlane.url, "bench", 1);
     const agents = await liveAgents(stack, line, 1, 1);
-    subjects.push(alone(bench, { stack, line }, String(count), () => throughPep(stack, agents)));
+    subjects.push(alone(bench, { stack }, String(count), () => throughPep(stack, agents)));
   }
   await bench.trial(curveNames.agents, subjects);
 }
@@ -63,7 +63,7 @@ export async function byRows(bench: Bench): Promise<void> {
 
 export const alone = (
   bench: Bench,
-  { stack }: HopRig,
+  { stack }: Pick<HopRig, "stack">,
   name: string,
   target: Parameters<typeof loaded>[0]["target"],
 ): Subject =>

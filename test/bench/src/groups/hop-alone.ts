@@ -5,6 +5,7 @@ import { liveAgents } from "../rig/live-agents.ts";
 import { pgbench } from "../rig/pgbench.ts";
 import { findProgram } from "../rig/program.ts";
 import { createRowTable } from "../rig/row-table.ts";
+import { throughSkeleton } from "../rig/skeleton.ts";
 import { tokenStock } from "../rig/tokens.ts";
 import type { HopRig } from "./hop-rig.ts";
 import { authorizing, processesOf, throughPep } from "./hop-targets.ts";
@@ -13,7 +14,7 @@ import { prepareParts } from "./limits.ts";
 export const aloneTrial = "hop at 1";
 
 /** One client: what a hop takes, and its decision alone, beside the parts they are made of. */
-export async function hopAlone(bench: Bench, { stack, line }: HopRig): Promise<void> {
+export async function hopAlone(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const { stores, pace } = bench;
   const processes = processesOf(stack, stores);
   const agents = await liveAgents(stack, line, 1, 1);
@@ -32,8 +33,17 @@ export async function hopAlone(bench: Bench, { stack, line }: HopRig): Promise<v
       return authorizing(stack, credential.sessionId, tokens);
     },
   });
+  const bare = { connections: 1, seconds, processes: skeleton.processes };
+  const skeletons = [
+    loaded({ ...bare, name: "skeleton", target: () => throughSkeleton(skeleton) }),
+    loaded({
+      ...bare,
+      name: "skeleton authorize",
+      target: () => authorizing(skeleton, skeleton.sessionId, skeleton.tokens),
+    }),
+  ];
   const { alone } = await prepareParts(bench);
-  await bench.trial(aloneTrial, [hop, authorize, await onePgbench(bench, "pgbench", 1), ...alone]);
+  await bench.trial(aloneTrial, [hop, authorize, ...skeletons, await onePgbench(bench, "pgbench", 1), ...alone]);
 }
 
 export async function onePgbench(bench: Bench, name: string, clients: number): Promise<Subject | undefined> {

@@ -9,6 +9,7 @@ import { liveAgents } from "../rig/live-agents.ts";
 import { startNginx } from "../rig/nginx.ts";
 import { startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
+import { throughSkeleton } from "../rig/skeleton.ts";
 import { readTool } from "../rig/stack.ts";
 import type { HopRig } from "./hop-rig.ts";
 import { processesOf, throughPep } from "./hop-targets.ts";
@@ -18,7 +19,7 @@ export const crowdTrial = "hop at 32";
 const connections = 32;
 
 /** Many clients: the hop, the naive reference and what one would take instead, beside the parts in their batches. */
-export async function hopCrowd(bench: Bench, { stack, line }: HopRig): Promise<void> {
+export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const agents = await liveAgents(stack, line, 1, connections);
   const hop = loaded({
     name: "hop",
@@ -27,8 +28,15 @@ export async function hopCrowd(bench: Bench, { stack, line }: HopRig): Promise<v
     processes: processesOf(stack, bench.stores),
     target: () => throughPep(stack, agents),
   });
+  const bare = loaded({
+    name: "skeleton",
+    connections,
+    seconds: bench.pace.seconds,
+    processes: skeleton.processes,
+    target: () => throughSkeleton(skeleton),
+  });
   const { crowded } = await prepareParts(bench);
-  await bench.trial(crowdTrial, [hop, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
+  await bench.trial(crowdTrial, [hop, bare, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
 }
 
 async function reference(bench: Bench): Promise<Subject> {

@@ -1,7 +1,8 @@
-import { load } from "../measure/load.ts";
+import { load, type Target } from "../measure/load.ts";
 import { type AgentLine, registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
+import { type Skeleton, startSkeleton, throughSkeleton } from "../rig/skeleton.ts";
 import { type Stack, startStack } from "../rig/stack.ts";
 import { throughPep } from "./hop-targets.ts";
 
@@ -9,6 +10,8 @@ import { throughPep } from "./hop-targets.ts";
 export interface HopRig {
   readonly stack: Stack;
   readonly line: AgentLine;
+  /** What the same hop is without all that makes it safe. */
+  readonly skeleton: Skeleton;
 }
 
 /** The longest chain that is measured: the largest hop budget is 32, and the tool's is the last hop of it. */
@@ -17,19 +20,19 @@ export const longestChain = 31;
 export async function prepareHopRig(bench: Bench): Promise<HopRig> {
   const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url }));
   const line = await registerLine(stack.controlPlane.url, "bench", longestChain);
-  await warmUp(bench, { stack, line });
-  return { stack, line };
+  await warmUp(bench, await throughPep(stack, await liveAgents(stack, line, 1, warmingConnections)));
+  const skeleton = await startSkeleton(bench);
+  await warmUp(bench, throughSkeleton(skeleton));
+  return { stack, line, skeleton };
 }
 
-const connections = 8;
+export const warmingConnections = 8;
 
 /** Some 5,000 hops, after which nothing gets faster any more. */
-export async function warmUp({ pace }: Bench, { stack, line }: HopRig): Promise<void> {
-  const agents = await liveAgents(stack, line, 1, connections);
-  const target = await throughPep(stack, agents);
+export async function warmUp({ pace }: Bench, target: Target): Promise<void> {
   const hops = pace.isQuick ? 500 : 5_000;
   const until = performance.now() + 60_000;
   for (let done = 0; done < hops && performance.now() < until; ) {
-    done += (await load(target, connections, 0.5)).answered;
+    done += (await load(target, warmingConnections, 0.5)).answered;
   }
 }

@@ -31,10 +31,14 @@ export const processesOf = ({ controlPlane, pep }: Stack, { postgresPid, redisPi
 });
 
 /** Decisions alone, each with a token that was not seen before. */
-export const authorizing = (stack: Stack, sessionId: string, tokens: TokenStock): Target => {
+export const authorizing = (
+  { controlPlane }: { readonly controlPlane: { readonly url: string } },
+  sessionId: string,
+  tokens: Pick<TokenStock, "take">,
+): Target => {
   const body = authorizeBody(sessionId, readHop);
   return {
-    origin: stack.controlPlane.url,
+    origin: controlPlane.url,
     call: () => ({
       method: "POST",
       path: "/v1/authorize",

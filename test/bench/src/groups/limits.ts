@@ -14,7 +14,7 @@ import { repeated } from "../measure/repeated.ts";
 import type { Subject } from "../measure/trial.ts";
 import type { Bench } from "../rig/bench.ts";
 import { startServer } from "../rig/node-server.ts";
-import { createRowTable, insertRow, insertRows } from "../rig/row-table.ts";
+import { createRowTable, insertRow, insertRows, newRow } from "../rig/row-table.ts";
 
 const requestBody = JSON.stringify({
   session_id: randomUUID(),
@@ -73,7 +73,7 @@ export async function prepareParts(bench: Bench): Promise<Parts> {
     seconds,
     connections: 2,
     processes: store,
-    act: () => insertRows(sql, 16),
+    act: () => insertRows(sql, Array.from({ length: 16 }, newRow)),
   });
   return { alone: [http(1), commit, guard(1), ...signing], crowded: [http(32), batches, guard(32), ...signing] };
 }

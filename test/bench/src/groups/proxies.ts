@@ -16,6 +16,12 @@ export interface Proxies {
   prefixOf(name: string): string;
 }
 
+const nodeProxies = {
+  "http-proxy-3": "servers/http-proxy-3.ts",
+  "reply-from": "servers/reply-from.ts",
+  skeleton: "reference/skeleton/pass-through.ts",
+};
+
 /** Observing, and forwarding also what no decision was had on: nothing but the proxy works. */
 export const startForwarding = (bench: Bench): Promise<Stack> =>
   startStack({
@@ -35,8 +41,8 @@ export async function startProxies(bench: Bench): Promise<Proxies> {
   const nginx = findProgram("nginx");
   if ("why" in nginx) bench.missing("nginx", nginx.why);
   else servers.set("nginx", bench.use(await startNginx(nginx.path, upstream)));
-  for (const name of ["http-proxy-3", "reply-from", "pass-through"]) {
-    servers.set(name, bench.use(await startServer(`servers/${name}.ts`, [upstream])));
+  for (const [name, file] of Object.entries(nodeProxies)) {
+    servers.set(name, bench.use(await startServer(file, [upstream])));
   }
   return { servers, prefixOf: (name) => (name === "PEP" ? "/bench" : "") };
 }

@@ -13,7 +13,7 @@ export const tokensTrial = "tokens";
 const connections = 32;
 
 /** A decision on record and a narrowed token, against an issuer that only issues, from memory. */
-export async function tokens(bench: Bench, { stack, line }: HopRig): Promise<void> {
+export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const { seconds } = bench.pace;
   const [credential] = await (await liveAgents(stack, line, 1, 1)).current();
   if (credential === undefined) throw new Error("no agent was made");
@@ -25,6 +25,13 @@ export async function tokens(bench: Bench, { stack, line }: HopRig): Promise<voi
     processes: processesOf(stack, bench.stores),
     prepare: () => stock.fill(Math.ceil(seconds * 6_000)),
     act: () => untilAvailable(() => authorizeAndExchange(stack.controlPlane.url, credential.sessionId, stock.take())),
+  });
+  const bare = repeated({
+    name: "skeleton",
+    seconds,
+    connections,
+    processes: { ...skeleton.processes, pep: 0 },
+    act: () => authorizeAndExchange(skeleton.controlPlane.url, skeleton.sessionId, skeleton.tokens.take()),
   });
   const provider = bench.use(await startServer("servers/oidc-provider.ts"));
   const form = new URLSearchParams({
@@ -46,7 +53,7 @@ export async function tokens(bench: Bench, { stack, line }: HopRig): Promise<voi
   const processes = { "oidc-provider": provider.pid };
   const grants = loaded({ name: "oidc-provider", connections, seconds, processes, target: () => target });
   await issuesTokens(provider.url, form);
-  await bench.trial(tokensTrial, [ours, grants]);
+  await bench.trial(tokensTrial, [ours, bare, grants]);
 }
 
 /** Else a refusal would be compared with a token. */

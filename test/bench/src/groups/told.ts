@@ -23,8 +23,8 @@ export async function told(bench: Bench): Promise<void> {
   for (const [name, env] of Object.entries(telemetrySettings(collector.url))) {
     const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url, env }));
     const line = await registerLine(stack.controlPlane.url, "bench", 1);
-    await warmUp(bench, { stack, line });
     const agents = await liveAgents(stack, line, 1, connections);
+    await warmUp(bench, await throughPep(stack, agents));
     const { seconds } = bench.pace;
     const processes = processesOf(stack, bench.stores);
     subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) }));

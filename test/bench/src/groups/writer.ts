@@ -5,8 +5,11 @@ import { uuidv7 } from "uuidv7";
 import { connect } from "../../../../apps/control-plane/src/postgres/database.ts";
 import { decisionLog } from "../../../../apps/control-plane/src/postgres/decisions.ts";
 import { repeated } from "../measure/repeated.ts";
+import type { Subject } from "../measure/trial.ts";
+import { groupedRows } from "../reference/skeleton/rows.ts";
 import { admin } from "../rig/admin.ts";
 import type { Bench } from "../rig/bench.ts";
+import { createRowTable, newRow } from "../rig/row-table.ts";
 import { onePgbench } from "./hop-alone.ts";
 import type { HopRig } from "./hop-rig.ts";
 
@@ -34,7 +37,23 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
       if (committed === "stale") throw new Error("the session changed while its records were written");
     },
   });
-  await bench.trial(writerTrial, [ours, await onePgbench(bench, "pgbench", callers)]);
+  await bench.trial(writerTrial, [ours, await skeletonWriter(bench), await onePgbench(bench, "pgbench", callers)]);
+}
+
+/** Rows of a bare table in such batches, and nothing about them. */
+async function skeletonWriter(bench: Bench): Promise<Subject> {
+  const { superuserUrl } = await bench.stores.database();
+  await createRowTable(superuserUrl);
+  const sql = postgres(superuserUrl, { max: 2 });
+  bench.use({ stop: () => sql.end() });
+  const commit = groupedRows(sql);
+  return repeated({
+    name: "skeleton",
+    seconds: bench.pace.seconds,
+    connections: callers,
+    processes: { PostgreSQL: bench.stores.postgresPid },
+    act: () => commit(newRow()),
+  });
 }
 
 async function epochsOf(url: string, sessionId: string): Promise<{ session: string; denials: string }> {

@@ -79,9 +79,10 @@ export function writeTargets(results: readonly TargetResult[]): string {
       one.ratio === null ? "not measured" : short(one.ratio),
       `${one.isAtMost ? "at most" : "at least"} ${short(one.target)}`,
       verdictOf(one),
+      one.ceiling === null ? "" : `${short(one.ceiling)}${one.isCeilingClean ? "" : ", disturbed"}`,
     ]),
   );
-  return `## Targets\n\n${markdown([["", "ratio", "measured", "target", ""], ...rows])}`;
+  return `## Targets\n\n${markdown([["", "ratio", "measured", "target", "", "what a skeleton reaches"], ...rows])}`;
 }
 
 const verdictOf = ({ ratio, met, clean }: ComparisonResult): string =>

@@ -11,6 +11,9 @@ export interface ComparisonResult {
   readonly met: boolean;
   /** Whether all that it is made of was measured on a machine that was ours. */
   readonly clean: boolean;
+  /** The skeleton's ratio to the same other side; null where there is no skeleton, or it was not measured. It judges nothing. */
+  readonly ceiling: number | null;
+  readonly isCeilingClean: boolean;
 }
 
 export interface TargetResult {
@@ -20,6 +23,8 @@ export interface TargetResult {
   readonly ratio: number | null;
   readonly target: number;
   readonly met: boolean;
+  /** Of the same comparison as the ratio. */
+  readonly ceiling: number | null;
   readonly comparisons: readonly ComparisonResult[];
 }
 
@@ -32,10 +37,22 @@ export const judge = (figures: Measured): readonly TargetResult[] =>
     const [worst] = results.toSorted((a, b) => distance(b) - distance(a));
     if (worst === undefined) throw new Error(`target ${id} compares nothing`);
     const met = results.every((one) => one.met);
-    return { id, name, ratio: worst.ratio, target: worst.target, met, comparisons: results };
+    const { ratio, target, ceiling } = worst;
+    return { id, name, ratio, target, met, ceiling, comparisons: results };
   });
 
-function compare({ of, ratio, target, isAtMost }: Comparison, figures: Measured): ComparisonResult {
+function compare({ of, ratio, target, isAtMost, ceiling }: Comparison, figures: Measured): ComparisonResult {
+  const { value, clean } = evaluate(ratio, figures);
+  const met = value !== null && (isAtMost ? value <= target : value >= target);
+  const reached = ceiling === undefined ? { value: null, clean: false } : evaluate(ceiling, figures);
+  return { of, ratio: value, target, isAtMost, met, clean, ceiling: reached.value, isCeilingClean: reached.clean };
+}
+
+/** @returns null where a figure that it asks for was not measured */
+function evaluate(
+  ratio: Comparison["ratio"],
+  figures: Measured,
+): { readonly value: number | null; readonly clean: boolean } {
   let clean = true;
   const figure = (key: string): number => {
     const summary = figures.get(key);
@@ -44,9 +61,7 @@ function compare({ of, ratio, target, isAtMost }: Comparison, figures: Measured)
     return summary.median;
   };
   const value = ratio(figure);
-  const isMeasured = Number.isFinite(value);
-  const met = isMeasured && (isAtMost ? value <= target : value >= target);
-  return { of, ratio: isMeasured ? value : null, target, isAtMost, met, clean: isMeasured && clean };
+  return Number.isFinite(value) ? { value, clean } : { value: null, clean: false };
 }
 
 /** Above 1 is unmet; what was not measured is furthest away. */

@@ -23,10 +23,17 @@ export const insertRow = (sql: Sql): Promise<unknown> => sql`
   insert into bench_row
   values (${randomUUID()}, ${randomUUID()}, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', ${new Date()})`;
 
-/** In one statement. */
-export const insertRows = (sql: Sql, count: number): Promise<unknown> => sql`
-  insert into bench_row select action_id, session_id, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', decided_at
-  from json_to_recordset(${JSON.stringify(Array.from({ length: count }, toRow))}::text::json)
-    as row (action_id uuid, session_id uuid, decided_at timestamptz)`;
+/** What differs from row to row. */
+export interface Row {
+  readonly action_id: string;
+  readonly session_id: string;
+  readonly decided_at: Date;
+}
 
-const toRow = () => ({ action_id: randomUUID(), session_id: randomUUID(), decided_at: new Date() });
+export const newRow = (): Row => ({ action_id: randomUUID(), session_id: randomUUID(), decided_at: new Date() });
+
+/** In one statement. */
+export const insertRows = (sql: Sql, rows: readonly Row[]): Promise<unknown> => sql`
+  insert into bench_row select action_id, session_id, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', decided_at
+  from json_to_recordset(${JSON.stringify(rows)}::text::json)
+    as row (action_id uuid, session_id uuid, decided_at timestamptz)`;

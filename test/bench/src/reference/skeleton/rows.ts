@@ -1,0 +1,48 @@
+import type { Sql } from "postgres";
+import { insertRows, type Row } from "../../rig/row-table.ts";
+
+interface Waiting {
+  readonly row: Row;
+  readonly resolve: () => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+/** As the product has it: one batch is made while another is flushed, and a second is worth its commit from so many rows on. */
+const batchesInFlight = 2;
+const worthASecond = 32;
+
+/** Commits the rows of one turn of the event loop in one statement, and answers each when its batch is committed. */
+export function groupedRows(sql: Sql): (row: Row) => Promise<void> {
+  let waiting: Waiting[] = [];
+  let inFlight = 0;
+  let isFlushDue = false;
+
+  function flush(): void {
+    isFlushDue = false;
+    if (inFlight === batchesInFlight || waiting.length < (inFlight === 0 ? 1 : worthASecond)) return;
+    const batch = waiting;
+    waiting = [];
+    inFlight++;
+    const committed = insertRows(
+      sql,
+      batch.map(({ row }) => row),
+    );
+    const settle = (end: (one: Waiting) => void) => {
+      inFlight--;
+      for (const one of batch) end(one);
+      flush();
+    };
+    committed.then(
+      () => settle(({ resolve }) => resolve()),
+      (cause) => settle(({ reject }) => reject(cause)),
+    );
+  }
+
+  return (row) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ row, resolve, reject });
+      if (isFlushDue || inFlight === batchesInFlight) return;
+      isFlushDue = true;
+      setImmediate(flush);
+    });
+}
