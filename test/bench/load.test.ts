@@ -46,3 +46,16 @@ test("one failure does not end a measurement, and is told", async () => {
   });
   expect(figuresOf(await load(target, 1, seconds))).toMatchObject({ failed: 1, shedShare: 0 });
 });
+
+test("requests that follow from each other are one call, and it ends with the first that fails", async () => {
+  const paths: (string | undefined)[] = [];
+  const { origin } = await targetOf(({ url }, response) => {
+    paths.push(url);
+    response.writeHead(paths.length === 3 ? 401 : 200).end("second");
+  });
+  const call = () => ({ path: "/first", next: (text: string) => ({ path: `/${text}` }) });
+  const { answered, failed } = await load({ origin, call }, 1, seconds);
+  expect(paths.slice(0, 5)).toEqual(["/first", "/second", "/first", "/first", "/second"]);
+  expect(failed).toBe(1);
+  expect(answered * 2 + failed).toBe(paths.length);
+});

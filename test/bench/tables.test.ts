@@ -41,6 +41,8 @@ test("a target is told with each of its comparisons; what was not measured is sa
   const table = writeTargets(judge(figures));
   expect(table).toMatch(/PEP \/ nginx +\| 0\.8 +\| at least 0\.7 +\| met, disturbed/);
   expect(table).toMatch(/PEP \/ http-proxy-3 +\| not measured/);
+  const withSkeleton = new Map([...figures, ["proxies/skeleton/rate", summary(95)]]);
+  expect(writeTargets(judge(withSkeleton))).toMatch(/\| met, disturbed +\| 0\.95, disturbed +\|/);
 });
 
 test("without a part all are measured, and a part that there is none of is refused with those there are", () => {

@@ -9,13 +9,13 @@ const summary = (median: number, clean = 5): Summary => ({ median, least: median
 /** Every figure that the table asks for, at one value. */
 function everyFigure(value: number, clean = 5): Map<string, Summary> {
   const figures = new Map<string, Summary>();
-  for (const { comparisons } of targets) {
-    for (const { ratio } of comparisons) {
-      ratio((key) => {
-        figures.set(key, summary(value, clean));
-        return value;
-      });
-    }
+  const note = (key: string) => {
+    figures.set(key, summary(value, clean));
+    return value;
+  };
+  for (const { ratio, ceiling } of targets.flatMap(({ comparisons }) => comparisons)) {
+    ratio(note);
+    ceiling?.(note);
   }
   return figures;
 }
@@ -56,6 +56,40 @@ test("one side that is missing leaves a target unmet, however good the other com
 test("a ratio of disturbed samples says so", () => {
   const [first] = resultOf(3, everyFigure(1, 2)).comparisons;
   expect(first).toMatchObject({ ratio: 1, clean: false });
+});
+
+describe("what a skeleton reaches", () => {
+  const skeletons = ["hop at 1/skeleton/p50Ms", "hop at 32/skeleton/rate", "proxies/skeleton/rate"];
+  const [, , proxy = ""] = skeletons;
+
+  test("stands beside every target that a hop is made of", () => {
+    const ids = judge(everyFigure(1)).flatMap(({ id, ceiling }) => (ceiling === null ? [] : [id]));
+    expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("is a ratio to the same other side, of the comparison that is furthest from its target", () => {
+    const figures = everyFigure(1);
+    figures.set("proxies/nginx/rate", summary(100));
+    figures.set("proxies/http-proxy-3/rate", summary(20));
+    figures.set("proxies/PEP/rate", summary(40));
+    figures.set(proxy, summary(60));
+    const { ceiling, comparisons } = resultOf(8, figures);
+    expect([ceiling, ...comparisons.map((one) => one.ceiling)]).toEqual([0.6, 0.6, 3]);
+  });
+
+  test("judges nothing: neither its figures nor their disturbance change a ratio, and without them it is null", () => {
+    const judged = (figures: ReadonlyMap<string, Summary>) =>
+      judge(figures).map(({ ratio, met, comparisons }) => [ratio, met, comparisons.map(({ clean }) => clean)]);
+    const [disturbed, without] = [everyFigure(1), everyFigure(1)];
+    for (const key of skeletons) {
+      disturbed.set(key, summary(1_000, 0));
+      without.delete(key);
+    }
+    expect(judged(disturbed)).toEqual(judged(everyFigure(1)));
+    expect(judged(without)).toEqual(judged(everyFigure(1)));
+    expect(resultOf(8, disturbed).comparisons[0]).toMatchObject({ ceiling: 1_000, isCeilingClean: false, clean: true });
+    expect(resultOf(8, without).ceiling).toBeNull();
+  });
 });
 
 describe("the sum of a hop's parts", () => {

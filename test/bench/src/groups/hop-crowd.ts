@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
+import type { Target } from "../measure/load.ts";
 import { loaded } from "../measure/loaded.ts";
 import type { Subject } from "../measure/trial.ts";
 import { createReferenceSchema } from "../reference/schema.ts";
@@ -11,7 +12,7 @@ import { startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
 import { throughSkeleton } from "../rig/skeleton.ts";
 import { readTool } from "../rig/stack.ts";
-import type { HopRig } from "./hop-rig.ts";
+import { type HopRig, warmUp } from "./hop-rig.ts";
 import { processesOf, throughPep } from "./hop-targets.ts";
 import { prepareParts } from "./limits.ts";
 
@@ -61,6 +62,16 @@ async function reference(bench: Bench): Promise<Subject> {
       .setExpirationTime("600s")
       .setJti(randomUUID())
       .sign(privateKey);
+  const target = async (): Promise<Target> => {
+    const tokens = await Promise.all(Array.from({ length: Math.ceil(pace.seconds * 4_000) }, token));
+    const call = () => {
+      const taken = tokens.pop();
+      if (taken === undefined) throw new Error("too few tokens were made beforehand");
+      return { path: "/read", headers: { authorization: `Bearer ${taken}`, "x-svc-session": sessionId } };
+    };
+    return { origin: pep.url, call };
+  };
+  await warmUp(bench, await target());
   return loaded({
     name: "naive reference",
     connections,
@@ -71,15 +82,7 @@ async function reference(bench: Bench): Promise<Subject> {
       PostgreSQL: stores.postgresPid,
       Redis: stores.redisPid,
     },
-    async target() {
-      const tokens = await Promise.all(Array.from({ length: Math.ceil(pace.seconds * 4_000) }, token));
-      const call = () => {
-        const taken = tokens.pop();
-        if (taken === undefined) throw new Error("too few tokens were made beforehand");
-        return { path: "/read", headers: { authorization: `Bearer ${taken}`, "x-svc-session": sessionId } };
-      };
-      return { origin: pep.url, call };
-    },
+    target,
   });
 }
 
@@ -99,11 +102,13 @@ async function nginxWithCerbos(bench: Bench): Promise<Subject | undefined> {
   bench.use(cerbos);
   const auth = { url: cerbos.url + cerbosPath, body: cerbosQuestion(rules - 1) };
   const proxy = bench.use(await startNginx(nginx.path, bench.upstream.url, auth));
+  const target = { origin: proxy.url, call: () => ({ path: "/read" }) };
+  await warmUp(bench, target);
   return loaded({
     name: "nginx + Cerbos",
     connections,
     seconds: bench.pace.seconds,
     processes: { nginx: proxy.pid, Cerbos: cerbos.pid },
-    target: () => ({ origin: proxy.url, call: () => ({ path: "/read" }) }),
+    target: () => target,
   });
 }

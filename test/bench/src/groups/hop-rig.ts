@@ -26,9 +26,9 @@ export async function prepareHopRig(bench: Bench): Promise<HopRig> {
   return { stack, line, skeleton };
 }
 
-export const warmingConnections = 8;
+const warmingConnections = 8;
 
-/** Some 5,000 hops, after which nothing gets faster any more. */
+/** Some 5,000 hops, after which nothing gets faster any more: neither what is ours nor what it is compared with. */
 export async function warmUp({ pace }: Bench, target: Target): Promise<void> {
   const hops = pace.isQuick ? 500 : 5_000;
   const until = performance.now() + 60_000;

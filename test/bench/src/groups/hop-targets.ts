@@ -1,5 +1,4 @@
-import type { Target } from "../measure/load.ts";
-import { post } from "../rig/admin.ts";
+import type { Call, Target } from "../measure/load.ts";
 import type { Credential } from "../rig/agents.ts";
 import { authorizeBody, exchangeBody } from "../rig/hop-bodies.ts";
 import type { LiveAgents } from "../rig/live-agents.ts";
@@ -30,37 +29,41 @@ export const processesOf = ({ controlPlane, pep }: Stack, { postgresPid, redisPi
   Redis: redisPid,
 });
 
-/** Decisions alone, each with a token that was not seen before. */
-export const authorizing = (
-  { controlPlane }: { readonly controlPlane: { readonly url: string } },
-  sessionId: string,
-  tokens: Pick<TokenStock, "take">,
-): Target => {
-  const body = authorizeBody(sessionId, readHop);
-  return {
-    origin: controlPlane.url,
-    call: () => ({
-      method: "POST",
-      path: "/v1/authorize",
-      headers: { authorization: `Bearer ${tokens.take()}`, "content-type": "application/json" },
-      body,
-    }),
-  };
-};
-
-/** One authorize and its exchange. */
-export async function authorizeAndExchange(url: string, sessionId: string, token: string): Promise<string> {
-  const decision = await post<{ action_id: string }>(
-    `${url}/v1/authorize`,
-    token,
-    "application/json",
-    authorizeBody(sessionId, readHop),
-  );
-  const answer = await post<{ access_token: string }>(
-    `${url}/v1/token/exchange`,
-    undefined,
-    "application/x-www-form-urlencoded",
-    exchangeBody(token, readHop, decision.action_id),
-  );
-  return answer.access_token;
+/** A control plane, or what stands in for one. */
+interface Deciding {
+  readonly controlPlane: { readonly url: string };
 }
+
+type Tokens = Pick<TokenStock, "take">;
+
+/** Decisions alone, each with a token that was not seen before. */
+export const authorizing = ({ controlPlane }: Deciding, sessionId: string, tokens: Tokens): Target => ({
+  origin: controlPlane.url,
+  call: () => authorizeCall(sessionId, tokens.take()),
+});
+
+/** One authorize and its exchange, which together are one call. */
+export const authorizingAndExchanging = ({ controlPlane }: Deciding, sessionId: string, tokens: Tokens): Target => ({
+  origin: controlPlane.url,
+  call() {
+    const token = tokens.take();
+    return {
+      ...authorizeCall(sessionId, token),
+      next: (decision) => exchangeCall(token, JSON.parse(decision).action_id),
+    };
+  },
+});
+
+const authorizeCall = (sessionId: string, token: string): Call => ({
+  method: "POST",
+  path: "/v1/authorize",
+  headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+  body: authorizeBody(sessionId, readHop),
+});
+
+const exchangeCall = (token: string, actionId: string): Call => ({
+  method: "POST",
+  path: "/v1/token/exchange",
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: exchangeBody(token, readHop, actionId),
+});

@@ -5,6 +5,7 @@ import { startNginx } from "../rig/nginx.ts";
 import { type RunningServer, startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
 import { type Stack, startStack } from "../rig/stack.ts";
+import { warmUp } from "./hop-rig.ts";
 
 export const proxiesTrial = "proxies";
 const connections = 32;
@@ -48,15 +49,12 @@ export async function startProxies(bench: Bench): Promise<Proxies> {
 }
 
 export async function proxies(bench: Bench, { servers, prefixOf }: Proxies): Promise<void> {
-  const subjects = [...servers].map(([name, { url, pid }]): Subject => {
+  const subjects: Subject[] = [];
+  const { seconds } = bench.pace;
+  for (const [name, { url, pid }] of servers) {
     const target = { origin: url, call: () => ({ path: `${prefixOf(name)}/read` }) };
-    return loaded({
-      name,
-      connections,
-      seconds: bench.pace.seconds,
-      processes: { [name]: pid },
-      target: () => target,
-    });
-  });
+    await warmUp(bench, target);
+    subjects.push(loaded({ name, connections, seconds, processes: { [name]: pid }, target: () => target }));
+  }
   await bench.trial(proxiesTrial, subjects);
 }

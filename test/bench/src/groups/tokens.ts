@@ -1,13 +1,11 @@
 import { request } from "undici";
 import { loaded } from "../measure/loaded.ts";
-import { repeated } from "../measure/repeated.ts";
-import { untilAvailable } from "../rig/admin.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
 import { tokenStock } from "../rig/tokens.ts";
-import type { HopRig } from "./hop-rig.ts";
-import { authorizeAndExchange, processesOf } from "./hop-targets.ts";
+import { type HopRig, warmUp } from "./hop-rig.ts";
+import { authorizingAndExchanging, processesOf } from "./hop-targets.ts";
 
 export const tokensTrial = "tokens";
 const connections = 32;
@@ -18,20 +16,22 @@ export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): P
   const [credential] = await (await liveAgents(stack, line, 1, 1)).current();
   if (credential === undefined) throw new Error("no agent was made");
   const stock = tokenStock(stack.key, credential);
-  const ours = repeated({
+  const ours = loaded({
     name: "authorize + exchange",
-    seconds,
     connections,
+    seconds,
     processes: processesOf(stack, bench.stores),
-    prepare: () => stock.fill(Math.ceil(seconds * 6_000)),
-    act: () => untilAvailable(() => authorizeAndExchange(stack.controlPlane.url, credential.sessionId, stock.take())),
+    async target() {
+      await stock.fill(Math.ceil(seconds * 6_000));
+      return authorizingAndExchanging(stack, credential.sessionId, stock);
+    },
   });
-  const bare = repeated({
+  const bare = loaded({
     name: "skeleton",
-    seconds,
     connections,
-    processes: { ...skeleton.processes, pep: 0 },
-    act: () => authorizeAndExchange(skeleton.controlPlane.url, skeleton.sessionId, skeleton.tokens.take()),
+    seconds,
+    processes: skeleton.processes,
+    target: () => authorizingAndExchanging(skeleton, skeleton.sessionId, skeleton.tokens),
   });
   const provider = bench.use(await startServer("servers/oidc-provider.ts"));
   const form = new URLSearchParams({
@@ -53,6 +53,7 @@ export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): P
   const processes = { "oidc-provider": provider.pid };
   const grants = loaded({ name: "oidc-provider", connections, seconds, processes, target: () => target });
   await issuesTokens(provider.url, form);
+  await warmUp(bench, target);
   await bench.trial(tokensTrial, [ours, bare, grants]);
 }
 

@@ -8,6 +8,8 @@ export interface Call {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | Readable;
+  /** What is asked after a 200, given its text; only with the last answer the call is over. */
+  readonly next?: (text: string) => Call;
 }
 
 export interface Target {
@@ -65,8 +67,13 @@ interface Answer {
   readonly text: string;
 }
 
+async function ask(client: Client, call: Call): Promise<Answer> {
+  const answer = await askOnce(client, call);
+  return answer.status === 200 && call.next ? ask(client, call.next(answer.text)) : answer;
+}
+
 /** Dispatch is the cheapest way through undici: the generator shares its cores with what it measures. */
-function ask(client: Client, { method = "GET", path, headers, body }: Call): Promise<Answer> {
+function askOnce(client: Client, { method = "GET", path, headers, body, next }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let status = 0;
     let retryAfterMs = 0;
@@ -80,7 +87,7 @@ function ask(client: Client, { method = "GET", path, headers, body }: Call): Pro
           if (status === 503) retryAfterMs = Number(fields["retry-after"] ?? 0.1) * 1000;
         },
         onResponseData(_controller, chunk) {
-          if (status !== 200) text += chunk;
+          if (status !== 200 || next) text += chunk;
         },
         onResponseEnd: () => resolve({ status, retryAfterMs, text }),
         onResponseError: (_controller, cause) => reject(cause),

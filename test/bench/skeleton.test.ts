@@ -1,0 +1,143 @@
+import { type KeyObject, verify } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { waitUntil } from "@svc/test-support";
+import postgres, { type Sql } from "postgres";
+import { request } from "undici";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { groupedRows } from "./src/reference/skeleton/rows.ts";
+import { post } from "./src/rig/admin.ts";
+import { delegate, registerLine } from "./src/rig/agents.ts";
+import { authorizeBody, exchangeBody } from "./src/rig/hop-bodies.ts";
+import { type RunningServer, startServer } from "./src/rig/node-server.ts";
+import { newRow } from "./src/rig/row-table.ts";
+import { type Skeleton, startSkeleton } from "./src/rig/skeleton.ts";
+import { readTool, startStack } from "./src/rig/stack.ts";
+import { type Stores, startStores } from "./src/rig/stores.ts";
+
+let upstream: RunningServer;
+let stores: Stores;
+let skeleton: Skeleton;
+let sql: Sql;
+const started: { stop(): Promise<unknown> }[] = [];
+const use = <T extends { stop(): Promise<unknown> }>(one: T): T => {
+  started.push(one);
+  return one;
+};
+
+/** What the tool was asked. */
+let asked: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+const tool = createServer(async (call, response) => {
+  const chunks = await call.toArray();
+  asked.push({ headers: call.headers, body: Buffer.concat(chunks).toString() });
+  response.writeHead(200, { "content-type": "text/plain", "x-tool": "bench" }).end("done");
+});
+
+beforeAll(async () => {
+  await once(tool.listen(0, "127.0.0.1"), "listening");
+  upstream = { url: `http://127.0.0.1:${(tool.address() as AddressInfo).port}`, pid: 0, stop: async () => {} };
+  stores = use(await startStores());
+  skeleton = await startSkeleton({ stores, upstream, use });
+  sql = postgres(skeleton.databaseUrl, { max: 2 });
+  use({ stop: () => sql.end() });
+});
+beforeEach(() => {
+  asked = [];
+});
+afterAll(async () => {
+  for (const one of started.reverse()) await one.stop();
+  tool.close().closeAllConnections();
+});
+
+async function hop(token: string) {
+  const headers = { authorization: `Bearer ${token}`, "x-svc-session": skeleton.sessionId };
+  const { statusCode, headers: fields, body } = await request(`${skeleton.enforcementPoint.url}/read`, { headers });
+  return { status: statusCode, fields, text: await body.text() };
+}
+
+const rows = async () => (await sql<{ count: number }[]>`select count(*)::int from bench_row`)[0]?.count ?? Number.NaN;
+
+const holds = (token: string, key: KeyObject): boolean => {
+  const [header, payload, signature = ""] = token.split(".");
+  const data = Buffer.from(`${header}.${payload}`);
+  return verify("sha256", data, { key, dsaEncoding: "ieee-p1363" }, Buffer.from(signature, "base64url"));
+};
+
+test("a hop commits its two rows, and reaches the tool with a token of its own that is signed", async () => {
+  const before = await rows();
+  const token = skeleton.tokens.take();
+  expect(await hop(token)).toMatchObject({ status: 200, text: "done", fields: { "x-tool": "bench" } });
+  expect((await rows()) - before).toBe(2);
+  const presented = String(asked[0]?.headers.authorization).slice("Bearer ".length);
+  expect(presented).not.toBe(token);
+  expect(holds(presented, skeleton.publicKey)).toBe(true);
+  expect(asked[0]?.headers["x-svc-session"]).toBe(skeleton.sessionId);
+});
+
+test("a token is spent once: presented again it reaches no tool", async () => {
+  const token = skeleton.tokens.take();
+  const answers = await Promise.all([hop(token), hop(token), hop(token)]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403, 403]);
+  expect(asked).toHaveLength(1);
+});
+
+test("nothing is answered before its row is committed", async () => {
+  let isAnswered = false;
+  let answer: Promise<void> | undefined;
+  await sql.begin(async (transaction) => {
+    await transaction`lock table bench_row in access exclusive mode`;
+    answer = hop(skeleton.tokens.take()).then(() => {
+      isAnswered = true;
+    });
+    await waitUntil("a row to wait for the table", async () => {
+      const waiting =
+        await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%bench_row%'`;
+      return waiting.length > 0;
+    });
+    expect(isAnswered).toBe(false);
+  });
+  await answer;
+  expect(isAnswered).toBe(true);
+});
+
+test("a batch that is refused answers each of its rows, and those after it are committed", async () => {
+  const commit = groupedRows(sql);
+  const row = newRow();
+  const twice = await Promise.allSettled([commit(row), commit(row)]);
+  expect(twice.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const before = await rows();
+  await Promise.all(Array.from({ length: 100 }, () => commit(newRow())));
+  expect((await rows()) - before).toBe(100);
+});
+
+test("the pass-through hands on what it is sent, and what it is answered", async () => {
+  const { url } = use(await startServer("reference/skeleton/pass-through.ts", [upstream.url]));
+  const headers = { "content-type": "text/plain", "x-agent": "bench" };
+  const answer = await request(`${url}/write`, { method: "POST", headers, body: "a body" });
+  expect(await answer.body.text()).toBe("done");
+  expect(answer).toMatchObject({ statusCode: 200, headers: { "x-tool": "bench" } });
+  expect(asked).toMatchObject([{ body: "a body", headers }]);
+});
+
+test("what the skeleton is sent and answers is as long as what the product is and does", async () => {
+  const stack = use(await startStack({ stores, upstream: upstream.url }));
+  const line = await registerLine(stack.controlPlane.url, "bench", 1);
+  const ours = await delegate(stack.controlPlane.url, line, 1);
+  const real = await answersOf(stack.controlPlane.url, ours.sessionId, ours.token);
+  const bare = await answersOf(skeleton.controlPlane.url, skeleton.sessionId, skeleton.tokens.take());
+  for (const [what, length] of Object.entries(real)) expect([what, (bare[what] ?? 0) / length]).toEqual([what, near1]);
+});
+
+const near1 = expect.closeTo(1, 1);
+
+/** Their lengths, and the token's. */
+async function answersOf(url: string, sessionId: string, token: string): Promise<Readonly<Record<string, number>>> {
+  const read = { target: readTool.ref, targetKind: "tool", dataClass: "bench" } as const;
+  const body = authorizeBody(sessionId, read);
+  const decision = await post<{ action_id: string }>(`${url}/v1/authorize`, token, "application/json", body);
+  const form = exchangeBody(token, read, decision.action_id);
+  const kind = "application/x-www-form-urlencoded";
+  const grant = await post<object>(`${url}/v1/token/exchange`, undefined, kind, form);
+  return { token: token.length, decision: JSON.stringify(decision).length, grant: JSON.stringify(grant).length };
+}
