@@ -2,7 +2,8 @@
 export type RawHeaders = readonly string[];
 
 /** `X_Svc_Session` reaches a CGI-like server as `X-Svc-Session` does, so both are one name here. */
-const normalName = (name: string): string => name.toLowerCase().replaceAll("_", "-");
+const normalName = (name: string): string =>
+  name.includes("_") ? name.toLowerCase().replaceAll("_", "-") : name.toLowerCase();
 
 /** RFC 9110 section 7.6.1: between two neighbours only. */
 const hopByHop: ReadonlySet<string> = new Set([
@@ -48,7 +49,8 @@ const isDropped = (name: string): boolean =>
 
 /** Every value of a header, in order. Exactly this spelling: look-alikes are nobody's credential. */
 export const valuesOf = (headers: RawHeaders, name: string): string[] =>
-  valuesWhere(headers, (received) => received.toLowerCase() === name);
+  // A call's headers are looked through a dozen times, and most differ in length already.
+  valuesWhere(headers, (received) => received.length === name.length && received.toLowerCase() === name);
 
 /** The values of look-alikes too. */
 export const valuesInAnySpelling = (headers: RawHeaders, name: string): string[] =>
@@ -64,8 +66,12 @@ function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): 
 }
 
 /** Names that some `Connection` header nominates: all instances count, the empty ones too (RFC 9110 section 7.6.1). */
-const nominatedIn = (headers: RawHeaders): ReadonlySet<string> =>
-  new Set(valuesOf(headers, "connection").flatMap((value) => value.split(",").map((name) => normalName(name.trim()))));
+function nominatedIn(headers: RawHeaders): ReadonlySet<string> {
+  const values = valuesOf(headers, "connection");
+  // Mostly `keep-alive`, which goes no further anyway.
+  if (values.every((value) => hopByHop.has(value))) return hopByHop;
+  return new Set(values.flatMap((value) => value.split(",").map((name) => normalName(name.trim()))));
+}
 
 const via = "svc-pep";
 

@@ -88,10 +88,14 @@ export function createRelay(
       response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
       onAnswered?.();
-      // Together with the first bytes where they are there already.
-      setImmediate(() => response.writableEnded || response.flushHeaders());
-      if (isEventStream(headers)) onEventStream?.(statusCode, () => response.destroy());
-      else idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
+      const isStream = isEventStream(headers);
+      if (isStream) onEventStream?.(statusCode, () => response.destroy());
+      // Most answers are here whole by then: their head goes with their body, and nothing has to be waited for.
+      setImmediate(() => {
+        if (isOver) return;
+        response.flushHeaders();
+        if (!isStream) idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
+      });
     },
 
     onBodySent() {
@@ -110,8 +114,8 @@ export function createRelay(
       // A proxy on the way that refuses is told of as a fault, and its answer goes on.
       if (isOver) return;
       if (filter) write(filter.end());
-      const trailers = responseHeaders(toText(controller?.rawTrailers), secrets);
-      if (trailers.length > 0) response.addTrailers(pairs(trailers));
+      const received = toText(controller?.rawTrailers);
+      if (received.length > 0) response.addTrailers(pairs(responseHeaders(received, secrets)));
       response.end();
       finish({ kind: "answered", status: status ?? 0 });
     },
