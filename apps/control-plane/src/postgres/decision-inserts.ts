@@ -1,6 +1,7 @@
 import type { DecisionRecord } from "@svc/core";
 import type { Epochs } from "../ports/present.ts";
 import type { Sql, Transaction } from "./database.ts";
+import { arrayLiteral, rowLiteral } from "./row-literals.ts";
 
 /** A record to be committed under the epochs it was decided on. */
 export interface Append {
@@ -24,11 +25,7 @@ export async function insertDecisions(
     select r.action_id, r.record_version, st.session_id, r.stage, r.hop, r.chain, r.acting_agent, r.target,
       r.target_kind, r.data_class, r.decision, r.deny_reason, r.recoverable, r.enforced, r.privileged, r.taint,
       r.taint_source, r.policy_version, r.guarantee_level, r.parent_action_id, r.decided_at, r.present
-    from json_to_recordset(${JSON.stringify(appends.map(toRow))}::text::json) as r (action_id uuid, record_version int,
-        session_id uuid, stage text, hop int, chain text[], acting_agent text, target text, target_kind text,
-        data_class text, decision text, deny_reason text, recoverable boolean, enforced boolean, privileged boolean,
-        taint text, taint_source text, policy_version int, guarantee_level text, parent_action_id uuid,
-        decided_at timestamptz, present jsonb, session_epoch uuid, denial_epoch uuid)
+    from unnest(${arrayLiteral(appends.map(toRow))}::text::decision_insert[]) as r
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
       join denial_epoch d on d.epoch = r.denial_epoch
     ${keepMarksAway ? sql`for share of st` : sql``}
@@ -37,29 +34,31 @@ export async function insertDecisions(
   return appends.map(({ record }) => ids.has(record.actionId));
 }
 
-const toRow = ({ record: r, epochs }: Append) => ({
-  action_id: r.actionId,
-  record_version: r.recordVersion,
-  session_id: r.sessionId,
-  stage: r.stage,
-  hop: r.hop,
-  chain: r.chain,
-  acting_agent: r.actingAgent,
-  target: r.target,
-  target_kind: r.targetKind,
-  data_class: r.dataClass,
-  decision: r.decision,
-  deny_reason: r.denyReason,
-  recoverable: r.recoverable,
-  enforced: r.enforced,
-  privileged: r.privileged,
-  taint: r.taint,
-  taint_source: r.taintSource,
-  policy_version: r.policyVersion,
-  guarantee_level: r.guaranteeLevel,
-  parent_action_id: r.parentActionId,
-  decided_at: new Date(r.decidedAtMs),
-  present: r.present,
-  session_epoch: epochs.session,
-  denial_epoch: epochs.denials,
-});
+/** In the order of the type `decision_insert`. */
+const toRow = ({ record: r, epochs }: Append): string =>
+  rowLiteral([
+    r.actionId,
+    r.recordVersion,
+    r.sessionId,
+    r.stage,
+    r.hop,
+    arrayLiteral(r.chain),
+    r.actingAgent,
+    r.target,
+    r.targetKind,
+    r.dataClass,
+    r.decision,
+    r.denyReason,
+    r.recoverable,
+    r.enforced,
+    r.privileged,
+    r.taint,
+    r.taintSource,
+    r.policyVersion,
+    r.guaranteeLevel,
+    r.parentActionId,
+    new Date(r.decidedAtMs).toISOString(),
+    r.present && JSON.stringify(r.present),
+    epochs.session,
+    epochs.denials,
+  ]);

@@ -1,6 +1,7 @@
 import type { Epochs } from "../ports/present.ts";
 import type { Exchange } from "../ports/spend-ledger.ts";
 import type { Sql, Transaction } from "./database.ts";
+import { arrayLiteral, rowLiteral } from "./row-literals.ts";
 
 /** A spend to be committed under the epochs it was decided on. */
 export interface ExchangeInsert {
@@ -19,10 +20,8 @@ export async function insertExchanges(
 ): Promise<readonly boolean[]> {
   const inserted = await sql<{ action_id: string }[]>`
     insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
-    select decode(r.jti_hash, 'hex'), d.action_id, d.session_id, 'exchange', r.prover, decode(r.proof_jti_hash, 'hex'),
-      r.spent_at
-    from json_to_recordset(${JSON.stringify(inserts.map(toRow))}::text::json) as r (jti_hash text, action_id uuid,
-        session_id uuid, prover text, proof_jti_hash text, spent_at timestamptz, session_epoch uuid, denial_epoch uuid)
+    select r.jti_hash, d.action_id, d.session_id, 'exchange', r.prover, r.proof_jti_hash, r.spent_at
+    from unnest(${arrayLiteral(inserts.map(toRow))}::text::exchange_insert[]) as r
       cross join lateral (select * from decision where action_id = r.action_id limit 1) d
       join session s on s.session_id = r.session_id
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
@@ -34,15 +33,19 @@ export async function insertExchanges(
   return inserts.map(({ spend }) => ids.has(spend.actionId));
 }
 
-const toRow = ({ spend, epochs }: ExchangeInsert) => ({
-  jti_hash: hex(spend.jtiHash),
-  action_id: spend.actionId,
-  session_id: spend.sessionId,
-  prover: spend.prover?.agent ?? null,
-  proof_jti_hash: spend.prover === undefined ? null : hex(spend.prover.proofJtiHash),
-  spent_at: new Date(spend.spentAtMs),
-  session_epoch: epochs.session,
-  denial_epoch: epochs.denials,
-});
+/** In the order of the type `exchange_insert`. */
+const toRow = ({ spend, epochs }: ExchangeInsert): string =>
+  rowLiteral([
+    byteaLiteral(spend.jtiHash),
+    spend.actionId,
+    spend.sessionId,
+    spend.prover?.agent ?? null,
+    spend.prover === undefined ? null : byteaLiteral(spend.prover.proofJtiHash),
+    new Date(spend.spentAtMs).toISOString(),
+    epochs.session,
+    epochs.denials,
+  ]);
+
+const byteaLiteral = (bytes: Uint8Array): string => `\\x${hex(bytes)}`;
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
