@@ -69,6 +69,17 @@ test("as many as are worth a commit of their own do not wait for the batch befor
   expect(statements.map(({ rows }) => rows.length)).toEqual([1, 32, 32]);
 });
 
+test.each([
+  [63, [63]],
+  [64, [32, 32]],
+  [101, [50, 51]],
+])("of %i rows of one turn, as many go together as leave both batches worth a commit", async (count, want) => {
+  const { statements, commit } = startWriting();
+  for (const id of range(count)) void commit(row(id));
+  await settled();
+  expect(statements.map(({ rows }) => rows.length)).toEqual(want);
+});
+
 test("no more than 256 rows go together", async () => {
   const { statements, commit } = startWriting();
   for (const id of range(602)) void commit(row(id));

@@ -25,8 +25,9 @@ const worthASecond = 32;
 
 /**
  * Commits rows of concurrent callers together: those of one turn of the event loop at once where nothing else is being
- * written, else in the next batch. Each caller is answered after the commit of its own batch, and a row that the database
- * refuses fails alone.
+ * written, else in the next batch. Rows that are worth two commits go in two halves: callers that are answered together
+ * come back together, and as one batch they would have database and process wait for each other. Each caller is answered
+ * after the commit of its own batch, and a row that the database refuses fails alone.
  * @returns what writes one row; it throws DatabaseUnavailable where the row may or may not have been committed.
  */
 export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Outcome>): (row: Row) => Promise<Outcome> {
@@ -36,12 +37,12 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   let inFlight = 0;
   let isFlushDue = false;
 
-  function nextBatch(): readonly Entry<Row, Outcome>[] {
+  function nextBatch(atMost: number): readonly Entry<Row, Outcome>[] {
     const batch: Entry<Row, Outcome>[] = [];
     const left: Entry<Row, Outcome>[] = [];
     for (const entry of queue) {
       if (!entry.isAwaited) continue;
-      if (batch.length < rowsPerBatch && !entry.keys.some((key) => keysInFlight.has(key))) {
+      if (batch.length < atMost && !entry.keys.some((key) => keysInFlight.has(key))) {
         for (const key of entry.keys) keysInFlight.add(key);
         batch.push(entry);
       } else left.push(entry);
@@ -52,7 +53,8 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
 
   function flush(): void {
     while (inFlight < batchesInFlight && queue.length >= (inFlight === 0 ? 1 : worthASecond)) {
-      const batch = nextBatch();
+      const share = Math.floor(queue.length / (batchesInFlight - inFlight));
+      const batch = nextBatch(Math.min(rowsPerBatch, share < worthASecond ? queue.length : share));
       if (batch.length === 0) return;
       inFlight++;
       void overWithin(deadlineMs, settle(batch, write)).then(() => {

@@ -12,8 +12,8 @@ const isPlain = /^[\w.:/-]+$/;
 /** Nothing at all stands for null, and only for that. */
 function field(value: Value): string {
   if (value === null) return "";
-  const text = String(value);
-  return isPlain.test(text) ? text : quoted(text);
+  if (typeof value !== "string") return String(value);
+  return isPlain.test(value) ? value : quoted(value);
 }
 
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
