@@ -45,6 +45,8 @@ export interface Endpoint<
   /** For a route that reads query and body itself: only documented here. */
   readonly reads?: { readonly mediaType: string; readonly schema: z.ZodType };
   readonly replies: Readonly<Record<number, Reply>>;
+  /** Its answers are made with all their headers; the others get `Cache-Control: no-store` where they do not say. */
+  readonly ownHeaders?: true;
   /** Beyond those that follow from access, query and body. */
   readonly errors: readonly ErrorCode[];
 }

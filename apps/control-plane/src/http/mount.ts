@@ -42,7 +42,7 @@ export function mount<
     const bodyText = endpoint.body === undefined ? "" : await readText(endpoint, c.req.raw);
     const body = endpoint.body === undefined ? undefined : decodeJson(bodyText, endpoint.body);
     // By default: what is answered here is somebody's business, and some of it is tokens.
-    c.header("Cache-Control", "no-store");
+    if (!endpoint.ownHeaders) c.header("Cache-Control", "no-store");
     const decoded: unknown = { c, caller, params: c.req.param(), query, rawQuery, body, bodyText };
     // Held to the generic types by what was just decoded, which the compiler cannot follow.
     return handle(decoded as Decoded<Path, A, Query, Body>);

@@ -5,6 +5,7 @@ import type { Events } from "../../events.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { type Doors, mount } from "../../http/mount.ts";
 import { hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
@@ -27,6 +28,7 @@ export function authorizeRoute(app: App, deps: HopRouteDeps): void {
       summary: "Decide one hop; the decision is committed before it is told.",
       body: authorizeRequest,
       replies: { 200: { description: "The decision, allow and deny alike.", schema: authorizeResponse } },
+      ownHeaders: true,
       errors: ["unauthorized", "audit_unavailable"],
     },
     async ({ c, caller, body }) => {
@@ -40,7 +42,7 @@ export function authorizeRoute(app: App, deps: HopRouteDeps): void {
         enforced: body.enforced,
         actorToken: body.actor_token,
       });
-      return c.json(toResponse(decided), 200, { "Cache-Control": "no-store" });
+      return jsonResponse(toResponse(decided), 200);
     },
   );
 }

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/exchange.ts";
 import type { App } from "../../http/endpoint.ts";
 import { readForm } from "../../http/form.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { mount } from "../../http/mount.ts";
 import { retryAfter } from "../../http/rate-limit.ts";
 import type { HopRouteDeps } from "./authorize.ts";
@@ -58,16 +59,17 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
           schema: oauthError,
         },
       },
+      ownHeaders: true,
       errors: [],
     },
     async ({ c }) => {
       const form = await readForm(c.req.raw);
-      if (!form.ok) return refuse(c, form.status, "invalid_request", form.description);
+      if (!form.ok) return refuse(form.status, "invalid_request", form.description);
       const reading = readCommand(form.fields);
-      if ("error" in reading) return refuse(c, 400, reading.error, reading.description);
+      if ("error" in reading) return refuse(400, reading.error, reading.description);
       const waitSeconds = await deps.limits.session(reading.command.subjectToken);
       return waitSeconds > 0
-        ? refuse(c, 429, "slow_down", "too many calls: try again later", waitSeconds)
+        ? refuse(429, "slow_down", "too many calls: try again later", waitSeconds)
         : answer(deps, c, reading.command);
     },
   );
@@ -77,9 +79,9 @@ async function answer(deps: HopRouteDeps, c: Context, command: ExchangeCommand):
   const result = await exchange(deps, command).catch((error: unknown) => {
     deps.events.exchangeUnavailable(takeSpan(c), error);
   });
-  if (result === undefined) return refuse(c, 503, "invalid_grant", "single use cannot be decided now; start again");
+  if (result === undefined) return refuse(503, "invalid_grant", "single use cannot be decided now; start again");
   deps.events.exchangeAnswered(takeSpan(c), result);
-  return result.kind === "exchanged" ? c.json(toResponse(result), 200, noStore) : refuse(c, ...refusalOf(result));
+  return result.kind === "exchanged" ? jsonResponse(toResponse(result), 200, noStore) : refuse(...refusalOf(result));
 }
 
 type Refusal = readonly [status: 400 | 403 | 413 | 429 | 503, error: OAuthErrorCode, description: string];
@@ -141,14 +143,13 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
 function refuse(
-  c: Context,
   status: Refusal[0],
   error: OAuthErrorCode,
   description: string,
   waitSeconds = status === 503 ? 1 : 0,
 ): Response {
   const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
-  return c.json({ error, error_description: description }, status, headers);
+  return jsonResponse({ error, error_description: description }, status, headers);
 }
 
 const toResponse = (result: Extract<Exchanged, { kind: "exchanged" }>) => ({

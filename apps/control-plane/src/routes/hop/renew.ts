@@ -4,6 +4,7 @@ import { type Renewed, renew } from "../../commands/renew.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { mount } from "../../http/mount.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { hopFault } from "./fault.ts";
@@ -28,6 +29,7 @@ export function renewRoute(app: App, deps: HopRouteDeps): void {
       summary: "Spend the current-hop token for siblings at the same place in the chain.",
       body: renewRequest,
       replies: { 200: { description: "The siblings.", schema: renewResponse } },
+      ownHeaders: true,
       errors: ["unauthorized", "token_spent", "renewal_refused", "guard_unavailable"],
     },
     async ({ c, caller, body }) => {
@@ -39,7 +41,7 @@ export function renewRoute(app: App, deps: HopRouteDeps): void {
       });
       deps.events.renewAnswered(result);
       const { tokens, expiresInSeconds } = granted(result);
-      return c.json({ tokens, expires_in: expiresInSeconds }, 200, { "Cache-Control": "no-store" });
+      return jsonResponse({ tokens, expires_in: expiresInSeconds }, 200);
     },
   );
 }
