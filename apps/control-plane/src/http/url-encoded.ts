@@ -18,8 +18,11 @@ export function decodeUrlEncoded(text: string): readonly (readonly [name: string
   }
 }
 
-/** Throws for bad percent-encoding and for bytes that are not UTF-8. */
-const decodePart = (part: string): string => decodeURIComponent(part.replaceAll("+", " "));
+/** Throws for bad percent-encoding and for bytes that are not UTF-8. A token, the longest of all, has nothing to decode. */
+const decodePart = (part: string): string =>
+  encoded.test(part) ? decodeURIComponent(part.replaceAll("+", " ")) : part;
+
+const encoded = /[%+]/;
 
 /** The first name that stands twice. */
 export function repeatedName(pairs: readonly (readonly [name: string, value: string])[]): string | undefined {

@@ -8,6 +8,7 @@ import {
 } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
 import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
+import { heldClaims } from "./held-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -94,7 +95,7 @@ const reasonNamedIn = ({ message = "" }: Answer): DenyReason | null =>
 
 /** Every claim the exchange promises (specification: Hop token claims), so that no other hop's token is ever used. */
 function narrowsAsAsked(given: HopClaims, subject: HopCredential, asked: ExchangeRequest): boolean {
-  const before = decodeUnverifiedHopToken(subject.token);
+  const before = heldClaims(subject.token);
   return (
     before !== undefined &&
     given.aud === asked.target &&

@@ -1,6 +1,7 @@
 import { type DenyReason, renewResponse } from "@svc/core";
-import { decodeUnverifiedHopToken, type HopClaims } from "@svc/tokens";
+import type { HopClaims } from "@svc/tokens";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
+import { heldClaims } from "./held-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -41,7 +42,7 @@ function read(response: TransportResponse, presented: HopCredential, count: numb
   if (response.status !== 200) return refusal(response);
   const body = bodyAs(renewResponse, response);
   if (!body || body.expires_in <= 0) return unusable("malformed");
-  const before = decodeUnverifiedHopToken(presented.token);
+  const before = heldClaims(presented.token);
   const isAsAsked =
     before !== undefined &&
     body.tokens.length <= count &&
@@ -62,7 +63,7 @@ function refusal(response: TransportResponse): RenewResult {
 }
 
 function isSibling(token: string, before: HopClaims): boolean {
-  const given = decodeUnverifiedHopToken(token);
+  const given = heldClaims(token);
   return (
     given !== undefined &&
     given.jti !== before.jti &&

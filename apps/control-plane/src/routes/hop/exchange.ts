@@ -104,6 +104,8 @@ type Reading = { readonly command: ExchangeCommand } | { readonly error: OAuthEr
 
 const required = ["grant_type", "subject_token", "subject_token_type", "resource", "scope"] as const;
 
+const declaredTaint = z.enum(taints).optional();
+
 /** In the contract's order; unknown parameters are ignored (RFC 6749 section 3.2). */
 function readCommand(fields: ReadonlyMap<string, string>): Reading {
   // An empty value counts as omitted (RFC 6749 section 3.2).
@@ -131,7 +133,7 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
   if (actorToken !== undefined && field("actor_token_type") !== jwtTokenType) {
     return invalid(`actor_token_type must be ${jwtTokenType}`);
   }
-  const taint = z.enum(taints).optional().safeParse(field("taint"));
+  const taint = declaredTaint.safeParse(field("taint"));
   if (!taint.success) return invalid(`taint must be one of ${taints.join(", ")}`);
   const audience = field("audience");
   if (audience !== undefined && audience !== resource) {
