@@ -12,7 +12,7 @@ import { startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
 import { throughSkeleton } from "../rig/skeleton.ts";
 import { readTool } from "../rig/stack.ts";
-import { type HopRig, warmUp } from "./hop-rig.ts";
+import { type HopRig, warmingCalls, warmUp } from "./hop-rig.ts";
 import { processesOf, throughPep } from "./hop-targets.ts";
 import { prepareParts } from "./limits.ts";
 
@@ -40,6 +40,9 @@ export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig):
   await bench.trial(crowdTrial, [hop, bare, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
 }
 
+/** More than the reference has ever made of it. */
+const mostPerSecond = 4_000;
+
 async function reference(bench: Bench): Promise<Subject> {
   const { stores, upstream, pace } = bench;
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -62,8 +65,8 @@ async function reference(bench: Bench): Promise<Subject> {
       .setExpirationTime("600s")
       .setJti(randomUUID())
       .sign(privateKey);
-  const target = async (): Promise<Target> => {
-    const tokens = await Promise.all(Array.from({ length: Math.ceil(pace.seconds * 4_000) }, token));
+  const target = async (calls: number): Promise<Target> => {
+    const tokens = await Promise.all(Array.from({ length: calls }, token));
     const call = () => {
       const taken = tokens.pop();
       if (taken === undefined) throw new Error("too few tokens were made beforehand");
@@ -71,7 +74,8 @@ async function reference(bench: Bench): Promise<Subject> {
     };
     return { origin: pep.url, call };
   };
-  await warmUp(bench, await target());
+  // The last half second of it may take some more.
+  await warmUp(bench, await target(warmingCalls(pace) + mostPerSecond));
   return loaded({
     name: "naive reference",
     connections,
@@ -82,7 +86,7 @@ async function reference(bench: Bench): Promise<Subject> {
       PostgreSQL: stores.postgresPid,
       Redis: stores.redisPid,
     },
-    target,
+    target: () => target(Math.ceil(pace.seconds * mostPerSecond)),
   });
 }
 

@@ -32,8 +32,10 @@ export interface Row {
 
 export const newRow = (): Row => ({ action_id: randomUUID(), session_id: randomUUID(), decided_at: new Date() });
 
-/** In one statement. */
+/** In one statement, as the table's own rows: through JSON they cost the server a tenth more. */
 export const insertRows = (sql: Sql, rows: readonly Row[]): Promise<unknown> => sql`
-  insert into bench_row select action_id, session_id, 'bench-agent-1', 'http:bench/read', 'bench', 'allow', decided_at
-  from json_to_recordset(${JSON.stringify(rows)}::text::json)
-    as row (action_id uuid, session_id uuid, decided_at timestamptz)`;
+  insert into bench_row select * from unnest(${`{${rows.map(toElement).join(",")}}`}::text::bench_row[])`;
+
+/** No value holds what would have to be escaped. */
+const toElement = ({ action_id, session_id, decided_at }: Row): string =>
+  `"(${action_id},${session_id},bench-agent-1,http:bench/read,bench,allow,${decided_at.toISOString()})"`;

@@ -7,21 +7,25 @@ interface Waiting {
   readonly reject: (cause: unknown) => void;
 }
 
-/** As the product has it: one batch is made while another is flushed, and a second is worth its commit from so many rows on. */
+/** As the product has it: one batch is made while another is flushed, and each is worth its commit from so many rows on. */
 const batchesInFlight = 2;
-const worthASecond = 32;
+const worthACommit = 32;
 
-/** Commits the rows of one turn of the event loop in one statement, and answers each when its batch is committed. */
+/** Commits the rows of one turn of the event loop together, in two statements where they are worth it, and then answers them. */
 export function groupedRows(sql: Sql): (row: Row) => Promise<void> {
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let inFlight = 0;
   let isFlushDue = false;
 
   function flush(): void {
     isFlushDue = false;
-    if (inFlight === batchesInFlight || waiting.length < (inFlight === 0 ? 1 : worthASecond)) return;
-    const batch = waiting;
-    waiting = [];
+    while (inFlight < batchesInFlight && waiting.length >= (inFlight === 0 ? 1 : worthACommit)) {
+      const half = inFlight === 0 && waiting.length >= 2 * worthACommit ? waiting.length >> 1 : waiting.length;
+      send(waiting.splice(0, half));
+    }
+  }
+
+  function send(batch: readonly Waiting[]): void {
     inFlight++;
     const committed = insertRows(
       sql,
