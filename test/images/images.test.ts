@@ -75,9 +75,9 @@ describe.each(programs)("the image of %s", (program) => {
     expect(pathsOf(program).filter((path) => /\/licen[cs]e[^/]*$/i.test(path)).length).toBeGreaterThan(0);
   });
 
-  test("holds no source, types, source maps, tests, links or leftovers of a package manager", () => {
+  test("holds no source, types, source maps, tests, links, nor leftovers of a package manager or of a start", () => {
     const unwanted =
-      /\.([cm]?ts|tsx|map|tsbuildinfo)$|(^|\/)node_modules\/\.|\.test\.[cm]?js$|(^|\/)pnpm-|\/__tests__\//;
+      /\.([cm]?ts|tsx|map|tsbuildinfo)$|(^|\/)node_modules\/\.|\.test\.[cm]?js$|(^|\/)pnpm-|\/__tests__\/|(^|\/)\.compile-cache\//;
     expect(pathsOf(program).filter((path) => unwanted.test(path))).toEqual([]);
     expect(pathsOf(program).filter((path) => path.startsWith("test/") || /@svc\/[^/]+\/test\//.test(path))).toEqual([]);
   });

@@ -1,6 +1,3 @@
-#!/usr/bin/env node
-import "./require-node.ts";
-import "./compile-cache.ts";
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { endWithItsReader } from "./closed-pipe.ts";

@@ -1,5 +1,3 @@
-#!/usr/bin/env node
-import "./require-node.ts";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";

@@ -1,5 +1,3 @@
-#!/usr/bin/env node
-import "./require-node.ts";
 import { readConfig } from "./config.ts";
 import { startInjector } from "./server.ts";
 
