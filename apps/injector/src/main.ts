@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+import "./require-node.ts";
+import { keepCompiled } from "@svc/settings/compile-cache";
+
+keepCompiled(import.meta.url);
+// What is imported above is compiled before any of it runs: the program comes after.
+await import("./program.ts");
