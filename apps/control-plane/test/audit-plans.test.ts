@@ -102,6 +102,20 @@ describe("where there is nothing to show, a page reads the part of the log that 
   });
 });
 
+test.each(["decision_in_order", "decision_by_agent"])(
+  "%s is hardly larger than one that is made anew",
+  async (index) => {
+    const size = async () => {
+      const [row] = await owner<{ size: number }[]>`
+      select sum(pg_relation_size(inhrelid))::int as size from pg_inherits where inhparent = ${index}::regclass`;
+      return row?.size ?? 0;
+    };
+    const grown = await size();
+    await owner.unsafe(`reindex index ${index}`);
+    expect(grown).toBeLessThan(1.25 * (await size()));
+  },
+);
+
 test("a month to come has the statistics too", async () => {
   const [told] = await owner`
     select count(*)::int as months, count(e.oid)::int as told from pg_inherits i
