@@ -1,13 +1,12 @@
-import { OpenAPIHono } from "@hono/zod-openapi";
-import { consolePages } from "./console/console.ts";
+import { Hono } from "hono";
 import type { Deps } from "./deps.ts";
 import type { App } from "./http/endpoint.ts";
-import { registerSecuritySchemes } from "./http/operation.ts";
 import { answerUnmatched } from "./http/unmatched.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { blockRoutes } from "./routes/blocks.ts";
 import { chainRoute } from "./routes/chain.ts";
 import { consentRoute } from "./routes/consent.ts";
+import { consoleRoutes } from "./routes/console.ts";
 import { decisionRoutes } from "./routes/decisions.ts";
 import { documentRoutes } from "./routes/documents.ts";
 import { eventsRoute } from "./routes/events.ts";
@@ -27,7 +26,7 @@ import { sessionRoutes } from "./routes/sessions.ts";
 import { wellKnownRoutes } from "./routes/well-known.ts";
 import { wouldBlockRoute } from "./routes/would-block.ts";
 
-/** In the order in which the documentation shows them; the documents describe those before. */
+/** In the order in which the documentation shows them. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [
   agentRoutes,
   manifestRoutes,
@@ -51,14 +50,13 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   wellKnownRoutes,
   healthRoutes,
   documentRoutes,
-  consolePages,
+  consoleRoutes,
 ];
 
 /** Every route of the control plane over the given ports: it opens nothing and listens to nothing. */
 export function createApp(deps: Deps): App {
-  const app = new OpenAPIHono();
+  const app: App = Object.assign(new Hono(), { endpoints: [] });
   answerUnmatched(app, deps.events.requestFailed);
-  registerSecuritySchemes(app);
   for (const mountRoutes of routes) mountRoutes(app, deps);
   return app;
 }

@@ -1,7 +1,6 @@
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
-import { checkSettings } from "./check/check.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { drainTimes } from "./drain-times.ts";
@@ -111,6 +110,7 @@ async function run(config: Config): Promise<void> {
 
 /** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
 async function check(): Promise<void> {
+  const { checkSettings } = await import("./check/check.ts");
   for await (const finding of checkSettings(readConfig(process.env))) {
     process.stdout.write(`${JSON.stringify(finding)}\n`);
     if (finding.level === "bad") process.exitCode = 1;

@@ -6,7 +6,6 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Deps } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { Bearer } from "../http/bearers.ts";
-import type { App } from "../http/endpoint.ts";
 import { toApiError } from "../http/error-response.ts";
 import { readForm } from "../http/form.ts";
 import { invalidRequest } from "../http/issues.ts";
@@ -33,17 +32,8 @@ const headers = {
   "X-Content-Type-Options": "nosniff",
 } as const;
 
-/**
- * The read-only pages for people, at `/console`. They stand beside the documented API: every request for them is answered
- * in here, with a page.
- */
-export function consolePages(app: App, deps: Deps): void {
-  const pagesApp = createConsole(deps);
-  app.all("/console", (c) => pagesApp.fetch(c.req.raw));
-  app.all("/console/*", (c) => pagesApp.fetch(c.req.raw));
-}
-
-function createConsole(deps: Deps): Hono {
+/** The read-only pages: whatever comes is answered with one. */
+export function createConsole(deps: Deps): Hono {
   const app = new Hono();
   const signedIn = signIns(deps.console, deps.clock);
   app.use(async (c, next) => {

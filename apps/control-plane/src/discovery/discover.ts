@@ -4,7 +4,7 @@ import type { Discover } from "../ports/discovery.ts";
 import { discoverA2a } from "./a2a.ts";
 import type { AllowedDestination } from "./allow-list.ts";
 import { faultBehind, remedyFor } from "./fault.ts";
-import { guardedFetch, type ResolveHost } from "./guarded-fetch.ts";
+import type { GuardSettings, ResolveHost } from "./guarded-fetch.ts";
 import { discoverHttp } from "./http.ts";
 
 export interface DiscoverySettings {
@@ -29,7 +29,9 @@ export function createDiscover({
   };
 }
 
-async function ask(source: DiscoverySource, guard: Parameters<typeof guardedFetch>[0]): Promise<Discovered> {
+async function ask(source: DiscoverySource, guard: GuardSettings): Promise<Discovered> {
+  // Needed where a manifest is submitted, not at every start; so is what reads an MCP server.
+  const { guardedFetch } = await import("./guarded-fetch.ts");
   const { fetch, failed, close } = guardedFetch(guard);
   try {
     return await Promise.race([read(source, fetch), failed]);
@@ -45,7 +47,6 @@ async function ask(source: DiscoverySource, guard: Parameters<typeof guardedFetc
 async function read(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
   switch (source.kind) {
     case "mcp": {
-      // Needed where a manifest is submitted, not at every start.
       const { discoverMcp } = await import("./mcp.ts");
       return discoverMcp(source, fetch);
     }

@@ -1,7 +1,6 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import { html, raw } from "hono/html";
+import type { OpenApiDocument } from "./openapi-document.ts";
 
-type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
 type Markup = ReturnType<typeof html>;
 
 /** The parts of an operation that the page shows; the document is ours, so its shape is known. */
@@ -23,7 +22,7 @@ interface Listed extends Operation {
 }
 
 /** An OpenAPI document as one page for people: no script, nothing fetched. */
-export function docsPage(document: Document): string {
+export function docsPage(document: OpenApiDocument): string {
   const byTag = Map.groupBy(operationsOf(document), ({ tags }) => tags?.[0] ?? "Other");
   return String(html`<!doctype html>
 <html lang="en">
@@ -45,7 +44,7 @@ ${Object.entries(document.components?.schemas ?? {}).map(
 </html>`);
 }
 
-const operationsOf = (document: Document): readonly Listed[] =>
+const operationsOf = (document: OpenApiDocument): readonly Listed[] =>
   Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods as Readonly<Record<string, Operation>>).map(([method, operation]) => ({
       ...operation,

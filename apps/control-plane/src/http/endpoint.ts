@@ -1,12 +1,14 @@
-import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { ErrorCode } from "@svc/core";
-import type { Context } from "hono";
+import type { Context, Hono } from "hono";
 import type { z } from "zod";
 import type { HopBearerKind } from "../commands/hop-bearer.ts";
 import type { Bearer, Plane } from "./bearers.ts";
 import type { RawQuery } from "./query.ts";
 
-export type App = OpenAPIHono;
+/** The router, and the routes that its document describes, in the order in which they were mounted. */
+export interface App extends Hono {
+  readonly endpoints: Endpoint[];
+}
 
 /**
  * A plane's bearer; a hop token; `admin_if_sent`: the admin's, or a credential in the body, which the route reads; or

@@ -3,7 +3,6 @@ import type { HopBearerKind } from "../commands/hop-bearer.ts";
 import { type Bearer, type Bearers, bearerToken, unauthorized } from "./bearers.ts";
 import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
-import { toOperation } from "./operation.ts";
 import { decodeQuery, readQuery } from "./query.ts";
 import { type CallerLimits, rateLimited } from "./rate-limit.ts";
 
@@ -18,7 +17,7 @@ export interface Doors {
 }
 
 /**
- * Mounts a route and writes it into the OpenAPI document. Credentials are asked, and their rate counted, before
+ * Mounts a route and notes it for the OpenAPI document. Credentials are asked, and their rate counted, before
  * anything is read.
  */
 export function mount<
@@ -32,7 +31,7 @@ export function mount<
   endpoint: Endpoint<Path, A, Query, Body>,
   handle: (request: Decoded<Path, A, Query, Body>) => Response | Promise<Response>,
 ): void {
-  app.openAPIRegistry.registerPath(toOperation(app, endpoint));
+  app.endpoints.push(endpoint);
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     const caller = await callerOf(doors, endpoint.access, c.req.raw.headers.get("authorization"));
     const waitSeconds = await waitOf(doors.limits, caller);

@@ -1,9 +1,12 @@
-import type { RouteConfig } from "@hono/zod-openapi";
+import type { OpenAPIHono, RouteConfig } from "@hono/zod-openapi";
 import { type ErrorCode, errorEnvelope } from "@svc/core";
 import { z } from "zod";
 import { statusOf } from "./api-error.ts";
-import type { Access, App, Endpoint, Reply } from "./endpoint.ts";
+import type { Access, Endpoint, Reply } from "./endpoint.ts";
 import { type JsonSchema, toJsonSchema } from "./json-schema.ts";
+
+/** Where the document's parts are gathered. */
+export type Registry = OpenAPIHono["openAPIRegistry"];
 
 /** How each kind of access is named in the document. */
 const schemes = {
@@ -27,14 +30,14 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
 const envelope = errorEnvelope.meta({ id: "ErrorEnvelope" });
 
 /** The security schemes that operations refer to. */
-export function registerSecuritySchemes(app: App): void {
+export function registerSecuritySchemes(registry: Registry): void {
   for (const [name, description] of Object.entries(schemes)) {
-    app.openAPIRegistry.registerComponent("securitySchemes", name, { type: "http", scheme: "bearer", description });
+    registry.registerComponent("securitySchemes", name, { type: "http", scheme: "bearer", description });
   }
 }
 
 /** A route as an OpenAPI 3.1 operation; the named parts of its schemas become components of the document. */
-export function toOperation(app: App, endpoint: Endpoint): RouteConfig {
+export function toOperation(registry: Registry, endpoint: Endpoint): RouteConfig {
   const { method, path, access, tag, summary, deprecated, query } = endpoint;
   const params = paramNames(path);
   return {
@@ -48,27 +51,29 @@ export function toOperation(app: App, endpoint: Endpoint): RouteConfig {
     request: {
       ...(params.length > 0 && { params: z.object(Object.fromEntries(params.map((name) => [name, z.string()]))) }),
       ...(query && { query }),
-      ...requestBody(app, endpoint),
+      ...requestBody(registry, endpoint),
     },
-    responses: { ...replies(app, endpoint.replies), ...refusals(app, errorsOf(endpoint)) },
+    responses: { ...replies(registry, endpoint.replies), ...refusals(registry, errorsOf(endpoint)) },
   };
 }
 
 const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].flatMap(([, name]) => name ?? []);
 
-function requestBody(app: App, { body, bodyOptional, reads }: Endpoint) {
+function requestBody(registry: Registry, { body, bodyOptional, reads }: Endpoint) {
   const read = body === undefined ? reads : { mediaType: "application/json", schema: body };
   if (read === undefined) return {};
-  return { body: { required: !bodyOptional, content: { [read.mediaType]: { schema: schemaOf(app, read.schema) } } } };
+  return {
+    body: { required: !bodyOptional, content: { [read.mediaType]: { schema: schemaOf(registry, read.schema) } } },
+  };
 }
 
-const replies = (app: App, declared: Readonly<Record<number, Reply>>) =>
+const replies = (registry: Registry, declared: Readonly<Record<number, Reply>>) =>
   Object.fromEntries(
     Object.entries(declared).map(([status, { description, schema, mediaType = "application/json" }]) => [
       status,
       schema === undefined
         ? { description }
-        : { description, content: { [mediaType]: { schema: schemaOf(app, schema) } } },
+        : { description, content: { [mediaType]: { schema: schemaOf(registry, schema) } } },
     ]),
   );
 
@@ -80,9 +85,9 @@ function errorsOf({ access, body, reads, errors }: Endpoint): readonly ErrorCode
   return [...new Set([...ofInput, ...ofAccess, ...ofBody, ...errors, "internal" as const])];
 }
 
-function refusals(app: App, codes: readonly ErrorCode[]) {
+function refusals(registry: Registry, codes: readonly ErrorCode[]) {
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
-  const content = { "application/json": { schema: schemaOf(app, envelope) } };
+  const content = { "application/json": { schema: schemaOf(registry, envelope) } };
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       status,
@@ -91,11 +96,11 @@ function refusals(app: App, codes: readonly ErrorCode[]) {
   );
 }
 
-function schemaOf(app: App, schema: z.ZodType): JsonSchema {
+function schemaOf(registry: Registry, schema: z.ZodType): JsonSchema {
   return toJsonSchema(schema, (name, part) => {
-    const known = app.openAPIRegistry.definitions.some(
+    const known = registry.definitions.some(
       (definition) => definition.type === "component" && definition.name === name,
     );
-    if (!known) app.openAPIRegistry.registerComponent("schemas", name, part);
+    if (!known) registry.registerComponent("schemas", name, part);
   });
 }

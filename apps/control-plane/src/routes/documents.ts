@@ -1,25 +1,16 @@
 import { z } from "zod";
 import type { Deps } from "../deps.ts";
-import { docsPage } from "../http/docs-page.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 
 const tag = "Documents";
 
-/** Mounted last: the document is made, once, of the routes mounted before it and of these. */
+/** Of the routes that are mounted by then, made once and by the first who asks: no start waits for documents. */
 export function documentRoutes(app: App, deps: Deps): void {
-  const document = once(() =>
-    app.getOpenAPI31Document({
-      openapi: "3.1.0",
-      info: {
-        title: "Agent Authorization Service",
-        version: deps.version,
-        description: "Authorizes what software agents may do for a consenting human, one hop at a time.",
-        license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
-      },
-      servers: [{ url: deps.issuer }],
-    }),
-  );
+  const document = once(async () => {
+    const { openApiDocument } = await import("../http/openapi-document.ts");
+    return openApiDocument(app.endpoints, deps);
+  });
   mount(
     app,
     deps,
@@ -32,10 +23,13 @@ export function documentRoutes(app: App, deps: Deps): void {
       replies: { 200: { description: "The document.", schema: z.record(z.string(), z.unknown()) } },
       errors: [],
     },
-    ({ c }) => c.json(document()),
+    async ({ c }) => c.json(await document()),
   );
 
-  const rendered = once(() => docsPage(document()));
+  const rendered = once(async () => {
+    const { docsPage } = await import("../http/docs-page.ts");
+    return docsPage(await document());
+  });
   mount(
     app,
     deps,
@@ -48,8 +42,8 @@ export function documentRoutes(app: App, deps: Deps): void {
       replies: { 200: { description: "A page that loads nothing else.", schema: z.string(), mediaType: "text/html" } },
       errors: [],
     },
-    ({ c }) =>
-      c.body(rendered(), 200, {
+    async ({ c }) =>
+      c.body(await rendered(), 200, {
         "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
@@ -57,8 +51,8 @@ export function documentRoutes(app: App, deps: Deps): void {
   );
 }
 
-function once<T extends object | string>(make: () => T): () => T {
-  let made: T | undefined;
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
   return () => {
     made ??= make();
     return made;
