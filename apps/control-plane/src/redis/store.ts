@@ -33,6 +33,8 @@ const connection = (address: StoreAddress) => ({
   disableOfflineQueue: true,
   disableClientInfo: true,
   maintNotifications: "disabled" as const,
+  // Whoever asks has a deadline; one of the driver's is a signal and a timer for each command, which goes off unheard.
+  commandOptions: { timeout: 0 },
   ...(address.username === undefined ? {} : { username: address.username }),
   ...(address.password === undefined ? {} : { password: address.password }),
   socket: socket(address),
