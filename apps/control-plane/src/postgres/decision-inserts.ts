@@ -1,7 +1,7 @@
 import type { DecisionRecord } from "@svc/core";
 import type { Epochs } from "../ports/present.ts";
 import type { Sql, Transaction } from "./database.ts";
-import { arrayLiteral, rowLiteral } from "./row-literals.ts";
+import { arrayLiteral, rowsLiteral, type Value } from "./row-literals.ts";
 
 /** A record to be committed under the epochs it was decided on. */
 export interface Append {
@@ -25,7 +25,7 @@ export async function insertDecisions(
     select r.action_id, r.record_version, st.session_id, r.stage, r.hop, r.chain, r.acting_agent, r.target,
       r.target_kind, r.data_class, r.decision, r.deny_reason, r.recoverable, r.enforced, r.privileged, r.taint,
       r.taint_source, r.policy_version, r.guarantee_level, r.parent_action_id, r.decided_at, r.present
-    from unnest(${arrayLiteral(appends.map(toRow))}::text::decision_insert[]) as r
+    from unnest(${rowsLiteral(appends.map(toRow))}::text::decision_insert[]) as r
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
       join denial_epoch d on d.epoch = r.denial_epoch
     ${keepMarksAway ? sql`for share of st` : sql``}
@@ -35,30 +35,29 @@ export async function insertDecisions(
 }
 
 /** In the order of the type `decision_insert`. */
-const toRow = ({ record: r, epochs }: Append): string =>
-  rowLiteral([
-    r.actionId,
-    r.recordVersion,
-    r.sessionId,
-    r.stage,
-    r.hop,
-    arrayLiteral(r.chain),
-    r.actingAgent,
-    r.target,
-    r.targetKind,
-    r.dataClass,
-    r.decision,
-    r.denyReason,
-    r.recoverable,
-    r.enforced,
-    r.privileged,
-    r.taint,
-    r.taintSource,
-    r.policyVersion,
-    r.guaranteeLevel,
-    r.parentActionId,
-    new Date(r.decidedAtMs).toISOString(),
-    r.present && JSON.stringify(r.present),
-    epochs.session,
-    epochs.denials,
-  ]);
+const toRow = ({ record: r, epochs }: Append): readonly Value[] => [
+  r.actionId,
+  r.recordVersion,
+  r.sessionId,
+  r.stage,
+  r.hop,
+  arrayLiteral(r.chain),
+  r.actingAgent,
+  r.target,
+  r.targetKind,
+  r.dataClass,
+  r.decision,
+  r.denyReason,
+  r.recoverable,
+  r.enforced,
+  r.privileged,
+  r.taint,
+  r.taintSource,
+  r.policyVersion,
+  r.guaranteeLevel,
+  r.parentActionId,
+  new Date(r.decidedAtMs).toISOString(),
+  r.present && JSON.stringify(r.present),
+  epochs.session,
+  epochs.denials,
+];

@@ -1,7 +1,7 @@
 import type { Epochs } from "../ports/present.ts";
 import type { Exchange } from "../ports/spend-ledger.ts";
 import type { Sql, Transaction } from "./database.ts";
-import { arrayLiteral, rowLiteral } from "./row-literals.ts";
+import { rowsLiteral, type Value } from "./row-literals.ts";
 
 /** A spend to be committed under the epochs it was decided on. */
 export interface ExchangeInsert {
@@ -21,7 +21,7 @@ export async function insertExchanges(
   const inserted = await sql<{ action_id: string }[]>`
     insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
     select r.jti_hash, d.action_id, d.session_id, 'exchange', r.prover, r.proof_jti_hash, r.spent_at
-    from unnest(${arrayLiteral(inserts.map(toRow))}::text::exchange_insert[]) as r
+    from unnest(${rowsLiteral(inserts.map(toRow))}::text::exchange_insert[]) as r
       cross join lateral (select * from decision where action_id = r.action_id limit 1) d
       join session s on s.session_id = r.session_id
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
@@ -34,17 +34,16 @@ export async function insertExchanges(
 }
 
 /** In the order of the type `exchange_insert`. */
-const toRow = ({ spend, epochs }: ExchangeInsert): string =>
-  rowLiteral([
-    byteaLiteral(spend.jtiHash),
-    spend.actionId,
-    spend.sessionId,
-    spend.prover?.agent ?? null,
-    spend.prover === undefined ? null : byteaLiteral(spend.prover.proofJtiHash),
-    new Date(spend.spentAtMs).toISOString(),
-    epochs.session,
-    epochs.denials,
-  ]);
+const toRow = ({ spend, epochs }: ExchangeInsert): readonly Value[] => [
+  byteaLiteral(spend.jtiHash),
+  spend.actionId,
+  spend.sessionId,
+  spend.prover?.agent ?? null,
+  spend.prover === undefined ? null : byteaLiteral(spend.prover.proofJtiHash),
+  new Date(spend.spentAtMs).toISOString(),
+  epochs.session,
+  epochs.denials,
+];
 
 const byteaLiteral = (bytes: Uint8Array): string => `\\x${hex(bytes)}`;
 

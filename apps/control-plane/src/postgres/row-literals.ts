@@ -1,19 +1,21 @@
 export type Value = string | number | boolean | null;
 
 /** `{"...",...}` of what is never null (PostgreSQL: Array Input and Output Syntax). */
-export const arrayLiteral = (elements: readonly string[]): string => `{${elements.map(quoted).join(",")}}`;
+export const arrayLiteral = (elements: readonly string[]): string =>
+  `{${elements.map((element) => `"${element.replace(special, "\\$&")}"`).join(",")}}`;
 
-/** `(...,...)` of a composite type's values, in its order (PostgreSQL: Composite Type Input and Output Syntax). */
-export const rowLiteral = (values: readonly Value[]): string => `(${values.map(field).join(",")})`;
+/** `{"(...,...)",...}` of rows, each a composite type's values in its order (PostgreSQL: Composite Types). */
+export const rowsLiteral = (rows: readonly (readonly Value[])[]): string =>
+  `{${rows.map((values) => `"(${values.map(field).join(",")})"`).join(",")}}`;
 
-/** Most values hold nothing that would have to be quoted, here and again in the array around them. */
+const special = /["\\]/g;
+
+/** Most values hold nothing that either notation knows. */
 const isPlain = /^[\w.:/-]+$/;
 
-/** Nothing at all stands for null, and only for that. */
+/** Quoted for the row, and that for the array around it. Nothing at all stands for null, and only for that. */
 function field(value: Value): string {
   if (value === null) return "";
   if (typeof value !== "string") return String(value);
-  return isPlain.test(value) ? value : quoted(value);
+  return isPlain.test(value) ? value : `\\"${value.replace(special, "\\\\\\$&")}\\"`;
 }
-
-const quoted = (text: string): string => `"${text.replace(/["\\]/g, "\\$&")}"`;
