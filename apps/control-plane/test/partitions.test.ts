@@ -1,7 +1,9 @@
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect } from "../src/postgres/database.ts";
 import { decisionLog } from "../src/postgres/decisions.ts";
+import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
 import { spendLedger } from "../src/postgres/spends.ts";
 import { recorder } from "./decision-rows.ts";
 import { query, startPlane } from "./support.ts";
@@ -82,11 +84,12 @@ interface Plan {
   readonly Plans?: readonly Plan[];
 }
 
-/** Partitions that were really looked into. */
-const partitionsRead = (plan: Plan): readonly string[] => [
-  ...(plan["Relation Name"]?.startsWith("decision_") && plan["Actual Loops"] > 0 ? [plan["Relation Name"]] : []),
-  ...(plan.Plans ?? []).flatMap(partitionsRead),
-];
+const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+const partitionsAmong = (nodes: readonly Plan[]): ReadonlySet<string> =>
+  new Set(nodes.flatMap(({ "Relation Name": name }) => (name?.startsWith("decision_") ? [name] : [])));
+/** Those that the server got ready to look into, and those that it did. */
+const partitionsOpened = (plan: Plan) => partitionsAmong(nodesOf(plan));
+const partitionsRead = (plan: Plan) => partitionsAmong(nodesOf(plan).filter((node) => node["Actual Loops"] > 0));
 
 const literal = (value: unknown): string => {
   if (value === null) return "null";
@@ -143,7 +146,7 @@ describe("a look-up by action touches one partition", () => {
     return sent.filter(({ text }) => /\bdecision\b/.test(text));
   }
 
-  async function read(text: string, values: readonly unknown[], mode: string): Promise<readonly string[]> {
+  async function planOf(text: string, values: readonly unknown[], mode: string): Promise<Plan> {
     const plans: Plan[] = [];
     const undone = sql.begin(async (tx) => {
       await tx.unsafe(`set local plan_cache_mode = ${mode}`);
@@ -156,7 +159,9 @@ describe("a look-up by action touches one partition", () => {
       throw new Error("undo");
     });
     await expect(undone).rejects.toThrow("undo");
-    return plans.flatMap(partitionsRead);
+    const [plan] = plans;
+    if (plan === undefined) throw new Error(`no plan of: ${text}`);
+    return plan;
   }
 
   test.each(
@@ -175,7 +180,37 @@ describe("a look-up by action touches one partition", () => {
       const [statement, ...more] = await statementsOf(lookUp, id);
       expect(more).toEqual([]);
       const { text = "", values = [] } = statement ?? {};
-      expect(new Set(await read(text, values, mode))).toEqual(new Set([await partitionOf(id)]));
+      expect(partitionsRead(await planOf(text, values, mode))).toEqual(new Set([await partitionOf(id)]));
     }
   });
+
+  test.each(lookUps.filter(([why]) => ["to find it", "to spend it"].includes(why)))(
+    "%s, however many months there are, without opening another",
+    async (_why, lookUp) => {
+      const { action_id: id } = await record();
+      const [{ text = "", values = [] } = {}] = await statementsOf(lookUp, id);
+      expect(partitionsOpened(await planOf(text, values, "force_generic_plan"))).toEqual(
+        new Set([await partitionOf(id)]),
+      );
+    },
+  );
+});
+
+test("allows of different months are spent together", async () => {
+  const allows = [await record(), await record({ decided_at: new Date("2020-02-29T12:00:00Z") }), await record()];
+  const epochs = await plane.deps.present.read({ sessionId, agents: [], nowMs: Date.now() });
+  const inserts = allows.map(({ action_id: actionId }) => ({
+    spend: {
+      kind: "exchange" as const,
+      actionId,
+      jtiHash: Buffer.from(crypto.randomUUID()),
+      sessionId,
+      prover: undefined,
+      spentAtMs: Date.now(),
+    },
+    epochs: epochs?.epochs ?? { session: "", denials: "" },
+  }));
+  const service = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+  expect(await insertExchanges(service, inserts)).toEqual([true, true, true]);
+  await service.end();
 });

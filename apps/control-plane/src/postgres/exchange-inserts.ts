@@ -12,21 +12,28 @@ export interface ExchangeInsert {
 /**
  * Inserts, in one statement, each spend whose allow is recorded, whose session runs, whose epochs still stand and whose
  * token, allow and proof nothing spent before; answers which were. No two rows may share one of those three. Each
- * allow is looked up by itself, so that only its own month is touched.
+ * allow is looked up by itself, so that only its own month is touched; by the first and the last of them, of which the
+ * server knows before it starts, it does not even open the others.
  */
 export async function insertExchanges(
   sql: Sql | Transaction,
   inserts: readonly ExchangeInsert[],
 ): Promise<readonly boolean[]> {
+  const actionIds = inserts.map(({ spend }) => spend.actionId).toSorted();
+  const [first = null, last = first] = [actionIds[0], actionIds.at(-1)];
   const inserted = await sql<{ action_id: string }[]>`
     insert into spend (jti_hash, action_id, session_id, kind, prover, proof_jti_hash, spent_at)
     select r.jti_hash, d.action_id, d.session_id, 'exchange', r.prover, r.proof_jti_hash, r.spent_at
     from unnest(${rowsLiteral(inserts.map(toRow))}::text::exchange_insert[]) as r
-      cross join lateral (select * from decision where action_id = r.action_id limit 1) d
+      cross join lateral (
+        select action_id, session_id, decision, stage from decision
+        where action_id = r.action_id and action_id between ${first} and ${last} limit 1
+      ) d
       join session s on s.session_id = r.session_id
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
       join denial_epoch e on e.epoch = r.denial_epoch
-    where d.session_id = r.session_id and d.decision = 'allow' and d.stage = 'authorize' and st.revoked_at is null and s.expires_at > r.spent_at
+    where d.session_id = r.session_id and d.decision = 'allow' and d.stage = 'authorize' and st.revoked_at is null
+      and s.expires_at > r.spent_at
     on conflict do nothing
     returning action_id`;
   const ids = new Set(inserted.map(({ action_id }) => action_id));
