@@ -1,11 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
-import {
-  BatchSpanProcessor,
-  type ReadableSpan,
-  type SpanExporter,
-  type SpanProcessor,
-} from "@opentelemetry/sdk-trace-node";
+import type { ExportResult } from "@opentelemetry/core";
+import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace-node";
+import { sdk } from "./sdk.ts";
 
 export interface SpanQueue extends SpanProcessor {
   /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
@@ -23,6 +19,8 @@ export interface SpanQueueOptions {
  * fails. What waits in it is counted from outside, by what goes in and what reaches the exporter.
  */
 export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions): SpanQueue {
+  const { ExportResultCode } = sdk.core();
+  const { BatchSpanProcessor } = sdk.trace();
   let queued = 0;
   let inFlight = 0;
   let isClosed = false;

@@ -1,22 +1,13 @@
-import { createRequire } from "node:module";
-import type * as OtlpOverHttp from "@opentelemetry/exporter-trace-otlp-http";
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  ParentBasedSampler,
-  type Sampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-} from "@opentelemetry/sdk-trace-node";
+import { ROOT_CONTEXT, type SpanContext, type SpanKind, trace } from "@opentelemetry/api";
+import type { Sampler, SpanExporter } from "@opentelemetry/sdk-trace-node";
 import type { Notice } from "./notice.ts";
+import { sdk } from "./sdk.ts";
 
 /**
  * The `OTEL_*` settings by name (OpenTelemetry specification: Environment Variables). The exporter reads its headers,
  * timeout, compression and certificates from the process environment itself.
  */
 export type TracingEnvironment = Readonly<Record<string, string | undefined>>;
-
-const load = createRequire(import.meta.url);
 
 const defaultQueueSize = 2048;
 
@@ -29,26 +20,47 @@ function ratioFrom(env: TracingEnvironment, notice: Notice): number {
   return 1;
 }
 
+/** What is known of a span before it begins. */
+export interface SpanToSample {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly traceId: string;
+  readonly parent: SpanContext | undefined;
+}
+
+/** Whether a span is recorded; its own calls are told. */
+export type IsSampled = (span: SpanToSample) => boolean;
+
+function bySampler(sampler: Sampler): IsSampled {
+  const { RECORD_AND_SAMPLED } = sdk.trace().SamplingDecision;
+  return ({ name, kind, traceId, parent }) => {
+    const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+    return sampler.shouldSample(around, traceId, name, kind, {}, []).decision === RECORD_AND_SAMPLED;
+  };
+}
+
 /** Always on unless `OTEL_TRACES_SAMPLER` says otherwise: a caller's sampled flag decides nothing (contract: Telemetry). */
-export function samplerFrom(env: TracingEnvironment, notice: Notice): Sampler {
-  const parentBased = (root: Sampler) => new ParentBasedSampler({ root });
+export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled {
+  const always = () => true;
+  const byRatio = () => new (sdk.trace().TraceIdRatioBasedSampler)(ratioFrom(env, notice));
+  const byParent = (root: Sampler) => bySampler(new (sdk.trace().ParentBasedSampler)({ root }));
   switch (env.OTEL_TRACES_SAMPLER ?? "") {
     case "":
     case "always_on":
-      return new AlwaysOnSampler();
+      return always;
     case "always_off":
-      return new AlwaysOffSampler();
+      return () => false;
     case "traceidratio":
-      return new TraceIdRatioBasedSampler(ratioFrom(env, notice));
+      return bySampler(byRatio());
     case "parentbased_always_on":
-      return parentBased(new AlwaysOnSampler());
+      return byParent(new (sdk.trace().AlwaysOnSampler)());
     case "parentbased_always_off":
-      return parentBased(new AlwaysOffSampler());
+      return byParent(new (sdk.trace().AlwaysOffSampler)());
     case "parentbased_traceidratio":
-      return parentBased(new TraceIdRatioBasedSampler(ratioFrom(env, notice)));
+      return byParent(byRatio());
     default:
       notice("a sampler is not known; every span is sampled", ["OTEL_TRACES_SAMPLER"]);
-      return new AlwaysOnSampler();
+      return always;
   }
 }
 
@@ -65,9 +77,7 @@ export function exporterFrom(env: TracingEnvironment, notice: Notice): SpanExpor
     ]);
     return undefined;
   }
-  // Only here, since most of the SDK's files are the exporter's, and a start without one need not load them.
-  const { OTLPTraceExporter }: typeof OtlpOverHttp = load("@opentelemetry/exporter-trace-otlp-http");
-  return new OTLPTraceExporter({ url });
+  return new (sdk.exporter().OTLPTraceExporter)({ url });
 }
 
 /** How many ended spans may wait for export: bounded whatever the collector does. */

@@ -1,11 +1,12 @@
-import { ROOT_CONTEXT, type SpanContext, SpanKind, TraceFlags, trace } from "@opentelemetry/api";
-import { defaultResource, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
-import { RandomIdGenerator, SamplingDecision } from "@opentelemetry/sdk-trace-node";
+import { randomUUID } from "node:crypto";
+import { type SpanContext, SpanKind, TraceFlags } from "@opentelemetry/api";
+import type { Resource } from "@opentelemetry/resources";
 import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
 import { type Attributes, admitFacts, settleFacts } from "./facts.ts";
-import { finishedSpan, type SpanEnd, type SpanStart } from "./finished-span.ts";
+import { type SpanEnd, type SpanStart, spanFinisher } from "./finished-span.ts";
 import type { Notice } from "./notice.ts";
+import { sdk } from "./sdk.ts";
 import { queueSpans } from "./span-export.ts";
 import { formatTraceparent, type RemoteParent } from "./trace-context.ts";
 import { exporterFrom, queueSizeFrom, samplerFrom, type TracingEnvironment } from "./tracing-environment.ts";
@@ -42,6 +43,7 @@ export interface TracingOptions {
 
 /** `service.name`, `service.version` and the SDK's `telemetry.*`, no more: nothing of host, process or environment. */
 function resourceOf(serviceName: string, version: string): Resource {
+  const { defaultResource, resourceFromAttributes } = sdk.resources();
   return defaultResource().merge(resourceFromAttributes({ "service.name": serviceName, "service.version": version }));
 }
 
@@ -97,38 +99,53 @@ function contractSpan({ tracestate, disclose, onEnd, ...identity }: SpanOptions)
 
 const spanKind = (name: SpanName) => (name === "verify.admit" ? SpanKind.INTERNAL : SpanKind.SERVER);
 
-/** Nothing is registered globally and nothing is instrumented by itself. */
-export function createTracing<E extends Emitter>(options: TracingOptions): Tracing<E> {
-  const { serviceName, version, env, disclose, notice, onDropped } = options;
+interface SpanSink {
+  take(start: SpanStart, end: SpanEnd): void;
+  drain(withinMillis: number): Promise<void>;
+}
+
+/** Where finished spans go; undefined where nobody is to be told. */
+function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions): SpanSink | undefined {
   const exporter = exporterFrom(env, notice);
-  const queue = exporter && queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped });
-  const sampler = samplerFrom(env, notice);
-  const ids = new RandomIdGenerator();
-  const origin = {
+  if (exporter === undefined) return undefined;
+  const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped });
+  const finished = spanFinisher({
     resource: resourceOf(env.OTEL_SERVICE_NAME || serviceName, version),
     instrumentationScope: { name: "@svc/telemetry", version },
-  };
-  const exportSpan = queue && ((start: SpanStart, end: SpanEnd) => queue.onEnd(finishedSpan(start, end, origin)));
+  });
+  return { take: (start, end) => queue.onEnd(finished(start, end)), drain: queue.drain };
+}
+
+/**
+ * 32 and 16 hexadecimal digits, never all zero (W3C Trace Context sections 3.2.2.3 and 3.2.2.4). Of a UUID, since Node draws
+ * those from randomness that it fetched beforehand, at a quarter of what asking for bytes costs.
+ */
+const newTraceId = (): string => randomUUID().replaceAll("-", "");
+const newSpanId = (): string => newTraceId().slice(16);
+
+/** Nothing is registered globally and nothing is instrumented by itself. */
+export function createTracing<E extends Emitter>(options: TracingOptions): Tracing<E> {
+  const { env, disclose, notice } = options;
+  const sink = sinkOf(options);
+  const sampled = samplerFrom(env, notice);
 
   return {
-    startSpan(name, parent) {
-      const parentSpanContext = parent && contextOf(parent);
-      const around = parentSpanContext ? trace.setSpanContext(ROOT_CONTEXT, parentSpanContext) : ROOT_CONTEXT;
-      const traceId = parent?.traceId ?? ids.generateTraceId();
+    startSpan(name, remote) {
+      const parent = remote && contextOf(remote);
+      const traceId = parent?.traceId ?? newTraceId();
       const kind = spanKind(name);
-      const { decision } = sampler.shouldSample(around, traceId, name, kind, {}, []);
-      const isSampled = decision === SamplingDecision.RECORD_AND_SAMPLED;
+      const isSampled = sampled({ name, kind, traceId, parent });
       const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
       return contractSpan({
         name,
         kind,
-        spanContext: { traceId, spanId: ids.generateSpanId(), traceFlags },
-        parentSpanContext,
-        tracestate: parent?.tracestate,
+        spanContext: { traceId, spanId: newSpanId(), traceFlags },
+        parentSpanContext: parent,
+        tracestate: remote?.tracestate,
         disclose,
-        onEnd: isSampled ? exportSpan : undefined,
+        onEnd: isSampled ? sink?.take : undefined,
       });
     },
-    shutdown: async (withinMillis) => queue?.drain(withinMillis),
+    shutdown: async (withinMillis) => sink?.drain(withinMillis),
   };
 }

