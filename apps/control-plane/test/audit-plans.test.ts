@@ -1,7 +1,9 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionFilter } from "../src/ports/decision-log.ts";
+import type { Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
+import { wouldBlocks } from "../src/postgres/would-block.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -47,9 +49,14 @@ const rowsVisited = (plan: Plan): number => {
   return below + own * plan["Actual Loops"];
 };
 
-/** Of the statement that is really sent. */
-async function visitedBy(filter: DecisionFilter): Promise<number> {
-  const sent: { text: string; values: readonly unknown[] }[] = [];
+interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** What is really sent. */
+async function statementOf(ask: (sql: Sql) => Promise<unknown>): Promise<Statement> {
+  const sent: Statement[] = [];
   const watched = postgres(plane.database.appUrl, {
     max: 1,
     onnotice: () => {},
@@ -57,14 +64,20 @@ async function visitedBy(filter: DecisionFilter): Promise<number> {
     debug: (_connection, text, values) => void sent.push({ text, values }),
   });
   try {
-    await decisionReads(watched, 5_000).page({ filter, beforeSeq: undefined, limit });
+    await ask(watched);
   } finally {
     await watched.end();
   }
   const asked = sent.find(({ text }) => /\bfrom decision\b/.test(text));
-  const [row] = await owner.unsafe(`explain (analyze, format json) ${asked?.text}`, [
-    ...(asked?.values ?? []),
-  ] as never[]);
+  if (asked === undefined) throw new Error("no decision was asked for");
+  return asked;
+}
+
+async function visitedBy(filter: DecisionFilter): Promise<number> {
+  const { text, values } = await statementOf((sql) =>
+    decisionReads(sql, 5_000).page({ filter, beforeSeq: undefined, limit }),
+  );
+  const [row] = await owner.unsafe(`explain (analyze, format json) ${text}`, [...values] as never[]);
   return rowsVisited(row?.["QUERY PLAN"][0].Plan);
 }
 
@@ -100,6 +113,20 @@ describe("where there is nothing to show, a page reads the part of the log that 
   test.each(cases)("%s", async (_which, filter) => {
     expect(await visitedBy(filter)).toBeLessThanOrEqual(rows / 10);
   });
+});
+
+test("what would have been blocked is looked for in the same way however often it was asked for", async () => {
+  const asked = { scope: undefined, sinceMs: undefined, untilMs: undefined, after: undefined, limit: 201 };
+  const { text, values } = await statementOf((sql) => wouldBlocks(sql, 5_000).page(asked));
+  const planAs = async (mode: string) => {
+    await owner.unsafe(`set plan_cache_mode = ${mode}`);
+    await owner.unsafe(`prepare asked as ${text}`);
+    const plan = await owner.unsafe(`explain execute asked${values.length === 0 ? "" : `(${values.join()})`}`);
+    await owner.unsafe("deallocate asked");
+    await owner.unsafe("reset plan_cache_mode");
+    return [...plan];
+  };
+  expect(await planAs("force_generic_plan")).toEqual(await planAs("force_custom_plan"));
 });
 
 test.each(["decision_in_order", "decision_by_agent"])(
