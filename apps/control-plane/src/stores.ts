@@ -75,13 +75,13 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     const { databaseConnections: connections } = config;
     await requireRoom(database.appUrl, { processes: config.workers, connections });
     const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
-    const pool = (maxConnections: number, statementTimeoutMs: number): Sql =>
-      connect({ url: database.appUrl, maxConnections, statementTimeoutMs });
+    const pool = (maxConnections: number, statementTimeoutMs: number, plansAfresh = false): Sql =>
+      connect({ url: database.appUrl, maxConnections, statementTimeoutMs, plansAfresh });
     const sizes = poolSizesOf(connections);
     const pools = {
       writer: pool(sizes.writer, budgets.statement),
       reader: pool(sizes.reader, budgets.statement),
-      audit: pool(sizes.audit, budgets.auditRead),
+      audit: pool(sizes.audit, budgets.auditRead, true),
       submissions: pool(sizes.submissions, budgets.submit),
       health: pool(sizes.health, budgets.probe),
     };
@@ -120,7 +120,7 @@ function openStandby(
   { onStandbySilent: onSilent }: StoreEvents,
 ): (AuditStandby & { close(): Promise<void> }) | undefined {
   if (url === undefined) return undefined;
-  const sql = connect({ url, maxConnections: connections, statementTimeoutMs: budgets.auditRead });
+  const sql = connect({ url, maxConnections: connections, statementTimeoutMs: budgets.auditRead, plansAfresh: true });
   const watching = connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe });
   const watch = watchStandby({
     primary,

@@ -1,9 +1,8 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionFilter } from "../src/ports/decision-log.ts";
-import type { Sql } from "../src/postgres/database.ts";
+import { connect, type Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
-import { wouldBlocks } from "../src/postgres/would-block.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -49,37 +48,32 @@ const rowsVisited = (plan: Plan): number => {
   return below + own * plan["Actual Loops"];
 };
 
-interface Statement {
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
-
-/** What is really sent. */
-async function statementOf(ask: (sql: Sql) => Promise<unknown>): Promise<Statement> {
-  const sent: Statement[] = [];
-  const watched = postgres(plane.database.appUrl, {
-    max: 1,
-    onnotice: () => {},
-    types: { bigint: postgres.BigInt },
-    debug: (_connection, text, values) => void sent.push({ text, values }),
-  });
+/** Of the statement that is really sent, on a connection of which it was asked so often that a plan for all values might serve. */
+async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
+  const url = plane.database.appUrl;
+  const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 5_000, plansAfresh: true });
+  let values: readonly unknown[] = [];
+  sql.options.debug = (_connection, text, sent) => {
+    if (isOfDecisions.test(text)) values = sent;
+  };
   try {
-    await ask(watched);
+    for (let times = 0; times < 8; times++) await ask(sql);
+    const prepared = await sql<
+      { name: string; statement: string }[]
+    >`select name, statement from pg_prepared_statements`;
+    const name = prepared.find(({ statement }) => isOfDecisions.test(statement))?.name;
+    const given = values.length === 0 ? "" : `(${values.map((value) => `'${value}'`).join()})`;
+    const [row] = await sql.unsafe(`explain (analyze, format json) execute "${name}"${given}`);
+    return row?.["QUERY PLAN"][0].Plan;
   } finally {
-    await watched.end();
+    await sql.end();
   }
-  const asked = sent.find(({ text }) => /\bfrom decision\b/.test(text));
-  if (asked === undefined) throw new Error("no decision was asked for");
-  return asked;
 }
 
-async function visitedBy(filter: DecisionFilter): Promise<number> {
-  const { text, values } = await statementOf((sql) =>
-    decisionReads(sql, 5_000).page({ filter, beforeSeq: undefined, limit }),
-  );
-  const [row] = await owner.unsafe(`explain (analyze, format json) ${text}`, [...values] as never[]);
-  return rowsVisited(row?.["QUERY PLAN"][0].Plan);
-}
+const isOfDecisions = /\bfrom decision\b/;
+
+const visitedBy = async (filter: DecisionFilter): Promise<number> =>
+  rowsVisited(await planOf((sql) => decisionReads(sql, 5_000).page({ filter, beforeSeq: undefined, limit })));
 
 describe("a page reads hardly more of the log than it shows", () => {
   const cases: readonly [string, DecisionFilter][] = [
@@ -113,20 +107,6 @@ describe("where there is nothing to show, a page reads the part of the log that 
   test.each(cases)("%s", async (_which, filter) => {
     expect(await visitedBy(filter)).toBeLessThanOrEqual(rows / 10);
   });
-});
-
-test("what would have been blocked is looked for in the same way however often it was asked for", async () => {
-  const asked = { scope: undefined, sinceMs: undefined, untilMs: undefined, after: undefined, limit: 201 };
-  const { text, values } = await statementOf((sql) => wouldBlocks(sql, 5_000).page(asked));
-  const planAs = async (mode: string) => {
-    await owner.unsafe(`set plan_cache_mode = ${mode}`);
-    await owner.unsafe(`prepare asked as ${text}`);
-    const plan = await owner.unsafe(`explain execute asked${values.length === 0 ? "" : `(${values.join()})`}`);
-    await owner.unsafe("deallocate asked");
-    await owner.unsafe("reset plan_cache_mode");
-    return [...plan];
-  };
-  expect(await planAs("force_generic_plan")).toEqual(await planAs("force_custom_plan"));
 });
 
 test.each(["decision_in_order", "decision_by_agent"])(

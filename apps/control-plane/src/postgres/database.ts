@@ -16,13 +16,24 @@ export interface PoolSettings {
   readonly statementTimeoutMs: number;
   /** For what a connection itself holds, such as a lock: it is never replaced while it works. */
   readonly isHeld?: boolean;
+  /**
+   * Plans each statement for the values it is sent with, for reads that differ much by them. Else PostgreSQL may settle, the
+   * sixth time on a connection, for one plan for all values, by which a page with a rare filter reads the whole log.
+   */
+  readonly plansAfresh?: boolean;
 }
 
 /**
  * A pool whose every commit is durable when it is acknowledged, whatever the server's default. Connections are made
  * again by themselves; nothing is queued for longer than the caller's deadline (see `bounded`).
  */
-export const connect = ({ url, maxConnections, statementTimeoutMs, isHeld = false }: PoolSettings): Sql =>
+export const connect = ({
+  url,
+  maxConnections,
+  statementTimeoutMs,
+  isHeld = false,
+  plansAfresh = false,
+}: PoolSettings): Sql =>
   postgres(url, {
     max: maxConnections,
     connect_timeout: 2,
@@ -37,6 +48,7 @@ export const connect = ({ url, maxConnections, statementTimeoutMs, isHeld = fals
       statement_timeout: statementTimeoutMs,
       lock_timeout: 300,
       idle_in_transaction_session_timeout: 5_000,
+      ...(plansAfresh && { plan_cache_mode: "force_custom_plan" }),
     },
   });
 

@@ -18,8 +18,7 @@ interface GroupRow extends Pick<DecisionColumns, "acting_agent" | "target" | "ta
 
 /**
  * In the order of its index, so that it reads the rows of one page's groups and no more, or all of them at once where they
- * are hardly more. Which of it, the planner can tell only from a limit that stands in the statement: of a parameter it
- * expects, from the sixth time on, a tenth of all groups.
+ * are hardly more.
  */
 async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery): Promise<WouldBlock[]> {
   const rows = await sql<GroupRow[]>`
@@ -32,7 +31,7 @@ async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery)
       ${scope === undefined ? sql`` : isUnder(sql, scope)}
     group by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
     order by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
-    limit ${sql.unsafe(String(limit))}`;
+    limit ${limit}`;
   return rows.map(toWouldBlock);
 }
 
