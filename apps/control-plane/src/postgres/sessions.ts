@@ -27,7 +27,8 @@ export interface SessionStoreSettings {
 
 export const sessionStore = (settings: SessionStoreSettings): Sessions => {
   const { writer, reader, audit, commitDeadlineMs, readDeadlineMs, auditReadDeadlineMs } = settings;
-  const known = new LRUCache<string, SessionFacts>({ max: 100_000 });
+  // The cache makes room for all of them at once, so no more than those whose denials are remembered.
+  const known = new LRUCache<string, SessionFacts>({ max: 20_000 });
   return {
     create: (session, eventId) =>
       bounded(

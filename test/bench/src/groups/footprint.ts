@@ -1,17 +1,21 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { freePort, startChild, testBearers, waitUntil } from "@svc/test-support";
+import { type Child, freePort, startChild, testBearers, waitUntil } from "@svc/test-support";
 import { request } from "undici";
 import { memoryOf } from "../machine/proc.ts";
-import type { Subject } from "../measure/trial.ts";
+import type { Sampled, Subject } from "../measure/trial.ts";
 import type { Bench } from "../rig/bench.ts";
 
 export const footprintTrial = "start";
 
-/** From the start to the first 200, and the memory at rest: as built and shipped, and of Node alone. */
+/**
+ * From the start to the first 200, and the memory at rest: as built, under the flags of the image, and not the first start;
+ * and of Node alone.
+ */
 export async function footprint(bench: Bench): Promise<void> {
   const database = await bench.stores.database();
   const controlPlane = (port: number) => ({
-    args: [built("control-plane")],
+    args: asShipped("control-plane"),
     readyUrl: `http://127.0.0.1:${port}/readyz`,
     env: {
       PORT: `${port}`,
@@ -24,7 +28,7 @@ export async function footprint(bench: Bench): Promise<void> {
     },
   });
   const pep = (port: number, adminPort: number) => ({
-    args: [built("pep")],
+    args: asShipped("pep"),
     readyUrl: `http://127.0.0.1:${port}/__svc/livez`,
     env: {
       SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9",
@@ -44,8 +48,9 @@ export async function footprint(bench: Bench): Promise<void> {
     subject("enforcement point", pep),
     subject("control plane", controlPlane),
   ];
-  // The first start makes the schema.
-  await subjects.at(-1)?.sample();
+  // A first start makes the schema; the enforcement point's, when it ends in order, keeps what it compiled.
+  await started("control plane", controlPlane, kill);
+  await started("enforcement point", pep, (child) => void child.stop());
   await bench.trial(footprintTrial, subjects);
 }
 
@@ -55,30 +60,46 @@ interface Started {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const built = (app: string) => fileURLToPath(new URL(`../../../../apps/${app}/dist/main.js`, import.meta.url));
+const inWorkspace = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
+
+/** The built program under the flags that its image gives to Node. */
+function asShipped(app: "control-plane" | "pep"): readonly string[] {
+  const [, stage = ""] = readFileSync(inWorkspace("deploy/images/Dockerfile"), "utf8").split(` AS ${app}\n`);
+  const [, entry] = /^ENTRYPOINT \["node", (.*"dist\/main\.js")\]$/m.exec(stage) ?? [];
+  if (entry === undefined) throw new Error(`deploy/images/Dockerfile does not say how ${app} is started`);
+  return JSON.parse(`[${entry}]`).with(-1, inWorkspace(`apps/${app}/dist/main.js`));
+}
+
 const restMs = 2_000;
 
 /** Without types to be stripped, which by itself takes half as much memory again. */
 const bareServer = `require("node:http").createServer((_, response) => response.end()).listen(process.env.PORT, "127.0.0.1")`;
 
-const subject = (name: string, start: (port: number, adminPort: number) => Started): Subject => ({
+const kill = (child: Child): void => child.kill("SIGKILL");
+
+type Start = (port: number, adminPort: number) => Started;
+
+const subject = (name: string, start: Start): Subject => ({
   name,
-  async sample() {
-    const { args, readyUrl, env } = start(await freePort(), await freePort());
-    const startedMs = performance.now();
-    const child = startChild(process.execPath, args, { env: { PATH: process.env.PATH, ...env } });
-    try {
-      await waitUntil(`${name} to be ready`, () => child.hasExited() || isReady(readyUrl), 20_000);
-      if (child.hasExited()) throw new Error(`${name} ended at its start:\n${child.output()}`);
-      const readyMs = performance.now() - startedMs;
-      await new Promise((resolve) => setTimeout(resolve, restMs));
-      return { readyMs, MiB: memoryOf(child.pid).bytes / 1024 / 1024 };
-    } finally {
-      child.kill("SIGKILL");
-      await child.exited;
-    }
-  },
+  sample: () => started(name, start, kill),
 });
+
+/** Starts it, waits until it is ready and at rest, and ends it in the given way. */
+async function started(name: string, start: Start, end: (child: Child) => void): Promise<Sampled> {
+  const { args, readyUrl, env } = start(await freePort(), await freePort());
+  const startedMs = performance.now();
+  const child = startChild(process.execPath, args, { env: { PATH: process.env.PATH, ...env } });
+  try {
+    await waitUntil(`${name} to be ready`, () => child.hasExited() || isReady(readyUrl), 20_000);
+    if (child.hasExited()) throw new Error(`${name} ended at its start:\n${child.output()}`);
+    const readyMs = performance.now() - startedMs;
+    await new Promise((resolve) => setTimeout(resolve, restMs));
+    return { readyMs, MiB: memoryOf(child.pid).bytes / 1024 / 1024 };
+  } finally {
+    end(child);
+    await child.exited;
+  }
+}
 
 async function isReady(url: string): Promise<boolean> {
   const { statusCode, body } = await request(url, { headersTimeout: 2_000 });
