@@ -1,7 +1,86 @@
 #!/usr/bin/env node
 import "./require-node.ts";
-import { keepCompiled } from "@svc/settings/compile-cache";
+import { readFileSync } from "node:fs";
+import { createTelemetry } from "@svc/telemetry";
+import { isLoopback } from "./authority.ts";
+import { runCheck } from "./check.ts";
+import { type Config, readConfig } from "./config.ts";
+import { help } from "./help.ts";
+import { ConfigurationRefused } from "./live-config.ts";
+import { type Pep, startPep } from "./pep.ts";
+import { printedConfig } from "./printed-config.ts";
+import { upstreamsSchema } from "./upstreams-schema.ts";
 
-keepCompiled(import.meta.url);
-// What is imported above is compiled before any of it runs: the program comes after.
-await import("./program.ts");
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+function configure(): Config {
+  const result = readConfig(process.env);
+  if (result.ok) {
+    for (const warning of result.warnings) say(`WARNING: ${warning}`);
+    return result.config;
+  }
+  for (const fault of result.faults) say(fault);
+  say("The enforcement point did not start. Every setting is listed in apps/pep/README.md.");
+  process.exit(1);
+}
+
+/** SIGTERM drains; SIGINT is somebody at a keyboard, and a second signal somebody in a hurry. */
+function stopOnSignal(pep: Pep): void {
+  let isStopping = false;
+  const stop = async (isUrgent: boolean): Promise<void> => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    await pep.stop({ isUrgent });
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void stop(false));
+  process.on("SIGINT", () => void stop(true));
+}
+
+async function run(config: Config): Promise<void> {
+  const telemetry = createTelemetry({ app: "pep", version, config: { ...config.telemetry, otel: process.env } });
+  const pep = await startPep(config, { telemetry, tell: say, onQuit: () => process.kill(process.pid, "SIGTERM") });
+  process.on("SIGHUP", pep.reload);
+  stopOnSignal(pep);
+  const warned = config.controlPlane.url;
+  if (warned.protocol === "http:" && !isLoopback(warned.hostname.replace(/^\[|\]$/g, ""))) {
+    say("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
+  }
+  say(
+    `enforcement point listening on ${config.listen.host}:${pep.port}, admin on ${config.adminListen.host}:${pep.adminPort}`,
+  );
+}
+
+try {
+  const [flag, ...rest] = process.argv.slice(2);
+  switch (flag) {
+    case undefined:
+      await run(configure());
+      break;
+    case "--check":
+      process.exitCode = await runCheck(configure(), rest, process.env.SVC_ADMIN_TOKEN, say);
+      break;
+    case "--print-config":
+      process.stdout.write(printedConfig(configure(), process.env));
+      break;
+    case "--schema":
+      process.stdout.write(`${JSON.stringify(upstreamsSchema(), null, 2)}\n`);
+      break;
+    case "--help":
+    case "-h":
+      process.stdout.write(help);
+      break;
+    default:
+      say(`${flag} is not known; svc-pep --help shows what is.`);
+      process.exitCode = 2;
+  }
+} catch (error) {
+  if (error instanceof ConfigurationRefused)
+    for (const fault of error.faults) say(`${process.env.SVC_PEP_CONFIG}: ${fault}`);
+  say(`The enforcement point did not start: ${error instanceof Error ? error.message : "unknown cause"}.`);
+  process.exit(1);
+}
