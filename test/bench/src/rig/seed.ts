@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { waitUntil } from "@svc/test-support";
 import postgres, { type Sql } from "postgres";
 import { progress } from "../progress.ts";
 
@@ -30,10 +31,28 @@ export async function seedDecisions(url: string, rows: number): Promise<void> {
       await seedSome(sql, first, Math.min(rows, first + rowsAtOnce));
     }
     await sql`vacuum analyze`;
+    progress(`${rows.toLocaleString("en")} records are sealed`);
+    await untilSealed(sql, rows);
   } finally {
     await sql.end();
   }
 }
+
+/** Of a row a seal keeps an identifier and a leaf. */
+const entryBytes = 48;
+
+/**
+ * A control plane seals what is there, and so much at once keeps it busy for minutes: whoever reads meanwhile waits behind that.
+ */
+const untilSealed = (sql: Sql, rows: number): Promise<boolean> =>
+  waitUntil(
+    "the records to be sealed",
+    async () => {
+      const [sealed] = await sql<{ bytes: string }[]>`select coalesce(sum(length(entries)), 0) as bytes from seal`;
+      return Number(sealed?.bytes) >= rows * entryBytes;
+    },
+    3_600_000,
+  );
 
 const seedFunctions = (sql: Sql) =>
   sql.unsafe(`
