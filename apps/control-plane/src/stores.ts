@@ -75,13 +75,13 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     const { databaseConnections: connections } = config;
     await requireRoom(database.appUrl, { processes: config.workers, connections });
     const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
-    const pool = (maxConnections: number, statementTimeoutMs: number, plansAfresh = false): Sql =>
-      connect({ url: database.appUrl, maxConnections, statementTimeoutMs, plansAfresh });
+    const pool = (maxConnections: number, statementTimeoutMs: number): Sql =>
+      connect({ url: database.appUrl, maxConnections, statementTimeoutMs });
     const sizes = poolSizesOf(connections);
     const pools = {
       writer: pool(sizes.writer, budgets.statement),
       reader: pool(sizes.reader, budgets.statement),
-      audit: pool(sizes.audit, budgets.auditRead, true),
+      audit: auditPool(database.appUrl, sizes.audit),
       submissions: pool(sizes.submissions, budgets.submit),
       health: pool(sizes.health, budgets.probe),
     };
@@ -111,6 +111,10 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
   }
 }
 
+/** Reads that filter by what they are given: a plan for all values would read the whole log for a value that is rare. */
+export const auditPool = (url: string, maxConnections: number): Sql =>
+  connect({ url, maxConnections, statementTimeoutMs: budgets.auditRead, plansAfresh: true });
+
 const watchEveryMs = 500;
 
 /** Opened when it is first asked: a standby that is down stops no start. */
@@ -120,7 +124,7 @@ function openStandby(
   { onStandbySilent: onSilent }: StoreEvents,
 ): (AuditStandby & { close(): Promise<void> }) | undefined {
   if (url === undefined) return undefined;
-  const sql = connect({ url, maxConnections: connections, statementTimeoutMs: budgets.auditRead, plansAfresh: true });
+  const sql = auditPool(url, connections);
   const watching = connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe });
   const watch = watchStandby({
     primary,

@@ -1,8 +1,9 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionFilter } from "../src/ports/decision-log.ts";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import type { Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
+import { auditPool } from "../src/stores.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -50,8 +51,7 @@ const rowsVisited = (plan: Plan): number => {
 
 /** Of the statement that is really sent, on a connection of which it was asked so often that a plan for all values might serve. */
 async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
-  const url = plane.database.appUrl;
-  const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 5_000, plansAfresh: true });
+  const sql = auditPool(plane.database.appUrl, 1);
   let values: readonly unknown[] = [];
   sql.options.debug = (_connection, text, sent) => {
     if (isOfDecisions.test(text)) values = sent;
