@@ -6,6 +6,7 @@ import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../../http/issues.ts";
 import { readJsonText } from "../../http/json-body.ts";
+import { jsonResponse } from "../../http/json-response.ts";
 import { mount } from "../../http/mount.ts";
 import { decodeQuery, readQuery } from "../../http/query.ts";
 import type { HopRouteDeps } from "./authorize.ts";
@@ -47,7 +48,7 @@ export function transactionRoute(app: App, deps: HopRouteDeps): void {
         throw hopFault(error, "audit_unavailable", "The mint could not be recorded; no token was issued.");
       });
       events.mintAnswered(takeSpan(c), result);
-      return c.json(toResponse(granted(result), command), 200, { "Cache-Control": "no-store" });
+      return jsonResponse(toResponse(granted(result), command), 200);
     },
   );
 }
