@@ -1,22 +1,23 @@
 import type { Config } from "./config.ts";
-import { embeddedRateLimit } from "./embedded/rate-limit.ts";
 import type { RateBudget, RateLimit, RateLimits } from "./ports/rate-limit.ts";
 import { parseStoreAddress } from "./redis/address.ts";
-import { redisRateLimits } from "./redis/rate-limit.ts";
 
 export interface OpenRateLimits extends RateLimits {
   close(): void;
 }
 
-/** Counted in the cache store where there is one, else in this process; nothing is opened where nothing is limited. */
-export function openRateLimits(
+/** Counted in the cache store where there is one, else in this process; nothing is loaded or opened where nothing is limited. */
+export async function openRateLimits(
   { redisUrl, rateLimits }: Pick<Config, "redisUrl" | "rateLimits">,
   onUnavailable: (cause: unknown) => void,
-): OpenRateLimits {
+): Promise<OpenRateLimits> {
   const { perBearer, perSession } = rateLimits;
-  if (redisUrl === undefined || (perBearer ?? perSession) === undefined) {
+  if ((perBearer ?? perSession) === undefined) return { perBearer: undefined, perSession: undefined, close: () => {} };
+  if (redisUrl === undefined) {
+    const { embeddedRateLimit } = await import("./embedded/rate-limit.ts");
     return { ...each(rateLimits, (_kind, budget) => embeddedRateLimit(budget)), close: () => {} };
   }
+  const { redisRateLimits } = await import("./redis/rate-limit.ts");
   const store = redisRateLimits({ address: parseStoreAddress(redisUrl), onUnavailable });
   return { ...each(rateLimits, store.limit), close: store.close };
 }

@@ -88,7 +88,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     await warmUp(pools);
     const standby = openStandby(config, { primary: pools.health, connections: sizes.audit }, events);
     const guard = guardOf(config, events);
-    const rateLimits = openRateLimits(config, events.onGuardUnavailable);
+    const rateLimits = await openRateLimits(config, events.onGuardUnavailable);
     return {
       ...pools,
       standby,

@@ -1,11 +1,5 @@
 import { userSub } from "@svc/core";
 import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
-import {
-  allowInsecureRequests,
-  discoveryRequest,
-  customFetch as oauthCustomFetch,
-  processDiscoveryResponse,
-} from "oauth4webapi";
 import { z } from "zod";
 import type { Clock } from "../ports/clock.ts";
 import { type IdentityProvider, IdentityProviderUnavailable, type Principal } from "../ports/identity-provider.ts";
@@ -61,8 +55,9 @@ async function discover({ issuer, clock, fetch = globalThis.fetch }: OpenIdProvi
   const isSecure = issuer.protocol === "https:";
   const bounded = boundedFetch(fetch);
   try {
-    const options = { [oauthCustomFetch]: bounded, [allowInsecureRequests]: !isSecure };
-    const metadata = await processDiscoveryResponse(issuer, await discoveryRequest(issuer, options));
+    const oauth = await import("oauth4webapi");
+    const options = { [oauth.customFetch]: bounded, [oauth.allowInsecureRequests]: !isSecure };
+    const metadata = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, options));
     const keysUrl = new URL(metadata.jwks_uri ?? "");
     if (isSecure && keysUrl.protocol !== "https:") throw new TypeError("the key set is not served over HTTPS");
     const keys = createRemoteJWKSet(keysUrl, { [customFetch]: bounded, cooldownDuration: keyCooldownMs });
