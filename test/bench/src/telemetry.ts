@@ -11,7 +11,8 @@ import { type Amount, amounts, measureEvents, type TelemetryCost, telemetryOf } 
 const usage = `pnpm bench telemetry [--rounds 5] [--seconds 2]
 
 What telemetry costs: first one call's events by themselves, then whole guarded hops with spans exported and lines logged
-against the same without either, interleaved in one run and printed as ratios. Counters are always on.`;
+against the same without either, interleaved in one run, three pairs in a round, and printed side by side. Counters are
+always on.`;
 
 const callsInARound = 20_480;
 async function events(collector: string, rounds: number): Promise<void> {

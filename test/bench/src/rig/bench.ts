@@ -37,8 +37,8 @@ export interface Bench {
   readonly stores: Stores;
   readonly upstream: RunningServer;
   readonly watch: Watch;
-  /** Measures, in turns, and keeps the figures. */
-  trial(name: string, subjects: readonly (Subject | undefined)[]): Promise<void>;
+  /** Measures, in turns, and keeps the figures. @param rounds those of the pace, where not given */
+  trial(name: string, subjects: readonly (Subject | undefined)[], rounds?: number): Promise<void>;
   /** Something to compare with is not there, and why. */
   missing(what: string, why: string): void;
   /** Stops it when the run ends, or sooner. */
@@ -63,10 +63,8 @@ export function createBench(
 ): { readonly bench: Bench; readonly results: Results; stopAll(): Promise<void> } {
   const results: Results = { figures: new Map(), missing: new Map(), failed: new Map() };
   const started: { stop(): Promise<unknown> }[] = [];
-  const { rounds, isQuick, idleWaitMs, patience } = pace;
+  const { isQuick, idleWaitMs, patience } = pace;
   const options = {
-    rounds,
-    extraRounds: isQuick ? 0 : rounds,
     watch: parts.watch,
     gate: { atMost: idleAtMost, waitMs: idleWaitMs, patience, lookMs: 300 },
     progress,
@@ -76,10 +74,13 @@ export function createBench(
     bench: {
       ...parts,
       pace,
-      async trial(name, subjects) {
+      async trial(name, subjects, rounds = pace.rounds) {
         const present = subjects.filter((subject) => subject !== undefined);
-        for (const [key, summary] of await runTrial({ name, subjects: present }, options))
-          results.figures.set(key, summary);
+        const figures = await runTrial(
+          { name, subjects: present },
+          { ...options, rounds, extraRounds: isQuick ? 0 : rounds },
+        );
+        for (const [key, summary] of figures) results.figures.set(key, summary);
       },
       missing: (what, why) => void results.missing.set(what, why),
       use(one) {
