@@ -17,10 +17,11 @@ export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<vo
   const seconds = Math.max(bench.pace.seconds, 2.5);
   const subject = (name: string, connections: number, agents: LiveAgents) =>
     loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) });
-  await bench.trial(wideTrial, [
+  const subjects = [
     subject("32 connections", 32, short),
     subject("256 connections", 256, short),
     subject("chain of 1", 1, short),
     subject("chain of 16", 1, long),
-  ]);
+  ];
+  await bench.trial(wideTrial, subjects, bench.pace.roundsOfLikeHops);
 }

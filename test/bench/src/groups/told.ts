@@ -16,9 +16,6 @@ export const telemetrySettings = (collector: string) => ({
   off: { OTEL_SDK_DISABLED: "true", SVC_LOG_LEVEL: "error" },
 });
 
-/** Single samples differ by more than what telemetry costs. */
-const pairsInARound = 3;
-
 /** Whole hops with spans exported and lines logged, against the same without either. */
 export async function told(bench: Bench): Promise<void> {
   const collector = bench.use(await startServer("servers/telemetry-collector.ts"));
@@ -32,5 +29,5 @@ export async function told(bench: Bench): Promise<void> {
     const processes = processesOf(stack, bench.stores);
     subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) }));
   }
-  await bench.trial(toldTrial, subjects, bench.pace.rounds * pairsInARound);
+  await bench.trial(toldTrial, subjects, bench.pace.roundsOfLikeHops);
 }
