@@ -53,7 +53,7 @@ export async function benchTelemetry(args: readonly string[]): Promise<void> {
   } finally {
     await collector.stop();
   }
-  const { figures, failed } = await runGroups([told], { ...fullPace(), roundsOfLikeHops: rounds, seconds });
+  const { figures, failed } = await runGroups([told], { ...fullPace(), closeRounds: rounds, seconds });
   for (const why of failed.values()) throw new Error(why);
   console.log(`\n${writeTables(figures)}`);
 }

@@ -23,5 +23,5 @@ export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<vo
     subject("chain of 1", 1, short),
     subject("chain of 16", 1, long),
   ];
-  await bench.trial(wideTrial, subjects, bench.pace.roundsOfLikeHops);
+  await bench.trial(wideTrial, subjects, bench.pace.closeRounds);
 }

@@ -29,5 +29,5 @@ export async function told(bench: Bench): Promise<void> {
     const processes = processesOf(stack, bench.stores);
     subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) }));
   }
-  await bench.trial(toldTrial, subjects, bench.pace.roundsOfLikeHops);
+  await bench.trial(toldTrial, subjects, bench.pace.closeRounds);
 }

@@ -37,7 +37,8 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
       if (committed === "stale") throw new Error("the session changed while its records were written");
     },
   });
-  await bench.trial(writerTrial, [ours, await skeletonWriter(bench), await onePgbench(bench, "pgbench", callers)]);
+  const subjects = [ours, await skeletonWriter(bench), await onePgbench(bench, "pgbench", callers)];
+  await bench.trial(writerTrial, subjects, bench.pace.closeRounds);
 }
 
 /** Rows of a bare table in such batches, and nothing about them. */

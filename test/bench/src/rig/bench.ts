@@ -9,8 +9,8 @@ import type { Stores } from "./stores.ts";
 export interface Pace {
   readonly isQuick: boolean;
   readonly rounds: number;
-  /** Where whole hops of many clients are compared that differ by less than their single samples do. */
-  readonly roundsOfLikeHops: number;
+  /** Where a target lies closer to what is measured than single samples lie to each other. */
+  readonly closeRounds: number;
   readonly seconds: number;
   /** Of waiting for others, before each sample, and in vain altogether. */
   readonly idleWaitMs: number;
@@ -20,7 +20,7 @@ export interface Pace {
 export const fullPace = (): Pace => ({
   isQuick: false,
   rounds: 5,
-  roundsOfLikeHops: 15,
+  closeRounds: 15,
   seconds: 2,
   idleWaitMs: 60_000,
   patience: { leftMs: 20 * 60_000 },
@@ -29,7 +29,7 @@ export const fullPace = (): Pace => ({
 export const quickPace = (): Pace => ({
   isQuick: true,
   rounds: 2,
-  roundsOfLikeHops: 4,
+  closeRounds: 3,
   seconds: 0.4,
   idleWaitMs: 300,
   patience: { leftMs: 10_000 },
