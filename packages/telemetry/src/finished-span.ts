@@ -30,27 +30,72 @@ export interface SpanOrigin {
 /**
  * Makes spans as the exporter reads them. They are made here, once they are over, and not by the SDK's tracer: that copies
  * and checks every attribute again, and cuts them to the limits of `OTEL_*` variables, which could part a deny from its
- * reason. Events, links and a status message have no place in them.
+ * reason. Events, links and a status message have no place in them. A span waits in its queue as two objects that are there
+ * anyway: what all spans share is not copied, and times are written as the exporter wants them when it asks.
  */
 export function spanFinisher(origin: SpanOrigin): (start: SpanStart, end: SpanEnd) => ReadableSpan {
   const { millisToHrTime } = sdk.core();
-  return (start, end) => ({
-    name: start.name,
-    kind: start.kind,
-    spanContext: () => start.spanContext,
-    ...(start.parentSpanContext && { parentSpanContext: start.parentSpanContext }),
-    startTime: millisToHrTime(start.startedAtMs),
-    endTime: millisToHrTime(start.startedAtMs + end.durationMs),
-    duration: millisToHrTime(end.durationMs),
-    ended: true,
-    status: { code: end.hasFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
-    attributes: end.attributes,
-    events: [],
-    links: [],
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-    resource: origin.resource,
-    instrumentationScope: origin.instrumentationScope,
-  });
+
+  class FinishedSpan implements ReadableSpan {
+    readonly #start: SpanStart;
+    readonly #end: SpanEnd;
+    declare readonly parentSpanContext?: SpanContext;
+    constructor(start: SpanStart, end: SpanEnd) {
+      this.#start = start;
+      this.#end = end;
+      if (start.parentSpanContext) this.parentSpanContext = start.parentSpanContext;
+    }
+    get name() {
+      return this.#start.name;
+    }
+    get kind() {
+      return this.#start.kind;
+    }
+    spanContext() {
+      return this.#start.spanContext;
+    }
+    get startTime() {
+      return millisToHrTime(this.#start.startedAtMs);
+    }
+    get endTime() {
+      return millisToHrTime(this.#start.startedAtMs + this.#end.durationMs);
+    }
+    get duration() {
+      return millisToHrTime(this.#end.durationMs);
+    }
+    get ended() {
+      return true;
+    }
+    get status() {
+      return this.#end.hasFailed ? failed : unset;
+    }
+    get attributes() {
+      return this.#end.attributes;
+    }
+    get events() {
+      return [];
+    }
+    get links() {
+      return [];
+    }
+    get droppedAttributesCount() {
+      return 0;
+    }
+    get droppedEventsCount() {
+      return 0;
+    }
+    get droppedLinksCount() {
+      return 0;
+    }
+    get resource() {
+      return origin.resource;
+    }
+    get instrumentationScope() {
+      return origin.instrumentationScope;
+    }
+  }
+  return (start, end) => new FinishedSpan(start, end);
 }
+
+const failed = { code: SpanStatusCode.ERROR };
+const unset = { code: SpanStatusCode.UNSET };
