@@ -69,6 +69,31 @@ describe.each(kinds)("$kind", ({ kind, start }) => {
   guardSuite(kind, () => guard);
 });
 
+describe("a server that asks who is there", () => {
+  const users = ["user svc on >p@ss ~svc:* +@all"];
+  const as = ({ port }: OwnRedis, password: string) => `redis://svc:${password}@127.0.0.1:${port}/3`;
+
+  test("takes the claims of its user into the database of the address", async () => {
+    const server = await ownServer(users);
+    const guard = await guardOn({ url: as(server, "p%40ss") });
+    const claim = claimOf();
+    expect(await guard.claim(claim)).toBe("claimed");
+    expect(await guard.claim({ ...claim, actionId: "another" })).toBe("other_action");
+    expect(String(await server.command("INFO", "keyspace")).match(/^db\d+/gm)).toEqual(["db3"]);
+  });
+
+  test("is given no claim with a wrong password, and none is taken for granted", async () => {
+    const server = await ownServer(users);
+    const guard = redisGuard({ address: parseStoreAddress(as(server, "guessed")) });
+    undo.push(() => guard.close());
+    await waitUntil("the password to be refused", async () =>
+      String(await server.command("ACL", "LOG")).includes("svc"),
+    );
+    await refused(guard.claim(claimOf()));
+    expect(await server.command("DBSIZE")).toBe(0);
+  });
+});
+
 describe("a store that stands still", () => {
   test("is answered for by a refusal while it still does", async () => {
     const server = await ownServer();
