@@ -2,7 +2,7 @@ import { ROOT_CONTEXT, SpanKind, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type SpanFacts, verdictFacts } from "../src/index.ts";
 import { createTracing } from "../src/tracing.ts";
 import { attributesOf, type Collector, startCollector } from "./support/collector.ts";
@@ -67,6 +67,20 @@ test.each([
   theirs.end();
   await provider.shutdown();
   expect(JSON.parse(sent)).toEqual(JSON.parse(lastBody()));
+});
+
+test("a span begins by the clock and lasts as long as it took, whatever became of the clock", async () => {
+  const tracing = ours();
+  const clock = vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_250);
+  const elapsed = vi.spyOn(performance, "now").mockReturnValue(40);
+  const span = tracing.startSpan("pep.forward");
+  clock.mockReturnValue(1_600_000_000_000);
+  elapsed.mockReturnValue(1_540);
+  span.end();
+  vi.restoreAllMocks();
+  await tracing.shutdown(5000);
+  expect(collector.bodies.at(-1)).toContain('"startTimeUnixNano":"1700000000250000000"');
+  expect(collector.bodies.at(-1)).toContain('"endTimeUnixNano":"1700000001750000000"');
 });
 
 test("limits of the environment take no fact away: a deny keeps its reason", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { components, errorType, type LogLevel, logLevels } from "../src/index.ts";
 import { createLogger, createLogWriter, type SpanIds } from "../src/logger.ts";
 
@@ -46,6 +46,22 @@ test("a line has level, time, the contract's fields and a message: no pid, no ho
       span_id: span.spanId,
       msg: "decision not recorded",
     },
+  ]);
+});
+
+test("each line tells its own moment, lines of the same one and later ones alike", () => {
+  const { log, records } = logging();
+  const clock = vi.spyOn(Date, "now");
+  for (const nowMs of [1_700_000_000_250, 1_700_000_000_250, 1_700_000_000_251, 1_600_000_000_000]) {
+    clock.mockReturnValue(nowMs);
+    log.info("decision not recorded");
+  }
+  clock.mockRestore();
+  expect(records().map(({ time }) => time)).toEqual([
+    "2023-11-14T22:13:20.250Z",
+    "2023-11-14T22:13:20.250Z",
+    "2023-11-14T22:13:20.251Z",
+    "2020-09-13T12:26:40.000Z",
   ]);
 });
 
