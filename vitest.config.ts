@@ -9,7 +9,7 @@ const inPackage = [
   "packages/client",
   "packages/drift",
   "packages/verifier",
-  "packages/settings",
+  "packages/host",
 ];
 const inApp = ["apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
 const blackBox = [

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { controlPlaneSettingNames, everySettingName } from "@svc/settings";
+import { controlPlaneSettingNames, everySettingName } from "@svc/host";
 import { spawnApp } from "@svc/test-support";
 import { afterAll, describe, expect, test } from "vitest";
 

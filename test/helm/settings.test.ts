@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { controlPlaneSettingNames, injectorSettingNames, sharedSettingNames } from "@svc/settings";
+import { controlPlaneSettingNames, injectorSettingNames, sharedSettingNames } from "@svc/host";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { readConfig } from "../../apps/control-plane/src/config.ts";

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { controlPlaneSettingNames, injectorSettingNames, pepSettingNames, sharedSettingNames } from "@svc/settings";
+import { controlPlaneSettingNames, injectorSettingNames, pepSettingNames, sharedSettingNames } from "@svc/host";
 import {
   type Child,
   createDatabase,

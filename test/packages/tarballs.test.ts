@@ -19,7 +19,7 @@ let stack: DevStack;
 let server: Child;
 let env: Record<string, string>;
 
-const quickstarted = ["client", "verifier", "drift", "core", "tokens", "telemetry", "settings"];
+const quickstarted = ["client", "verifier", "drift", "core", "tokens", "telemetry", "host"];
 
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
@@ -98,7 +98,7 @@ test.each([
   ["core", "decide"],
   ["tokens", "tokens"],
   ["telemetry", "telemetry"],
-  ["settings", "settings"],
+  ["host", "settings"],
 ])("the quickstart of @svc/%s prints what its README says", async (name, file) => {
   const { code, output, stdout } = await program(`${file}.js`);
   expect(code, output).toBe(0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import "./require-node.ts";
-import { keepCompiled } from "@svc/settings/compile-cache";
+import { keepCompiled } from "@svc/host/compile-cache";
 
 keepCompiled(import.meta.url);
 // What is imported above is compiled before any of it runs: the program comes after.

@@ -6,7 +6,7 @@ import {
   readSettings,
   type SettingValues,
   telemetryKeyRule,
-} from "@svc/settings";
+} from "@svc/host";
 import type { AllowedDestination } from "./discovery/allow-list.ts";
 import type { BearerToken, Plane } from "./http/bearers.ts";
 import type { RateBudget } from "./ports/rate-limit.ts";

@@ -1,5 +1,5 @@
 import { scopeName } from "@svc/core";
-import { commaList, text } from "@svc/settings";
+import { commaList, text } from "@svc/host";
 import { z } from "zod";
 import { type AllowedDestination, parseAllowedDestination } from "./discovery/allow-list.ts";
 import type { RateBudget } from "./ports/rate-limit.ts";

@@ -9,7 +9,7 @@ import {
   sharedSettings,
   text,
   wholeNumber,
-} from "@svc/settings";
+} from "@svc/host";
 import { fewestConnections } from "./postgres/connections.ts";
 import {
   allowedDestinations,

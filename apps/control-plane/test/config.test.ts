@@ -1,4 +1,4 @@
-import { controlPlaneSettingNames } from "@svc/settings";
+import { controlPlaneSettingNames } from "@svc/host";
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { controlPlaneSettings } from "../src/settings-table.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { settingsMarkdown } from "@svc/settings";
+import { settingsMarkdown } from "@svc/host";
 import { expect, test } from "vitest";
 import { controlPlaneSettings } from "../src/settings-table.ts";
 

@@ -11,7 +11,7 @@ import {
   type Setting,
   text,
   wholeNumber,
-} from "@svc/settings";
+} from "@svc/host";
 import { type OptionName, optionNames, type PodOptions, podOptions, settingOf } from "./options.ts";
 
 const own = {

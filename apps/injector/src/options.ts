@@ -1,6 +1,6 @@
 import { agentName } from "@svc/core";
-import type { InjectorPodSettingName } from "@svc/settings";
-import { defaulted, flag, oneOf, optional, type SettingsTable, type SettingValues, wholeNumber } from "@svc/settings";
+import type { InjectorPodSettingName } from "@svc/host";
+import { defaulted, flag, oneOf, optional, type SettingsTable, type SettingValues, wholeNumber } from "@svc/host";
 import { z } from "zod";
 
 /** RFC 1123, as the API server holds names of ConfigMaps and Secrets to it. */

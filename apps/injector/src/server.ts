@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { watchFiles } from "@svc/settings";
+import { watchFiles } from "@svc/host";
 import { type Answer, answerReview, webhooks } from "./answer.ts";
 import type { Config } from "./config.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { settingsReference } from "@svc/settings";
+import { settingsReference } from "@svc/host";
 import { expect, test } from "vitest";
 import { injectorSettings } from "../src/config.ts";
 import { optionNames, podOptions, settingOf } from "../src/options.ts";

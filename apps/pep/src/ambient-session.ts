@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { HopCredential } from "@svc/client/steps";
-import { watchFiles } from "@svc/settings";
+import { watchFiles } from "@svc/host";
 import { z } from "zod";
 
 const sessionFile = z.object({ session_id: z.string().min(1).max(255), token: z.string().min(1).max(16_384) });

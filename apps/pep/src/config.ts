@@ -17,7 +17,7 @@ import {
   telemetryKeyRule,
   text,
   wholeNumber,
-} from "@svc/settings";
+} from "@svc/host";
 import { type EgressProxies, readEgressProxies } from "./egress-proxies.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { undecidedModes } from "./ports.ts";

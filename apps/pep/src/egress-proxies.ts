@@ -1,4 +1,4 @@
-import type { Environment, ListenAddress } from "@svc/settings";
+import type { Environment, ListenAddress } from "@svc/host";
 import { normalAuthority, ownAuthorities } from "./authority.ts";
 
 /** The proxies on the way to upstreams; empty for none. They may hold a password, so no message shows them. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { watchFiles } from "@svc/settings";
+import { watchFiles } from "@svc/host";
 import { tlsFault } from "./tls-fault.ts";
 import type { PepMode, Upstreams } from "./upstream.ts";
 import { readUpstreams } from "./upstreams-file.ts";

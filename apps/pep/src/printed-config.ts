@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Environment, sharedSettings } from "@svc/settings";
+import { type Environment, sharedSettings } from "@svc/host";
 import { parse, stringify } from "yaml";
 import { type Config, pepSettings } from "./config.ts";
 import type { EgressProxies } from "./egress-proxies.ts";

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ListenAddress } from "@svc/settings";
+import type { ListenAddress } from "@svc/host";
 
 export interface Serving {
   readonly port: number;

@@ -1,4 +1,4 @@
-import { settingsMarkdown, settingsReference, sharedSettings } from "@svc/settings";
+import { settingsMarkdown, settingsReference, sharedSettings } from "@svc/host";
 import { describe, expect, test } from "vitest";
 import { pepSettings, readConfig } from "../src/config.ts";
 

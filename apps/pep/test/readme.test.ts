@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { settingsMarkdown, sharedSettings } from "@svc/settings";
+import { settingsMarkdown, sharedSettings } from "@svc/host";
 import { expect, test } from "vitest";
 import { pepSettings } from "../src/config.ts";
 import { flags } from "../src/help.ts";

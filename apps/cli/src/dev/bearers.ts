@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Environment, everySettingName, optional, readSettings, text } from "@svc/settings";
+import { type Environment, everySettingName, optional, readSettings, text } from "@svc/host";
 import { Fault } from "../fault.ts";
 
 export interface Bearers {

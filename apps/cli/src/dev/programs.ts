@@ -1,4 +1,4 @@
-import { controlPlaneSettingNames } from "@svc/settings";
+import { controlPlaneSettingNames } from "@svc/host";
 import type { Bearers } from "./bearers.ts";
 import type { Program } from "./child-process.ts";
 import type { StackPorts } from "./ports.ts";

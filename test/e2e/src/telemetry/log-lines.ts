@@ -14,7 +14,7 @@ export const readLog = (stdout: string): readonly LogLine[] =>
     .map((text) => ({ text, record: JSON.parse(text) }));
 
 const workspace = fileURLToPath(new URL("../../../../", import.meta.url));
-const folders = ["apps/control-plane/src", "apps/pep/src", "packages/telemetry/src", "packages/settings/src"];
+const folders = ["apps/control-plane/src", "apps/pep/src", "packages/telemetry/src", "packages/host/src"];
 
 /** Every text that stands in the sources as it is: a message that is not among them was put together (rule: static). */
 export function literalsOfTheSources(): ReadonlySet<string> {
