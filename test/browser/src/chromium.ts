@@ -1,28 +1,9 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
-import { testBearers } from "@svc/test-support";
+import { locate, testBearers } from "@svc/test-support";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-
-const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
-
-/** The machine's own browser: Debian's `chromium`, or one of its kin on the PATH. */
-function executable(): string {
-  const places = (process.env.PATH ?? "").split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
-  const found = places.find((place) => {
-    try {
-      accessSync(place, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error("no browser on the PATH: install one with `apt-get install -y chromium`");
-  return found;
-}
 
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: executable(),
+    executablePath: locate("chromium"),
     args: [
       "--no-sandbox",
       "--disable-background-networking",

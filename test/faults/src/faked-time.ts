@@ -1,7 +1,7 @@
-import { globSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installDebianPackage } from "@svc/test-support";
+import { locate } from "@svc/test-support";
 
 /** A wall clock for processes, which can be stepped while they run; their timers go on as ever. */
 export interface FakedTime {
@@ -10,18 +10,14 @@ export interface FakedTime {
   step(seconds: number): void;
 }
 
-const library = () => globSync("/usr/lib/*/faketime/libfaketimeMT.so.1")[0];
-
-/** Undefined where libfaketime is not there and cannot be installed. */
-export function fakedTime(): FakedTime | undefined {
-  const preloaded = library() ?? (installDebianPackage("libfaketime") ? library() : undefined);
-  if (preloaded === undefined) return undefined;
+/** @throws where libfaketime is missing and cannot be installed */
+export function fakedTime(): FakedTime {
   const file = join(mkdtempSync(join(tmpdir(), "svc-faults-clock-")), "clock");
   const step = (seconds: number) => writeFileSync(file, `${seconds < 0 ? "" : "+"}${seconds}\n`);
   step(0);
   return {
     env: {
-      LD_PRELOAD: preloaded,
+      LD_PRELOAD: locate("libfaketime"),
       FAKETIME_TIMESTAMP_FILE: file,
       FAKETIME_NO_CACHE: "1",
       FAKETIME_DONT_FAKE_MONOTONIC: "1",

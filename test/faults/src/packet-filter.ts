@@ -1,6 +1,5 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { installDebianPackage } from "@svc/test-support";
 
 const run = promisify(execFile);
 
@@ -10,20 +9,6 @@ export type PacketVerdict = (typeof verdicts)[number];
 
 /** A table of our own, so that no other rule of this machine is touched. */
 const table = `svc_faults_${process.pid}`;
-
-/** @throws where this account or machine has no packet filter to set */
-export function requirePacketFilter(): void {
-  const isThere = () => {
-    try {
-      execFileSync("nft", ["list", "tables"], { stdio: "ignore" });
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  if (isThere() || (installDebianPackage("nftables") && isThere())) return;
-  throw new Error("packets are dropped by nftables, as root: install nftables and run this as root");
-}
 
 /** From now on, for packets of open connections and new ones alike. */
 export async function filterPackets(port: number, verdict: PacketVerdict): Promise<void> {

@@ -11,11 +11,13 @@ export {
   testBearers,
 } from "./app.ts";
 export { type Child, type ChildOptions, startChild } from "./child.ts";
-export { installDebianPackage } from "./debian-package.ts";
 export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
 export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { freePort } from "./free-port.ts";
+export { installDebianPackages } from "./machine/debian-packages.ts";
+export { locate } from "./machine/locate.ts";
+export { requires } from "./machine/requires.ts";
 export {
   aManifest,
   aScope,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createClient } from "redis";
 import { type Child, startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
-import { redisBinary } from "./redis-binary.ts";
+import { locate } from "./machine/locate.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export interface RedisServer {
@@ -84,7 +84,7 @@ async function startServer(
   const file = join(folder, "redis.conf");
   const always = ["bind 127.0.0.1", `port ${port}`, `dir ${folder}`, 'save ""', "appendonly no"];
   writeFileSync(file, [...always, ...settings, ""].join("\n"));
-  const child = startChild(redisBinary(), [file, ...flags]);
+  const child = startChild(locate("redis-server"), [file, ...flags]);
   await waitUntil("Redis to answer or to end", async () => {
     return child.hasExited() || (await sendCommand(port, ["PING"])) === "PONG";
   });

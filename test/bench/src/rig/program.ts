@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { freePort, startChild, waitUntil } from "@svc/test-support";
+import { freePort, installDebianPackages, startChild, waitUntil } from "@svc/test-support";
 import { request } from "undici";
 import type { RunningServer } from "./node-server.ts";
 
@@ -18,27 +18,13 @@ export function findProgram(name: Program): { readonly path: string } | { readon
     spawnSync("/bin/sh", ["-c", `command -v ${name}`], { env: environment() })
       .stdout.toString()
       .trim();
-  const path = found() || (install(packages[name]) && found());
+  const path = found() || (installDebianPackages([packages[name]]) === undefined && found());
   if (path) return { path };
   const how = `apt-get install ${packages[name]}`;
   return { why: process.getuid?.() === 0 ? `it could not be installed: try ${how}` : `it is not installed: ${how}` };
 }
 
 const environment = () => ({ PATH: [process.env.PATH, ...folders].join(":") });
-
-function install(name: string): boolean {
-  if (process.getuid?.() !== 0) return false;
-  // Single-user mode, by which no package starts its service: only what is measured runs.
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-  try {
-    execFileSync("apt-get", ["-o", "DPkg::Lock::Timeout=120", "update"], { stdio: "ignore", env });
-    const arguments_ = ["-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends", name];
-    execFileSync("apt-get", arguments_, { stdio: "ignore", env });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export interface ProgramOptions {
   readonly path: string;

@@ -3,11 +3,10 @@ import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Child, freePort, startChild, waitUntil } from "@svc/test-support";
+import { type Child, freePort, locate, startChild, waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { signalFamily } from "../processes.ts";
 import { asServer } from "./account.ts";
-import { postgresPrograms } from "./programs.ts";
 
 /** A server of our own, to be frozen, killed, promoted and started again. */
 export interface OwnPostgres {
@@ -84,7 +83,7 @@ export async function giveToServer(path: string): Promise<void> {
 }
 
 export async function runAsServer(program: string, args: readonly string[]): Promise<void> {
-  const [file, all] = asServer(join(postgresPrograms(), program), args);
+  const [file, all] = asServer(join(locate("postgresql"), program), args);
   await run(file, [...all], { cwd: "/" });
 }
 
@@ -105,7 +104,7 @@ export async function startOn(folder: string, settings: readonly string[] = []):
   );
   const superuserUrl = (at = port) => addressOf("postgres", at);
   const launch = async (): Promise<Child> => {
-    const [file, args] = asServer(join(postgresPrograms(), "postgres"), ["-D", folder]);
+    const [file, args] = asServer(join(locate("postgresql"), "postgres"), ["-D", folder]);
     const child = startChild(file, args, { cwd: "/" });
     await waitUntil("PostgreSQL to answer or to end", () => child.hasExited() || answers(port), 30_000);
     if (child.hasExited()) throw new Error("PostgreSQL ended at its start", { cause: child.output() });

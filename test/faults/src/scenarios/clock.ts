@@ -8,7 +8,6 @@ let clock: FakedTime | undefined;
 /** The clocks of the service's processes are stepped together; the servers' own go on. */
 export function startWorldWithClock(): Promise<World> {
   clock = fakedTime();
-  if (clock === undefined) throw new Error("a clock to step needs libfaketime: install libfaketime");
   return startUsualWorld({ env: clock.env });
 }
 

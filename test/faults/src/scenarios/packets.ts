@@ -1,10 +1,11 @@
-import { filterPackets, letPacketsPass, type PacketVerdict, requirePacketFilter } from "../packet-filter.ts";
+import { locate } from "@svc/test-support";
+import { filterPackets, letPacketsPass, type PacketVerdict } from "../packet-filter.ts";
 import type { Scenario } from "../stand.ts";
 import { startUsualWorld, type World } from "../world.ts";
 import { outage } from "./database.ts";
 
 export async function startWorldBehindFilter(): Promise<World> {
-  requirePacketFilter();
+  locate("nft");
   return startUsualWorld();
 }
 

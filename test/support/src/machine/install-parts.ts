@@ -1,0 +1,19 @@
+import { installDebianPackages } from "./debian-packages.ts";
+import { howToGet, partNames, parts } from "./parts.ts";
+
+/**
+ * Installs the parts that tests need and this machine lacks, and prints what and why. A part that cannot be installed
+ * is no failure here: the tests that need it are skipped by name, or fail in CI.
+ */
+export function installMissingParts(print: (line: string) => void, install = installDebianPackages): void {
+  const missing = partNames.filter(
+    (name) => parts[name].package !== undefined && !parts[name].onDemand && parts[name].find() === undefined,
+  );
+  if (missing.length === 0) return;
+  print(`Installing with apt-get: ${missing.map((name) => `${name} (to ${parts[name].purpose})`).join(", ")}`);
+  const reason = install(missing.flatMap((name) => parts[name].package ?? []));
+  const left = missing.filter((name) => parts[name].find() === undefined);
+  if (left.length === 0) return;
+  print(`Not installed: ${left.join(", ")}; ${reason ?? "the packages did not bring them"}.`);
+  print(`Tests that need them are skipped. To run them: ${howToGet(left)}`);
+}

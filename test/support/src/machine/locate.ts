@@ -1,0 +1,16 @@
+import { installDebianPackages } from "./debian-packages.ts";
+import { howToGet, type PartName, parts } from "./parts.ts";
+
+/**
+ * The path of a part, installed first where that is possible.
+ * @throws where it cannot be had, with the reason and how to get it
+ */
+export function locate(name: PartName): string {
+  const { find, purpose, package: debianPackage } = parts[name];
+  const found = find();
+  if (found !== undefined) return found;
+  const reason = debianPackage && installDebianPackages([debianPackage]);
+  const installed = find();
+  if (installed !== undefined) return installed;
+  throw new Error(`${name} is needed to ${purpose}: ${howToGet([name])}`, { cause: reason });
+}

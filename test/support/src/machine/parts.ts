@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { globSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { foldersOnPath, isExecutable, onPath } from "./on-path.ts";
+
+/** What tests need of the machine besides Node and the workspace. */
+export interface Part {
+  /** Completes "Tests use it to ...". */
+  readonly purpose: string;
+  /** Debian's package. Without it the part is a right of the account or a feature of the kernel. */
+  readonly package?: string;
+  /** Not needed by the test command, but by `pnpm faults`. */
+  readonly onDemand?: true;
+  /** The path of its program, folder or library; undefined where it is missing. */
+  readonly find: () => string | undefined;
+}
+
+export const partNames = [
+  "redis-server",
+  "chromium",
+  "promtool",
+  "postgresql",
+  "openssl",
+  "ip",
+  "nft",
+  "libfaketime",
+  "network namespaces",
+  "mounts",
+] as const;
+export type PartName = (typeof partNames)[number];
+
+export const parts: Readonly<Record<PartName, Part>> = {
+  "redis-server": {
+    purpose: "run the service on a real cache store",
+    package: "redis-server",
+    find: () => onPath("redis-server", "valkey-server"),
+  },
+  chromium: {
+    purpose: "use the console in a browser",
+    package: "chromium",
+    find: () => onPath("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"),
+  },
+  promtool: {
+    purpose: "check metrics, alerts and dashboards",
+    package: "prometheus",
+    find: () => onPath("promtool"),
+  },
+  postgresql: {
+    purpose: "run standbys and backups, whose programs the embedded server lacks",
+    package: "postgresql",
+    find: postgresPrograms,
+  },
+  openssl: { purpose: "make certificates", package: "openssl", find: () => onPath("openssl") },
+  ip: { purpose: "give control planes networks of their own", package: "iproute2", find: () => onPath("ip") },
+  nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
+  libfaketime: {
+    purpose: "step a process's clock",
+    package: "libfaketime",
+    onDemand: true,
+    find: () => globSync("/usr/lib/*/faketime/libfaketimeMT.so.1")[0],
+  },
+  "network namespaces": { purpose: "cut a process off its network", find: () => working("unshare", "--net", "true") },
+  mounts: {
+    purpose: "fill a disk",
+    find: () => working("unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"),
+  },
+};
+
+/** How to get parts, in a few words: `apt-get install chromium prometheus`. */
+export function howToGet(names: readonly PartName[]): string {
+  const packages = names.flatMap((name) => parts[name].package ?? []);
+  const installed = packages.length > 0 ? [`apt-get install ${packages.join(" ")}`] : [];
+  const isRight = names.some((name) => parts[name].package === undefined);
+  return [...installed, ...(isRight ? ["run as root"] : [])].join(", ");
+}
+
+/** The program, where it succeeds with these arguments. */
+const working = (name: string, ...args: readonly string[]): string | undefined =>
+  spawnSync(name, args, { stdio: "ignore" }).status === 0 ? onPath(name) : undefined;
+
+/** The folder of a PostgreSQL with all its programs: Debian's newest release, else one on the PATH. */
+function postgresPrograms(): string | undefined {
+  return [...debianReleases(), ...foldersOnPath()].find((folder) =>
+    ["postgres", "initdb", "pg_basebackup"].every((name) => isExecutable(join(folder, name))),
+  );
+}
+
+function debianReleases(): string[] {
+  const releases = "/usr/lib/postgresql";
+  try {
+    const versions = readdirSync(releases).sort((one, other) => Number(other) - Number(one));
+    return versions.map((version) => join(releases, version, "bin"));
+  } catch {
+    return [];
+  }
+}

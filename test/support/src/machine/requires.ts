@@ -1,0 +1,37 @@
+import { describe, type SuiteAPI, type TestAPI, test } from "vitest";
+import { asRoot } from "./debian-packages.ts";
+import { type PartName, parts } from "./parts.ts";
+
+/**
+ * `describe` and `test` for tests that need parts of the machine. Where one is missing the tests are skipped with its
+ * name in theirs. In CI they run and fail, if the part could have been installed.
+ */
+export function requires(...names: readonly [PartName, ...PartName[]]): { describe: SuiteAPI; test: TestAPI } {
+  const missing = names.filter((name) => parts[name].find() === undefined && !failsWithout(name));
+  if (missing.length === 0) return { describe, test };
+  const suffix = skipSuffix(missing);
+  return { describe: suffixed(describe.skip, suffix) as SuiteAPI, test: suffixed(test.skip, suffix) as TestAPI };
+}
+
+const failsWithout = (name: PartName): boolean =>
+  Boolean(process.env.CI) && parts[name].package !== undefined && asRoot() !== undefined;
+
+const skipSuffix = (missing: readonly PartName[]): string => ` (skipped: needs ${missing.join(" and ")})`;
+
+type Callable = (...args: unknown[]) => unknown;
+
+/** These take a table or a condition, and return what takes the name. */
+const curried = new Set<PropertyKey>(["each", "for", "skipIf", "runIf"]);
+
+/** The same function of vitest, which appends to the name of everything defined by it. */
+function suffixed(define: object, suffix: string): unknown {
+  return new Proxy(define as Callable, {
+    apply: (target, self, [name, ...rest]) => Reflect.apply(target, self, [`${name}${suffix}`, ...rest]),
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== "function") return value;
+      if (!curried.has(key)) return suffixed(value, suffix);
+      return (...args: unknown[]) => suffixed(Reflect.apply(value, target, args) as object, suffix);
+    },
+  });
+}
