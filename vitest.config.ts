@@ -11,7 +11,7 @@ const inPackage = [
   "packages/verifier",
   "packages/host",
 ];
-const inApp = ["apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
+const startsServers = ["packages/embedded", "apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
 const blackBox = [
   "test/vectors",
   "test/bench",
@@ -44,7 +44,7 @@ export default defineConfig({
     projects: [
       ...inPackage.map((root) => project(root, "test/**/*.test.ts")),
       // They start processes and databases, and wait on conditions: a busy machine is slow, and no test is timed.
-      ...inApp.map((root) => project(root, "test/**/*.test.ts", { testTimeout: 30_000 })),
+      ...startsServers.map((root) => project(root, "test/**/*.test.ts", { testTimeout: 30_000 })),
       ...blackBox.map((root) => project(root, "**/*.test.ts", { testTimeout: 60_000 })),
     ],
   },

@@ -14,7 +14,7 @@ export async function openRateLimits(
   const { perBearer, perSession } = rateLimits;
   if ((perBearer ?? perSession) === undefined) return { perBearer: undefined, perSession: undefined, close: () => {} };
   if (redisUrl === undefined) {
-    const { embeddedRateLimit } = await import("./embedded/rate-limit.ts");
+    const { embeddedRateLimit } = await import("./redis/local-rate-limit.ts");
     return { ...each(rateLimits, (_kind, budget) => embeddedRateLimit(budget)), close: () => {} };
   }
   const { redisRateLimits } = await import("./redis/rate-limit.ts");

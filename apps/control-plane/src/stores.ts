@@ -1,7 +1,5 @@
 import type { AuditStandby } from "./audit-reads.ts";
 import type { Config } from "./config.ts";
-import { embeddedGuard } from "./embedded/guard.ts";
-import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import type { RateLimits } from "./ports/rate-limit.ts";
 import type { ReplayGuard } from "./ports/replay-guard.ts";
 import type { WitnessMemory } from "./ports/witness.ts";
@@ -61,6 +59,7 @@ interface Addresses {
 export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]): Promise<Addresses> {
   if (config.databaseUrl === undefined) {
     onProgress("starting the embedded database");
+    const { startEmbeddedPostgres } = await import("@svc/embedded/database");
     return startEmbeddedPostgres({ dataDir: config.dataDir });
   }
   const appUrl = config.databaseUrl;
@@ -87,7 +86,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
     };
     await warmUp(pools);
     const standby = openStandby(config, { primary: pools.health, connections: sizes.audit }, events);
-    const guard = guardOf(config, events);
+    const guard = await openGuard(config, events);
     const rateLimits = await openRateLimits(config, events.onGuardUnavailable);
     return {
       ...pools,
@@ -143,7 +142,13 @@ function openStandby(
   };
 }
 
-const guardOf = ({ redisUrl }: Config, { onGuardUnavailable }: StoreEvents): ReplayGuard & WitnessMemory =>
-  redisUrl === undefined
-    ? embeddedGuard()
-    : redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable: onGuardUnavailable });
+async function openGuard(
+  { redisUrl }: Config,
+  { onGuardUnavailable }: StoreEvents,
+): Promise<ReplayGuard & WitnessMemory> {
+  if (redisUrl !== undefined) {
+    return redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable: onGuardUnavailable });
+  }
+  const { embeddedGuard } = await import("@svc/embedded/cache");
+  return embeddedGuard();
+}

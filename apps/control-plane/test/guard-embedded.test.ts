@@ -1,5 +1,5 @@
+import { embeddedGuard } from "@svc/embedded/cache";
 import { describe, expect, test } from "vitest";
-import { embeddedGuard } from "../src/embedded/guard.ts";
 import { guardSuite } from "./guard-suite.ts";
 
 const shared = embeddedGuard();

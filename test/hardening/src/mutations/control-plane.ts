@@ -125,15 +125,6 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     ),
   ],
   [
-    "guard-forgets-early",
-    "embedded/guard.ts",
-    "expiresAtMs: nowMs + ttlSeconds * 1000",
-    "expiresAtMs: nowMs + ttlSeconds",
-    testsOf("apps/control-plane/test/guard-embedded.test.ts")(
-      "the embedded guard > holds an entry to the end of its life and not beyond",
-    ),
-  ],
-  [
     "weak-secret-passes",
     "check/secret-strength.ts",
     "words.test(secret) ||",
@@ -164,5 +155,17 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "    execute format('alter table %I enable always trigger append_only', record_table);\n",
     "",
     testsOf("test/conformance/record.test.ts")("nor a replication role, for which ordinary triggers do not fire"),
+  ],
+]);
+
+export const ofEmbedded = mutationsOf("packages/embedded/src", [
+  [
+    "guard-forgets-early",
+    "cache.ts",
+    "expiresAtMs: nowMs + ttlSeconds * 1000",
+    "expiresAtMs: nowMs + ttlSeconds",
+    testsOf("apps/control-plane/test/guard-embedded.test.ts")(
+      "the embedded guard > holds an entry to the end of its life and not beyond",
+    ),
   ],
 ]);

@@ -1,4 +1,4 @@
-import { ofControlPlane } from "./control-plane.ts";
+import { ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
 import { ofClient, ofEnforcementPoint, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
@@ -18,4 +18,5 @@ export const mutations: readonly Mutation[] = [
   ...ofEnforcementPoint,
   ...ofReaders,
   ...ofControlPlane,
+  ...ofEmbedded,
 ];

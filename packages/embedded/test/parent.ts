@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { startEmbeddedPostgres } from "../src/database.ts";
 
 /** A process to be killed: starts the server on the folder it is given, says so, and stays. */
 const [dataDir = ""] = process.argv.slice(2);

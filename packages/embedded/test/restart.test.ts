@@ -1,10 +1,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
-import { afterEach, expect, test } from "vitest";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/database.ts";
 
 let server: EmbeddedPostgres | undefined;
 let dataDir: string;
@@ -27,10 +26,8 @@ test("a server that was killed is started again on its port, with everything it 
   await sql`insert into kept values (7)`;
   const killed = pidOf(dataDir);
   process.kill(killed, "SIGKILL");
-  const rows = await waitUntil("the server to be back", async () => {
-    expect(pidOf(dataDir)).not.toBe(killed);
-    return sql`select n from kept`;
-  });
+  await vi.waitFor(() => expect(pidOf(dataDir)).not.toBe(killed), { timeout: 20_000 });
+  const rows = await vi.waitFor(() => sql`select n from kept`, { timeout: 20_000 });
   expect(rows).toEqual([{ n: 7 }]);
   await sql.end();
 }, 30_000);

@@ -16,9 +16,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { installedPackage, postgresBinaries } from "../src/embedded/binaries.ts";
-import { DataFolderInUse } from "../src/embedded/folder-lock.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/embedded/postgres.ts";
+import { installedPackage, postgresBinaries } from "../src/binaries.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/database.ts";
+import { DataFolderInUse } from "../src/folder-lock.ts";
 
 // Each start runs initdb and waits for a disk that other tests use as well.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -55,7 +55,7 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
 
 /** A parent that was killed with the server running, and what is left of it. */
 async function killedParent(dataDir: string): Promise<{ serverPid: number }> {
-  const program = fileURLToPath(new URL("embedded-parent.ts", import.meta.url));
+  const program = fileURLToPath(new URL("parent.ts", import.meta.url));
   const parent = spawn(process.execPath, ["--conditions=@svc/source", program, dataDir], {
     stdio: ["ignore", "pipe", "inherit"],
   });
