@@ -65,7 +65,7 @@ describe("a visitor", () => {
 
   test("follows a deny from the overview to its cause and back to the human", async () => {
     const { page, complaints } = await signedIn("/console");
-    await page.getByRole("link", { name: "untrusted data was touched before" }).click();
+    await page.getByRole("link", { name: "the session touched untrusted data" }).click();
     await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
     await page.locator(`a[href="/console/actions/${stand.told.tainted}"]`).click();
     expect(await page.locator(".notice").textContent()).toContain("(TAINT_BLOCKED)");

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from "@svc/core";
+import { type DecisionRecord, denyReasonTable } from "@svc/core";
 import { type SpanFacts, type Telemetry, type TelemetryEvent, verdictFacts } from "@svc/telemetry";
 import { actChain, type HopClaims } from "@svc/tokens";
 import type { Authorized } from "./commands/authorize.ts";
@@ -60,8 +60,8 @@ function authorizeEvent(result: Authorized, decisionFacts: DecisionFacts) {
       const dataClass = dataClassDeclared && { "authz.data_class": record.dataClass };
       const facts: SpanFacts = { ...decisionFacts(record, claims), ...dataClass };
       const count = decisionCounts(record, marks);
-      const isAllow = record.decision === "allow";
-      return { facts, count, log: ["info", isAllow ? "hop allowed" : "hop denied"] } as const;
+      if (record.denyReason === null) return { facts, count, log: ["info", "hop allowed"] } as const;
+      return { facts, count, log: [denyReasonTable[record.denyReason].logLevel, "hop denied"] } as const;
     }
     case "unauthorized":
       return { log: ["info", "authorize refused: the bearer is no current-hop token"] } as const;

@@ -1,5 +1,5 @@
 import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/client/steps";
-import type { BlockCause, DenyReason, PepOutcome } from "@svc/core";
+import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome } from "@svc/core";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import type { Refusal } from "./guard.ts";
@@ -143,9 +143,8 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
   };
 }
 
-/** An allow, or a deny of a check that comes after the data class was found declared (contract: The verdict function). */
 const isDeclared = (isDenied: boolean, reason: DenyReason | null): boolean =>
-  !isDenied || reason === "DATA_CLASS_WIDENED" || reason === "TAINT_BLOCKED";
+  !isDenied || (reason !== null && isDataClassDeclared(reason));
 
 const blockMessages = {
   policy: "call blocked: policy",

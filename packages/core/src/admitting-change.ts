@@ -1,5 +1,5 @@
 import { splitDataClasses } from "./data-class.ts";
-import type { DenyReason } from "./deny-reason.ts";
+import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { TargetKind } from "./kinds.ts";
 import type { AgentManifestDocument } from "./manifest.ts";
 import { isMcpServerRef } from "./names.ts";
@@ -34,7 +34,7 @@ type ToolDocument = NonNullable<ScopeDocument["tools"]>[number];
  * The change to the acting agent's manifest that would admit a would-block group under a scope (contract: Audit,
  * would-block). It is a proposal: submitting it is still reconciled with what the agent's servers advertise, and sessions
  * keep the policy that they pinned.
- * @param manifest the agent's latest accepted manifest, as it was submitted; undefined where nobody of that name has one
+ * @param manifest the agent's latest accepted manifest, as it was submitted; undefined where that agent has none
  */
 export function admittingChange(
   group: WouldBlockGroup,
@@ -70,34 +70,19 @@ const noManifest = ({ agent, target }: WouldBlockGroup, scope: string): string =
   `${quote(agent)} has no accepted manifest with scope ${quote(scope)}. If it is a person, declare ${quote(target)} in the manifest of an entry agent of the scope; if it is an agent, register it with this scope first.`;
 
 function changeFor(group: WouldBlockGroup, scope: string, declared: ScopeDocument | undefined): Change {
-  const { denyReason: reason } = group;
-  switch (reason) {
-    case "TARGET_NOT_DECLARED":
-    case "SCOPE_NOT_CONSENTED":
+  const { remedy } = denyReasonTable[group.denyReason];
+  if ("advice" in remedy) return remedy;
+  switch (remedy.change) {
+    case "target":
       return declaresTarget(group, declared) ? declareClasses(group, declared) : declareTarget(group, scope);
-    case "DATA_CLASS_NOT_DECLARED":
+    case "data_class":
       return declareClasses(group, declared);
-    case "TAINT_BLOCKED":
+    case "accepts_taint":
       return acceptTaint(group, declared);
     default:
-      return { advice: adviceFor[reason] };
+      return remedy.change satisfies never;
   }
 }
-
-/** Where no manifest of the acting agent helps, or which one does depends on the chain. */
-const adviceFor = {
-  SESSION_EXPIRED: "The sessions were over. Nothing to declare: consent again, or for longer.",
-  SESSION_REVOKED: "The sessions had been ended. Nothing to declare: the audit events say by whom and why.",
-  AGENT_REVOKED: "An agent of the chain is revoked, for good. Nothing to declare: register its workload anew.",
-  AGENT_QUARANTINED: "An agent of the chain is quarantined. Nothing to declare: enroll it for a person.",
-  IDENTITY_REQUIRED: "The caller is not enrolled. Nothing to declare: enroll it.",
-  TARGET_BLOCKED: "An emergency block stands. Nothing to declare: lift it once its cause is gone.",
-  PATH_NOT_DECLARED: "A link of the chain is not declared. The explanation of one of the calls names the manifest.",
-  HOP_BUDGET_EXCEEDED:
-    'The chain is longer than a hop budget. The explanation of one of the calls names the agents whose "hop_budget" to raise.',
-  DATA_CLASS_WIDENED:
-    "The hop before asked for less than this one. Nothing to declare: delegate for the data class that is needed.",
-} as const;
 
 const toolOf = ({ target }: WouldBlockGroup, declared: ScopeDocument | undefined): ToolDocument | undefined =>
   declared?.tools?.find(({ ref }) => ref === target);

@@ -1,3 +1,4 @@
+import { type CheckName, checkKinds, checkNames } from "./check-name.ts";
 import { isWithin, splitDataClasses } from "./data-class.ts";
 import type { DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
@@ -48,7 +49,7 @@ export type Verdict =
       readonly consentableScopes: readonly string[];
     };
 
-interface Question {
+interface CheckInput {
   readonly policy: PolicyIndex;
   readonly hop: HopRequest;
   readonly present: PresentState;
@@ -61,27 +62,12 @@ interface Question {
   readonly taint: EffectiveTaint;
 }
 
-type Check = (question: Question) => DenyReason | undefined;
-
-/** In the order of the contract's table; the first that fails gives the reason. */
-export const checkNames = [
-  "session",
-  "revocation",
-  "identity",
-  "block",
-  "path",
-  "hop_budget",
-  "target",
-  "data_class",
-  "narrowing",
-  "taint",
-] as const;
-export type CheckName = (typeof checkNames)[number];
+type Check = (input: CheckInput) => DenyReason | undefined;
 
 const checkOf: Readonly<Record<CheckName, Check>> = {
   session: sessionIsLive,
-  revocation: nobodyIsRevoked,
-  identity: everybodyIsKnown,
+  revocation: noAgentIsRevoked,
+  identity: agentsAreEnrolled,
   block: nothingIsBlocked,
   path: chainIsCompiled,
   hop_budget: withinBudget,
@@ -91,16 +77,17 @@ const checkOf: Readonly<Record<CheckName, Check>> = {
   taint: taintIsAdmitted,
 };
 const checks = checkNames.map((name) => ({ name, check: checkOf[name] }));
+const callerChecks = checks.filter(({ name }) => checkKinds[name] === "caller");
 
 /**
  * THE verdict: pure, synchronous, the same for `POST /v1/authorize`, the exchange's and the mint's re-decision, replay
  * and the drift gate (contract: the verdict function). A deny is a value.
  */
 export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentState): Verdict {
-  const question = ask(policy, hop, present);
-  const facts = factsOf(question);
+  const input = checkInput(policy, hop, present);
+  const facts = factsOf(input);
   for (const { check } of checks) {
-    const reason = check(question);
+    const reason = check(input);
     if (reason !== undefined) {
       const consentableScopes = reason === "SCOPE_NOT_CONSENTED" ? consentable(hop, present) : [];
       return { outcome: "deny", reason, facts, consentableScopes };
@@ -109,26 +96,23 @@ export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentSta
   return { outcome: "allow", facts };
 }
 
-/**
- * Checks 1-4 alone, for a caller without a target: whether it may go on at all (renewal). The narrowing and taint of
- * `hop` play no part.
- */
-export function decideStanding(policy: PolicyIndex, hop: HopRequest, present: PresentState): DenyReason | undefined {
-  const question: Question = { ...ask(policy, hop, present), tool: undefined, declared: false };
-  for (const { check } of checks.slice(0, 4)) {
-    const reason = check(question);
+/** The caller's checks alone, for renewal, which has no target. The narrowing and taint of `hop` play no part. */
+export function decideCaller(policy: PolicyIndex, hop: HopRequest, present: PresentState): DenyReason | undefined {
+  const input: CheckInput = { ...checkInput(policy, hop, present), tool: undefined, declared: false };
+  for (const { check } of callerChecks) {
+    const reason = check(input);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-/** Every check with what it says by itself, for an explanation; `decide` stops at the first that fails. */
+/** Every check by itself, for an explanation; `decide` stops at the first that fails. */
 export function runChecks(policy: PolicyIndex, hop: HopRequest, present: PresentState) {
-  const question = ask(policy, hop, present);
-  return checks.map(({ name, check }) => ({ name, reason: check(question) }));
+  const input = checkInput(policy, hop, present);
+  return checks.map(({ name, check }) => ({ name, reason: check(input) }));
 }
 
-function ask(policy: PolicyIndex, hop: HopRequest, present: PresentState): Question {
+function checkInput(policy: PolicyIndex, hop: HopRequest, present: PresentState): CheckInput {
   const caller = callerIndex(policy, hop);
   const tool = hop.targetKind === "tool" ? caller?.tools.get(hop.target) : undefined;
   const declared = hop.targetKind === "tool" ? tool !== undefined : (caller?.downstream.has(hop.target) ?? false);
@@ -136,7 +120,7 @@ function ask(policy: PolicyIndex, hop: HopRequest, present: PresentState): Quest
   return { policy, hop, present, caller, tool, declared, budget, taint: effectiveTaint(hop, present.marks) };
 }
 
-const factsOf = ({ tool, taint }: Question): VerdictFacts => ({
+const factsOf = ({ tool, taint }: CheckInput): VerdictFacts => ({
   taint: taint.taint,
   source: taint.source,
   privileged: tool?.privileged ?? false,
@@ -150,40 +134,40 @@ export const callerIndex = (policy: PolicyIndex, hop: Pick<HopRequest, "chain">)
   return caller === undefined ? policy.human : policy.agents.get(caller);
 };
 
-function sessionIsLive({ present }: Question): DenyReason | undefined {
+function sessionIsLive({ present }: CheckInput): DenyReason | undefined {
   if (present.session.expired) return "SESSION_EXPIRED";
   return present.session.revoked ? "SESSION_REVOKED" : undefined;
 }
 
-/** The target counts only where the caller declares it, so that nobody learns who is revoked or blocked by asking. */
-const declaredTargetAgent = ({ hop, declared }: Question): string | undefined =>
+/** The target counts only where the caller declares it, so that a caller cannot probe who is revoked or blocked. */
+const declaredTargetAgent = ({ hop, declared }: CheckInput): string | undefined =>
   declared && hop.targetKind === "agent" ? hop.target : undefined;
 
-function anyInvolved(question: Question, status: IdentityStatus): boolean {
-  const { identities } = question.present;
+function anyInvolved(input: CheckInput, status: IdentityStatus): boolean {
+  const { identities } = input.present;
   if (identities.size === 0) return false;
-  const target = declaredTargetAgent(question);
+  const target = declaredTargetAgent(input);
   return (
-    question.hop.chain.some((agent) => identities.get(agent) === status) ||
+    input.hop.chain.some((agent) => identities.get(agent) === status) ||
     (target !== undefined && identities.get(target) === status)
   );
 }
 
-function nobodyIsRevoked(question: Question): DenyReason | undefined {
-  return anyInvolved(question, "revoked") ? "AGENT_REVOKED" : undefined;
+function noAgentIsRevoked(input: CheckInput): DenyReason | undefined {
+  return anyInvolved(input, "revoked") ? "AGENT_REVOKED" : undefined;
 }
 
-function everybodyIsKnown(question: Question): DenyReason | undefined {
-  if (anyInvolved(question, "quarantined")) return "AGENT_QUARANTINED";
-  const caller = question.hop.chain.at(-1);
-  if (!question.present.identityRequired || caller === undefined) return undefined;
-  return question.present.identities.get(caller) === "enrolled" ? undefined : "IDENTITY_REQUIRED";
+function agentsAreEnrolled(input: CheckInput): DenyReason | undefined {
+  if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";
+  const caller = input.hop.chain.at(-1);
+  if (!input.present.identityRequired || caller === undefined) return undefined;
+  return input.present.identities.get(caller) === "enrolled" ? undefined : "IDENTITY_REQUIRED";
 }
 
-function nothingIsBlocked(question: Question): DenyReason | undefined {
-  const { policy, hop, present, declared } = question;
+function nothingIsBlocked(input: CheckInput): DenyReason | undefined {
+  const { policy, hop, present, declared } = input;
   if (present.blocks.length === 0) return undefined;
-  const targetAgent = declaredTargetAgent(question);
+  const targetAgent = declaredTargetAgent(input);
   const covered = present.blocks.some(({ kind, ref }) => {
     if (kind === "scope") return ref === policy.scope;
     if (kind === "agent") return hop.chain.includes(ref) || ref === targetAgent;
@@ -193,12 +177,12 @@ function nothingIsBlocked(question: Question): DenyReason | undefined {
 }
 
 /** Compiled paths are closed under prefixes, so being a prefix of one is being one; no chain, a prefix of any there is. */
-function chainIsCompiled({ policy, hop, budget }: Question): DenyReason | undefined {
+function chainIsCompiled({ policy, hop, budget }: CheckInput): DenyReason | undefined {
   const isPrefix = hop.chain.length === 0 ? policy.budgets.size > 0 : budget !== undefined;
   return isPrefix && hop.chain.length === hop.hop - 1 ? undefined : "PATH_NOT_DECLARED";
 }
 
-function withinBudget({ policy, hop, declared, budget }: Question): DenyReason | undefined {
+function withinBudget({ policy, hop, declared, budget }: CheckInput): DenyReason | undefined {
   if (hop.hop > (budget ?? policy.policy.document.hop_budget)) return "HOP_BUDGET_EXCEEDED";
   if (hop.targetKind === "tool" || !declared || policy.budgets.has(pathKey([...hop.chain, hop.target])))
     return undefined;
@@ -207,34 +191,34 @@ function withinBudget({ policy, hop, declared, budget }: Question): DenyReason |
   return target !== undefined && !isCycle && hop.hop > target.hopBudget ? "HOP_BUDGET_EXCEEDED" : "PATH_NOT_DECLARED";
 }
 
-function targetIsDeclared({ hop, present, declared }: Question): DenyReason | undefined {
+function targetIsDeclared({ hop, present, declared }: CheckInput): DenyReason | undefined {
   if (declared) return undefined;
-  return present.otherScopes.some((other) => ask(other, hop, present).declared)
+  return present.otherScopes.some((other) => checkInput(other, hop, present).declared)
     ? "SCOPE_NOT_CONSENTED"
     : "TARGET_NOT_DECLARED";
 }
 
-function dataClassIsDeclared(question: Question): DenyReason | undefined {
-  if (declaresDataClass(question)) return undefined;
-  const { hop, present } = question;
+function dataClassIsDeclared(input: CheckInput): DenyReason | undefined {
+  if (declaresDataClass(input)) return undefined;
+  const { hop, present } = input;
   const elsewhere = present.otherScopes.some((other) => {
-    const there = ask(other, hop, present);
+    const there = checkInput(other, hop, present);
     return there.declared && declaresDataClass(there);
   });
   return elsewhere ? "SCOPE_NOT_CONSENTED" : "DATA_CLASS_NOT_DECLARED";
 }
 
-/** A tool is asked for one class; an agent for one or several, each within what it or its downstream agents declare. */
-function declaresDataClass({ policy, hop, tool }: Question): boolean {
-  const asked = splitDataClasses(hop.dataClass);
+/** A tool takes one class; an agent one or several, each within what it or its downstream agents declare. */
+function declaresDataClass({ policy, hop, tool }: CheckInput): boolean {
+  const classes = splitDataClasses(hop.dataClass);
   // A list would lie within the first of its classes as text, and carry the others along.
   if (hop.targetKind === "tool")
-    return tool !== undefined && asked.length === 1 && isWithin(hop.dataClass, tool.dataClasses);
+    return tool !== undefined && classes.length === 1 && isWithin(hop.dataClass, tool.dataClasses);
   const reachable = policy.agents.get(hop.target)?.reachableClasses ?? [];
-  return asked.every((name) => isWithin(name, reachable));
+  return classes.every((name) => isWithin(name, reachable));
 }
 
-function dataClassIsNarrowed({ hop }: Question): DenyReason | undefined {
+function dataClassIsNarrowed({ hop }: CheckInput): DenyReason | undefined {
   const { narrowedTo } = hop;
   if (narrowedTo === undefined || isProtocolCall(hop)) return undefined;
   const within = splitDataClasses(hop.dataClass).every((name) => isWithin(name, narrowedTo));
@@ -245,19 +229,19 @@ function dataClassIsNarrowed({ hop }: Question): DenyReason | undefined {
 const isProtocolCall = (hop: HopRequest): boolean =>
   hop.targetKind === "tool" && hop.dataClass === protocolDataClass && isMcpServerRef(hop.target);
 
-function taintIsAdmitted({ tool, taint }: Question): DenyReason | undefined {
+function taintIsAdmitted({ tool, taint }: CheckInput): DenyReason | undefined {
   return taint.taint === "untrusted_external" && tool !== undefined && !tool.acceptsTaint ? "TAINT_BLOCKED" : undefined;
 }
 
 const reachability: readonly Check[] = [chainIsCompiled, withinBudget, targetIsDeclared, dataClassIsDeclared];
 
-/** Scopes that would admit this chain as far as declarations go; each is asked by itself, without its neighbours. */
+/** Scopes that would admit this chain as far as declarations go; each is checked by itself. */
 function consentable(hop: HopRequest, present: PresentState): readonly string[] {
   const alone = { ...present, otherScopes: [] };
   return present.otherScopes
     .filter((other) => {
-      const question = ask(other, hop, alone);
-      return reachability.every((check) => check(question) === undefined);
+      const input = checkInput(other, hop, alone);
+      return reachability.every((check) => check(input) === undefined);
     })
     .map((other) => other.scope)
     .sort((a, b) => (a < b ? -1 : 1));

@@ -1,7 +1,8 @@
 import { type CheckFacts, factsOf } from "./check-facts.ts";
-import { type CheckName, checkNames, runChecks } from "./decide.ts";
+import { type CheckName, checkNames } from "./check-name.ts";
+import { runChecks } from "./decide.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import type { DenyReason } from "./deny-reason.ts";
+import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 import { presentOf } from "./recorded-present.ts";
@@ -12,15 +13,15 @@ export type ExplainedCheck = {
 }[CheckName];
 
 export interface Explanation {
-  /** Every check, in the order in which they were made. Those behind the first that failed: what each would have said. */
+  /** Every check in its order. One behind the first that failed has the result that it gives by itself. */
   readonly checks: readonly ExplainedCheck[];
   /** What would admit the call, for a person to act on; null for an allow. */
   readonly remedy: string | null;
 }
 
 /**
- * Why an action was decided as it was: the pinned policy, and what stands in the record, asked again (contract: Audit,
- * explanation). The record's own word comes first, so that a damaged row is told as it was decided.
+ * Why an action was decided as it was: runs the checks again on the pinned policy and the record (contract: Audit,
+ * explanation). The recorded reason decides which check failed, so that a damaged row reads as it was decided.
  * @param narrowedTo what the subject token was narrowed to: the data classes of the parent's record
  */
 export function explain(
@@ -58,24 +59,7 @@ const hopOf = (record: DecisionRecord, narrowedTo: readonly string[] | undefined
   declaredTaint: undefined,
 });
 
-/** The checks that can give a reason. */
-const checksOf: Readonly<Record<DenyReason, readonly [CheckName, ...CheckName[]]>> = {
-  SESSION_EXPIRED: ["session"],
-  SESSION_REVOKED: ["session"],
-  AGENT_REVOKED: ["revocation"],
-  AGENT_QUARANTINED: ["identity"],
-  IDENTITY_REQUIRED: ["identity"],
-  TARGET_BLOCKED: ["block"],
-  PATH_NOT_DECLARED: ["path", "hop_budget"],
-  HOP_BUDGET_EXCEEDED: ["hop_budget"],
-  TARGET_NOT_DECLARED: ["target"],
-  SCOPE_NOT_CONSENTED: ["target", "data_class"],
-  DATA_CLASS_NOT_DECLARED: ["data_class"],
-  DATA_CLASS_WIDENED: ["narrowing"],
-  TAINT_BLOCKED: ["taint"],
-};
-
 function firstFailed(reason: DenyReason, failing: readonly CheckName[]): CheckName {
-  const candidates = checksOf[reason];
-  return candidates.find((check) => failing.includes(check)) ?? candidates[0];
+  const { checks } = denyReasonTable[reason];
+  return checks.find((check) => failing.includes(check)) ?? checks[0];
 }

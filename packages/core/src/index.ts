@@ -1,22 +1,21 @@
 export { type AdmittingChange, admittingChange, type WouldBlockGroup } from "./admitting-change.ts";
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
 export type { CheckFacts } from "./check-facts.ts";
+export { type CheckName, checkNames } from "./check-name.ts";
 export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";
 export { covers, isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
-  type CheckName,
   callEffect,
-  checkNames,
   decide,
-  decideStanding,
+  decideCaller,
   type PresentState,
   runChecks,
   type Verdict,
   type VerdictFacts,
 } from "./decide.ts";
 export { type DecisionRecord, type RecordContext, recordVersion, toDecisionRecord } from "./decision-record.ts";
-export { type DenyReason, denyReasons, isRecoverable } from "./deny-reason.ts";
+export { type DenyReason, denyReasons, denyReasonTable, isDataClassDeclared, isRecoverable } from "./deny-reason.ts";
 export { type ErrorCode, errorCodes, type OAuthErrorCode, oauthErrorCodes } from "./error-code.ts";
 export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
 export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";

@@ -1,6 +1,6 @@
 import type { CheckFacts } from "./check-facts.ts";
+import type { CheckName } from "./check-name.ts";
 import { isWithin } from "./data-class.ts";
-import type { CheckName } from "./decide.ts";
 import type { DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import { isMcpServerRef, protocolDataClass } from "./names.ts";
@@ -16,39 +16,27 @@ export interface Denied {
 }
 
 /** What would admit a denied call, as far as this reason goes: the change to a manifest where there is one. */
-export function remedyFor(denied: Denied): string {
-  const { reason, check, policy, hop, facts } = denied;
-  switch (reason) {
-    case "SESSION_EXPIRED":
-      return "The session is over: ask the human to consent again.";
-    case "SESSION_REVOKED":
-      return "The session was ended: see in the audit events by whom and why, then ask the human to consent again.";
-    case "AGENT_REVOKED":
-      return `A revocation is final: register the workload of ${names(facts.revocation.revoked)} as a new agent.`;
-    case "AGENT_QUARANTINED":
-      return `Enroll ${names(quarantined(facts))} with an ID token of the person it belongs to.`;
-    case "IDENTITY_REQUIRED":
-      return `Enroll ${names(hop.chain.slice(-1))}: whoever calls must hold an enrolled key.`;
-    case "TARGET_BLOCKED":
-      return `Lift the emergency block on ${blocked(facts)} once its cause is gone.`;
-    case "PATH_NOT_DECLARED":
-      return linkMissing(policy, check === "path" ? hop.chain : [...hop.chain, hop.target]);
-    case "HOP_BUDGET_EXCEEDED":
-      return budgetTooSmall(policy, [...hop.chain, hop.target], hop.hop);
-    case "TARGET_NOT_DECLARED":
-      return targetMissing(denied);
-    case "SCOPE_NOT_CONSENTED":
-      return consentElsewhere(denied);
-    case "DATA_CLASS_NOT_DECLARED":
-      return dataClassMissing(denied);
-    case "DATA_CLASS_WIDENED":
-      return `Delegate ${hop.dataClass} to ${names(hop.chain.slice(-1))} with the hop before: ${narrowed(facts)}`;
-    case "TAINT_BLOCKED":
-      return taintRefused(denied);
-    default:
-      return reason satisfies never;
-  }
-}
+export const remedyFor = (denied: Denied): string => remedies[denied.reason](denied);
+
+const remedies: Readonly<Record<DenyReason, (denied: Denied) => string>> = {
+  SESSION_EXPIRED: () => "The session is over: ask the human to consent again.",
+  SESSION_REVOKED: () =>
+    "The session was revoked: the audit events show by whom and why. Then ask the human to consent again.",
+  AGENT_REVOKED: ({ facts }) =>
+    `A revocation is final: register the workload of ${names(facts.revocation.revoked)} as a new agent.`,
+  AGENT_QUARANTINED: ({ facts }) => `Enroll ${names(quarantined(facts))} with an ID token of the person it belongs to.`,
+  IDENTITY_REQUIRED: ({ hop }) => `Enroll ${names(hop.chain.slice(-1))}: a caller must hold an enrolled key.`,
+  TARGET_BLOCKED: ({ facts }) => `Lift the emergency block on ${blocked(facts)} once its cause is gone.`,
+  PATH_NOT_DECLARED: ({ policy, check, hop }) =>
+    linkMissing(policy, check === "path" ? hop.chain : [...hop.chain, hop.target]),
+  HOP_BUDGET_EXCEEDED: ({ policy, hop }) => budgetTooSmall(policy, [...hop.chain, hop.target], hop.hop),
+  TARGET_NOT_DECLARED: targetMissing,
+  SCOPE_NOT_CONSENTED: consentElsewhere,
+  DATA_CLASS_NOT_DECLARED: dataClassMissing,
+  DATA_CLASS_WIDENED: ({ hop, facts }) =>
+    `Delegate ${hop.dataClass} to ${names(hop.chain.slice(-1))} with the hop before: ${narrowed(facts)}`,
+  TAINT_BLOCKED: taintRefused,
+};
 
 const quote = (name: string): string => JSON.stringify(name);
 const names = (list: readonly string[]): string => list.map(quote).join(", ");
@@ -59,7 +47,7 @@ const consentAgain = "Then consent again: a session keeps the policy that it pin
 const inManifest = (policy: PolicyIndex, agent: string): string =>
   `under scope ${quote(policy.scope)} in the manifest of ${quote(agent)}`;
 
-/** Whose manifest has to declare what the caller asks for: the human has none, entry agents have. */
+/** The manifest that has to declare the call: the human has none, so an entry agent's. */
 const inCallersManifest = ({ policy, hop }: Denied): string => {
   const caller = hop.chain.at(-1);
   return caller === undefined

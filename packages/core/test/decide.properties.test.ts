@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { callEffect, checkNames, decide, decideStanding, type PresentState, runChecks } from "../src/decide.ts";
+import { checkNames } from "../src/check-name.ts";
+import { callEffect, decide, decideCaller, type PresentState, runChecks } from "../src/decide.ts";
 import { denyReasons } from "../src/deny-reason.ts";
 import type { HopRequest } from "../src/hop.ts";
 import { indexPolicy, pathKey } from "../src/policy-index.ts";
@@ -198,7 +199,7 @@ describe("whether a caller may go on at all", () => {
       fc.property(question, ([index, hop, present]) => {
         const verdict = decide(index, { ...hop, target: "http:no/where", targetKind: "tool" }, present);
         const reason = verdict.outcome === "deny" && standing.includes(verdict.reason) ? verdict.reason : undefined;
-        expect(decideStanding(index, hop, present)).toBe(reason);
+        expect(decideCaller(index, hop, present)).toBe(reason);
       }),
       runs,
     );

@@ -214,7 +214,7 @@ describe("where no manifest helps, the advice says what does", () => {
   };
   test.each<[string, Partial<HopRequest>, Partial<PresentState>, string]>([
     ["SESSION_EXPIRED", {}, { session: { expired: true, revoked: false } }, "ask the human to consent again"],
-    ["SESSION_REVOKED", {}, { session: { expired: false, revoked: true } }, "see in the audit events by whom"],
+    ["SESSION_REVOKED", {}, { session: { expired: false, revoked: true } }, "the audit events show by whom"],
     [
       "AGENT_REVOKED",
       {},

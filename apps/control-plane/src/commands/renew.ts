@@ -1,4 +1,4 @@
-import { type DenyReason, decideStanding, effectiveTaint, type PopFailureCause } from "@svc/core";
+import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause } from "@svc/core";
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
 import { proveActor } from "./actor-proof.ts";
 import { guardEntry } from "./exchange.ts";
@@ -69,7 +69,7 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, standing: St
   const proven = await proveActor(deps, command.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", cause: proven.cause };
   const jtiHash = jtiHashOf(subject);
-  const reason = decideStanding(policy, hop, toPresentState(deps, present));
+  const reason = decideCaller(policy, hop, toPresentState(deps, present));
   if (reason !== undefined) {
     // A spend would find out: that the token is gone is told first, whatever became of its session.
     const { token: isSpent } = await deps.spends.spent(subject.sessionId, jtiHash, undefined);

@@ -1,7 +1,6 @@
 import type {
   ChainBreakReason,
   CheckName,
-  DenyReason,
   ExplainedCheck,
   GuaranteeLevel,
   IdentityStatus,
@@ -12,22 +11,6 @@ import type { SessionStatus } from "../ports/sessions.ts";
 import { badge, codes, type Markup, type Tone } from "./markup.ts";
 
 /** The closed sets of the service in words that need no manual. */
-
-export const denyWords = {
-  SESSION_EXPIRED: "the consent had run out",
-  SESSION_REVOKED: "the session had been ended",
-  AGENT_REVOKED: "an agent of the chain is revoked",
-  AGENT_QUARANTINED: "an agent of the chain is quarantined",
-  IDENTITY_REQUIRED: "the caller has no enrolled key",
-  TARGET_BLOCKED: "an emergency block stands",
-  PATH_NOT_DECLARED: "nobody declared this chain of delegations",
-  HOP_BUDGET_EXCEEDED: "the chain is longer than declared",
-  TARGET_NOT_DECLARED: "the caller does not declare the target",
-  SCOPE_NOT_CONSENTED: "declared, but under another scope",
-  DATA_CLASS_NOT_DECLARED: "the target is not declared for this data",
-  DATA_CLASS_WIDENED: "the hop before asked for less",
-  TAINT_BLOCKED: "untrusted data was touched before",
-} as const satisfies Record<DenyReason, string>;
 
 export const checkQuestions = {
   session: "Is the session still running?",

@@ -1,4 +1,4 @@
-import { type DenyReason, type ErrorCode, errorCodes } from "@svc/core";
+import { denyReasonTable, type ErrorCode, errorCodes } from "@svc/core";
 import type { LeaseOptions, LeaseResult, RenewalSource } from "../renewal-pool.ts";
 import type { Unusable } from "../steps/answer.ts";
 import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
@@ -17,9 +17,6 @@ type Unleased = Exclude<LeaseResult, { kind: "leased" }>;
 
 /** Fewest siblings worth a renewal: one for now, one for the next call, and those kept back. */
 const leastRenewalCount = keptBack + 2;
-
-/** Refusals that nothing later in the session undoes. */
-const finalReasons: readonly (DenyReason | null)[] = ["SESSION_EXPIRED", "SESSION_REVOKED", "AGENT_REVOKED"];
 
 /** Faults of a store by which the control plane says that it did nothing. */
 const untouchedCodes: readonly unknown[] = [
@@ -206,7 +203,7 @@ export class TokenPool {
       }
       case "refused":
         // The decision itself shall say so, and be recorded: the unspent token goes to those who wait.
-        if (finalReasons.includes(result.denyReason)) this.#isOver = true;
+        if (result.denyReason !== null && denyReasonTable[result.denyReason].isFinal) this.#isOver = true;
         else this.#isRefusedForNow = true;
         this.#onLoan = 0;
         this.#stock.giveBack(presented);

@@ -15,17 +15,11 @@ export const ofDecisions = mutationsOf("packages/core/src", [
   [
     "revocation-unasked",
     "decide.ts",
-    'return anyInvolved(question, "revoked") ? "AGENT_REVOKED" : undefined;',
+    'return anyInvolved(input, "revoked") ? "AGENT_REVOKED" : undefined;',
     "return undefined;",
     table,
   ],
-  [
-    "quarantine-unasked",
-    "decide.ts",
-    'if (anyInvolved(question, "quarantined")) return "AGENT_QUARANTINED";',
-    "",
-    table,
-  ],
+  ["quarantine-unasked", "decide.ts", 'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";', "", table],
   ["blocks-unasked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
   [
     "budget-off-by-one",
@@ -45,7 +39,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
   [
     "a-list-for-a-tool",
     "decide.ts",
-    "tool !== undefined && asked.length === 1 && isWithin(hop.dataClass",
+    "tool !== undefined && classes.length === 1 && isWithin(hop.dataClass",
     "tool !== undefined && isWithin(hop.dataClass",
     testsOf("test/vectors/decide.test.ts")("$name"),
   ],

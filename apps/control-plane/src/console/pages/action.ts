@@ -1,4 +1,4 @@
-import type { DecisionRecord, ExplainedCheck, Explanation } from "@svc/core";
+import { type DecisionRecord, denyReasonTable, type ExplainedCheck, type Explanation } from "@svc/core";
 import { html } from "hono/html";
 import { explainAction } from "../../commands/explain.ts";
 import { type ReadBack, readChain } from "../../commands/read-chain.ts";
@@ -9,7 +9,7 @@ import { badge, facts, href, link, type Markup, notice, time } from "../markup.t
 import { actionPath, actor, scopePath, sessionPath, shortId, target } from "../places.ts";
 import { table } from "../table.ts";
 import type { Page, PageRequest, View } from "../view.ts";
-import { breakWords, checkFacts, checkQuestions, denyWords, guaranteeWords, outcomeBadge } from "../words.ts";
+import { breakWords, checkFacts, checkQuestions, guaranteeWords, outcomeBadge } from "../words.ts";
 
 export const actionPage: Page = { path: "/console/actions/:action_id", render };
 
@@ -36,7 +36,7 @@ function verdict(record: DecisionRecord, { remedy }: Explanation): Markup {
   const observed = !record.enforced && html`<p>Observe mode let the call through; enforcing would have blocked it.</p>`;
   return html`${call}${notice(
     record.enforced ? "deny" : "observe",
-    `Denied: ${denyWords[record.denyReason]} (${record.denyReason})`,
+    `Denied: ${denyReasonTable[record.denyReason].label} (${record.denyReason})`,
     html`${observed}${remedy !== null && html`<p><b>What would admit it.</b> ${remedy}</p>`}`,
   )}`;
 }

@@ -1,4 +1,4 @@
-import { denyReasons, outcomes, taints, targetKinds } from "@svc/core";
+import { denyReasons, denyReasonTable, outcomes, taints, targetKinds } from "@svc/core";
 import { html } from "hono/html";
 import type { Deps } from "../../deps.ts";
 import { openPage, toPage } from "../../http/page.ts";
@@ -11,7 +11,7 @@ import { pager } from "../pager.ts";
 import { actionPath, actor, sessionPath, shortId, target } from "../places.ts";
 import { type Column, table } from "../table.ts";
 import type { Page, PageRequest, View } from "../view.ts";
-import { denyWords, outcomeBadge } from "../words.ts";
+import { outcomeBadge } from "../words.ts";
 
 const path = "/console/decisions";
 
@@ -47,7 +47,7 @@ const columns: readonly Column<DecisionRow>[] = [
 ];
 
 const reason = (denyReason: DecisionRow["record"]["denyReason"]): Markup | undefined =>
-  denyReason === null ? undefined : html`<span title="${denyReason}">${denyWords[denyReason]}</span>`;
+  denyReason === null ? undefined : html`<span title="${denyReason}">${denyReasonTable[denyReason].label}</span>`;
 
 /** Rows of decisions, wherever they are listed. */
 export const decisionTable = (

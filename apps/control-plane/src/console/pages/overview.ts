@@ -1,3 +1,4 @@
+import { denyReasonTable } from "@svc/core";
 import { html } from "hono/html";
 import { z } from "zod";
 import { failingProbes } from "../../commands/readiness.ts";
@@ -8,7 +9,6 @@ import { scopePath } from "../places.ts";
 import { table } from "../table.ts";
 import { byReason, type OutcomeSeries, overTime, readTally, shareByScope, type Tally, tallied } from "../tally.ts";
 import type { Page, PageRequest, View } from "../view.ts";
-import { denyWords } from "../words.ts";
 import { blockTable } from "./denials.ts";
 
 const hourMs = 3_600_000;
@@ -134,7 +134,7 @@ function reasons(tally: Tally): Markup {
       {
         head: "Reason",
         cell: ({ reason }) =>
-          html`<span title="${reason}">${link(href("/console/decisions", { deny_reason: reason }), denyWords[reason])}</span>`,
+          html`<span title="${reason}">${link(href("/console/decisions", { deny_reason: reason }), denyReasonTable[reason].label)}</span>`,
       },
       {
         head: "Calls",

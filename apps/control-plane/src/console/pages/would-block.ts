@@ -1,4 +1,10 @@
-import { type AdmittingChange, type AgentManifestDocument, admittingChange, agentManifest } from "@svc/core";
+import {
+  type AdmittingChange,
+  type AgentManifestDocument,
+  admittingChange,
+  agentManifest,
+  denyReasonTable,
+} from "@svc/core";
 import { html } from "hono/html";
 import type { Deps } from "../../deps.ts";
 import { openPage, toPage } from "../../http/page.ts";
@@ -13,7 +19,6 @@ import { agentPath } from "../places.ts";
 import { changeSection, type ProposedChange } from "../proposed-change.ts";
 import { table } from "../table.ts";
 import type { Page, PageRequest, View } from "../view.ts";
-import { denyWords } from "../words.ts";
 
 const path = "/console/would-block";
 
@@ -54,7 +59,8 @@ const groupTable = (groups: readonly WouldBlock[]): Markup =>
       { head: "Data", cell: ({ dataClass }) => html`<code>${dataClass}</code>` },
       {
         head: "Why",
-        cell: ({ denyReason }) => denyReason && html`<span title="${denyReason}">${denyWords[denyReason]}</span>`,
+        cell: ({ denyReason }) =>
+          denyReason && html`<span title="${denyReason}">${denyReasonTable[denyReason].label}</span>`,
       },
       { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
       { head: "First", cell: ({ firstMs }) => time(firstMs) },
