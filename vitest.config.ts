@@ -17,6 +17,7 @@ const blackBox = [
   "test/bench",
   "test/browser",
   "test/conformance",
+  "test/documents",
   "test/e2e",
   "test/fuzz",
   "test/hardening",

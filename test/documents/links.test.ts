@@ -30,5 +30,6 @@ test("every page is reached by links from the README", () => {
       else if (anchors.has(index)) reached.add(index);
     }
   }
-  expect(pages.filter((page) => !reached.has(page))).toEqual([]);
+  const lost = pages.filter((page) => !reached.has(page) && !page.includes("/fixtures/"));
+  expect(lost).toEqual([]);
 });

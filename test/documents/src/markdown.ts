@@ -31,7 +31,8 @@ export interface Link {
 
 /** The links of a page that lead into the repository. */
 export function relativeLinks(markdown: string): readonly Link[] {
-  const targets = [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  const text = withoutCode(markdown).replace(/`[^`\n]*`/g, "");
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
   return targets
     .filter((target) => !/^[a-z]+:/.test(target))
     .map((target) => {
