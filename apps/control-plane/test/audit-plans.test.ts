@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionFilter } from "../src/ports/decision-log.ts";
 import type { Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
-import { auditPool } from "../src/stores.ts";
+import { auditPool } from "../src/start/stores.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();

@@ -1,8 +1,8 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { issueHopToken, narrowedClaims } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isHopBearer } from "../src/commands/hop-bearer.ts";
-import { verifySubject } from "../src/commands/standing.ts";
+import { isHopBearer } from "../src/commands/hop/hop-bearer.ts";
+import { verifySubject } from "../src/commands/hop/standing.ts";
 import { type DocumentedOperation, documentedOperations, filled } from "./documented-operations.ts";
 import { submitter } from "./submitting.ts";
 import { startPlane, tokens } from "./support.ts";

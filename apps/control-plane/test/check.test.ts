@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { createDatabase, spawnApp, type TestDatabase } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkSettings } from "../src/check/check.ts";
-import type { Finding } from "../src/check/finding.ts";
-import { looksGuessable } from "../src/check/secret-strength.ts";
-import { readConfig } from "../src/config.ts";
 import { migrate } from "../src/postgres/migrate.ts";
+import { checkSettings } from "../src/start/check/check.ts";
+import type { Finding } from "../src/start/check/finding.ts";
+import { looksGuessable } from "../src/start/check/secret-strength.ts";
+import { readConfig } from "../src/start/config.ts";
 import { query } from "./support.ts";
 
 const drawn = () => randomBytes(32).toString("base64url");

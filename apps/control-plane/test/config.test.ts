@@ -1,7 +1,7 @@
 import { controlPlaneSettingNames } from "@svc/host";
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../src/config.ts";
-import { controlPlaneSettings } from "../src/settings-table.ts";
+import { readConfig } from "../src/start/config.ts";
+import { controlPlaneSettings } from "../src/start/settings-table.ts";
 
 const token = (name: string): string => `${name}-`.padEnd(40, "x");
 const production = {

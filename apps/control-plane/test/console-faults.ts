@@ -1,4 +1,4 @@
-import type { Deps } from "../src/deps.ts";
+import type { Deps } from "../src/routes/deps.ts";
 
 /** The same ports, of which every read that a page makes throws an error with this code. */
 export function failingReads(deps: Deps, { code }: { readonly code: string }): Deps {

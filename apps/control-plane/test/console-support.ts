@@ -1,5 +1,5 @@
-import { createApp } from "../src/app.ts";
-import type { Deps } from "../src/deps.ts";
+import { createApp } from "../src/routes/app.ts";
+import type { Deps } from "../src/routes/deps.ts";
 import { tokens } from "./support.ts";
 
 export interface Seen {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApp } from "../src/app.ts";
+import { createApp } from "../src/routes/app.ts";
 import { startPlane, tokens } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;

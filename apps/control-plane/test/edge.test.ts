@@ -2,8 +2,8 @@ import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createApp } from "../src/app.ts";
-import { type Serving, serve } from "../src/serve.ts";
+import { createApp } from "../src/routes/app.ts";
+import { type Serving, serve } from "../src/start/serve.ts";
 import { startPlane, tokens } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { encryptionKeyOf } from "../src/encryption-key.ts";
+import { encryptionKeyOf } from "../src/start/encryption-key.ts";
 
 let folder: string;
 beforeEach(async () => {

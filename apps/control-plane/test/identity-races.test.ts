@@ -1,7 +1,7 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Deps } from "../src/deps.ts";
+import type { Deps } from "../src/routes/deps.ts";
 import { submitter } from "./submitting.ts";
 import { startPlane, type TestApp } from "./support.ts";
 

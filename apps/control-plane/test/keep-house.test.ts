@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { keepHouse } from "../src/commands/keep-house.ts";
+import { keepHouse } from "../src/background/keep-house.ts";
 import type { Housekeeping } from "../src/ports/housekeeping.ts";
 
 beforeEach(() => {

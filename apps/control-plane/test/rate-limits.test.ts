@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { readConfig } from "../src/config.ts";
 import { callerLimits } from "../src/http/rate-limit.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { embeddedRateLimit, rateLimitOf } from "../src/redis/local-rate-limit.ts";
 import { type RedisRateLimits, redisRateLimits } from "../src/redis/rate-limit.ts";
+import { readConfig } from "../src/start/config.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { settingsMarkdown } from "@svc/host";
 import { expect, test } from "vitest";
-import { controlPlaneSettings } from "../src/settings-table.ts";
+import { controlPlaneSettings } from "../src/start/settings-table.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const between = (name: string) => readme.split(`<!-- ${name} -->`)[1]?.split(`<!-- /${name} -->`)[0]?.trim();

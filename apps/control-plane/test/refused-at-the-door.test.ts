@@ -1,7 +1,7 @@
 import { createTelemetry } from "@svc/telemetry";
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createEvents } from "../src/events.ts";
+import { createEvents } from "../src/events/events.ts";
 import { submitter } from "./submitting.ts";
 import { type Sent, startPlane, type TestApp } from "./support.ts";
 

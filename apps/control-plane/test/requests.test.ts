@@ -5,8 +5,8 @@ import { getRequestListener } from "@hono/node-server";
 import { aManifest, aTool } from "@svc/test-support";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApp } from "../src/app.ts";
 import { bodyCapBytes } from "../src/http/body.ts";
+import { createApp } from "../src/routes/app.ts";
 import { startPlane, tokens } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;

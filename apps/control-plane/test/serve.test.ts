@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { waitUntil } from "@svc/test-support";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { drainTimes } from "../src/drain-times.ts";
-import { type Serving, serve } from "../src/serve.ts";
+import { drainTimes } from "../src/start/drain-times.ts";
+import { type Serving, serve } from "../src/start/serve.ts";
 
 let serving: Serving;
 /** Requests at `/held` wait for it. */

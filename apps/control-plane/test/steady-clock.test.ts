@@ -1,7 +1,7 @@
 import { aManifest, aTool } from "@svc/test-support";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { steadyClock } from "../src/steady-clock.ts";
+import { steadyClock } from "../src/start/steady-clock.ts";
 import { startPlane } from "./support.ts";
 
 const hourMs = 3_600_000;

@@ -1,14 +1,14 @@
 import { createTelemetry } from "@svc/telemetry";
 import { createDatabase, type TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
-import { createApp } from "../src/app.ts";
-import { compose } from "../src/compose.ts";
-import { type Config, readConfig } from "../src/config.ts";
-import type { Deps } from "../src/deps.ts";
-import { createEvents } from "../src/events.ts";
+import { createEvents } from "../src/events/events.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
-import { startRestoreWatch } from "../src/restore-watch.ts";
-import { openStores } from "../src/stores.ts";
+import { createApp } from "../src/routes/app.ts";
+import type { Deps } from "../src/routes/deps.ts";
+import { compose } from "../src/start/compose.ts";
+import { type Config, readConfig } from "../src/start/config.ts";
+import { startRestoreWatch } from "../src/start/restore-watch.ts";
+import { openStores } from "../src/start/stores.ts";
 
 /** Bearers of 32 characters and more, one per plane; the admin's has a label. */
 export const tokens = {

@@ -1,7 +1,7 @@
 import { embeddedWitness } from "@svc/embedded/cache";
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RestoreUnacknowledged, RestoreUnknown, watchRestore } from "../src/commands/watch-restore.ts";
+import { RestoreUnacknowledged, RestoreUnknown, watchRestore } from "../src/background/watch-restore.ts";
 import type { WitnessCount } from "../src/ports/witness.ts";
 import { connect, type Sql } from "../src/postgres/database.ts";
 import { migrate } from "../src/postgres/migrate.ts";

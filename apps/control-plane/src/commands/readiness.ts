@@ -1,4 +1,4 @@
-import { within } from "../deadline.ts";
+import { within } from "../ports/deadline.ts";
 
 /** What readiness asks of one store. */
 export interface Probe {

@@ -1,6 +1,6 @@
 import type { DenyReason } from "@svc/core";
-import type { Deps } from "../deps.ts";
 import type { DecisionCount } from "../ports/decision-counts.ts";
+import type { Deps } from "../routes/deps.ts";
 import { outcomeTone } from "./words.ts";
 
 /** How many decisions a tally looks at, the newest of its span: so a page takes the same time however many there are. */

@@ -1,5 +1,5 @@
-import type { Deps } from "../deps.ts";
 import type { RawQuery } from "../http/query.ts";
+import type { Deps } from "../routes/deps.ts";
 import type { Markup } from "./markup.ts";
 
 /** The parts of the console that the navigation leads to. */

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@svc/core";
 import type { Context, Hono } from "hono";
 import type { z } from "zod";
-import type { HopBearerKind } from "../commands/hop-bearer.ts";
+import type { HopBearerKind } from "../commands/hop/hop-bearer.ts";
 import type { Bearer, Plane } from "./bearers.ts";
 import type { RawQuery } from "./query.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HopBearerKind } from "../commands/hop-bearer.ts";
+import type { HopBearerKind } from "../commands/hop/hop-bearer.ts";
 import { type Bearer, type Bearers, bearerToken, unauthorized } from "./bearers.ts";
 import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { within } from "../deadline.ts";
+import { within } from "../ports/deadline.ts";
 
 export type Sql = postgres.Sql<{ bigint: bigint }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { within } from "../deadline.ts";
+import { within } from "../ports/deadline.ts";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { Store } from "./store.ts";
 

@@ -1,13 +1,13 @@
 import { agentManifest, agentName, manifestStatuses, page } from "@svc/core";
 import { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
-import { submitManifest } from "../commands/submit-manifest.ts";
-import type { Deps } from "../deps.ts";
+import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../http/page.ts";
 import type { AgentSummary, StoredReport } from "../ports/manifests.ts";
+import type { Deps } from "./deps.ts";
 import {
   answerSubmission,
   diffEntry,

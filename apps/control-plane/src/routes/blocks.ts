@@ -1,14 +1,14 @@
 import { agentName, page, scopeName, sentence, toolRef } from "@svc/core";
 import { z } from "zod";
-import { liftBlock } from "../commands/lift-block.ts";
-import { setBlock } from "../commands/set-block.ts";
-import type { Deps } from "../deps.ts";
+import { liftBlock } from "../commands/block/lift-block.ts";
+import { setBlock } from "../commands/block/set-block.ts";
 import type { App } from "../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../http/issues.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../http/page.ts";
 import { instantQuery } from "../http/query-values.ts";
 import type { BlockKind, StandingBlock } from "../ports/blocks.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Emergency blocks";
 const blocks = "/v1/blocks";

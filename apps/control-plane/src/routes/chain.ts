@@ -1,11 +1,11 @@
 import { chainBreakReasons } from "@svc/core";
 import { z } from "zod";
-import { type ReadBack, readChain } from "../commands/read-chain.ts";
-import type { Deps } from "../deps.ts";
+import { type ReadBack, readChain } from "../commands/record/read-chain.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { chainHop, toChainHop } from "./decision-row.ts";
+import type { Deps } from "./deps.ts";
 
 const chainRead = z
   .object({

@@ -1,9 +1,9 @@
 import { consentRequest, consentResponse } from "@svc/core";
-import { type Consented, grantConsent } from "../commands/grant-consent.ts";
-import type { Deps } from "../deps.ts";
+import { type Consented, grantConsent } from "../commands/session/grant-consent.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
+import type { Deps } from "./deps.ts";
 
 const consentCreate = consentRequest.meta({ id: "ConsentCreate" });
 const consentRead = consentResponse.meta({ id: "ConsentRead" });

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
-import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
+import type { Deps } from "./deps.ts";
 
 /**
  * The read-only pages for people, at `/console`. They stand beside the documented API: every request for them is answered

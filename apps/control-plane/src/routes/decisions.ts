@@ -2,13 +2,13 @@ import { denyReasons, outcomes, page, taints, targetKinds, userSub } from "@svc/
 import type { Context } from "hono";
 import { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
-import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
 import { flagQuery, spanQuery, withSpan } from "../http/query-values.ts";
 import type { DecisionFilter, DecisionRow } from "../ports/decision-log.ts";
 import { decisionRow, toDecisionRow } from "./decision-row.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Audit";
 const history = "/v1/audit/decisions";

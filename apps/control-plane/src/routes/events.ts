@@ -1,12 +1,12 @@
 import { agentName, page, userSub } from "@svc/core";
 import { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
-import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../http/page.ts";
 import { spanQuery, withSpan } from "../http/query-values.ts";
 import { type AdministrativeEvent, administrativeEventKinds } from "../ports/administrative-event.ts";
+import type { Deps } from "./deps.ts";
 
 const path = "/v1/audit/events";
 

@@ -9,11 +9,11 @@ import {
   targetKinds,
 } from "@svc/core";
 import { z } from "zod";
-import { type Explained, explainAction } from "../commands/explain.ts";
-import type { Deps } from "../deps.ts";
+import { type Explained, explainAction } from "../commands/record/explain.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
+import type { Deps } from "./deps.ts";
 
 const names = z.array(z.string()).readonly();
 const block = z.object({ kind: z.enum(["tool", "agent", "scope"]), ref: z.string() });

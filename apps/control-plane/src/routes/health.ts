@@ -1,10 +1,10 @@
 import type { ErrorCode } from "@svc/core";
 import { z } from "zod";
 import { failingProbes, type ProbeName, singleFlight } from "../commands/readiness.ts";
-import type { Deps } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Health";
 const status = z.object({ status: z.literal("ok") });

@@ -1,14 +1,14 @@
 import { page, sentence } from "@svc/core";
 import { z } from "zod";
-import { raiseIssuerEpoch } from "../commands/raise-issuer-epoch.ts";
-import { removeKey } from "../commands/remove-key.ts";
-import { rotateKey } from "../commands/rotate-key.ts";
-import type { Deps } from "../deps.ts";
+import { raiseIssuerEpoch } from "../commands/key/raise-issuer-epoch.ts";
+import { removeKey } from "../commands/key/remove-key.ts";
+import { rotateKey } from "../commands/key/rotate-key.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../http/page.ts";
 import type { KeyFacts } from "../ports/issuer-keys.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Issuer keys";
 const keys = "/v1/keys";

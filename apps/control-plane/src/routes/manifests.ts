@@ -1,13 +1,13 @@
 import { agentManifest, agentName, manifestStatuses } from "@svc/core";
 import { z } from "zod";
-import { submitManifest } from "../commands/submit-manifest.ts";
-import type { Deps } from "../deps.ts";
+import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { withMemberText } from "../http/json-member.ts";
 import { mount } from "../http/mount.ts";
 import { versionQuery } from "../http/query-values.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
+import type { Deps } from "./deps.ts";
 import { answerSubmission, override, submissionErrors, submissionReplies, toSubmission } from "./submission.ts";
 
 const tag = "Manifests";

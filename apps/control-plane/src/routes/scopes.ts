@@ -1,10 +1,10 @@
 import { type PolicyIndex, toCatalog } from "@svc/core";
 import { z } from "zod";
-import type { Deps } from "../deps.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { versionQuery } from "../http/query-values.ts";
+import type { Deps } from "./deps.ts";
 
 const scopeCatalog = z
   .object({

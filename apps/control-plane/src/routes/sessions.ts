@@ -1,14 +1,14 @@
 import { agentName, page, scopeName, sentence, taints, userSub } from "@svc/core";
 import { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
-import { revokeSession } from "../commands/revoke-session.ts";
-import { endSessions } from "../commands/revoke-sessions.ts";
-import type { Deps } from "../deps.ts";
+import { revokeSession } from "../commands/session/revoke-session.ts";
+import { endSessions } from "../commands/session/revoke-sessions.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../http/page.ts";
 import { type SessionRead, type SessionSummary, sessionStatuses, type TaintMark } from "../ports/sessions.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Sessions";
 const sessions = "/v1/sessions";

@@ -1,7 +1,7 @@
 import { type AgentManifest, diffKinds, manifestStatuses, sentence } from "@svc/core";
 import type { Context } from "hono";
 import { z } from "zod";
-import type { SubmitManifest, Submitted } from "../commands/submit-manifest.ts";
+import type { SubmitManifest, Submitted } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { memberText } from "../http/json-member.ts";
 

@@ -1,8 +1,8 @@
 import { tokenExchangeGrantType } from "@svc/core";
 import { z } from "zod";
-import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
+import type { Deps } from "./deps.ts";
 
 const tag = "Issuer";
 

@@ -1,11 +1,11 @@
 import { denyReasons, page, scopeName, targetKinds } from "@svc/core";
 import { z } from "zod";
-import type { Deps } from "../deps.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
 import { spanQuery, withSpan } from "../http/query-values.ts";
 import type { WouldBlock, WouldBlockPosition, WouldBlockQuery } from "../ports/decision-log.ts";
+import type { Deps } from "./deps.ts";
 
 const path = "/v1/audit/would-block";
 

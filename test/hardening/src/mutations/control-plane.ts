@@ -94,7 +94,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "clock-goes-back",
-    "steady-clock.ts",
+    "start/steady-clock.ts",
     "offsetMs = Math.max(offsetMs, wallOffsetMs);",
     "offsetMs = wallOffsetMs;",
     testsOf("apps/control-plane/test/steady-clock.test.ts")(
@@ -103,14 +103,14 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "restore-unnoticed",
-    "commands/watch-restore.ts",
+    "background/watch-restore.ts",
     "isBehind: now.count < seen.count",
     "isBehind: now.count > seen.count",
     restores("nothing may be granted, until it is above what was seen"),
   ],
   [
     "restored-count-raised",
-    "commands/watch-restore.ts",
+    "background/watch-restore.ts",
     'if (standing !== "current" || seen === undefined) return;',
     "if (seen === undefined) return;",
     restores("it is never raised, so that it does not catch up by itself, and what happened is told once"),
@@ -126,14 +126,14 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "weak-secret-passes",
-    "check/secret-strength.ts",
+    "start/check/secret-strength.ts",
     "words.test(secret) ||",
     "",
     testsOf("apps/control-plane/test/check.test.ts")("%s looks guessable"),
   ],
   [
     "proof-of-anybody",
-    "commands/actor-proof.ts",
+    "commands/hop/actor-proof.ts",
     "(expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined)",
     "(expected ? deps.agentKeys.keysOf(agent) : undefined)",
     testsOf("test/conformance/identity-required.test.ts")(

@@ -1,9 +1,9 @@
 import { type DecisionRecord, denyReasonTable, type ExplainedCheck, type Explanation } from "@svc/core";
 import { html } from "hono/html";
-import { explainAction } from "../../commands/explain.ts";
-import { type ReadBack, readChain } from "../../commands/read-chain.ts";
-import type { Deps } from "../../deps.ts";
+import { explainAction } from "../../commands/record/explain.ts";
+import { type ReadBack, readChain } from "../../commands/record/read-chain.ts";
 import { ApiError } from "../../http/api-error.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { chainGraph } from "../chain-graph.ts";
 import { badge, facts, href, link, type Markup, notice, time } from "../markup.ts";
 import { actionPath, actor, scopePath, sessionPath, shortId, target } from "../places.ts";

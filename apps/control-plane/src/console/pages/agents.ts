@@ -1,12 +1,12 @@
 import { type DiffEntry, manifestStatuses } from "@svc/core";
 import { html } from "hono/html";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { openPage, pageQuery, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { SubmittedVersion } from "../../ports/declarations.ts";
 import type { AgentIdentity } from "../../ports/identities.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { badge, facts, href, link, type Markup, time } from "../markup.ts";
 import { pager } from "../pager.ts";

@@ -1,10 +1,10 @@
 import { denyReasons, denyReasonTable, outcomes, taints, targetKinds } from "@svc/core";
 import { html } from "hono/html";
-import type { Deps } from "../../deps.ts";
 import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { DecisionRow } from "../../ports/decision-log.ts";
 import { historyQuery, readHistory, toDecisionFilter } from "../../routes/decisions.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { asOptions, type Field, filterForm, withInstants } from "../form.ts";
 import { type Markup, time } from "../markup.ts";
 import { pager } from "../pager.ts";

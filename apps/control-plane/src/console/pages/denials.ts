@@ -1,10 +1,10 @@
 import { html } from "hono/html";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
 import { openPage, pageQuery, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { AdministrativeEvent } from "../../ports/administrative-event.ts";
 import type { StandingBlock } from "../../ports/blocks.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { link, type Markup, time } from "../markup.ts";
 import { pager } from "../pager.ts";
 import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";

@@ -1,12 +1,12 @@
 import { type PolicyDocument, policySchemaVersion, scopeName } from "@svc/core";
 import { html } from "hono/html";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { openPage, pageQuery, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import { versionQuery } from "../../http/query-values.ts";
 import type { ScopeSummary } from "../../ports/declarations.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { consentWords } from "../consent-words.ts";
 import { badge, codes, facts, href, link, type Markup, notice, time } from "../markup.ts";
 import { pager } from "../pager.ts";

@@ -6,11 +6,11 @@ import {
   denyReasonTable,
 } from "@svc/core";
 import { html } from "hono/html";
-import type { Deps } from "../../deps.ts";
 import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { ScopeCount } from "../../ports/decision-counts.ts";
 import type { WouldBlock } from "../../ports/decision-log.ts";
+import type { Deps } from "../../routes/deps.ts";
 import { groupPosition, readGroups, wouldBlockQuery } from "../../routes/would-block.ts";
 import { type Field, filterForm, withInstants } from "../form.ts";
 import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";

@@ -1,7 +1,7 @@
 import { authorizeRequest, authorizeResponse } from "@svc/core";
-import { type AuthorizeCommand, authorize, type Decided } from "../../commands/authorize.ts";
-import type { HopDeps } from "../../commands/hop-deps.ts";
-import type { Events } from "../../events.ts";
+import { type AuthorizeCommand, authorize, type Decided } from "../../commands/hop/authorize.ts";
+import type { HopDeps } from "../../commands/hop/hop-deps.ts";
+import type { Events } from "../../events/events.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";

@@ -8,7 +8,7 @@ import {
 } from "@svc/core";
 import type { Context } from "hono";
 import { z } from "zod";
-import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/exchange.ts";
+import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
 import type { App } from "../../http/endpoint.ts";
 import { readForm } from "../../http/form.ts";
 import { jsonResponse } from "../../http/json-response.ts";

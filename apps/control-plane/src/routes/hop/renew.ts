@@ -1,6 +1,6 @@
 import { renewRequest, renewResponse } from "@svc/core";
 import type { Context } from "hono";
-import { type Renewed, renew } from "../../commands/renew.ts";
+import { type Renewed, renew } from "../../commands/hop/renew.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";

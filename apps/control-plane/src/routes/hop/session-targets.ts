@@ -1,6 +1,6 @@
 import { sessionTargetPage } from "@svc/core";
 import { z } from "zod";
-import { type AllowedTarget, sessionTargets } from "../../commands/session-targets.ts";
+import { type AllowedTarget, sessionTargets } from "../../commands/hop/session-targets.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { mount } from "../../http/mount.ts";

@@ -1,7 +1,7 @@
 import { transactionRequest, transactionResponse, txnTokenType } from "@svc/core";
 import { bindParsedParams, parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
-import { type MintCommand, type Minted, mint } from "../../commands/mint.ts";
+import { type MintCommand, type Minted, mint } from "../../commands/hop/mint.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../../http/issues.ts";

@@ -8,10 +8,9 @@ import {
 } from "@svc/core";
 import { type KeyRefusal, parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
-import { type Begun, beginEnrollment } from "../../commands/begin-enrollment.ts";
-import { type Completed, completeEnrollment } from "../../commands/complete-enrollment.ts";
-import { type EnrollTokenIssued, issueEnrollToken } from "../../commands/enroll-token.ts";
-import type { Deps } from "../../deps.ts";
+import { type Begun, beginEnrollment } from "../../commands/identity/begin-enrollment.ts";
+import { type Completed, completeEnrollment } from "../../commands/identity/complete-enrollment.ts";
+import { type EnrollTokenIssued, issueEnrollToken } from "../../commands/identity/enroll-token.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { unauthorized } from "../../http/bearers.ts";
 import type { App } from "../../http/endpoint.ts";
@@ -20,6 +19,7 @@ import { decodeJson, readJsonText } from "../../http/json-body.ts";
 import { mount } from "../../http/mount.ts";
 import { decodeQuery, readQuery } from "../../http/query.ts";
 import { IdentityProviderUnavailable } from "../../ports/identity-provider.ts";
+import type { Deps } from "../deps.ts";
 import { agentNotFound } from "./agent-not-found.ts";
 
 const tag = "Identity";

@@ -2,11 +2,11 @@ import { agentIdentity, revokeAgentRequest } from "@svc/core";
 import { toJwks } from "@svc/tokens";
 import { etag } from "hono/etag";
 import { isUuid } from "../../commands/identifier.ts";
-import { revokeAgent } from "../../commands/revoke-agent.ts";
-import type { Deps } from "../../deps.ts";
+import { revokeAgent } from "../../commands/identity/revoke-agent.ts";
 import type { App } from "../../http/endpoint.ts";
 import { mount } from "../../http/mount.ts";
 import type { AgentIdentity } from "../../ports/identities.ts";
+import type { Deps } from "../deps.ts";
 import { agentNotFound } from "./agent-not-found.ts";
 import { revocationsRoute } from "./revocations.ts";
 

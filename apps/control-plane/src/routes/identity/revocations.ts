@@ -1,11 +1,11 @@
 import { revocationPage } from "@svc/core";
 import { z } from "zod";
-import type { Deps } from "../../deps.ts";
 import type { App } from "../../http/endpoint.ts";
 import { mount } from "../../http/mount.ts";
 import { openPage, pageQuery, toPage } from "../../http/page.ts";
 import { instantQuery } from "../../http/query-values.ts";
 import type { Revocation } from "../../ports/identities.ts";
+import type { Deps } from "../deps.ts";
 
 const route = "/v1/identity/revocations";
 const page = revocationPage.meta({ id: "RevocationPage" });

@@ -1,0 +1,50 @@
+import type { PolicyIndex, PopFailureCause, TargetKind } from "@svc/core";
+import { popFailureCause, sha256Base64url, verifyActorProof } from "@svc/tokens";
+import type { Prover } from "../../ports/spend-ledger.ts";
+import type { HopDeps } from "./hop-deps.ts";
+
+export type Proven =
+  | { readonly ok: true; readonly prover: Prover | undefined }
+  | { readonly ok: false; readonly cause: PopFailureCause };
+
+/**
+ * Checks the actor token that came with `subjectToken`: sent, it must be valid; with `identityRequired` it must be
+ * sent. `expected` are the agents it may be from (contract: Identity).
+ */
+export async function proveActor(
+  deps: HopDeps,
+  subjectToken: string,
+  actorToken: string | undefined,
+  expected: readonly string[],
+): Promise<Proven> {
+  if (actorToken === undefined) {
+    return deps.hopSettings.identityRequired ? { ok: false, cause: "missing" } : { ok: true, prover: undefined };
+  }
+  const verified = await verifyActorProof(
+    actorToken,
+    { subjectToken },
+    {
+      keysOf: (agent) => (expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined),
+      audience: deps.issuer,
+      nowSeconds: deps.clock.nowMs() / 1000,
+    },
+  );
+  if (!verified.ok) return { ok: false, cause: popFailureCause(verified.cause) };
+  const { agent, jti } = verified.proof;
+  return { ok: true, prover: { agent, proofJtiHash: Buffer.from(sha256Base64url(jti), "base64url") } };
+}
+
+/**
+ * Who may prove a hop: the caller itself; at hop 1, where the human calls, the target agent or an entry agent that
+ * declares the tool.
+ */
+export function proversOf(
+  policy: PolicyIndex,
+  chain: readonly string[],
+  target: { readonly name: string; readonly kind: TargetKind },
+): readonly string[] {
+  const caller = chain.at(-1);
+  if (caller !== undefined) return [caller];
+  if (target.kind === "agent") return [target.name];
+  return [...policy.human.downstream].filter((name) => policy.agents.get(name)?.tools.has(target.name));
+}

@@ -1,0 +1,89 @@
+import { type KeyRefusal, readPublicKey, sha256Base64url } from "@svc/tokens";
+import type { Clock, Ids, Secrets } from "../../ports/clock.ts";
+import type { Binding, Enrollments, NewEnrollment } from "../../ports/enrollments.ts";
+import type { AgentIdentity, Identities } from "../../ports/identities.ts";
+import type { IdentityProvider } from "../../ports/identity-provider.ts";
+
+export interface EnrollmentDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly secrets: Secrets;
+  readonly identities: Identities;
+  readonly enrollments: Enrollments;
+  /** Undefined where none is configured: then nobody can be bound to a person. */
+  readonly identityProvider: IdentityProvider | undefined;
+}
+
+export interface BeginEnrollment {
+  readonly agent: string;
+  /** As presented. */
+  readonly jwk: unknown;
+  readonly claims: Readonly<Record<string, unknown>> | undefined;
+  readonly principalAssertion: string | undefined;
+  readonly enrollToken: string | undefined;
+  /** The label of the admin bearer; undefined where the enroll token is the credential. */
+  readonly begunBy: string | undefined;
+}
+
+export type Begun =
+  | ({ readonly kind: "begun" } & Pick<NewEnrollment, "enrollmentId" | "challenge" | "expiresAtMs">)
+  | { readonly kind: "unauthorized" }
+  | { readonly kind: "agent_not_found" }
+  | { readonly kind: "agent_revoked" }
+  | { readonly kind: "key_refused"; readonly cause: KeyRefusal };
+
+/** Time to sign a challenge, however slow the machine that does. */
+const challengeLifetimeMs = 300_000;
+
+/**
+ * Opens an enrollment: decides who stands behind the key, and asks for a proof that the agent holds it (contract:
+ * Identity). The assertion is judged here and not kept, since it is a credential.
+ * @throws {IdentityProviderUnavailable} where the assertion could not be judged; nothing was spent.
+ */
+export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnrollment): Promise<Begun> {
+  const identity = await deps.identities.byName(command.agent);
+  const tokenHash = command.enrollToken === undefined ? null : enrollTokenHash(command.enrollToken);
+  if (tokenHash !== null && !(await opens(deps, tokenHash, identity))) return { kind: "unauthorized" };
+  if (identity === undefined) return { kind: "agent_not_found" };
+  if (identity.status === "revoked") return { kind: "agent_revoked" };
+  const reading = await readPublicKey(command.jwk);
+  if (!reading.ok) return { kind: "key_refused", cause: reading.cause };
+  const { publicJwk, kid: thumbprint } = reading.key;
+  const binding = await bindPrincipal(deps, command.principalAssertion, thumbprint);
+  const begunAtMs = deps.clock.nowMs();
+  const enrollment = {
+    enrollmentId: deps.ids.next(),
+    agentId: identity.agentId,
+    publicJwk,
+    thumbprint,
+    challenge: deps.secrets.next(),
+    claims: command.claims === undefined ? null : JSON.stringify(command.claims),
+    binding,
+    begunBy: command.begunBy ?? null,
+    enrollTokenHash: tokenHash,
+    begunAtMs,
+    expiresAtMs: begunAtMs + challengeLifetimeMs,
+  };
+  const outcome = await deps.enrollments.begin(enrollment);
+  if (outcome === "token_refused") return { kind: "unauthorized" };
+  return outcome === "begun" ? { kind: outcome, ...enrollment } : { kind: outcome };
+}
+
+export const enrollTokenHash = (token: string): Uint8Array => Buffer.from(sha256Base64url(token), "base64url");
+
+/** A token of another agent is no better than none, and tells nothing about who is registered. */
+const opens = async ({ enrollments, clock }: EnrollmentDeps, tokenHash: Uint8Array, identity?: AgentIdentity) =>
+  identity !== undefined &&
+  (await enrollments.isTokenGood({ tokenHash, agentId: identity.agentId, nowMs: clock.nowMs() }));
+
+/** In the contract's order; KEY_IN_USE, the last, is for the completion to find. */
+async function bindPrincipal(
+  { identityProvider }: EnrollmentDeps,
+  assertion: string | undefined,
+  thumbprint: string,
+): Promise<Binding> {
+  if (assertion === undefined) return { quarantine: "NO_PRINCIPAL" };
+  if (identityProvider === undefined) return { quarantine: "NO_IDENTITY_PROVIDER" };
+  const principal = await identityProvider.principalOf(assertion, thumbprint);
+  return principal === undefined ? { quarantine: "PRINCIPAL_INVALID" } : { principal };
+}

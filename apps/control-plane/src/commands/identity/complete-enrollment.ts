@@ -1,0 +1,53 @@
+import { readPublicKey, verifyActorProof } from "@svc/tokens";
+import type { Completion, PendingEnrollment } from "../../ports/enrollments.ts";
+import { isUuid } from "../identifier.ts";
+import type { EnrollmentDeps } from "./begin-enrollment.ts";
+
+export interface CompleteDeps extends Pick<EnrollmentDeps, "clock" | "ids" | "enrollments"> {
+  /** The audience of the proof. */
+  readonly issuer: string;
+}
+
+export interface CompleteCommand {
+  readonly enrollmentId: string;
+  /** `agent-proof+jwt` over the challenge. */
+  readonly proof: string;
+}
+
+export type Completed =
+  | Exclude<Completion, { kind: "over" }>
+  | { readonly kind: "enrollment_not_found" }
+  /** Too late, tried too often, or completed before. */
+  | { readonly kind: "enrollment_expired" }
+  | { readonly kind: "invalid_proof" };
+
+/** Ends an enrollment on the proof that the agent holds the key it presented (contract: Identity). */
+export async function completeEnrollment(deps: CompleteDeps, command: CompleteCommand): Promise<Completed> {
+  const { enrollmentId, proof } = command;
+  if (!isUuid(enrollmentId)) return { kind: "enrollment_not_found" };
+  const pending = await deps.enrollments.takeTry(enrollmentId, deps.clock.nowMs());
+  if (pending === "unknown") return { kind: "enrollment_not_found" };
+  if (pending === "over") return { kind: "enrollment_expired" };
+  if (!(await isProven(deps, pending, proof))) return { kind: "invalid_proof" };
+  const outcome = await deps.enrollments.complete({ enrollmentId, eventId: deps.ids.next(), atMs: deps.clock.nowMs() });
+  return outcome.kind === "over" ? { kind: "enrollment_expired" } : outcome;
+}
+
+async function isProven(
+  { issuer, clock }: CompleteDeps,
+  { agent, publicJwk, challenge }: PendingEnrollment,
+  proof: string,
+): Promise<boolean> {
+  const reading = await readPublicKey(publicJwk);
+  if (!reading.ok) return false;
+  const verified = await verifyActorProof(
+    proof,
+    { nonce: challenge },
+    {
+      keysOf: (name) => (name === agent ? [reading.key] : undefined),
+      audience: issuer,
+      nowSeconds: clock.nowMs() / 1000,
+    },
+  );
+  return verified.ok;
+}

@@ -1,0 +1,32 @@
+import type { Clock, Ids } from "../../ports/clock.ts";
+import type { Identities, Revoked } from "../../ports/identities.ts";
+import { isUuid } from "../identifier.ts";
+
+export interface RevokeDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly identities: Identities;
+}
+
+export interface RevokeCommand {
+  readonly agentId: string;
+  readonly reason: string | undefined;
+  /** The label of the bearer. */
+  readonly revokedBy: string;
+}
+
+/**
+ * Revokes an agent for good. When it resolves no decision, exchange, renewal or mint that starts from then on admits a
+ * chain with the agent in it (contract: Hop endpoints, "Against revocation"). Undefined for an unknown agent.
+ */
+export async function revokeAgent(deps: RevokeDeps, command: RevokeCommand): Promise<Revoked | undefined> {
+  const { agentId, reason, revokedBy } = command;
+  if (!isUuid(agentId)) return undefined;
+  return deps.identities.revoke({
+    agentId,
+    reason: reason ?? null,
+    revokedBy,
+    eventId: deps.ids.next(),
+    atMs: deps.clock.nowMs(),
+  });
+}

@@ -1,0 +1,53 @@
+import type { ManagedKey } from "../../ports/issuer-keys.ts";
+import { type KeyDeps, nextAfter, signingAt } from "./issuer-key.ts";
+
+/** How long a key is published before it signs, so that whoever verifies knows it by then (contract: Issuer keys). */
+const publishAheadMs = 600_000;
+
+export interface RotateKey {
+  /** In an emergency: the next key signs at once. */
+  readonly now: boolean;
+  readonly actor: string;
+}
+
+export type Rotated =
+  | ({ readonly kind: "rotated" } & ManagedKey)
+  /** Published before, and still the next. */
+  | ({ readonly kind: "already_next" } & ManagedKey)
+  | { readonly kind: "configured" };
+
+/**
+ * Publishes the key that signs next. Where one is published already it stays the next: asking again must not pile up
+ * keys, and an emergency takes the one that verifiers know.
+ */
+export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promise<Rotated> {
+  const { makeKey } = deps;
+  if (makeKey === undefined) return { kind: "configured" };
+  const made = await makeKey();
+  const next = await deps.issuerKeyStore.change(async (change): Promise<Rotated> => {
+    const nowMs = deps.clock.nowMs();
+    const pending = nextAfter(change.keys, nowMs);
+    if (pending !== undefined && !now) return { kind: "already_next", ...pending };
+    const activatesAtMs = now ? afterSigning(change.keys, nowMs) : nowMs + publishAheadMs;
+    if (pending === undefined) await change.add(made, nowMs, activatesAtMs);
+    else await change.activate(pending.kid, activatesAtMs);
+    const kid = pending?.kid ?? made.kid;
+    await change.record({
+      eventId: deps.ids.next(),
+      kind: "key_rotated",
+      atMs: nowMs,
+      actor,
+      sessionId: null,
+      agent: null,
+      reason: null,
+      details: { kid, activates_at: new Date(activatesAtMs).toISOString() },
+    });
+    return { kind: "rotated", kid, activatesAtMs };
+  });
+  await deps.issuerKeys.recheck();
+  return next;
+}
+
+/** The youngest signs, so two rotations in one millisecond must not tie. */
+const afterSigning = (keys: readonly ManagedKey[], nowMs: number): number =>
+  Math.max(nowMs, signingAt(keys, nowMs).activatesAtMs + 1);

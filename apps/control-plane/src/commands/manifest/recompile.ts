@@ -1,0 +1,57 @@
+import {
+  agentManifest,
+  compile,
+  decodePolicyDocument,
+  grantsTheSame,
+  type PolicyDocument,
+  policySchemaVersion,
+  type ScopeDeclaration,
+} from "@svc/core";
+import type { AcceptedManifest, ManifestSubmission, StoredPolicy } from "../../ports/manifests.ts";
+
+/** A scope has more delegation paths than a policy may hold; thrown, so that the whole submission is undone. */
+export class PolicyTooLarge extends Error {
+  readonly scope: string;
+  readonly branchingAgents: readonly string[];
+
+  constructor(scope: string, branchingAgents: readonly string[]) {
+    super("a scope has too many delegation paths");
+    this.scope = scope;
+    this.branchingAgents = branchingAgents;
+  }
+}
+
+/** Compiles the scopes, whose locks are held, and adds a version of each policy that changed (contract: Compiler). */
+export async function recompile(
+  submission: ManifestSubmission,
+  scopes: readonly string[],
+  createdAtMs: number,
+): Promise<void> {
+  const accepted = (await submission.acceptedManifests(scopes)).map(decode);
+  const latest = await submission.latestPolicies(scopes);
+  for (const scope of scopes) {
+    const compilation = compile(scope, accepted.flatMap(declarationsUnder(scope)));
+    if (!compilation.ok) throw new PolicyTooLarge(scope, compilation.branchingAgents);
+    const { document } = compilation;
+    const known = latest.get(scope);
+    if (known !== undefined && isUnchanged(known, document)) continue;
+    await submission.addPolicy({ document, version: (known?.version ?? 0) + 1, createdAtMs });
+  }
+}
+
+const decode = ({ agent, version, doc }: AcceptedManifest) => ({
+  agent,
+  version,
+  manifest: agentManifest.parse(JSON.parse(doc)),
+});
+
+const declarationsUnder =
+  (scope: string) =>
+  ({ agent, version, manifest }: ReturnType<typeof decode>): readonly ScopeDeclaration[] => {
+    const declared = manifest.scopes.get(scope);
+    return declared === undefined ? [] : [{ agent, manifestVersion: version, declared }];
+  };
+
+/** A row of an older schema changes whatever it grants: resubmitting is what recompiles it. */
+const isUnchanged = ({ schemaVersion, text }: StoredPolicy, document: PolicyDocument): boolean =>
+  schemaVersion === policySchemaVersion && grantsTheSame(decodePolicyDocument(text), document);

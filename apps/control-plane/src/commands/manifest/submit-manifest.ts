@@ -1,0 +1,166 @@
+import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
+import type { Clock, Ids } from "../../ports/clock.ts";
+import type { Discover } from "../../ports/discovery.ts";
+import type { ManifestSubmission, Manifests } from "../../ports/manifests.ts";
+import { claimsOf, nameConflicts, withConflicts } from "./claimed-names.ts";
+import { PolicyTooLarge, recompile } from "./recompile.ts";
+
+export interface SubmitDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly manifests: Manifests;
+  readonly discover: Discover;
+}
+
+export interface SubmitManifest {
+  /** `first` registers the agent; `next` is for one that is registered. */
+  readonly place: "first" | "next";
+  readonly agent: string;
+  readonly manifest: AgentManifest;
+  /** The manifest's text exactly as submitted. */
+  readonly doc: string;
+  /** A person's word where discovery gave no answer. */
+  readonly override: { readonly reason: string | null } | undefined;
+  /** The label of the bearer that submits. */
+  readonly submittedBy: string;
+}
+
+export type Submitted =
+  | {
+      readonly kind: "accepted";
+      readonly agentId: string;
+      readonly version: number;
+      readonly status: "reconciled" | "attested";
+    }
+  | { readonly kind: "refused"; readonly status: "rejected" | "needs_review"; readonly diff: readonly DiffEntry[] }
+  | { readonly kind: "agent_exists" }
+  | { readonly kind: "agent_not_found" }
+  | { readonly kind: "policy_too_large"; readonly scope: string; readonly branchingAgents: readonly string[] };
+
+/**
+ * Reconciles a manifest with what its sources advertise, appends it as a version, and compiles every scope that it or
+ * the version before touches, all in one transaction (contract: Manifest, reconciliation, compiled policy). Discovery
+ * is asked before, so that nobody waits for a stranger's server under a lock.
+ */
+export async function submitManifest(deps: SubmitDeps, command: SubmitManifest): Promise<Submitted> {
+  const isRegistered = (await deps.manifests.agentId(command.agent)) !== undefined;
+  const misplaced = judgePlace(command, isRegistered);
+  if (misplaced !== undefined) return misplaced;
+  const answers = await deps.discover(command.manifest.discovery);
+  const outcome = reconcile(command.manifest, answers, command.override !== undefined);
+  try {
+    return await deps.manifests.submit(command.agent, (submission) => store(deps, command, outcome, submission));
+  } catch (error) {
+    if (!(error instanceof PolicyTooLarge)) throw error;
+    return { kind: "policy_too_large", scope: error.scope, branchingAgents: error.branchingAgents };
+  }
+}
+
+function judgePlace({ place }: SubmitManifest, isRegistered: boolean): Submitted | undefined {
+  if (place === "first" && isRegistered) return { kind: "agent_exists" };
+  return place === "next" && !isRegistered ? { kind: "agent_not_found" } : undefined;
+}
+
+async function store(
+  deps: SubmitDeps,
+  command: SubmitManifest,
+  outcome: Reconciliation,
+  submission: ManifestSubmission,
+): Promise<Submitted> {
+  const misplaced = judgePlace(command, submission.agent !== undefined);
+  if (misplaced !== undefined) return misplaced;
+  const { status } = outcome;
+  if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
+  const scopes = [...new Set([...command.manifest.scopes.keys(), ...(submission.agent?.acceptedScopes ?? [])])];
+  await submission.lockScopes(scopes);
+  const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
+  if (conflicts.length > 0) {
+    const rejected = { ...outcome, status: "rejected", diff: withConflicts(outcome.diff, conflicts) } as const;
+    return refuse(deps, command, rejected, submission);
+  }
+  const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
+  const version = await append(deps, command, outcome, submission, agentId);
+  await recompile(submission, scopes, deps.clock.nowMs());
+  return { kind: "accepted", agentId, version, status };
+}
+
+async function register({ ids, clock }: SubmitDeps, { agent }: SubmitManifest, submission: ManifestSubmission) {
+  const agentId = ids.next();
+  await submission.addAgent({ agentId, name: agent, createdAtMs: clock.nowMs() });
+  return agentId;
+}
+
+/** A refused version is kept beside the accepted ones; a refused first registration leaves its report alone. */
+async function refuse(
+  deps: SubmitDeps,
+  command: SubmitManifest,
+  outcome: Reconciliation,
+  submission: ManifestSubmission,
+): Promise<Submitted> {
+  if (submission.agent === undefined) await report(deps, command, outcome, submission, null);
+  else await append(deps, command, outcome, submission, submission.agent.agentId);
+  return {
+    kind: "refused",
+    status: outcome.status === "needs_review" ? "needs_review" : "rejected",
+    diff: outcome.diff,
+  };
+}
+
+async function append(
+  deps: SubmitDeps,
+  command: SubmitManifest,
+  outcome: Reconciliation,
+  submission: ManifestSubmission,
+  agentId: string,
+): Promise<number> {
+  const version = (submission.agent?.latestVersion ?? 0) + 1;
+  await submission.addVersion({
+    agentId,
+    version,
+    status: outcome.status,
+    attestedBy: attestedBy(outcome.status, command.submittedBy),
+    attestationReason: outcome.status === "attested" ? (command.override?.reason ?? null) : null,
+    doc: command.doc,
+    scopes: [...command.manifest.scopes.keys()],
+    createdAtMs: deps.clock.nowMs(),
+  });
+  await report(deps, command, outcome, submission, { agentId, version });
+  return version;
+}
+
+function attestedBy(status: ManifestStatus, submittedBy: string): string | null {
+  if (status === "reconciled") return "discovery";
+  return status === "attested" ? `human:${submittedBy}` : null;
+}
+
+/** What reconciliation said, and that somebody submitted: both in the version's own transaction. */
+async function report(
+  { ids, clock }: SubmitDeps,
+  { agent, override, submittedBy }: SubmitManifest,
+  { status, discoveryOk, diff }: Reconciliation,
+  submission: ManifestSubmission,
+  stored: { readonly agentId: string; readonly version: number } | null,
+): Promise<void> {
+  const atMs = clock.nowMs();
+  const manifestVersion = stored?.version ?? null;
+  await submission.addReport({
+    reportId: ids.next(),
+    agentName: agent,
+    agentId: stored?.agentId ?? null,
+    manifestVersion,
+    status,
+    discoveryOk,
+    diff,
+    checkedAtMs: atMs,
+  });
+  await submission.addEvent({
+    eventId: ids.next(),
+    kind: status === "attested" ? "manifest_overridden" : "manifest_submitted",
+    atMs,
+    actor: submittedBy,
+    sessionId: null,
+    agent,
+    reason: override?.reason ?? null,
+    details: { status, manifest_version: manifestVersion },
+  });
+}

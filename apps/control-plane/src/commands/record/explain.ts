@@ -1,0 +1,31 @@
+import { type DecisionRecord, type Explanation, explain, splitDataClasses } from "@svc/core";
+import type { DecisionLog } from "../../ports/decision-log.ts";
+import type { Policies } from "../../ports/policies.ts";
+import type { Sessions } from "../../ports/sessions.ts";
+import { PolicyMissing } from "../hop/hop-faults.ts";
+import { isUuid } from "../identifier.ts";
+
+export interface ExplainDeps {
+  readonly decisions: Pick<DecisionLog, "lineage">;
+  readonly sessions: Pick<Sessions, "find">;
+  readonly policies: Pick<Policies, "pinned">;
+}
+
+export interface Explained {
+  readonly record: DecisionRecord;
+  readonly explanation: Explanation;
+}
+
+/** Why an action was decided as it was (contract: Audit, explanation). Undefined where there is no such action. */
+export async function explainAction(deps: ExplainDeps, actionId: string): Promise<Explained | undefined> {
+  const lineage = isUuid(actionId) ? await deps.decisions.lineage(actionId) : undefined;
+  if (lineage === undefined) return undefined;
+  const { record } = lineage.action;
+  const session = await deps.sessions.find(record.sessionId);
+  const policy = session && (await deps.policies.pinned(session.scope, record.policyVersion));
+  if (policy === undefined) throw new PolicyMissing("a recorded action's session or policy is not stored");
+  const parent = record.parentActionId === null ? undefined : lineage.reached.get(record.parentActionId);
+  // What the presented token was narrowed to is what its own action was allowed for.
+  const narrowedTo = parent && splitDataClasses(parent.record.dataClass);
+  return { record, explanation: explain(policy, record, narrowedTo) };
+}

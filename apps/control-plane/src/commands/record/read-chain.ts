@@ -1,0 +1,25 @@
+import { type Chain, walkChain } from "@svc/core";
+import type { DecisionLog } from "../../ports/decision-log.ts";
+import type { SessionFacts } from "../../ports/present.ts";
+import type { Sessions } from "../../ports/sessions.ts";
+import { isUuid } from "../identifier.ts";
+
+export interface ChainDeps {
+  readonly decisions: Pick<DecisionLog, "lineage">;
+  readonly sessions: Pick<Sessions, "find">;
+}
+
+export interface ReadBack {
+  readonly chain: Chain;
+  readonly session: SessionFacts;
+}
+
+/** An action's chain back to the human (contract: Audit, chain read). Undefined where there is no such action. */
+export async function readChain({ decisions, sessions }: ChainDeps, actionId: string): Promise<ReadBack | undefined> {
+  const lineage = isUuid(actionId) ? await decisions.lineage(actionId) : undefined;
+  if (lineage === undefined) return undefined;
+  const session = await sessions.find(lineage.action.record.sessionId);
+  // No decision is recorded without its session, so only damage to the database leads here.
+  if (session === undefined) throw new Error("a recorded action has no session");
+  return { chain: walkChain(lineage.action, lineage.reached), session };
+}

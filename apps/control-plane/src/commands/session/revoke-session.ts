@@ -1,0 +1,45 @@
+import type { Clock, Ids } from "../../ports/clock.ts";
+import type { EndEvent, Ending, SessionEnds } from "../../ports/session-ends.ts";
+import type { SessionRead, Sessions } from "../../ports/sessions.ts";
+
+export interface SessionEndDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly sessionEnds: SessionEnds;
+}
+
+export interface RevokeSession {
+  readonly sessionId: string;
+  readonly reason: string | null;
+  readonly actor: string;
+}
+
+export interface RevokedSession {
+  readonly session: SessionRead;
+  /** Whether this call ended it. */
+  readonly ended: boolean;
+}
+
+/** Ends the session and answers how it stands; undefined where there is none. One that has ended is left as it is. */
+export async function revokeSession(
+  deps: SessionEndDeps & { readonly sessions: Sessions },
+  { sessionId, reason, actor }: RevokeSession,
+): Promise<RevokedSession | undefined> {
+  const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };
+  const ended = await deps.sessionEnds.end(sessionId, ending, endEvent(deps.ids, ending));
+  const session = await deps.sessions.read(sessionId, deps.clock.nowMs());
+  return session && { session, ended };
+}
+
+export const endEvent =
+  (ids: Ids, { by, atMs, reason }: Ending): EndEvent =>
+  (sessionId) => ({
+    eventId: ids.next(),
+    kind: "session_revoked",
+    atMs,
+    actor: by,
+    sessionId,
+    agent: null,
+    reason,
+    details: {},
+  });

@@ -1,0 +1,30 @@
+import type { Ending } from "../../ports/session-ends.ts";
+import type { SessionFilter } from "../../ports/sessions.ts";
+import { endEvent, type SessionEndDeps } from "./revoke-session.ts";
+
+export interface RevokeSessions {
+  readonly filter: SessionFilter;
+  readonly reason: string | null;
+  readonly actor: string;
+}
+
+/** Each batch is one short transaction: ending a hundred thousand sessions must not stand in the way of any decision. */
+const batchSize = 500;
+
+/** Ends every running session that matches and answers how many; those that have ended are left as they are. */
+export async function endSessions(deps: SessionEndDeps, { filter, reason, actor }: RevokeSessions): Promise<number> {
+  const { status, ...rest } = filter;
+  if (status !== undefined && status !== "active") return 0;
+  const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };
+  let total = 0;
+  let batch: readonly string[] = [];
+  do {
+    batch = await deps.sessionEnds.endSome(
+      { filter: rest, after: batch.at(-1), limit: batchSize },
+      ending,
+      endEvent(deps.ids, ending),
+    );
+    total += batch.length;
+  } while (batch.length === batchSize);
+  return total;
+}

@@ -1,0 +1,15 @@
+import type { Completed } from "../commands/identity/complete-enrollment.ts";
+
+/** What the answer to a completion leaves behind; only an enrollment that came to its end counts. */
+export function completionEvent(result: Completed) {
+  switch (result.kind) {
+    case "enrolled":
+      return { count: { svc_enrollments: { status: "enrolled" } }, log: ["info", "agent enrolled"] } as const;
+    case "quarantined":
+      return { count: { svc_enrollments: { status: "quarantined" } }, log: ["info", "agent quarantined"] } as const;
+    case "invalid_proof":
+      return { log: ["info", "enrollment refused: the proof does not hold"] } as const;
+    default:
+      return { log: ["info", "enrollment refused: it is over"] } as const;
+  }
+}

@@ -1,0 +1,92 @@
+import { scopeName } from "@svc/core";
+import { commaList, text } from "@svc/host";
+import { z } from "zod";
+import { type AllowedDestination, parseAllowedDestination } from "../discovery/allow-list.ts";
+import type { RateBudget } from "../ports/rate-limit.ts";
+import { parseStoreAddress } from "../redis/address.ts";
+
+/** What a setting's text becomes, where this app alone reads it. */
+
+/** A token of a list, with the label it was given. */
+export interface ListedToken {
+  readonly label: string | undefined;
+  readonly token: string;
+}
+
+/** `label=token`; the token is a token68 (RFC 6750 section 2.1), or no client could send it. */
+const tokenEntry = /^(?:([A-Za-z0-9][A-Za-z0-9._@-]{0,63})=)?([A-Za-z0-9._~+/-]{32,4096}={0,2})$/;
+
+export const tokenList = commaList.transform((entries, context) =>
+  readEach(
+    entries,
+    context,
+    readToken,
+    "each entry must be a token of at least 32 of A-Z a-z 0-9 . _ ~ + / -, or label=token",
+  ),
+);
+
+function readToken(entry: string): ListedToken | undefined {
+  const [, label, token] = tokenEntry.exec(entry) ?? [];
+  return token === undefined ? undefined : { label, token };
+}
+
+export const allowedDestinations = commaList.transform((entries, context): readonly AllowedDestination[] =>
+  readEach(entries, context, parseAllowedDestination, "each entry must be a host, an address or a CIDR"),
+);
+
+function readEach<T>(
+  entries: readonly string[],
+  context: z.RefinementCtx,
+  read: (entry: string) => T | undefined,
+  fault: string,
+): T[] {
+  const values = entries.map(read).filter((value) => value !== undefined);
+  if (values.length < entries.length) context.addIssue(fault);
+  return values;
+}
+
+export const databaseUrl = text.refine(
+  (address) => /^postgres(ql)?:$/.test(URL.parse(address)?.protocol ?? ""),
+  "must be a postgres:// URL",
+);
+
+export const storeUrl = text.superRefine((address, context) => {
+  try {
+    parseStoreAddress(address);
+  } catch (error) {
+    context.addIssue(error instanceof TypeError ? error.message : "must be a redis:// URL");
+  }
+});
+
+/** RFC 8414 section 2: a URL without query and fragment. It is compared as text, so it stays as given. */
+export const issuerUrl = text.refine((address) => {
+  const url = URL.parse(address);
+  return url !== null && /^https?:$/.test(url.protocol) && !/[?#]/.test(address) && url.username === "";
+}, "must be an http or https URL without query, fragment or credentials");
+
+export const base64Key = text
+  .regex(/^[A-Za-z0-9+/]{43}=$/, "must be 32 bytes in base64")
+  .transform((base64) => new Uint8Array(Buffer.from(base64, "base64")));
+
+const rate = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/;
+
+/** `600/60`: so many calls in so many seconds. */
+export const rateBudget = text.transform((written, context): RateBudget => {
+  const [, calls, seconds] = rate.exec(written) ?? [];
+  if (calls !== undefined && Number(seconds) <= 86_400) return { calls: Number(calls), seconds: Number(seconds) };
+  context.addIssue("must be calls/seconds, as 600/60, of at most a day");
+  return z.NEVER;
+});
+
+/** `*`, `none`, or scopes: answers whether a scope is among them. */
+export const scopeSet = commaList
+  .refine(
+    (names) => names.length === 1 || !names.some((name) => name === "*" || name === "none"),
+    "must be a list of scopes, or * or none alone",
+  )
+  .refine((names) => names.every((name) => scopeName.safeParse(name).success), "each entry must be a scope")
+  .transform((names) => {
+    const [only] = names;
+    if (only === "*") return () => true;
+    return (scope: string): boolean => only !== "none" && names.includes(scope);
+  });

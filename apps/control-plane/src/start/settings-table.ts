@@ -1,0 +1,126 @@
+import {
+  type ControlPlaneSettingName,
+  defaulted,
+  flag,
+  httpUrl,
+  oneOf,
+  optional,
+  type Setting,
+  sharedSettings,
+  text,
+  wholeNumber,
+} from "@svc/host";
+import { fewestConnections } from "../postgres/connections.ts";
+import {
+  allowedDestinations,
+  base64Key,
+  databaseUrl,
+  issuerUrl,
+  rateBudget,
+  scopeSet,
+  storeUrl,
+  tokenList,
+} from "./setting-readers.ts";
+
+const secret = { secret: true };
+
+const listening = {
+  HOST: defaulted(text, "127.0.0.1", "Address to listen on."),
+  PORT: defaulted(wholeNumber({ min: 0, max: 65_535 }), "8080", "Port to listen on; 0 takes a free one."),
+  SVC_TLS_CERT_FILE: optional(text, "Certificate chain to serve HTTPS with; read again when it changes."),
+  SVC_TLS_KEY_FILE: optional(text, "Its private key; read again when it changes."),
+  SVC_WORKERS: defaulted(
+    wholeNumber({ min: 1, max: 256 }),
+    "1",
+    "Processes that serve; several need `DATABASE_URL` and `REDIS_URL`.",
+  ),
+  PROMETHEUS_MULTIPROC_DIR: optional(text, "An empty folder through which the processes share their metrics."),
+};
+
+const bearers = {
+  SVC_ADMIN_TOKEN: optional(
+    tokenList,
+    "Bearers of the admin plane, comma-separated, each `token` or `label=token`, at least 32 characters; required outside `SVC_DEV`.",
+    secret,
+  ),
+  SVC_AUDIT_TOKEN: optional(tokenList, "The same of the audit plane, which takes the admin's too.", secret),
+  SVC_IDENTITY_TOKEN: optional(
+    tokenList,
+    "The same of the identity plane, which takes the audit reader's and the admin's too.",
+    secret,
+  ),
+};
+
+const stores = {
+  SVC_DATA_DIR: defaulted(text, ".svc-data", "Folder of the embedded database."),
+  DATABASE_URL: optional(databaseUrl, "PostgreSQL; without it, one is started under `SVC_DATA_DIR`.", secret),
+  AUDIT_DATABASE_URL: optional(
+    databaseUrl,
+    "A streaming standby for the reads of the audit; without it, and for what it does not know yet, `DATABASE_URL`.",
+    secret,
+  ),
+  SVC_DATABASE_CONNECTIONS: defaulted(
+    wholeNumber({ min: fewestConnections, max: 1_000 }),
+    "20",
+    "Connections that each process may open; the server must admit them times `SVC_WORKERS`.",
+  ),
+  SVC_MIGRATION_DATABASE_URL: optional(databaseUrl, "The schema owner's connection instead of `DATABASE_URL`.", secret),
+  SVC_MIGRATE: defaulted(oneOf(["start", "never"]), "start", "`never` where a job migrates the schema."),
+  REDIS_URL: optional(storeUrl, "Store of the replay guard; without it, a guard for one process only.", secret),
+};
+
+const issuing = {
+  SVC_ISSUER: optional(issuerUrl, "`iss` of every token; without it, the address the server listens on."),
+  SVC_ISSUER_PRIVATE_KEY: optional(
+    text,
+    "Signing key as PKCS#8 PEM or JWK; without it, keys are made and rotated in the database.",
+    secret,
+  ),
+  SVC_KEY_ENCRYPTION_KEY: optional(
+    base64Key,
+    "32 bytes in base64 that seal the signing keys kept in the database; required for these outside `SVC_DEV`.",
+    secret,
+  ),
+};
+
+const deciding = {
+  SVC_CONSENT_TTL_SECONDS: defaulted(
+    wholeNumber({ min: 60, max: 86_400 }),
+    "3600",
+    "Lifetime of a session whose consent names none.",
+  ),
+  SVC_OBSERVE_SCOPES: defaulted(
+    scopeSet,
+    "*",
+    "Scopes whose enforcement points may merely observe: a list, `*` or `none`.",
+  ),
+  SVC_IDENTITY_REQUIRED: defaulted(flag, "false", "Whether every hop needs proof of an enrolled agent's key."),
+  SVC_IDP_ISSUER: optional(httpUrl, "OpenID provider whose ID tokens bind an agent to a person."),
+  SVC_IDP_AUDIENCE: optional(text, "`aud` of those ID tokens."),
+  SVC_DISCOVERY_ALLOW: optional(
+    allowedDestinations,
+    "Hosts and CIDRs that discovery may reach although they are loopback, link-local or private.",
+  ),
+};
+
+const limiting = {
+  SVC_RATE_LIMIT_PER_BEARER: optional(
+    rateBudget,
+    "Calls that each bearer of a plane may make, as `calls/seconds`; without it, any number.",
+  ),
+  SVC_RATE_LIMIT_PER_SESSION: optional(
+    rateBudget,
+    "Calls that each session's hop tokens may make together, as `calls/seconds` (a guarded call makes two, a privileged one three); without it, any number.",
+  ),
+};
+
+/** Every setting of the control plane (contract: How it is started); its reference is generated from here. */
+export const controlPlaneSettings = {
+  ...sharedSettings,
+  ...listening,
+  ...bearers,
+  ...stores,
+  ...issuing,
+  ...deciding,
+  ...limiting,
+} satisfies Record<ControlPlaneSettingName, Setting<unknown>>;
