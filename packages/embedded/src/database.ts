@@ -1,89 +1,114 @@
-import { resolve } from "node:path";
-import { installedPackage, postgresBinaries } from "./binaries.ts";
+import { join, resolve } from "node:path";
+import postgres from "postgres";
 import { type Cluster, ensureCluster, isRunning, pidFileOf, startCluster, stopCluster, superuser } from "./cluster.ts";
-import { clusterHome, createDataFolder, rolePasswords, writeConnection } from "./data-folder.ts";
+import { clusterHome, createDataFolder, type RolePasswords, rolePasswords, writePrivate } from "./data-folder.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { stopWithParent } from "./parent-watch.ts";
-import { appRole, databaseName, ensureRoles, ownerRole } from "./roles.ts";
 import { serverAccount } from "./server-account.ts";
-import { supervise } from "./supervise.ts";
+import { installedPackage, serverPrograms } from "./server-programs.ts";
+import { stopWithParent, supervise } from "./watch.ts";
 
-/** A real PostgreSQL of our own, on loopback, for a machine with nothing installed. */
+/** A PostgreSQL server of our own, on loopback. */
 export interface EmbeddedPostgres {
-  /** For migrations: owns the database and what is in it. */
-  ownerUrl: string;
-  /** For the service: may do what the migrations granted. */
-  appUrl: string;
-  /** For making further databases; the service never uses it. */
-  superuserUrl: string;
-  /** Rolls back what is open, stops the server and frees the folder. Idempotent. */
+  /** For migrations: owns the database and its tables. */
+  readonly ownerUrl: string;
+  /** For the service: has the rights that the migrations granted. */
+  readonly appUrl: string;
+  /** For creating further databases; the service never uses it. */
+  readonly superuserUrl: string;
+  /** Rolls open transactions back, stops the server and frees the folder. Idempotent. */
   stop(): Promise<void>;
 }
 
+const databaseName = "svc";
+const ownerRole = "svc_owner";
+const appRole = "svc_app";
+
 /**
- * Starts PostgreSQL on `dataDir`, making it first where needed. The addresses also stand in
- * `<dataDir>/connection.json` (mode 0600). One process at a time may use a folder.
- *
- * As root the server runs as an account of its own. A server that ends by itself is started again on its port. After
- * a killed process the server ends too, or else the next start on the folder stops it; nothing acknowledged is lost.
- * Throws `DataFolderInUse`; any other error says what to do instead.
+ * Starts PostgreSQL on `dataDir`, creating it where needed. The addresses are in `<dataDir>/connection.json` (mode 0600).
+ * A server that ends by itself is restarted on its port; one whose parent was killed ends too, or the next start on the
+ * folder stops it. Committed rows are kept.
+ * @throws DataFolderInUse
  */
-export async function startEmbeddedPostgres({ dataDir }: { dataDir: string }): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({ dataDir }: { readonly dataDir: string }): Promise<EmbeddedPostgres> {
   const folder = await createDataFolder(resolve(dataDir));
-  const lock = lockFolder(folder);
+  const release = lockFolder(folder);
   try {
-    return await start(folder, () => lock.release());
+    return await start(folder, release);
   } catch (cause) {
-    lock.release();
+    release();
     throw cause;
   }
 }
 
 async function start(dataDir: string, release: () => void): Promise<EmbeddedPostgres> {
-  const account = await serverAccount(`${dataDir}/postgres`);
-  const binaries = await postgresBinaries(await installedPackage(), account);
-  const cluster: Cluster = { binaries, account, home: await clusterHome(dataDir, account) };
+  const account = await serverAccount(join(dataDir, "postgres"));
+  const programs = await serverPrograms(await installedPackage(), account);
+  const cluster: Cluster = { programs, account, home: await clusterHome(dataDir, account) };
   const passwords = await rolePasswords(dataDir);
   await ensureCluster(cluster, passwords.superuser);
+  const server = await runServer(cluster, release);
+  const url = (role: string, password: string, database: string) =>
+    `postgres://${role}:${password}@127.0.0.1:${server.port}/${database}`;
+  const superuserUrl = url(superuser, passwords.superuser, "postgres");
+  const ownerUrl = url(ownerRole, passwords.owner, databaseName);
+  const appUrl = url(appRole, passwords.app, databaseName);
+  try {
+    await ensureRoles(superuserUrl, passwords);
+    const connection = { superuser_url: superuserUrl, owner_url: ownerUrl, app_url: appUrl };
+    await writePrivate(join(dataDir, "connection.json"), connection);
+  } catch (cause) {
+    await server.stop();
+    throw cause;
+  }
+  return { superuserUrl, ownerUrl, appUrl, stop: server.stop };
+}
+
+async function runServer(cluster: Cluster, release: () => void) {
   const { port, pid } = await startCluster(cluster);
-  let dismissWatch = stopWithParent(pid, pidFileOf(cluster), account);
-  const restart = async () => {
-    dismissWatch();
-    const restarted = await startCluster(cluster, port);
-    dismissWatch = stopWithParent(restarted.pid, pidFileOf(cluster), account);
-  };
-  const supervision = supervise(() => isRunning(cluster), restart);
-  const stop = once(async () => {
-    await supervision.end();
+  let dismissWatch = stopWithParent(pid, pidFileOf(cluster), cluster.account);
+  const endSupervision = supervise(
+    () => isRunning(cluster),
+    async () => {
+      dismissWatch();
+      const restarted = await startCluster(cluster, port);
+      dismissWatch = stopWithParent(restarted.pid, pidFileOf(cluster), cluster.account);
+    },
+  );
+  const stopOnce = async (): Promise<void> => {
+    await endSupervision();
     dismissWatch();
     await stopCluster(cluster);
     release();
-  });
-  const url = (role: string, password: string, database: string) =>
-    `postgres://${role}:${password}@127.0.0.1:${port}/${database}`;
-  const urls = {
-    superuserUrl: url(superuser, passwords.superuser, "postgres"),
-    ownerUrl: url(ownerRole, passwords.owner, databaseName),
-    appUrl: url(appRole, passwords.app, databaseName),
   };
-  try {
-    await ensureRoles(urls.superuserUrl, passwords);
-    await writeConnection(dataDir, {
-      superuser_url: urls.superuserUrl,
-      owner_url: urls.ownerUrl,
-      app_url: urls.appUrl,
-    });
-  } catch (cause) {
-    await stop();
-    throw cause;
-  }
-  return { ...urls, stop };
+  let stopped: Promise<void> | undefined;
+  return {
+    port,
+    stop: () => {
+      stopped ??= stopOnce();
+      return stopped;
+    },
+  };
 }
 
-function once(act: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= act();
-    return done;
-  };
+/**
+ * The two login roles and their database; repeatable. The owner runs the migrations, which grant the app role its rights:
+ * the service itself can never change or drop a table.
+ */
+async function ensureRoles(superuserUrl: string, passwords: RolePasswords): Promise<void> {
+  const sql = postgres(superuserUrl, { max: 1, onnotice: () => {} });
+  try {
+    const logins = { [ownerRole]: passwords.owner, [appRole]: passwords.app };
+    for (const [role, password] of Object.entries(logins)) {
+      const [present] = await sql`select 1 from pg_roles where rolname = ${role}`;
+      if (!present) await sql`create role ${sql(role)} login`;
+      // PostgreSQL takes no parameter here; the password is our own hexadecimal text.
+      await sql.unsafe(`alter role ${role} password '${password}'`);
+    }
+    // An acknowledged decision is on disk, whatever the server's default is.
+    await sql`alter role ${sql(appRole)} set synchronous_commit = on`;
+    const [present] = await sql`select 1 from pg_database where datname = ${databaseName}`;
+    if (!present) await sql`create database ${sql(databaseName)} owner ${sql(ownerRole)}`;
+  } finally {
+    await sql.end();
+  }
 }

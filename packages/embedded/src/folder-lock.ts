@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 
-/** Thrown where another living process uses the data folder. */
+/** Another running process uses the data folder. */
 export class DataFolderInUse extends Error {
   readonly code = "data_folder_in_use";
   constructor(dataDir: string) {
@@ -9,27 +9,21 @@ export class DataFolderInUse extends Error {
   }
 }
 
-export interface FolderLock {
-  release(): void;
-}
+const sqliteBusy = 5;
 
 /**
- * Holds `<dataDir>/lock` for this process. SQLite locks the file through the kernel, which lets go when the
- * process ends however it ends, so there is never a stale lock to judge.
- * Throws `DataFolderInUse`.
+ * Holds `<dataDir>/lock` for this process. SQLite locks the file through the kernel, which unlocks it however the process
+ * ends, so a lock is never stale.
+ * @returns releases the lock
+ * @throws DataFolderInUse
  */
-export function lockFolder(dataDir: string): FolderLock {
+export function lockFolder(dataDir: string): () => void {
   const lock = new DatabaseSync(`${dataDir}/lock`);
   try {
     lock.exec("begin exclusive");
   } catch (cause) {
     lock.close();
-    if (isBusy(cause)) throw new DataFolderInUse(dataDir);
-    throw cause;
+    throw (cause as { errcode?: number }).errcode === sqliteBusy ? new DataFolderInUse(dataDir) : cause;
   }
-  return { release: () => lock.close() };
+  return () => lock.close();
 }
-
-const sqliteBusy = 5;
-const isBusy = (cause: unknown): boolean =>
-  cause instanceof Error && "errcode" in cause && cause.errcode === sqliteBusy;

@@ -1,24 +1,36 @@
+import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { run } from "./run.ts";
+import { promisify } from "node:util";
 
-/** The uid and gid the database server runs as; undefined for those of this process. */
+/** The uid and gid of the database server; undefined for those of this process. */
 export type ServerAccount = { uid: number; gid: number } | undefined;
 
 const accountName = "svc-postgres";
+const execute = promisify(execFile);
 
-/**
- * PostgreSQL refuses to run as root. So root gives the server to whoever owns the cluster, be it the user who
- * made it before, and else to an account of its own.
- */
-export async function serverAccount(cluster: string): Promise<ServerAccount> {
-  if (process.getuid?.() !== 0) return undefined;
-  return (await ownerOf(cluster)) ?? (await lookUp()) ?? (await createAccount());
+/** Our own environment is left out: `PGDATA`, `PGPORT` or a locale would change what the server's programs do. */
+const environment = { PATH: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+/** Runs a program as `account` and returns its trimmed output. Rejects with its standard error. */
+export async function run(file: string, args: readonly string[], account?: ServerAccount): Promise<string> {
+  // The account may be unable to read root's working folder.
+  const { stdout } = await execute(file, args, { cwd: "/", env: environment, ...account });
+  return stdout.trim();
 }
 
-async function ownerOf(cluster: string): Promise<ServerAccount> {
-  const found = await stat(cluster).catch(() => undefined);
-  return found && found.uid !== 0 ? { uid: found.uid, gid: found.gid } : undefined;
+export const succeeds = (file: string, args: readonly string[], account: ServerAccount): Promise<boolean> =>
+  run(file, args, account).then(
+    () => true,
+    () => false,
+  );
+
+/** PostgreSQL refuses to run as root: root uses the account that owns the cluster, else one of its own. */
+export async function serverAccount(clusterHome: string): Promise<ServerAccount> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = await stat(clusterHome).catch(() => undefined);
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  return (await lookUp()) ?? (await createAccount());
 }
 
 async function lookUp(): Promise<ServerAccount> {
@@ -31,21 +43,13 @@ async function lookUp(): Promise<ServerAccount> {
 }
 
 async function createAccount(): Promise<ServerAccount> {
+  const options = ["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin"];
   let refusal: unknown;
-  // Two starts at once, or any other tool, may hold the lock of the account files for a moment.
+  // Another process may hold the lock of the account files for a moment.
   for (let attempt = 0; attempt < 10; attempt += 1) {
-    try {
-      await run("useradd", [
-        "--system",
-        "--user-group",
-        "--no-create-home",
-        "--shell",
-        "/usr/sbin/nologin",
-        accountName,
-      ]);
-    } catch (cause) {
+    await run("useradd", [...options, accountName]).catch((cause) => {
       refusal = cause;
-    }
+    });
     const account = await lookUp();
     if (account) return account;
     await delay(200);

@@ -16,9 +16,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { installedPackage, postgresBinaries } from "../src/binaries.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/database.ts";
 import { DataFolderInUse } from "../src/folder-lock.ts";
+import { installedPackage, serverPrograms } from "../src/server-programs.ts";
 
 // Each start runs initdb and waits for a disk that other tests use as well.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** As on a machine where other accounts may pass through to it, unless `mode` says otherwise. */
+/** Other accounts may pass through it, unless `mode` says otherwise. */
 function temporaryFolder(mode = 0o711): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-embedded-"));
   chmodSync(folder, mode);
@@ -53,7 +53,7 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
   }
 }
 
-/** A parent that was killed with the server running, and what is left of it. */
+/** Starts a server in a parent process and kills the parent. */
 async function killedParent(dataDir: string): Promise<{ serverPid: number }> {
   const program = fileURLToPath(new URL("parent.ts", import.meta.url));
   const parent = spawn(process.execPath, ["--conditions=@svc/source", program, dataDir], {
@@ -74,13 +74,17 @@ const postmasterPid = (dataDir: string): number => Number.parseInt(readFileSync(
 const connection = (dataDir: string): { owner_url: string; app_url: string } =>
   JSON.parse(readFileSync(join(dataDir, "connection.json"), "utf8"));
 
-/** A server that nobody watches, as a power cut to its parent leaves it. */
+/** A server that no process watches. */
 async function orphan(dataDir: string): Promise<number> {
   const home = realpathSync(join(dataDir, "postgres"));
   const { uid, gid } = statSync(home);
-  const { pgCtl } = await postgresBinaries(await installedPackage(), isRoot ? { uid, gid } : undefined);
+  const programs = await serverPrograms(await installedPackage(), isRoot ? { uid, gid } : undefined);
   const options = { uid, gid, cwd: "/", stdio: "ignore" as const };
-  execFileSync(pgCtl, ["start", "-w", "-D", join(home, "cluster"), "-l", join(home, "server.log")], options);
+  execFileSync(
+    join(programs, "pg_ctl"),
+    ["start", "-w", "-D", join(home, "cluster"), "-l", join(home, "server.log")],
+    options,
+  );
   const pid = postmasterPid(dataDir);
   undo.push(() => isAlive(pid) && process.kill(pid, "SIGQUIT"));
   return pid;
@@ -94,7 +98,7 @@ async function stoppedFolder(): Promise<string> {
   return dataDir;
 }
 
-/** One that has ended counts as gone, whether or not its parent has asked for its exit code yet. */
+/** False for a zombie too. */
 function isAlive(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";
@@ -117,7 +121,7 @@ describe("a started server", () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  test("lets the owner make tables and the service only what it was granted", async () => {
+  test("gives the owner all rights and the service only the granted ones", async () => {
     const { ownerUrl, appUrl } = server;
     await query(ownerUrl, "create table note (n int); grant insert, select on note to svc_app");
     await query(appUrl, "insert into note values (1)");
@@ -126,14 +130,14 @@ describe("a started server", () => {
     await expect(query(appUrl, "create table mine (n int)")).rejects.toThrow(/permission denied/);
   });
 
-  test("acknowledges a commit only once it is on disk", async () => {
+  test("acknowledges a commit only after it is on disk", async () => {
     const { appUrl } = server;
     expect(await query(appUrl, "select current_setting('synchronous_commit') s, current_setting('fsync') f")).toEqual([
       { s: "on", f: "on" },
     ]);
   });
 
-  test("listens on loopback alone and asks for the password", async () => {
+  test("listens on loopback only and requires the password", async () => {
     const { appUrl, superuserUrl } = server;
     expect(await query(superuserUrl, "show listen_addresses")).toEqual([{ listen_addresses: "127.0.0.1" }]);
     expect(await query(superuserUrl, "show unix_socket_directories")).toEqual([{ unix_socket_directories: "" }]);
@@ -142,7 +146,7 @@ describe("a started server", () => {
     await expect(query(wrong.href, "select 1")).rejects.toThrow(/password authentication failed/);
   });
 
-  test("tells its addresses in a file that only its owner can read", async () => {
+  test("writes its addresses to a file that only its owner can read", async () => {
     const { ownerUrl, appUrl } = server;
     expect(connection(dataDir)).toMatchObject({ owner_url: ownerUrl, app_url: appUrl });
     for (const file of ["connection.json", "passwords.json"]) {
@@ -156,7 +160,7 @@ describe("a started server", () => {
 });
 
 describe("one data folder", () => {
-  test("keeps its rows and passwords over a stop and a start", async () => {
+  test("keeps its rows and passwords after a restart", async () => {
     const dataDir = temporaryFolder();
     const first = await start(dataDir);
     await query(first.ownerUrl, "create table kept (n int); insert into kept values (7)");
@@ -173,7 +177,7 @@ describe("one data folder", () => {
     expect(await query(first.ownerUrl, "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
-  test("is made anew where the first start was cut short", async () => {
+  test("is created again after an interrupted first start", async () => {
     const dataDir = temporaryFolder();
     await (await start(dataDir)).stop();
     cpSync(join(dataDir, "postgres", "cluster"), join(dataDir, "postgres", "partial"), { recursive: true });
@@ -182,13 +186,13 @@ describe("one data folder", () => {
     expect(await query(appUrl, "select 1 as n")).toEqual([{ n: 1 }]);
   });
 
-  test("that cannot be written is named in the error", async () => {
+  test("is named in the error where it cannot be written", async () => {
     await expect(startEmbeddedPostgres({ dataDir: "/proc/svc-data" })).rejects.toThrow("/proc/svc-data");
   });
 });
 
 describe("after the parent was killed", () => {
-  test("the server ends by itself and the next start finds every committed row", async () => {
+  test("the server ends and the next start has every committed row", async () => {
     const dataDir = temporaryFolder();
     const { serverPid } = await killedParent(dataDir);
     await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 10_000 });
@@ -196,7 +200,7 @@ describe("after the parent was killed", () => {
     expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
   });
 
-  test("the next start stops a server that stayed", async () => {
+  test("the next start stops a server that kept running", async () => {
     const dataDir = await stoppedFolder();
     const serverPid = await orphan(dataDir);
     const { ownerUrl } = await start(dataDir);
@@ -204,7 +208,7 @@ describe("after the parent was killed", () => {
     expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
   });
 
-  test("a process that bears the server's old number is left alone", async () => {
+  test("a process that has the server's former process id is left alone", async () => {
     const dataDir = await stoppedFolder();
     const serverPid = await orphan(dataDir);
     const text = readFileSync(pidFile(dataDir), "utf8");
@@ -222,12 +226,12 @@ describe("after the parent was killed", () => {
   });
 });
 
-// What only root meets; an ordinary user has one account and reads its own files.
+// An ordinary user has one account and can read its own files.
 if (isRoot) {
   const nobody = { uid: 65_534, gid: 65_534 };
 
   describe("as root", () => {
-    test("a cluster that another account made is served, and its orphan stopped, as that account", async () => {
+    test("a cluster of another account runs, and its orphan is stopped, as that account", async () => {
       const dataDir = await stoppedFolder();
       execFileSync("chown", ["-R", `${nobody.uid}:${nobody.gid}`, join(dataDir, "postgres")]);
       const orphanPid = await orphan(dataDir);
@@ -237,7 +241,7 @@ if (isRoot) {
       expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
     });
 
-    test("a data folder below a private home works, and a link tells where the cluster is", async () => {
+    test("a data folder below a private home works, with a link to the cluster", async () => {
       const dataDir = join(temporaryFolder(0o700), "data");
       const { ownerUrl, stop } = await start(dataDir);
       const home = realpathSync(join(dataDir, "postgres"));
@@ -248,7 +252,7 @@ if (isRoot) {
       expect(await query((await start(dataDir)).ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
     });
 
-    test("a private data folder in a public place is opened to pass through, and nothing more", async () => {
+    test("a private data folder in a public place is opened for passing through only", async () => {
       const dataDir = temporaryFolder(0o700);
       await start(dataDir);
       expect(realpathSync(join(dataDir, "postgres")).startsWith(dataDir)).toBe(true);
@@ -260,12 +264,11 @@ if (isRoot) {
       const native = join(temporaryFolder(0o700), "native");
       cpSync(installed.native, native, { recursive: true, verbatimSymlinks: true });
       const cache = temporaryFolder();
-      const copied = await postgresBinaries({ ...installed, native }, nobody, cache);
-      expect(copied.initdb.startsWith(cache)).toBe(true);
-      expect(execFileSync(copied.initdb, ["--version"], { ...nobody, cwd: "/", encoding: "utf8" })).toContain(
-        "PostgreSQL",
-      );
-      expect(await postgresBinaries({ ...installed, native }, nobody, cache)).toEqual(copied);
+      const copied = await serverPrograms({ ...installed, native }, nobody, cache);
+      expect(copied.startsWith(cache)).toBe(true);
+      const initdb = join(copied, "initdb");
+      expect(execFileSync(initdb, ["--version"], { ...nobody, cwd: "/", encoding: "utf8" })).toContain("PostgreSQL");
+      expect(await serverPrograms({ ...installed, native }, nobody, cache)).toBe(copied);
     });
   });
 }

@@ -1,6 +1,6 @@
 import { startEmbeddedPostgres } from "../src/database.ts";
 
-/** A process to be killed: starts the server on the folder it is given, says so, and stays. */
+/** A process for the tests to kill: starts the server on the given folder, prints a line, and stays. */
 const [dataDir = ""] = process.argv.slice(2);
 await startEmbeddedPostgres({ dataDir });
 console.log("started");

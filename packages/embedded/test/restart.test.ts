@@ -16,7 +16,7 @@ afterEach(async () => {
 const pidOf = (folder: string) =>
   Number.parseInt(readFileSync(join(folder, "postgres", "cluster", "postmaster.pid"), "utf8"), 10);
 
-test("a server that was killed is started again on its port, with everything it acknowledged", async () => {
+test("a killed server is restarted on its port, with every committed row", async () => {
   dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
   // As root, the account that the server runs as must be able to pass through.
   chmodSync(dataDir, 0o711);
@@ -32,7 +32,7 @@ test("a server that was killed is started again on its port, with everything it 
   await sql.end();
 }, 30_000);
 
-test("a server that was killed can be stopped, and its folder used again", async () => {
+test("a killed server can be stopped, and its folder used again", async () => {
   dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
   chmodSync(dataDir, 0o711);
   server = await startEmbeddedPostgres({ dataDir });
