@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDiscover } from "../../apps/control-plane/src/discovery/discover.ts";
 import { openIdProvider } from "../../apps/control-plane/src/identity-provider/openid-provider.ts";
 import { IdentityProviderUnavailable } from "../../apps/control-plane/src/ports/identity-provider.ts";
-import { toolListFilter } from "../../apps/pep/src/tool-lists.ts";
-import type { McpUpstream } from "../../apps/pep/src/upstream.ts";
+import { toolListFilter } from "../../apps/pep/src/protocols/mcp/tool-lists.ts";
+import type { McpUpstream } from "../../apps/pep/src/upstreams/upstream.ts";
 import { files, upstreamsFrom } from "../../apps/pep/test/support/upstreams.ts";
 import { brokenJson, inPieces, misshapen } from "./src/parsed.ts";
 

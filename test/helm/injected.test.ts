@@ -4,7 +4,7 @@ import { readConfig as readInjectorConfig } from "../../apps/injector/src/config
 import type { Pod } from "../../apps/injector/src/pod.ts";
 import { review } from "../../apps/injector/src/review.ts";
 import { aPod, creation } from "../../apps/injector/test/pods.ts";
-import { readConfig as readPepConfig } from "../../apps/pep/src/config.ts";
+import { readConfig as readPepConfig } from "../../apps/pep/src/start/config.ts";
 import { environmentOf } from "./src/pods.ts";
 import { type KubernetesObject, objectOf, render } from "./src/render.ts";
 import { typeFaults, validate } from "./src/typed-objects.ts";

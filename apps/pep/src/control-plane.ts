@@ -11,8 +11,8 @@ import {
 } from "@svc/client/steps";
 import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
-import { breakingTransport } from "./breaker.ts";
-import type { Config } from "./config.ts";
+import { breakingTransport } from "./decide/circuit-breaker.ts";
+import type { Config } from "./start/config.ts";
 import { undiciTransport } from "./transport.ts";
 
 /** A keep-alive pool to the control plane alone, so that no upload of an agent's stands before a decision. */

@@ -2,10 +2,10 @@ import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@s
 import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome } from "@svc/core";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
+import { claimsPresented } from "./decide/inbound-credentials.ts";
 import type { Refusal } from "./guard.ts";
-import { type RawHeaders, valuesOf } from "./headers.ts";
-import { claimsPresented } from "./presented.ts";
-import type { PepMode } from "./upstream.ts";
+import { type RawHeaders, valuesOf } from "./message/headers.ts";
+import type { PepMode } from "./upstreams/upstream.ts";
 
 /** The only file that knows what telemetry an event leaves behind (specification: Events). */
 export interface Events {

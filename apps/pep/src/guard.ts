@@ -16,10 +16,10 @@ import {
   type TraceHeaders,
 } from "@svc/client/steps";
 import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
-import type { BodyStanding } from "./body-rule.ts";
-import type { Grant } from "./carried.ts";
+import type { BodyStanding } from "./decide/settle-body.ts";
+import type { Grant } from "./forward/outbound-credentials.ts";
 import type { Limits } from "./limits.ts";
-import type { CallTarget } from "./routes.ts";
+import type { CallTarget } from "./protocols/routes.ts";
 
 /** What the guard works with. */
 export interface GuardPorts {

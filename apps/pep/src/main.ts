@@ -2,14 +2,14 @@
 import "./require-node.ts";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
-import { isLoopback } from "./authority.ts";
-import { runCheck } from "./check.ts";
-import { type Config, readConfig } from "./config.ts";
-import { help } from "./help.ts";
-import { ConfigurationRefused } from "./live-config.ts";
+import { isLoopback } from "./message/authority.ts";
 import { type Pep, startPep } from "./pep.ts";
-import { printedConfig } from "./printed-config.ts";
-import { upstreamsSchema } from "./upstreams-schema.ts";
+import { runCheck } from "./start/check.ts";
+import { type Config, readConfig } from "./start/config.ts";
+import { help } from "./start/help.ts";
+import { printedConfig } from "./start/printed-config.ts";
+import { ConfigurationRefused } from "./upstreams/live-config.ts";
+import { upstreamsSchema } from "./upstreams/upstreams-schema.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 

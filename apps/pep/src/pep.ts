@@ -1,15 +1,15 @@
 import type { Telemetry } from "@svc/telemetry";
-import { fetchAllowedTools } from "./allowed-tools.ts";
-import { ambientSession } from "./ambient-session.ts";
-import type { Config } from "./config.ts";
-import { configuredUpstreams } from "./configured-upstreams.ts";
 import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
+import { fetchAllowedTools } from "./decide/allowed-tools.ts";
+import { ambientSession } from "./decide/ambient-session.ts";
 import { createEvents } from "./events.ts";
-import { createGate } from "./gate.ts";
-import { createAdminServer, createProxyServer } from "./listener.ts";
-import type { PepPorts } from "./ports.ts";
+import { createGate } from "./http/concurrency-limiter.ts";
+import { createAdminServer, createProxyServer } from "./http/listener.ts";
+import type { PepPorts } from "./http/ports.ts";
+import { createSessionOrder } from "./http/session-order.ts";
 import { type Serving, serve } from "./serving.ts";
-import { createSessionOrder } from "./session-order.ts";
+import type { Config } from "./start/config.ts";
+import { configuredUpstreams } from "./upstreams/configured-upstreams.ts";
 
 /** A running enforcement point. */
 export interface Pep extends Pick<Serving, "port" | "adminPort"> {

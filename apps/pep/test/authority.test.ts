@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { normalAuthority, ownAuthorities } from "../src/authority.ts";
+import { normalAuthority, ownAuthorities } from "../src/message/authority.ts";
 
 test.each([
   ["Ledger.Internal", "ledger.internal"],

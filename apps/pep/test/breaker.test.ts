@@ -1,6 +1,6 @@
 import { type Transport, TransportFault, type TransportFaultCode, type TransportRequest } from "@svc/client/steps";
 import { describe, expect, test } from "vitest";
-import { breakingTransport } from "../src/breaker.ts";
+import { breakingTransport } from "../src/decide/circuit-breaker.ts";
 
 type Outcome = TransportFaultCode | "answers";
 

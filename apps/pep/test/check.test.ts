@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Catalog, unallowedTargets } from "../src/check.ts";
+import { type Catalog, unallowedTargets } from "../src/start/check.ts";
 import { files, ledger, upstreamsFrom } from "./support/upstreams.ts";
 
 const tool = (ref: string, ...data_classes: string[]) => ({ ref, data_classes });

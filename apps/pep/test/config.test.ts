@@ -1,6 +1,6 @@
 import { settingsMarkdown, settingsReference, sharedSettings } from "@svc/host";
 import { describe, expect, test } from "vitest";
-import { pepSettings, readConfig } from "../src/config.ts";
+import { pepSettings, readConfig } from "../src/start/config.ts";
 
 const least = { SVC_CONTROL_PLANE_URL: "https://plane.internal", SVC_PEP_CONFIG: "/pep.yaml", SVC_TELEMETRY_KEY: "k" };
 const faults = (settings: Record<string, string>) => {

@@ -5,7 +5,7 @@ import { type Child, spawnApp, startEnforcementPoint } from "@svc/test-support";
 import { Ajv } from "ajv";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { flags } from "../src/help.ts";
+import { flags } from "../src/start/help.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-pep-flags-"));
 afterAll(() => rmSync(folder, { recursive: true }));

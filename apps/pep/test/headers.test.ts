@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { credentialHeaders, secretsOf } from "../src/carried.ts";
-import { acceptsTrailers, requestHeaders, responseHeaders } from "../src/headers.ts";
+import { credentialHeaders, secretsOf } from "../src/forward/outbound-credentials.ts";
+import { acceptsTrailers, requestHeaders, responseHeaders } from "../src/message/headers.ts";
 
 const own = ["host", "ledger.internal:8443", "authorization", "Bearer narrowed", "x-svc-session", "s"];
 

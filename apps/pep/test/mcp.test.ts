@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { readMessage, resolveMessage } from "../src/mcp.ts";
-import { isPlainJson, isPlainText } from "../src/media.ts";
-import type { McpUpstream } from "../src/upstream.ts";
+import { isPlainJson, isPlainText } from "../src/message/media-type.ts";
+import { readMessage, resolveMessage } from "../src/protocols/mcp/message.ts";
+import type { McpUpstream } from "../src/upstreams/upstream.ts";
 import { files, upstreamsFrom } from "./support/upstreams.ts";
 
 const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;

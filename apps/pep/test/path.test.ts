@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainQuery, isUnambiguousPath, liberalSegment, segmentsOf } from "../src/path.ts";
+import { isPlainQuery, isUnambiguousPath, liberalSegment, segmentsOf } from "../src/message/path.ts";
 
 describe("a path that servers could read differently is refused", () => {
   test.each([

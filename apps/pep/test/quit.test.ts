@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { serveOwn } from "../src/own-endpoints.ts";
+import { serveOwn } from "../src/http/own-endpoints.ts";
 
 const undo: (() => void)[] = [];
 afterEach(() => {

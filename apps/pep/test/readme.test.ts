@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { settingsMarkdown, sharedSettings } from "@svc/host";
 import { expect, test } from "vitest";
-import { pepSettings } from "../src/config.ts";
-import { flags } from "../src/help.ts";
-import { readUpstreams } from "../src/upstreams-file.ts";
+import { pepSettings } from "../src/start/config.ts";
+import { flags } from "../src/start/help.ts";
+import { readUpstreams } from "../src/upstreams/upstreams-file.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const between = (start: string, end: string) => readme.split(start)[1]?.split(end)[0]?.trim();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type RequestLine, resolve, resolveTunnel } from "../src/resolve.ts";
+import { type RequestLine, resolve, resolveTunnel } from "../src/resolve/resolve.ts";
 import { files, ledger, upstreamsFrom } from "./support/upstreams.ts";
 
 const api = {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type RequestLine, resolve } from "../src/resolve.ts";
+import { type RequestLine, resolve } from "../src/resolve/resolve.ts";
 import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedUpstream } from "./support/upstream.ts";

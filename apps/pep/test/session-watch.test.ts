@@ -1,7 +1,7 @@
 import type { LeaseResult, Transport } from "@svc/client/steps";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { watchSession } from "../src/decide/watch-session.ts";
 import type { GuardPorts, Hop } from "../src/guard.ts";
-import { watchSession } from "../src/session-watch.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000_000 });

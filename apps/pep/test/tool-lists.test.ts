@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolListFilter } from "../src/tool-lists.ts";
-import type { McpUpstream } from "../src/upstream.ts";
+import { toolListFilter } from "../src/protocols/mcp/tool-lists.ts";
+import type { McpUpstream } from "../src/upstreams/upstream.ts";
 import { files, upstreamsFrom } from "./support/upstreams.ts";
 
 const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { PepMode } from "../src/upstream.ts";
-import { readUpstreams } from "../src/upstreams-file.ts";
+import type { PepMode } from "../src/upstreams/upstream.ts";
+import { readUpstreams } from "../src/upstreams/upstreams-file.ts";
 import { files, ledger } from "./support/upstreams.ts";
 
 const contents: Record<string, string> = {

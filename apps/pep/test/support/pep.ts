@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTelemetry } from "@svc/telemetry";
 import { onTestFinished } from "vitest";
-import { type Config, readConfig } from "../../src/config.ts";
 import type { Limits } from "../../src/limits.ts";
 import { type Pep, startPep } from "../../src/pep.ts";
+import { type Config, readConfig } from "../../src/start/config.ts";
 import { type ControlPlaneDouble, controlPlaneDouble } from "./control-plane.ts";
 
 export interface RunningPep {

@@ -1,5 +1,5 @@
-import type { PepMode, Upstreams } from "../../src/upstream.ts";
-import { readUpstreams } from "../../src/upstreams-file.ts";
+import type { PepMode, Upstreams } from "../../src/upstreams/upstream.ts";
+import { readUpstreams } from "../../src/upstreams/upstreams-file.ts";
 
 /** The upstreams of a configuration given as a value. */
 export function upstreamsFrom(upstreams: unknown[], defaultMode: PepMode = "enforce"): Upstreams {

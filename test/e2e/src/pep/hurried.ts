@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTelemetry } from "@svc/telemetry";
 import type { Stand } from "@svc/test-conformance/stand";
-// By their paths: an app gives nothing away but its program, and how often it decides again is no setting.
-import { readConfig } from "../../../../apps/pep/src/config.ts";
 import { startPep } from "../../../../apps/pep/src/pep.ts";
+// By their paths: an app gives nothing away but its program, and how often it decides again is no setting.
+import { readConfig } from "../../../../apps/pep/src/start/config.ts";
 import { routes } from "./guarded.ts";
 
 export interface Hurried {

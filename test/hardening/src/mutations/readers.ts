@@ -24,7 +24,7 @@ export const ofReaders: readonly Mutation[] = [
   },
   {
     name: "events-end-in-one-way",
-    file: "apps/pep/src/tool-lists.ts",
+    file: "apps/pep/src/protocols/mcp/tool-lists.ts",
     text: "/(?:\\r\\n|\\n|\\r(?!\\n))(?:\\r\\n|\\n|\\r)/",
     replacement: "/\\n\\n/",
     killedBy: answers("shows what is allowed and all of that, however it is written and wherever it is cut"),

@@ -1,0 +1,170 @@
+import type { ServerResponse } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Limits } from "../limits.ts";
+import {
+  type RawHeaders,
+  responseHeaders,
+  responseVia,
+  settledHeaders,
+  valuesOf,
+  without,
+} from "../message/headers.ts";
+import { youngGarbage } from "../message/minor-gc.ts";
+import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
+import type { UpstreamFault } from "../protocols/answers.ts";
+
+/** Rewrites a response body on its way. */
+export interface BodyFilter {
+  /** What may be passed on now. */
+  push(chunk: Buffer): Buffer;
+  /** The rest. */
+  end(): Buffer;
+}
+
+export interface RelayOptions {
+  readonly limits: Pick<Limits, "idleBodyMs">;
+  /** Strings that must not come back in a response header. */
+  readonly secrets: readonly string[];
+  /** Called when the request is handed to a connection of the upstream's. */
+  readonly onSent?: (() => void) | undefined;
+  /** Called when the head of the answer is there; those before it (1xx) do not count. */
+  readonly onAnswered?: (() => void) | undefined;
+  /** Called once where the response is an event stream; `close` ends it at once. */
+  readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
+  /** The filter of this response, if one applies. */
+  readonly filterFor?: ((headers: RawHeaders) => BodyFilter | undefined) | undefined;
+}
+
+export type RelayEnd =
+  | { readonly kind: "answered"; readonly status: number }
+  /** `status`: the answer that the agent saw the beginning of. Without one it still waits for an answer. */
+  | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
+  /** The body was not allowed to end. */
+  | { readonly kind: "withdrawn" }
+  | { readonly kind: "gone" };
+
+/** Passes an upstream's answer on as it comes, both ways no faster than the slower side. */
+export function createRelay(
+  response: ServerResponse,
+  options: RelayOptions,
+  onEnd: (end: RelayEnd) => void,
+): Dispatcher.DispatchHandler {
+  const { limits, secrets, onSent, onAnswered, onEventStream, filterFor } = options;
+  let controller: Dispatcher.DispatchController | undefined;
+  let filter: BodyFilter | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  let status: number | undefined;
+  let isOver = false;
+
+  const finish = (end: RelayEnd) => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(idle);
+    response.off("close", onClose).off("drain", onDrain);
+    onEnd(end);
+  };
+  /** A request that still waits for a connection has no controller yet; it is aborted before it is written. */
+  const abort = (reason: Error) => controller?.abort(reason);
+  const onClose = () => {
+    finish({ kind: "gone" });
+    abort(new AgentGone());
+  };
+  const onDrain = () => {
+    idle?.refresh();
+    controller?.resume();
+  };
+  const write = (chunk: Buffer) => {
+    if (chunk.length > 0 && !response.write(chunk)) controller?.pause();
+  };
+  response.on("close", onClose).on("drain", onDrain);
+
+  return {
+    onRequestStart(started) {
+      controller = started;
+      if (isOver) started.abort(new AgentGone());
+      else onSent?.();
+    },
+
+    onResponseStart(_started, statusCode) {
+      if (isOver) return;
+      const received = toText(controller?.rawHeaders);
+      const headers = responseHeaders(received, secrets);
+      if (statusCode < 200) return relayInterim(response, statusCode, headers);
+      filter = filterFor?.(received);
+      const kept = filter ? without(headers, "content-length") : headers;
+      response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
+      status = statusCode;
+      onAnswered?.();
+      const isStream = isEventStream(headers);
+      if (isStream) onEventStream?.(statusCode, () => response.destroy());
+      // Most answers are here whole by then: their head goes with their body, and nothing has to be waited for.
+      setImmediate(() => {
+        if (isOver) return;
+        response.flushHeaders();
+        if (!isStream) idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
+      });
+    },
+
+    onBodySent() {
+      // An upstream may answer first and then listen for as long as there is something to hear.
+      idle?.refresh();
+    },
+
+    onResponseData(_started, chunk) {
+      if (isOver) return;
+      idle?.refresh();
+      youngGarbage.carried(chunk.length);
+      write(filter ? filter.push(chunk) : chunk);
+    },
+
+    onResponseEnd() {
+      // A proxy on the way that refuses is told of as a fault, and its answer goes on.
+      if (isOver) return;
+      if (filter) write(filter.end());
+      const received = toText(controller?.rawTrailers);
+      if (received.length > 0) response.addTrailers(pairs(responseHeaders(received, secrets)));
+      response.end();
+      finish({ kind: "answered", status: status ?? 0 });
+    },
+
+    onResponseError(_started, error) {
+      if (error instanceof AgentGone) {
+        response.destroy();
+        return finish({ kind: "gone" });
+      }
+      // The agent must not take a truncated answer for a whole one.
+      if (status !== undefined) response.destroy();
+      if (error instanceof BodyWithdrawn) return finish({ kind: "withdrawn" });
+      finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
+    },
+  };
+}
+
+/** Nothing came, or nothing was taken, for too long. */
+class IdleUpstream extends Error {
+  override readonly name = "IdleUpstream";
+}
+
+const timeouts: readonly unknown[] = ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"];
+
+const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
+  error instanceof IdleUpstream || timeouts.includes(error.code) ? "upstream_timeout" : "upstream_unreachable";
+
+const isEventStream = (headers: RawHeaders): boolean =>
+  valuesOf(headers, "content-type").some((type) => /^text\/event-stream\s*(?:;|$)/i.test(type));
+
+/** Header bytes are Latin-1 on both sides (RFC 9110 section 5.5), so that they pass unchanged. */
+const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>
+  Array.isArray(raw) ? raw.map((part) => (typeof part === "string" ? part : part.toString("latin1"))) : [];
+
+const pairs = (headers: string[]): [string, string][] =>
+  headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
+
+/** 102, 103 and their like; `100 Continue` is each neighbour's own. Node before 26 has no way to send them on. */
+function relayInterim(response: ServerResponse, status: number, headers: string[]): void {
+  // An HTTP/1.0 agent would take it for the answer (RFC 9110 section 15.2).
+  if (status === 100 || response.req.httpVersion === "1.0" || !("writeInformation" in response)) return;
+  const fields: Record<string, string[]> = {};
+  for (const [name, value] of pairs(headers)) fields[name] = [...(fields[name] ?? []), value];
+  response.writeInformation(status, fields);
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Events } from "../events.ts";
+import { isLoopback } from "../message/authority.ts";
+import { answer } from "../message/write-answer.ts";
+
+const prefix = "/__svc/";
+
+/** A request for the enforcement point itself: it never passes the decision point (contract: Two listeners). */
+export const isOwnPath = (target: string): boolean => target.startsWith(prefix);
+
+export interface OwnEndpoints {
+  readonly events: Pick<Events, "render">;
+  /** False from the moment the process is told to stop. */
+  readonly isReady: () => boolean;
+  /** Ends the process as SIGTERM does; undefined where nobody may. */
+  readonly quit: (() => void) | undefined;
+}
+
+const quitPath = "/__svc/quit";
+
+/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics`, and where it is admitted `/__svc/quit`. */
+export async function serveOwn(
+  endpoints: OwnEndpoints,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const reply = (status: number, type: string, body: string) =>
+    answer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
+  const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
+  const [path] = request.url?.split("?") ?? [];
+  if (path === quitPath) {
+    if (endpoints.quit === undefined) return state(404, "not_found");
+    if (request.method !== "POST") return state(405, "method_not_allowed");
+    // Whoever else reaches the port must not end it: not another pod, not a page that posts a form.
+    if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)
+      return state(403, "forbidden");
+    await state(202, "draining");
+    return endpoints.quit();
+  }
+  if (request.method !== "GET" && request.method !== "HEAD") return state(405, "method_not_allowed");
+  switch (path) {
+    case "/__svc/livez":
+      return state(200, "ok");
+    case "/__svc/readyz":
+      return endpoints.isReady() ? state(200, "ok") : state(503, "draining");
+    case "/__svc/metrics": {
+      const { contentType, body } = await endpoints.events.render();
+      return reply(200, contentType, body);
+    }
+    default:
+      return state(404, "not_found");
+  }
+}

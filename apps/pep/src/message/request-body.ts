@@ -1,0 +1,75 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { type SendingOptions, sendingBody } from "./streamed-body.ts";
+
+/** `longer`: over the cap; `paused`: nothing came for a while; `gone`: the agent went away. The rest is still to come. */
+export type BodyReading = "whole" | "longer" | "paused" | "gone";
+
+/** The body of one request: read into memory as far as somebody asks, and sent on from there. */
+export interface RequestBody {
+  /** The request declares none. */
+  readonly isAbsent: boolean;
+  /** Everything was read. */
+  readonly isWhole: boolean;
+  /** Reads on until the end, or until one of the limits. */
+  read(limits: { readonly capBytes: number; readonly pauseMs: number }): Promise<BodyReading>;
+  /** Everything read so far; the whole body after `whole`. */
+  bytes(): Buffer;
+  /** All of it, from the first byte on. */
+  stream(options: SendingOptions): Readable;
+}
+
+/** @param beforeReading called once, before the first byte is asked for: the moment for `100 Continue` */
+export function requestBody(request: IncomingMessage, beforeReading: () => void): RequestBody {
+  const { "content-length": length, "transfer-encoding": coding } = request.headers;
+  const isAbsent = coding === undefined && (length === undefined || Number(length) === 0);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let hasEnded = isAbsent;
+  let hasBegun = isAbsent;
+
+  const begin = () => {
+    if (!hasBegun) beforeReading();
+    hasBegun = true;
+  };
+
+  const read: RequestBody["read"] = ({ capBytes, pauseMs }) => {
+    if (hasEnded) return Promise.resolve(bytes > capBytes ? "longer" : "whole");
+    if (Number(length) > capBytes || bytes > capBytes) return Promise.resolve("longer");
+    if (request.destroyed) return Promise.resolve("gone");
+    begin();
+    return new Promise((resolve) => {
+      const stop = (reading: BodyReading) => {
+        clearTimeout(pause);
+        request.pause().off("data", onData).off("end", onEnd).off("close", onClose);
+        resolve(reading);
+      };
+      const onData = (chunk: Buffer) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        pause.refresh();
+        if (bytes > capBytes) stop("longer");
+      };
+      const onEnd = () => {
+        hasEnded = true;
+        stop("whole");
+      };
+      const onClose = () => stop("gone");
+      const pause = setTimeout(stop, pauseMs, "paused");
+      request.on("data", onData).on("end", onEnd).on("close", onClose).resume();
+    });
+  };
+
+  return {
+    isAbsent,
+    get isWhole() {
+      return hasEnded;
+    },
+    read,
+    bytes: () => Buffer.concat(chunks),
+    stream(options) {
+      begin();
+      return sendingBody(request, { chunks, hasEnded }, options);
+    },
+  };
+}

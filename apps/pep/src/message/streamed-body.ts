@@ -1,0 +1,105 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { youngGarbage } from "./minor-gc.ts";
+
+/** The agent went away, or sent nothing for too long, while its body was on the way upstream. */
+export class AgentGone extends Error {
+  override readonly name = "AgentGone";
+}
+
+/** What was learnt while the body was on the way forbids to finish it. */
+export class BodyWithdrawn extends Error {
+  override readonly name = "BodyWithdrawn";
+}
+
+export interface SendingOptions {
+  /** Milliseconds that the agent may send nothing. */
+  readonly idleMs: number;
+  /**
+   * Asked when everything has arrived and all but the last bytes was passed on. False destroys the stream, so that the
+   * upstream never receives a complete body.
+   */
+  readonly mayEnd?: (() => Promise<boolean>) | undefined;
+}
+
+interface ReadSoFar {
+  readonly chunks: readonly Buffer[];
+  readonly hasEnded: boolean;
+}
+
+/**
+ * A request's body on its way upstream: what was read already, and the rest as it comes. It stands between, so that an
+ * upstream that fails destroys this stream and not the agent's connection, which still has an answer to receive.
+ */
+export function sendingBody(
+  request: IncomingMessage,
+  { chunks, hasEnded }: ReadSoFar,
+  options: SendingOptions,
+): Readable {
+  const { idleMs, mayEnd } = options;
+  const waiting = [...chunks];
+  let isComplete = hasEnded;
+  let isEnding = false;
+  let idle: NodeJS.Timeout | undefined;
+  const arm = () => {
+    if (idle) idle.refresh();
+    else idle = setTimeout(() => body.destroy(new AgentGone()), idleMs);
+  };
+  const disarm = () => {
+    clearTimeout(idle);
+    idle = undefined;
+  };
+
+  const onData = (chunk: Buffer) => {
+    waiting.push(chunk);
+    youngGarbage.carried(chunk.length);
+    arm();
+    pass();
+  };
+  const onEnd = () => {
+    isComplete = true;
+    disarm();
+    pass();
+  };
+  const onClose = () => {
+    if (!request.complete) body.destroy(new AgentGone());
+  };
+
+  const end = async () => {
+    if (isEnding) return;
+    isEnding = true;
+    if (mayEnd && !(await mayEnd())) body.destroy(new BodyWithdrawn());
+    if (body.destroyed) return;
+    for (const chunk of waiting.splice(0)) body.push(chunk);
+    body.push(null);
+  };
+
+  /** Passes on what is wanted, the last chunk only when it may end. */
+  const pass = () => {
+    while (waiting.length > 1) {
+      if (!body.push(waiting.shift())) return wait();
+    }
+    if (isComplete) end().catch((error) => body.destroy(error));
+    else if (mayEnd || waiting.length === 0 || body.push(waiting.shift())) request.resume();
+    else wait();
+  };
+  /** The upstream has to catch up; how long that may take is not the agent's doing. */
+  const wait = () => {
+    request.pause();
+    disarm();
+  };
+
+  const body = new Readable({
+    read() {
+      if (!isComplete) arm();
+      pass();
+    },
+    destroy(error, done) {
+      disarm();
+      request.pause().off("data", onData).off("end", onEnd).off("close", onClose);
+      done(error);
+    },
+  });
+  if (!hasEnded) request.on("data", onData).on("end", onEnd).on("close", onClose);
+  return body;
+}

@@ -1,0 +1,39 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Answer } from "../protocols/answers.ts";
+
+/** Writes an answer of our own. Where the agent saw the beginning of another, its connection is cut instead. */
+export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.headersSent) return void response.destroy();
+  // Node closes the connection of whoever still waits for 100 Continue.
+  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
+  response.end(request.method === "HEAD" ? undefined : body);
+}
+
+/** The same on a connection that asked to become something else, and ends here. */
+export function answerOnSocket(socket: Duplex, { status, headers, body }: Answer): void {
+  if (!socket.writable) return void socket.destroy();
+  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
+  for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
+  lines.push(`content-length: ${Buffer.byteLength(body)}`, "connection: close", "", body);
+  socket.end(lines.join("\r\n"), () => socket.destroy());
+}
+
+const discardBytes = 1024 * 1024;
+const discardMs = 5_000;
+
+/**
+ * Reads what is left of a request that was answered before its end, so that the agent gets to read the answer; but not
+ * for ever, and not any amount.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let left = discardBytes;
+  const timer = setTimeout(() => request.destroy(), discardMs);
+  request.on("close", () => clearTimeout(timer));
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
+  request.resume();
+}

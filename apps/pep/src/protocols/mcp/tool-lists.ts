@@ -1,0 +1,145 @@
+import { isWithin } from "@svc/core";
+import { isJsonObject, parseStrictJson } from "@svc/tokens";
+import type { AllowedTools } from "../../decide/allowed-tools.ts";
+import type { BodyFilter } from "../../forward/relay.ts";
+import { type RawHeaders, valuesOf } from "../../message/headers.ts";
+import type { McpUpstream } from "../../upstreams/upstream.ts";
+import { dataClassOfTool, isDisguised, type JsonRpcId, maxMessageDepth, spellings } from "./message.ts";
+
+/** Longer is no list of tools; held in memory until its end is seen. */
+const maxMessageBytes = 8 * 1024 * 1024;
+
+export interface ToolListContext {
+  readonly upstream: McpUpstream;
+  /** Undefined: what is allowed could not be learnt, and lists are empty. */
+  readonly allowed: AllowedTools | undefined;
+  /** Of the `tools/list` request, where this is its answer. */
+  readonly id: JsonRpcId | undefined;
+}
+
+/**
+ * Leaves out of a tool list what the caller may not call (contract: `filter_tool_lists`), in a JSON answer and in every
+ * message of an event stream. Undefined for a response that holds neither: there are clients that look for a type anywhere
+ * in the header.
+ */
+export function toolListFilter(context: ToolListContext, headers: RawHeaders): BodyFilter | undefined {
+  const type = valuesOf(headers, "content-type").join(", ").toLowerCase();
+  const isEncoded = valuesOf(headers, "content-encoding").some((coding) => coding.toLowerCase() !== "identity");
+  if (type.includes("event-stream")) return isEncoded ? emptied : eventFilter(context);
+  if (type.includes("json")) return jsonFilter(context, isEncoded);
+  return undefined;
+}
+
+/** What cannot be read cannot be filtered. */
+const emptied: BodyFilter = { push: () => Buffer.alloc(0), end: () => Buffer.alloc(0) };
+
+function jsonFilter(context: ToolListContext, isEncoded: boolean): BodyFilter {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return {
+    push(chunk) {
+      bytes += chunk.length;
+      if (bytes <= maxMessageBytes) chunks.push(chunk);
+      return Buffer.alloc(0);
+    },
+    end() {
+      if (bytes === 0) return Buffer.alloc(0);
+      const isReadable = !isEncoded && bytes <= maxMessageBytes;
+      const json = Buffer.concat(chunks);
+      return isReadable ? Buffer.from(filtered(context, json) ?? json) : Buffer.from(emptyList(context.id));
+    },
+  };
+}
+
+const emptyList = (id: unknown): string => JSON.stringify({ jsonrpc: "2.0", id: id ?? null, result: { tools: [] } });
+
+/** An empty line ends an event, and a line may end in three ways (HTML standard: Server-sent events). */
+const eventEnd = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
+
+function eventFilter(context: ToolListContext): BodyFilter {
+  const decoder = new TextDecoder();
+  let pending = "";
+  const take = (text: string): string => {
+    pending += text;
+    let passed = "";
+    for (let end = eventEnd.exec(pending); end; end = eventEnd.exec(pending)) {
+      passed += filteredEvent(context, pending.slice(0, end.index)) + end[0];
+      pending = pending.slice(end.index + end[0].length);
+    }
+    if (pending.length > maxMessageBytes) throw new RangeError("event too long to filter");
+    return passed;
+  };
+  return {
+    push: (chunk) => Buffer.from(take(decoder.decode(chunk, { stream: true }))),
+    // An event without its end is none, and is not passed on.
+    end: () => Buffer.from(take(decoder.decode())),
+  };
+}
+
+function filteredEvent(context: ToolListContext, event: string): string {
+  const lines = event.split(/\r\n|\n|\r/);
+  const isData = (line: string) => line === "data" || line.startsWith("data:");
+  const data = lines.filter(isData).map((line) => line.slice(5).replace(/^ /, ""));
+  const json = data.join("\n");
+  // The beginning of a stream that can be resumed has no data, and what is neither object nor array is no message.
+  const text = /^\s*[[{]/.test(json) ? filtered(context, json) : undefined;
+  if (text === undefined) return event;
+  return [...lines.filter((line) => !isData(line)), `data: ${text}`].join("\n");
+}
+
+/** The message with its tools filtered, or without any where readers could differ; undefined: it holds no list. */
+function filtered({ upstream, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
+  const reading = listIn(json);
+  switch (reading.kind) {
+    case "none":
+      return undefined;
+    case "unclear":
+      return emptyList(id ?? reading.id);
+    case "list": {
+      const { message, result, tools } = reading;
+      const kept = tools.filter((tool) => isAllowed(upstream, allowed, tool));
+      return JSON.stringify({ ...message, result: { ...result, tools: kept } });
+    }
+    default:
+      throw reading satisfies never;
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+type Reading =
+  | { readonly kind: "list"; readonly message: Members; readonly result: Members; readonly tools: readonly unknown[] }
+  | { readonly kind: "none" }
+  /** Two readers could find different lists, or one a list where the other finds none. */
+  | { readonly kind: "unclear"; readonly id?: unknown };
+
+/** A message is 1 deep, its result 2, the list 3 and a tool of it 4; what repeats farther in names none. */
+const toolDepth = 4;
+
+function listIn(json: string | Uint8Array): Reading {
+  const parsed = parseStrictJson(json, { maxDepth: maxMessageDepth });
+  // Other readers take what is no JSON: not-a-number, comments, another encoding.
+  if (!parsed.ok || Array.isArray(parsed.value)) return { kind: "unclear" };
+  if (!isJsonObject(parsed.value)) return { kind: "none" };
+  const { value: message, duplicateDepth } = parsed;
+  const { id, result } = message;
+  const repeatsAt = duplicateDepth ?? Number.POSITIVE_INFINITY;
+  if (repeatsAt === 1 || isDisguised(message, messageNames)) return { kind: "unclear", id };
+  if (!isJsonObject(result)) return { kind: "none" };
+  if (repeatsAt === 2 || isDisguised(result, resultNames)) return { kind: "unclear", id };
+  const { tools } = result;
+  if (!Array.isArray(tools)) return { kind: "none" };
+  return repeatsAt <= toolDepth ? { kind: "unclear", id } : { kind: "list", message, result, tools };
+}
+
+const messageNames = spellings("result");
+const resultNames = spellings("tools");
+const toolNames = spellings("name");
+
+function isAllowed(upstream: McpUpstream, allowed: AllowedTools | undefined, tool: unknown): boolean {
+  if (!isJsonObject(tool) || isDisguised(tool, toolNames)) return false;
+  const { name } = tool;
+  if (typeof name !== "string") return false;
+  const dataClass = dataClassOfTool(upstream, name);
+  const declared = allowed?.get(`mcp:${upstream.name}/${name}`);
+  return dataClass !== undefined && declared !== undefined && isWithin(dataClass, declared);
+}

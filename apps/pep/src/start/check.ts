@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import type { Transport } from "@svc/client/steps";
+import { isWithin, mcpServerRef } from "@svc/core";
+import { z } from "zod";
+import { connectControlPlane } from "../control-plane.ts";
+import type { CallTarget } from "../protocols/routes.ts";
+import type { McpUpstream, Upstream, Upstreams } from "../upstreams/upstream.ts";
+import { readUpstreams } from "../upstreams/upstreams-file.ts";
+import type { Config } from "./config.ts";
+
+/** The catalog of one scope, as far as it says what could be allowed (specification: ScopeCatalog). */
+const catalogShape = z.object({
+  tools: z.array(z.object({ ref: z.string(), data_classes: z.array(z.string()) })),
+  downstream_agents: z.array(z.string()),
+});
+export type Catalog = z.infer<typeof catalogShape>;
+
+const requestMs = 5_000;
+const maxCatalogBytes = 16 * 1024 * 1024;
+
+/**
+ * `GET /v1/scopes/{scope}/catalog`, with the admin token of whoever checks.
+ *
+ * @throws {Error} where there is none, with a message for people
+ */
+export async function fetchCatalog(transport: Transport, adminToken: string, scope: string): Promise<Catalog> {
+  const response = await transport.send({
+    method: "GET",
+    path: `/v1/scopes/${encodeURIComponent(scope)}/catalog`,
+    headers: { accept: "application/json", authorization: `Bearer ${adminToken}` },
+    deadlineMs: requestMs,
+    maxResponseBytes: maxCatalogBytes,
+  });
+  if (response.status !== 200) throw new Error(`the catalog of scope ${scope} cannot be read: ${response.status}`);
+  return catalogShape.parse(JSON.parse(response.body));
+}
+
+/** One line for each configured target that none of the policies could allow (contract: `--check`). */
+export function unallowedTargets(upstreams: Upstreams, catalogs: readonly Catalog[]): string[] {
+  return upstreams.all.flatMap((upstream) =>
+    targetsOf(upstream)
+      .filter((call) => !catalogs.some((catalog) => couldAllow(catalog, call)))
+      .map(({ target, dataClass }) => `${upstream.name}: ${target} for ${dataClass} is in no policy`),
+  );
+}
+
+function targetsOf(upstream: Upstream): CallTarget[] {
+  const tunnel = upstream.tunnel ? [upstream.tunnel] : [];
+  if (upstream.protocol === "http") return [...upstream.routes.map(({ call }) => call), ...tunnel];
+  return [...toolsOf(upstream), ...tunnel];
+}
+
+/** Those that the file names; where it names none, that there is any tool of the server at all. */
+function toolsOf({ name, tools, dataClass }: McpUpstream): CallTarget[] {
+  const call = (target: string, dataClass: string): CallTarget => ({ target, targetKind: "tool", dataClass });
+  const named = [...tools].map(([tool, ofTool]) =>
+    call(tool.startsWith("#") ? `mcp:${name}${tool}` : `mcp:${name}/${tool}`, ofTool),
+  );
+  return dataClass === undefined ? named : [...named, call(`mcp:${name}`, dataClass)];
+}
+
+function couldAllow({ tools, downstream_agents }: Catalog, { target, targetKind, dataClass }: CallTarget): boolean {
+  if (targetKind === "agent") return downstream_agents.includes(target);
+  const isAnyOfServer = mcpServerRef(target) === target;
+  return tools.some(
+    ({ ref, data_classes }) =>
+      (ref === target || (isAnyOfServer && mcpServerRef(ref) === target)) && isWithin(dataClass, data_classes),
+  );
+}
+
+/** The exit code of `--check SCOPE...`: 0 where every target could be allowed, 1 where not, 2 where nobody can say. */
+export async function runCheck(
+  config: Config,
+  scopes: readonly string[],
+  adminToken: string | undefined,
+  say: (line: string) => void,
+): Promise<number> {
+  if (adminToken === undefined || scopes.length === 0) {
+    say("--check needs the scopes to compare with as arguments, and SVC_ADMIN_TOKEN");
+    return 2;
+  }
+  const readFile = (path: string) => readFileSync(path, "utf8");
+  const read = readUpstreams(readFile(config.configFile), { defaultMode: config.mode, readFile });
+  if (!read.ok) {
+    for (const fault of read.faults) say(`${config.configFile}: ${fault}`);
+    return 2;
+  }
+  const { transport, disconnect } = connectControlPlane(config);
+  try {
+    const catalogs = await Promise.all(scopes.map((scope) => fetchCatalog(transport, adminToken, scope)));
+    const unallowed = unallowedTargets(read.upstreams, catalogs);
+    for (const line of unallowed) say(line);
+    return unallowed.length === 0 ? 0 : 1;
+  } catch (error) {
+    say(error instanceof Error ? error.message : "the catalogs cannot be read");
+    return 2;
+  } finally {
+    await disconnect();
+  }
+}

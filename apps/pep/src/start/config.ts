@@ -1,0 +1,151 @@
+import { agentName } from "@svc/core";
+import {
+  defaulted,
+  type Environment,
+  everySettingName,
+  flag,
+  httpUrl,
+  listenAddress,
+  oneOf,
+  optional,
+  type PepSettingName,
+  readSettings,
+  required,
+  type Setting,
+  type SettingValues,
+  sharedSettings,
+  telemetryKeyRule,
+  text,
+  wholeNumber,
+} from "@svc/host";
+import { undecidedModes } from "../http/ports.ts";
+import { defaultLimits, type Limits } from "../limits.ts";
+import { type EgressProxies, readEgressProxies } from "../upstreams/egress-proxies.ts";
+import { pepModes } from "../upstreams/upstream.ts";
+
+/** What the control plane reads of one body, with room for what is around the parameters. */
+const maxBindCapBytes = 786_432;
+
+export const pepSettings = {
+  SVC_CONTROL_PLANE_URL: required(httpUrl, "Where the control plane is."),
+  SVC_CONTROL_PLANE_CA_FILE: optional(text, "PEM file with the certificate authority of the control plane."),
+  SVC_PEP_CONFIG: required(text, "The YAML or JSON file with the upstreams; read again on change and on SIGHUP."),
+  SVC_PEP_LISTEN: defaulted(listenAddress, "127.0.0.1:16001", "Where agents call."),
+  SVC_PEP_ADMIN_LISTEN: defaulted(listenAddress, "0.0.0.0:16020", "Where `/__svc/*` is served to probes and scrapes."),
+  SVC_PEP_MODE: defaulted(oneOf(pepModes), "enforce", "The mode of upstreams that name none: `enforce` or `observe`."),
+  SVC_PEP_OBSERVE_UNDECIDED: defaulted(
+    oneOf(undecidedModes),
+    "block",
+    "What observe mode does with a call that got no decision. With `forward` the decision log is no longer the whole list.",
+  ),
+  SVC_PEP_BIND_CAP_BYTES: defaulted(
+    wholeNumber({ min: 1, max: maxBindCapBytes }),
+    String(defaultLimits.bindCapBytes),
+    `The largest body that is read whole and bound; at most ${maxBindCapBytes}.`,
+  ),
+  SVC_PEP_GRACE_SECONDS: defaulted(
+    wholeNumber({ min: 0, max: 3600 }),
+    "25",
+    "How long calls are still served after SIGTERM; below the pod's grace period.",
+  ),
+  SVC_PEP_UPSTREAM_TIMEOUT_SECONDS: defaulted(
+    wholeNumber({ min: 1, max: 3600 }),
+    "30",
+    "How long an upstream may take to begin its answer.",
+  ),
+  SVC_PEP_RENEWAL_IDLE_SECONDS: defaulted(
+    wholeNumber({ min: 1, max: 86_400 }),
+    "300",
+    "After how long without a call the renewed tokens of an agent are forgotten.",
+  ),
+  SVC_PEP_SESSION_FILE: optional(
+    text,
+    "JSON file `{session_id, token}`: the session of requests that present none; read again on change.",
+  ),
+  SVC_PEP_STATE_DIR: optional(text, "Folder in memory that renewed tokens outlive a restart in."),
+  SVC_PEP_AGENT_KEY_FILE: optional(text, "File with the agent's private key (PKCS#8 PEM or JWK); with the name."),
+  SVC_PEP_AGENT_NAME: optional(agentName, "Whose key it is."),
+  SVC_PEP_QUIT: defaulted(
+    flag,
+    "false",
+    "Lets a program on this machine end the enforcement point: `POST /__svc/quit`, for jobs beside a plain sidecar.",
+  ),
+} satisfies Record<PepSettingName, Setting<unknown>>;
+
+const table = { ...pepSettings, ...sharedSettings };
+type Values = SettingValues<typeof table>;
+
+function agentKeyRule(values: Partial<Values>): string | undefined {
+  // A setting that could not be read has its own fault.
+  const areRead = "SVC_PEP_AGENT_KEY_FILE" in values && "SVC_PEP_AGENT_NAME" in values;
+  const areTogether = (values.SVC_PEP_AGENT_KEY_FILE === undefined) === (values.SVC_PEP_AGENT_NAME === undefined);
+  return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
+}
+
+/** The settings as the rest of the app speaks of them. */
+export interface Config {
+  readonly controlPlane: { readonly url: URL; readonly caFile: string | undefined };
+  readonly configFile: string;
+  readonly listen: Values["SVC_PEP_LISTEN"];
+  readonly adminListen: Values["SVC_PEP_ADMIN_LISTEN"];
+  readonly mode: Values["SVC_PEP_MODE"];
+  readonly undecided: Values["SVC_PEP_OBSERVE_UNDECIDED"];
+  readonly limits: Limits;
+  readonly graceSeconds: number;
+  readonly renewalIdleSeconds: number;
+  readonly sessionFile: string | undefined;
+  readonly stateDir: string | undefined;
+  readonly egress: EgressProxies | undefined;
+  readonly mayQuit: boolean;
+  readonly agent: { readonly name: string; readonly keyFile: string } | undefined;
+  readonly telemetry: {
+    readonly key: string | undefined;
+    readonly dev: boolean;
+    readonly discloseIdentities: boolean;
+    readonly logLevel: Values["SVC_LOG_LEVEL"];
+  };
+}
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly faults: readonly string[] };
+
+export function readConfig(environment: Environment): ConfigResult {
+  const read = readSettings(table, environment, {
+    knownElsewhere: everySettingName,
+    rules: [telemetryKeyRule, agentKeyRule],
+  });
+  const egress = readEgressProxies(environment, read.ok ? read.values.SVC_PEP_LISTEN : undefined);
+  if (read.ok && egress.ok) return { ...read, config: toConfig(read.values, egress.proxies) };
+  return { ok: false, faults: [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults)) };
+}
+
+const toConfig = (values: Values, egress: EgressProxies | undefined): Config => ({
+  controlPlane: { url: values.SVC_CONTROL_PLANE_URL, caFile: values.SVC_CONTROL_PLANE_CA_FILE },
+  configFile: values.SVC_PEP_CONFIG,
+  listen: values.SVC_PEP_LISTEN,
+  adminListen: values.SVC_PEP_ADMIN_LISTEN,
+  mode: values.SVC_PEP_MODE,
+  undecided: values.SVC_PEP_OBSERVE_UNDECIDED,
+  limits: {
+    ...defaultLimits,
+    bindCapBytes: values.SVC_PEP_BIND_CAP_BYTES,
+    upstreamHeadersMs: values.SVC_PEP_UPSTREAM_TIMEOUT_SECONDS * 1000,
+  },
+  graceSeconds: values.SVC_PEP_GRACE_SECONDS,
+  renewalIdleSeconds: values.SVC_PEP_RENEWAL_IDLE_SECONDS,
+  sessionFile: values.SVC_PEP_SESSION_FILE,
+  stateDir: values.SVC_PEP_STATE_DIR,
+  egress,
+  mayQuit: values.SVC_PEP_QUIT,
+  agent:
+    values.SVC_PEP_AGENT_NAME !== undefined && values.SVC_PEP_AGENT_KEY_FILE !== undefined
+      ? { name: values.SVC_PEP_AGENT_NAME, keyFile: values.SVC_PEP_AGENT_KEY_FILE }
+      : undefined,
+  telemetry: {
+    key: values.SVC_TELEMETRY_KEY,
+    dev: values.SVC_DEV,
+    discloseIdentities: values.SVC_TELEMETRY_DISCLOSE_IDENTITIES,
+    logLevel: values.SVC_LOG_LEVEL,
+  },
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { type Environment, sharedSettings } from "@svc/host";
+import { parse, stringify } from "yaml";
+import type { EgressProxies } from "../upstreams/egress-proxies.ts";
+import { ConfigurationRefused } from "../upstreams/live-config.ts";
+import { readUpstreams } from "../upstreams/upstreams-file.ts";
+import { upstreamsFile } from "../upstreams/upstreams-schema.ts";
+import { type Config, pepSettings } from "./config.ts";
+
+const redacted = "(set, not shown)";
+
+/**
+ * Settings, proxies and upstreams in force as YAML, defaults filled in. What a secret setting holds is not shown, nor
+ * whatever a proxy's URL says beyond its address, and no file that the upstreams name is read into it.
+ *
+ * @throws {ConfigurationRefused} where the upstreams file does not hold
+ */
+export function printedConfig(config: Config, environment: Environment): string {
+  const text = readFileSync(config.configFile, "utf8");
+  const readFile = (path: string) => readFileSync(path, "utf8");
+  const read = readUpstreams(text, { defaultMode: config.mode, readFile });
+  if (!read.ok) throw new ConfigurationRefused(read.faults);
+  const { upstreams } = upstreamsFile.parse(parse(text));
+  return stringify({
+    settings: settingsInForce(environment),
+    ...(config.egress && { proxies: proxiesInForce(config.egress) }),
+    upstreams: upstreams.map((upstream) => ({ ...upstream, mode: upstream.mode ?? config.mode })),
+  });
+}
+
+function settingsInForce(environment: Environment): Record<string, string> {
+  const table = { ...pepSettings, ...sharedSettings };
+  const entries = Object.entries(table).flatMap(([name, { secret, defaultText }]) => {
+    const isGiven = Boolean(environment[name] || (secret && environment[`${name}_FILE`]));
+    if (isGiven) return [[name, secret ? redacted : (environment[name] ?? "")]];
+    return defaultText === undefined ? [] : [[name, defaultText]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function proxiesInForce({ httpProxy, httpsProxy, noProxy }: EgressProxies): Record<string, string> {
+  const named = { HTTP_PROXY: addressOf(httpProxy), HTTPS_PROXY: addressOf(httpsProxy), NO_PROXY: noProxy };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ""));
+}
+
+/** Of a proxy's URL only what is no secret in any spelling of it. */
+function addressOf(proxy: string): string {
+  const url = URL.parse(proxy);
+  if (url === null) return "";
+  const hasCredentials = url.username !== "" || url.password !== "";
+  return `${url.protocol}//${url.host}${hasCredentials ? ` (its credentials are set, not shown)` : ""}`;
+}

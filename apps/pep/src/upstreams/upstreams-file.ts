@@ -1,0 +1,155 @@
+import { parse } from "yaml";
+import type { z } from "zod";
+import { normalAuthority } from "../message/authority.ts";
+import { segmentsOf } from "../message/path.ts";
+import type { CallTarget, Route } from "../protocols/routes.ts";
+import {
+  type Credential,
+  type PepMode,
+  type Upstream,
+  type Upstreams,
+  type UpstreamTls,
+  upstreamsOf,
+} from "./upstream.ts";
+import { type UpstreamEntry, upstreamsFile } from "./upstreams-schema.ts";
+
+export interface ReadUpstreamsOptions {
+  /** Of an upstream that names none. */
+  readonly defaultMode: PepMode;
+  /** Reads a file that the configuration names; throws where it cannot. */
+  readonly readFile: (path: string) => string;
+  /** Why no connection could be made with this material. Default: nothing is. */
+  readonly tlsFault?: (tls: UpstreamTls) => string | undefined;
+}
+
+export type UpstreamsResult =
+  /** `files`: whatever was read along the way, to be watched too. */
+  | { readonly ok: true; readonly upstreams: Upstreams; readonly files: readonly string[] }
+  /** One line per fault. */
+  | { readonly ok: false; readonly faults: readonly string[]; readonly files: readonly string[] };
+
+/** Reads one YAML or JSON text whole: either everything in it holds, or nothing is taken. */
+export function readUpstreams(text: string, options: ReadUpstreamsOptions): UpstreamsResult {
+  const document = parsed(text);
+  if ("fault" in document) return { ok: false, faults: [document.fault], files: [] };
+  const read = upstreamsFile.safeParse(document.value);
+  if (!read.success) return { ok: false, faults: read.error.issues.map(issueLine), files: [] };
+  const files: string[] = [];
+  const faults = faultsBetween(read.data.upstreams, options.defaultMode);
+  const fileOf = (upstream: string, path: string): string => {
+    files.push(path);
+    try {
+      return options.readFile(path);
+    } catch {
+      faults.push(`upstream ${upstream}: ${path} cannot be read`);
+      return "";
+    }
+  };
+  const all = read.data.upstreams.map((entry) => toUpstream(entry, options.defaultMode, fileOf));
+  faults.push(...all.flatMap(secretFaults), ...all.flatMap((upstream) => tlsFaults(upstream, options.tlsFault)));
+  return faults.length > 0 ? { ok: false, faults, files } : { ok: true, upstreams: upstreamsOf(all), files };
+}
+
+function parsed(text: string): { value: unknown } | { fault: string } {
+  try {
+    return { value: parse(text, { version: "1.2", uniqueKeys: true }) };
+  } catch {
+    return { fault: "is neither YAML nor JSON" };
+  }
+}
+
+const issueLine = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
+
+/** What no single upstream can know. */
+function faultsBetween(entries: readonly UpstreamEntry[], defaultMode: PepMode): string[] {
+  const faults: string[] = [];
+  const seen = new Set<string>();
+  const claim = (what: string) => {
+    if (seen.has(what)) faults.push(`${what} stands twice`);
+    seen.add(what);
+  };
+  for (const entry of entries) {
+    claim(`upstream ${entry.name}`);
+    for (const host of new Set(entry.hosts.map(normalAuthority))) claim(`host ${host}`);
+    if (entry.routes.filter(({ connect }) => connect).length > 1) {
+      faults.push(`upstream ${entry.name}: has more than one connect route`);
+    }
+    const enforcing = (entry.mode ?? defaultMode) === "enforce";
+    if (entry.credential === "passthrough" && enforcing && !entry.allow_passthrough_when_enforcing) {
+      faults.push(
+        `upstream ${entry.name}: credential passthrough while enforcing needs allow_passthrough_when_enforcing: true`,
+      );
+    }
+  }
+  return faults;
+}
+
+type ReadNamedFile = (upstream: string, path: string) => string;
+
+function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadNamedFile): Upstream {
+  const url = new URL(entry.url);
+  const base = {
+    name: entry.name,
+    origin: url.origin,
+    host: url.host,
+    hosts: [...new Set(entry.hosts.flatMap((host) => normalAuthority(host) ?? []))],
+    mode: entry.mode ?? defaultMode,
+    credential: toCredential(entry, fileOf),
+    tls: toTls(entry, fileOf),
+    tunnel: entry.routes.flatMap((route) => (route.connect ? toCall(route) : []))[0],
+  };
+  if (entry.protocol === "http") {
+    // A route begins with a slash of its own.
+    const basePath = url.pathname.replace(/\/$/, "");
+    return { ...base, protocol: "http", basePath, routes: entry.routes.flatMap(toRoute) };
+  }
+  return {
+    ...base,
+    protocol: "mcp",
+    // The endpoint is the URL as it stands, a trailing slash included.
+    basePath: url.pathname === "/" ? "" : url.pathname,
+    dataClass: entry.data_class,
+    tools: new Map(Object.entries(entry.tools)),
+    filterToolLists: entry.filter_tool_lists,
+  };
+}
+
+type RouteEntry = UpstreamEntry["routes"][number];
+
+const toRoute = (route: RouteEntry): Route[] =>
+  route.connect ? [] : [{ methods: new Set(route.methods), segments: segmentsOf(route.path), call: toCall(route) }];
+
+const toCall = (route: RouteEntry): CallTarget => ({
+  target: route.target,
+  targetKind: route.target_kind,
+  dataClass: route.data_class,
+});
+
+function toCredential({ name, credential }: UpstreamEntry, fileOf: ReadNamedFile): Credential {
+  if (typeof credential === "string") return { kind: credential };
+  const value = fileOf(name, credential.value_file).replace(/\r?\n$/, "");
+  return { kind: "header", name: credential.header.toLowerCase(), value };
+}
+
+function toTls({ name, tls }: UpstreamEntry, fileOf: ReadNamedFile): UpstreamTls {
+  const text = (file: string | undefined) => (file === undefined ? undefined : fileOf(name, file));
+  const [ca, cert, key] = [text(tls.ca_file), text(tls.cert_file), text(tls.key_file)];
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+/** A value that could not be sent as it stands would fail every call, or end its header early. */
+const secretFaults = ({ name, credential }: Upstream): string[] =>
+  credential.kind === "header" && !/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(credential.value)
+    ? [`upstream ${name}: value_file must hold one line of visible ASCII`]
+    : [];
+
+/** Where a certificate is replaced and its key is not yet, what was in force goes on. */
+function tlsFaults({ name, tls }: Upstream, tlsFault: ReadUpstreamsOptions["tlsFault"]): string[] {
+  const fault = tlsFault?.(tls);
+  return fault === undefined ? [] : [`upstream ${name}: ${fault}`];
+}
