@@ -3,14 +3,14 @@ import { isWithin, splitDataClasses } from "./data-class.ts";
 import type { DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import type { IdentityStatus } from "./identity.ts";
-import type { GuaranteeLevel } from "./kinds.ts";
+import type { BlockKind, GuaranteeLevel } from "./kinds.ts";
 import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./names.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
 import { type CallEffect, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
 
 /** An emergency block on a tool, on all tools of an MCP server, on an agent, or on a scope. */
 export interface Block {
-  readonly kind: "tool" | "agent" | "scope";
+  readonly kind: BlockKind;
   readonly ref: string;
 }
 

@@ -23,9 +23,13 @@ export { callerOf, type HopRequest } from "./hop.ts";
 export { type IdentityStatus, identityStatuses, type QuarantineReason, quarantineReasons } from "./identity.ts";
 export {
   type Access,
+  type AdministrativeEventKind,
   accessKinds,
+  administrativeEventKinds,
   type BlockCause,
+  type BlockKind,
   blockCauses,
+  blockKinds,
   type ChainMember,
   type DecisionStage,
   decisionStages,
@@ -39,6 +43,8 @@ export {
   type PopFailureCause,
   pepOutcomes,
   popFailureCauses,
+  type SessionStatus,
+  sessionStatuses,
   type TargetKind,
   targetKinds,
 } from "./kinds.ts";
@@ -102,5 +108,13 @@ export {
   newMarks,
 } from "./taint.ts";
 export { highestTaint, type Taint, taints } from "./taint-level.ts";
-export * from "./wire.ts";
-export * from "./wire-identity.ts";
+export * from "./wire/admin.ts";
+export * from "./wire/audit.ts";
+export * from "./wire/error.ts";
+export * from "./wire/hop.ts";
+export * from "./wire/identity.ts";
+export { page, pagedQuery } from "./wire/page.ts";
+export { reasonRequest } from "./wire/parts.ts";
+export { version } from "./wire/query.ts";
+export * from "./wire/service.ts";
+export { type CamelCased, fromWire, toWire } from "./wire/spelling.ts";

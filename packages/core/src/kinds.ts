@@ -22,6 +22,33 @@ export type ManifestStatus = (typeof manifestStatuses)[number];
 export const popFailureCauses = ["missing", "invalid", "wrong_agent", "not_enrolled"] as const;
 export type PopFailureCause = (typeof popFailureCauses)[number];
 
+export const sessionStatuses = ["active", "expired", "revoked"] as const;
+export type SessionStatus = (typeof sessionStatuses)[number];
+
+/** What an emergency block may deny. */
+export const blockKinds = ["tool", "agent", "scope"] as const;
+export type BlockKind = (typeof blockKinds)[number];
+
+/** Acts of people and of the service that the record keeps beside the decisions (contract: Audit). */
+export const administrativeEventKinds = [
+  "manifest_submitted",
+  "manifest_overridden",
+  "consent_granted",
+  "token_renewed",
+  "enroll_token_issued",
+  "agent_enrolled",
+  "agent_quarantined",
+  "agent_revoked",
+  "block_set",
+  "block_lifted",
+  "key_rotated",
+  "key_removed",
+  "issuer_epoch_raised",
+  "session_revoked",
+  "records_retired",
+] as const;
+export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
+
 /** What the enforcement point did with a call. */
 export const pepOutcomes = ["allowed", "blocked", "observed_would_block"] as const;
 export type PepOutcome = (typeof pepOutcomes)[number];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
-import * as wire from "../src/wire.ts";
+import * as wire from "../src/index.ts";
 
 const jwt = "header.payload.signature";
 

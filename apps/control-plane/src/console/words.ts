@@ -5,9 +5,9 @@ import type {
   GuaranteeLevel,
   IdentityStatus,
   ManifestStatus,
+  SessionStatus,
 } from "@svc/core";
 import { html } from "hono/html";
-import type { SessionStatus } from "../ports/sessions.ts";
 import { badge, codes, type Markup, type Tone } from "./markup.ts";
 
 /** The closed sets of the service in words that need no manual. */

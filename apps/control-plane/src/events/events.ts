@@ -1,10 +1,10 @@
+import type { AdministrativeEventKind } from "@svc/core";
 import type { Span, Telemetry, TraceHeaders } from "@svc/telemetry";
 import type { Authorized } from "../commands/hop/authorize.ts";
 import type { Exchanged } from "../commands/hop/exchange.ts";
 import type { Minted } from "../commands/hop/mint.ts";
 import type { Renewed } from "../commands/hop/renew.ts";
 import type { Completed } from "../commands/identity/complete-enrollment.ts";
-import type { AdministrativeEventKind } from "../ports/administrative-event.ts";
 import { hopEvents } from "./hop-events.ts";
 import { completionEvent } from "./identity-events.ts";
 

@@ -27,8 +27,6 @@ const schemesOf: Readonly<Record<Access, readonly (keyof typeof schemes | "none"
   none: [],
 };
 
-const envelope = errorEnvelope.meta({ id: "ErrorEnvelope" });
-
 /** The security schemes that operations refer to. */
 export function registerSecuritySchemes(registry: Registry): void {
   for (const [name, description] of Object.entries(schemes)) {
@@ -87,7 +85,7 @@ function errorsOf({ access, body, reads, errors }: Endpoint): readonly ErrorCode
 
 function refusals(registry: Registry, codes: readonly ErrorCode[]) {
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
-  const content = { "application/json": { schema: schemaOf(registry, envelope) } };
+  const content = { "application/json": { schema: schemaOf(registry, errorEnvelope) } };
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       status,

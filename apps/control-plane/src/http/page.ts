@@ -1,21 +1,6 @@
-import { z } from "zod";
 import { type CursorUse, openCursor, sealCursor } from "./cursor.ts";
 import { invalidRequest } from "./issues.ts";
 import type { RawQuery } from "./query.ts";
-
-const pageLimit = z
-  .string()
-  .regex(/^\d{1,3}$/, "must be a whole number from 1 to 200")
-  .transform(Number)
-  .refine((limit) => limit >= 1 && limit <= 200, "must be a whole number from 1 to 200")
-  .default(50)
-  .meta({ type: "integer", minimum: 1, maximum: 200, default: 50, description: "Page size." });
-
-/** The query parameters of every paged read. */
-export const pageQuery = {
-  limit: pageLimit,
-  cursor: z.string().max(4096).optional().meta({ description: "`page.next_cursor` of the page before." }),
-};
 
 /** One page that was asked for. */
 export interface PageRequest {

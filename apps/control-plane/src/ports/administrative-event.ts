@@ -1,22 +1,4 @@
-/** Acts of people and of the service itself that are kept beside the decisions (contract: Audit). */
-export const administrativeEventKinds = [
-  "manifest_submitted",
-  "manifest_overridden",
-  "consent_granted",
-  "token_renewed",
-  "enroll_token_issued",
-  "agent_enrolled",
-  "agent_quarantined",
-  "agent_revoked",
-  "block_set",
-  "block_lifted",
-  "key_rotated",
-  "key_removed",
-  "issuer_epoch_raised",
-  "session_revoked",
-  "records_retired",
-] as const;
-export type AdministrativeEventKind = (typeof administrativeEventKinds)[number];
+import type { AdministrativeEventKind } from "@svc/core";
 
 export interface AdministrativeEvent {
   readonly eventId: string;

@@ -1,7 +1,5 @@
-import type { Block } from "@svc/core";
+import type { BlockKind } from "@svc/core";
 import type { AdministrativeEvent } from "./administrative-event.ts";
-
-export type BlockKind = Block["kind"];
 
 /** A deny that no pinned policy outlives (contract: Emergency blocks). */
 export interface StandingBlock {

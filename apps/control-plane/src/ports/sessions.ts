@@ -1,4 +1,4 @@
-import type { Taint } from "@svc/core";
+import type { SessionStatus, Taint } from "@svc/core";
 import type { SessionFacts } from "./present.ts";
 
 export interface Sessions {
@@ -14,9 +14,6 @@ export interface Sessions {
   /** Newest first; those older than `before` only. */
   page(query: SessionQuery): Promise<readonly SessionSummary[]>;
 }
-
-export const sessionStatuses = ["active", "expired", "revoked"] as const;
-export type SessionStatus = (typeof sessionStatuses)[number];
 
 export interface SessionSummary {
   readonly facts: SessionFacts;

@@ -1,9 +1,5 @@
-import type {
-  AdministrativeEvent,
-  AdministrativeEventKind,
-  AdministrativeEvents,
-  EventQuery,
-} from "../ports/administrative-event.ts";
+import type { AdministrativeEventKind } from "@svc/core";
+import type { AdministrativeEvent, AdministrativeEvents, EventQuery } from "../ports/administrative-event.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 

@@ -1,5 +1,6 @@
+import type { BlockKind } from "@svc/core";
 import type { AdministrativeEvent } from "../ports/administrative-event.ts";
-import type { BlockKind, BlockQuery, Blocks, StandingBlock } from "../ports/blocks.ts";
+import type { BlockQuery, Blocks, StandingBlock } from "../ports/blocks.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { replaceDenialEpoch } from "./denial-epoch.ts";

@@ -1,5 +1,6 @@
+import type { SessionStatus } from "@svc/core";
 import type { SessionFacts } from "../ports/present.ts";
-import type { SessionFilter, SessionStatus, SessionSummary } from "../ports/sessions.ts";
+import type { SessionFilter, SessionSummary } from "../ports/sessions.ts";
 import type { Sql, Transaction } from "./database.ts";
 
 export interface SessionColumns {

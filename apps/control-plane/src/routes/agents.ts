@@ -1,48 +1,16 @@
-import { agentManifest, agentName, manifestStatuses, page } from "@svc/core";
-import { z } from "zod";
+import { agentCreate, agentPage, agentsQuery, reconciliationReport, resolveAgentQuery, resolvedAgent } from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
 import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
+import { openPage, toPage } from "../http/page.ts";
 import type { AgentSummary, StoredReport } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
-import {
-  answerSubmission,
-  diffEntry,
-  override,
-  submissionErrors,
-  submissionReplies,
-  toSubmission,
-} from "./submission.ts";
+import { answerSubmission, submissionErrors, submissionReplies, toSubmission } from "./submission.ts";
 
 const tag = "Agents";
 const agents = "/v1/agents";
-
-const agentCreate = z
-  .strictObject({ name: agentName, manifest: agentManifest, override: override.optional() })
-  .meta({ id: "AgentCreate" });
-
-const agentListItem = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    latest_manifest_version: z.int(),
-    latest_status: z.enum(manifestStatuses),
-  })
-  .meta({ id: "AgentListItem" });
-
-const reconciliationReport = z
-  .object({
-    manifest_version: z.int(),
-    status: z.enum(manifestStatuses),
-    discovery_ok: z.boolean(),
-    diff: z.array(diffEntry),
-    attestation: z.object({ by: z.string(), reason: z.string().nullable() }).nullable(),
-    checked_at: z.iso.datetime(),
-  })
-  .meta({ id: "ReconciliationReport" });
 
 export function agentRoutes(app: App, deps: Deps): void {
   mount(
@@ -74,8 +42,8 @@ export function agentRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "List agents by name.",
-      query: z.strictObject({ ...pageQuery, status: z.enum(manifestStatuses).optional() }),
-      replies: { 200: { description: "One page.", schema: page(agentListItem) } },
+      query: agentsQuery,
+      replies: { 200: { description: "One page.", schema: agentPage } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {
@@ -98,8 +66,8 @@ export function agentRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Resolve an agent's name to its id.",
-      query: z.strictObject({ name: agentName }),
-      replies: { 200: { description: "The agent.", schema: z.object({ agent_id: z.string(), name: z.string() }) } },
+      query: resolveAgentQuery,
+      replies: { 200: { description: "The agent.", schema: resolvedAgent } },
       errors: ["agent_not_found", "database_unavailable"],
     },
     async ({ c, query: { name } }) => {

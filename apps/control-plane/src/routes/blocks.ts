@@ -1,39 +1,17 @@
-import { agentName, page, scopeName, sentence, toolRef } from "@svc/core";
-import { z } from "zod";
+import { type BlockKind, blockPage, blockPut, blockRead, blockRef, pagedQuery } from "@svc/core";
+import type { z } from "zod";
 import { liftBlock } from "../commands/block/lift-block.ts";
 import { setBlock } from "../commands/block/set-block.ts";
 import type { App } from "../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../http/issues.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
-import { instantQuery } from "../http/query-values.ts";
-import type { BlockKind, StandingBlock } from "../ports/blocks.ts";
+import { openPage, toPage } from "../http/page.ts";
+import type { StandingBlock } from "../ports/blocks.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Emergency blocks";
 const blocks = "/v1/blocks";
 const oneBlock = `${blocks}/{kind}/{ref}` as const;
-
-/** What may be blocked, and how it is named. A name that no manifest holds is legal: it may turn up at any time. */
-const blockRef = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("tool"), ref: toolRef }),
-  z.object({ kind: z.literal("agent"), ref: agentName }),
-  z.object({ kind: z.literal("scope"), ref: scopeName }),
-]);
-
-const blockPut = z
-  .strictObject({ reason: sentence, until: instantQuery.nullable().optional() })
-  .meta({ id: "BlockPut" });
-
-const blockRead = z
-  .object({
-    kind: z.enum(["tool", "agent", "scope"]),
-    ref: z.string(),
-    reason: z.string(),
-    until: z.iso.datetime().nullable(),
-    created_at: z.iso.datetime(),
-  })
-  .meta({ id: "Block" });
 
 export function blockRoutes(app: App, deps: Deps): void {
   mount(
@@ -45,8 +23,8 @@ export function blockRoutes(app: App, deps: Deps): void {
       access: "audit",
       tag,
       summary: "List the blocks in force by kind and ref.",
-      query: z.strictObject(pageQuery),
-      replies: { 200: { description: "One page.", schema: page(blockRead) } },
+      query: pagedQuery,
+      replies: { 200: { description: "One page.", schema: blockPage } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {

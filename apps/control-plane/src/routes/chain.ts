@@ -1,25 +1,11 @@
-import { chainBreakReasons } from "@svc/core";
-import { z } from "zod";
+import { chainRead } from "@svc/core";
+import type { z } from "zod";
 import { type ReadBack, readChain } from "../commands/record/read-chain.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { chainHop, toChainHop } from "./decision-row.ts";
+import { toChainHop } from "./decision-row.ts";
 import type { Deps } from "./deps.ts";
-
-const chainRead = z
-  .object({
-    root: z.object({
-      user_sub: z.string(),
-      scope: z.string(),
-      consented_at: z.iso.datetime(),
-      session_id: z.string(),
-    }),
-    hops: z.array(chainHop.meta({ id: "ChainHop" })),
-    complete: z.boolean(),
-    break: z.object({ at_hop: z.int(), reason: z.enum(chainBreakReasons) }).nullable(),
-  })
-  .meta({ id: "ChainRead" });
 
 export function chainRoute(app: App, deps: Deps): void {
   mount(

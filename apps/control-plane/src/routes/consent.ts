@@ -5,9 +5,6 @@ import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import type { Deps } from "./deps.ts";
 
-const consentCreate = consentRequest.meta({ id: "ConsentCreate" });
-const consentRead = consentResponse.meta({ id: "ConsentRead" });
-
 export function consentRoute(app: App, deps: Deps): void {
   mount(
     app,
@@ -18,8 +15,8 @@ export function consentRoute(app: App, deps: Deps): void {
       access: "admin",
       tag: "Consent",
       summary: "Root a session in a human's consent; the answer holds its hop-1 token.",
-      body: consentCreate,
-      replies: { 201: { description: "The session, pinned to one policy version.", schema: consentRead } },
+      body: consentRequest,
+      replies: { 201: { description: "The session, pinned to one policy version.", schema: consentResponse } },
       errors: [
         ...(["scope_not_found", "policy_recompile_required", "policy_version_changed"] as const),
         ...(["database_unavailable", "guard_unavailable", "restore_unacknowledged"] as const),

@@ -1,43 +1,20 @@
-import { denyReasons, outcomes, page, taints, targetKinds, userSub } from "@svc/core";
+import { decisionPage, decisionsQuery, formerDecisionsQuery } from "@svc/core";
 import type { Context } from "hono";
-import { z } from "zod";
+import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
-import { flagQuery, spanQuery, withSpan } from "../http/query-values.ts";
+import { openPage, type PageRequest, toPage } from "../http/page.ts";
 import type { DecisionFilter, DecisionRow } from "../ports/decision-log.ts";
-import { decisionRow, toDecisionRow } from "./decision-row.ts";
+import { toDecisionRow } from "./decision-row.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Audit";
 const history = "/v1/audit/decisions";
 const formerHistory = "/v1/decisions";
 
-/** Filters compare exactly, so any plain text may be asked for. */
-const exact = userSub;
-
-const formerFilters = {
-  session_id: exact.optional(),
-  outcome: z.enum(outcomes).optional(),
-  deny_reason: z.enum(denyReasons).optional(),
-  enforced: flagQuery.optional(),
-};
-
-const filters = {
-  ...formerFilters,
-  agent: exact.optional().meta({ description: "The acting agent." }),
-  target_kind: z.enum(targetKinds).optional(),
-  ...spanQuery,
-  taint: z.enum(taints).optional(),
-  privileged: flagQuery.optional(),
-};
-
-/** The history's query, and the console's. */
-export const historyQuery = withSpan(z.strictObject({ ...pageQuery, ...filters }));
-
 const replies = {
-  200: { description: "One page, newest first.", schema: page(decisionRow).meta({ id: "AuditDecisionPage" }) },
+  200: { description: "One page, newest first.", schema: decisionPage },
 };
 
 export function decisionRoutes(app: App, deps: Deps): void {
@@ -50,7 +27,7 @@ export function decisionRoutes(app: App, deps: Deps): void {
       access: "audit",
       tag,
       summary: "Read the history of decisions.",
-      query: historyQuery,
+      query: decisionsQuery,
       replies,
       errors: ["database_unavailable"],
     },
@@ -68,7 +45,7 @@ export function decisionRoutes(app: App, deps: Deps): void {
       tag,
       summary: "The same with fewer filters, for observe-mode tooling; superseded by /v1/audit/decisions.",
       deprecated: true,
-      query: z.strictObject({ ...pageQuery, ...formerFilters }),
+      query: formerDecisionsQuery,
       replies,
       errors: ["database_unavailable"],
     },
@@ -85,7 +62,7 @@ export function decisionRoutes(app: App, deps: Deps): void {
 /** RFC 9745 section 2.1: the first release already had the successor. */
 const deprecatedSince = `@${Date.UTC(2026, 0, 1) / 1000}`;
 
-export const toDecisionFilter = (query: z.output<typeof historyQuery>): DecisionFilter => ({
+export const toDecisionFilter = (query: z.output<typeof decisionsQuery>): DecisionFilter => ({
   sessionId: query.session_id,
   agent: query.agent,
   outcome: query.outcome,

@@ -1,40 +1,13 @@
-import { agentName, page, userSub } from "@svc/core";
-import { z } from "zod";
+import { type auditEvent, auditEventPage, eventsQuery } from "@svc/core";
+import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
-import { spanQuery, withSpan } from "../http/query-values.ts";
-import { type AdministrativeEvent, administrativeEventKinds } from "../ports/administrative-event.ts";
+import { openPage, toPage } from "../http/page.ts";
+import type { AdministrativeEvent } from "../ports/administrative-event.ts";
 import type { Deps } from "./deps.ts";
 
 const path = "/v1/audit/events";
-
-/** An act beside the decisions (contract: Audit). */
-const auditEvent = z
-  .object({
-    event_id: z.string(),
-    kind: z.enum(administrativeEventKinds),
-    ts: z.iso.datetime(),
-    actor: z.string().meta({ description: "The label of the bearer, or who held the token." }),
-    session_id: z.string().nullable(),
-    agent: z.string().nullable(),
-    reason: z.string().nullable(),
-    details: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
-      .meta({ description: "Facts of the kind." }),
-  })
-  .meta({ id: "AuditEvent" });
-
-const query = withSpan(
-  z.strictObject({
-    ...pageQuery,
-    kind: z.enum(administrativeEventKinds).optional(),
-    session_id: userSub.optional(),
-    agent: agentName.optional().meta({ description: "The agent it concerns." }),
-    ...spanQuery,
-  }),
-);
 
 export function eventsRoute(app: App, deps: Deps): void {
   mount(
@@ -46,9 +19,9 @@ export function eventsRoute(app: App, deps: Deps): void {
       access: "audit",
       tag: "Audit",
       summary: "Read what was done beside the decisions: consents, manifests, renewals, revocations, blocks, keys.",
-      query,
+      query: eventsQuery,
       replies: {
-        200: { description: "One page, newest first.", schema: page(auditEvent).meta({ id: "AuditEventPage" }) },
+        200: { description: "One page, newest first.", schema: auditEventPage },
       },
       errors: ["database_unavailable"],
     },

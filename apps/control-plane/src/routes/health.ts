@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@svc/core";
+import { type ErrorCode, livenessRead, readinessRead } from "@svc/core";
 import { z } from "zod";
 import { failingProbes, type ProbeName, singleFlight } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -7,14 +7,6 @@ import { mount } from "../http/mount.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Health";
-const status = z.object({ status: z.literal("ok") });
-const moment = z.iso.datetime().nullable();
-const readiness = z.object({
-  ...status.shape,
-  housekeeping: z.object({ last_run: moment }),
-  sealing: z.object({ oldest_unsealed: moment }),
-});
-
 /** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {
   mount(
@@ -26,7 +18,7 @@ export function healthRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "The process is up.",
-      replies: { 200: { description: "It is.", schema: status } },
+      replies: { 200: { description: "It is.", schema: livenessRead } },
       errors: [],
     },
     ({ c }) => c.json({ status: "ok" }),
@@ -45,7 +37,7 @@ export function healthRoutes(app: App, deps: Deps): void {
       replies: {
         200: {
           description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
-          schema: readiness,
+          schema: readinessRead,
         },
       },
       errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],

@@ -1,41 +1,25 @@
-import { page, sentence } from "@svc/core";
-import { z } from "zod";
+import {
+  issuerEpoch,
+  type issuerKey,
+  issuerKeyPage,
+  keyRotate,
+  keyRotation,
+  pagedQuery,
+  reasonRequest,
+} from "@svc/core";
+import type { z } from "zod";
 import { raiseIssuerEpoch } from "../commands/key/raise-issuer-epoch.ts";
 import { removeKey } from "../commands/key/remove-key.ts";
 import { rotateKey } from "../commands/key/rotate-key.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
+import { openPage, toPage } from "../http/page.ts";
 import type { KeyFacts } from "../ports/issuer-keys.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Issuer keys";
 const keys = "/v1/keys";
-
-const timestamp = z.iso.datetime();
-
-const issuerKey = z
-  .object({
-    kid: z.string(),
-    status: z
-      .enum(["next", "active", "superseded"])
-      .meta({ description: "`active` signs; `next` will; `superseded` signed what may still be valid." }),
-    created_at: timestamp.nullable().meta({ description: "Null for a key of SVC_ISSUER_PRIVATE_KEY." }),
-    activates_at: timestamp.nullable(),
-    superseded_at: timestamp.nullable(),
-  })
-  .meta({ id: "IssuerKey" });
-
-const rotation = z.object({ kid: z.string(), activates_at: timestamp }).meta({ id: "KeyRotation" });
-
-const epoch = z
-  .object({
-    not_before: timestamp.meta({ description: "Tokens issued before are refused." }),
-    kid: z.string().meta({ description: "The key that signs from now on." }),
-    revoked: z.int().meta({ description: "How many sessions were ended." }),
-  })
-  .meta({ id: "IssuerEpoch" });
 
 export function keyRoutes(app: App, deps: Deps): void {
   mount(
@@ -47,8 +31,8 @@ export function keyRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "List the keys that are published, oldest first.",
-      query: z.strictObject(pageQuery),
-      replies: { 200: { description: "One page.", schema: page(issuerKey) } },
+      query: pagedQuery,
+      replies: { 200: { description: "One page.", schema: issuerKeyPage } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {
@@ -78,9 +62,9 @@ export function keyRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Publish the key that signs in ten minutes, or at once.",
-      body: z.strictObject({ now: z.boolean().default(false) }),
+      body: keyRotate,
       bodyOptional: true,
-      replies: { 200: { description: "The key that signs next, and from when on.", schema: rotation } },
+      replies: { 200: { description: "The key that signs next, and from when on.", schema: keyRotation } },
       errors: ["issuer_key_configured", "database_unavailable"],
     },
     async ({ c, caller, body: { now } }) => {
@@ -121,9 +105,9 @@ export function keyRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "After a restore: refuse every token issued before, replace every key, end every session.",
-      body: z.strictObject({ reason: sentence.optional() }),
+      body: reasonRequest,
       bodyOptional: true,
-      replies: { 200: { description: "The new epoch.", schema: epoch } },
+      replies: { 200: { description: "The new epoch.", schema: issuerEpoch } },
       errors: ["database_unavailable"],
     },
     async ({ c, caller, body }) => {

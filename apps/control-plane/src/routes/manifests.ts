@@ -1,31 +1,14 @@
-import { agentManifest, agentName, manifestStatuses } from "@svc/core";
-import { z } from "zod";
+import { manifestCreate, manifestQuery, manifestRead } from "@svc/core";
 import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { withMemberText } from "../http/json-member.ts";
 import { mount } from "../http/mount.ts";
-import { versionQuery } from "../http/query-values.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
-import { answerSubmission, override, submissionErrors, submissionReplies, toSubmission } from "./submission.ts";
+import { answerSubmission, submissionErrors, submissionReplies, toSubmission } from "./submission.ts";
 
 const tag = "Manifests";
-
-const manifestCreate = z
-  .strictObject({ agent: agentName, manifest: agentManifest, override: override.optional() })
-  .meta({ id: "ManifestCreate" });
-
-const manifestRead = z
-  .object({
-    agent: z.string(),
-    version: z.int(),
-    status: z.enum(manifestStatuses),
-    attested_by: z.string().nullable(),
-    created_at: z.iso.datetime(),
-    doc: z.record(z.string(), z.unknown()).meta({ description: "The manifest exactly as submitted." }),
-  })
-  .meta({ id: "ManifestRead" });
 
 export function manifestRoutes(app: App, deps: Deps): void {
   mount(
@@ -57,7 +40,7 @@ export function manifestRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Read the manifest that touches a scope.",
-      query: z.strictObject({ version: versionQuery, agent: agentName.optional() }),
+      query: manifestQuery,
       replies: { 200: { description: "The manifest version.", schema: manifestRead } },
       errors: ["scope_not_found", "manifest_version_not_found", "database_unavailable"],
     },

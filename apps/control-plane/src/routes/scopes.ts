@@ -1,21 +1,8 @@
-import { type PolicyIndex, toCatalog } from "@svc/core";
-import { z } from "zod";
+import { type PolicyIndex, scopeCatalog, scopeCatalogQuery, toCatalog } from "@svc/core";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { versionQuery } from "../http/query-values.ts";
 import type { Deps } from "./deps.ts";
-
-const scopeCatalog = z
-  .object({
-    scope: z.string(),
-    version: z.int(),
-    tools: z.array(z.object({ ref: z.string(), data_classes: z.array(z.string()), privileged: z.boolean() })),
-    data_classes: z.object({ reads: z.array(z.string()), writes: z.array(z.string()) }),
-    downstream_agents: z.array(z.string()),
-    hop_budget: z.int(),
-  })
-  .meta({ id: "ScopeCatalog" });
 
 export function scopeRoutes(app: App, deps: Deps): void {
   mount(
@@ -27,7 +14,7 @@ export function scopeRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag: "Scopes",
       summary: "Show what consenting to a scope grants.",
-      query: z.strictObject({ version: versionQuery }),
+      query: scopeCatalogQuery,
       replies: { 200: { description: "The compiled policy without its paths.", schema: scopeCatalog } },
       errors: ["scope_not_found", "policy_version_not_found", "database_unavailable"],
     },

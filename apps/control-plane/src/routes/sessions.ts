@@ -1,65 +1,26 @@
-import { agentName, page, scopeName, sentence, taints, userSub } from "@svc/core";
-import { z } from "zod";
+import {
+  reasonRequest,
+  type sessionFilters,
+  sessionPage,
+  sessionRead,
+  type sessionSummary,
+  sessionsQuery,
+  sessionsRevoke,
+  sessionsRevoked,
+} from "@svc/core";
+import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import { revokeSession } from "../commands/session/revoke-session.ts";
 import { endSessions } from "../commands/session/revoke-sessions.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../http/page.ts";
-import { type SessionRead, type SessionSummary, sessionStatuses, type TaintMark } from "../ports/sessions.ts";
+import { openPage, toPage } from "../http/page.ts";
+import type { SessionRead, SessionSummary, TaintMark } from "../ports/sessions.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Sessions";
 const sessions = "/v1/sessions";
-
-const timestamp = z.iso.datetime();
-
-const summary = {
-  session_id: z.string(),
-  status: z.enum(sessionStatuses),
-  scope: z.string(),
-  user_sub: z.string(),
-  policy_version: z.int(),
-  hop_budget: z.int(),
-  consented_by: z.string(),
-  consented_at: timestamp,
-  expires_at: timestamp,
-  revoked_at: timestamp.nullable(),
-  revoked_by: z.string().nullable(),
-  revoked_reason: z.string().nullable(),
-};
-
-const sessionSummary = z.object(summary).meta({ id: "SessionSummary" });
-
-const taintMark = z
-  .object({
-    agent: z.string().nullable().meta({ description: "Null for the human." }),
-    taint: z.enum(taints),
-    source: z.string(),
-    action_id: z.string(),
-    ts: timestamp,
-  })
-  .meta({ id: "TaintMark" });
-
-const sessionRead = z.object({ ...summary, taint_marks: z.array(taintMark) }).meta({ id: "SessionRead" });
-
-const filters = {
-  user_sub: userSub.optional(),
-  scope: scopeName.optional(),
-  agent: agentName.optional().meta({ description: "An agent that was delegated to in the session." }),
-  status: z.enum(sessionStatuses).optional(),
-};
-
-/** The list's query, and the console's. */
-export const sessionsQuery = z.strictObject({ ...pageQuery, ...filters });
-
-const filterNames = Object.keys(filters) as (keyof typeof filters)[];
-
-const sessionsRevoke = z
-  .strictObject({ ...filters, reason: sentence.optional() })
-  .refine((body) => filterNames.some((name) => body[name] !== undefined), "must have at least one filter")
-  .meta({ id: "SessionsRevoke" });
 
 export function sessionRoutes(app: App, deps: Deps): void {
   mount(
@@ -72,7 +33,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
       tag,
       summary: "List sessions, newest first.",
       query: sessionsQuery,
-      replies: { 200: { description: "One page.", schema: page(sessionSummary) } },
+      replies: { 200: { description: "One page.", schema: sessionPage } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {
@@ -97,7 +58,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
       tag,
       summary: "End every running session that matches.",
       body: sessionsRevoke,
-      replies: { 200: { description: "How many were ended.", schema: z.object({ revoked: z.int() }) } },
+      replies: { 200: { description: "How many were ended.", schema: sessionsRevoked } },
       errors: ["database_unavailable"],
     },
     async ({ c, caller, body }) => {
@@ -135,7 +96,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "End a session; one that has ended stays as it is.",
-      body: z.strictObject({ reason: sentence.optional() }),
+      body: reasonRequest,
       bodyOptional: true,
       replies: { 200: { description: "The session as it stands now.", schema: sessionRead } },
       errors: ["session_not_found", "database_unavailable"],
@@ -150,7 +111,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
 }
 
 export const toSessionFilter = (
-  asked: { readonly [Name in keyof typeof filters]?: z.output<(typeof filters)[Name]> },
+  asked: { readonly [Name in keyof typeof sessionFilters]?: z.output<(typeof sessionFilters)[Name]> },
 ) => ({
   userSub: asked.user_sub,
   scope: asked.scope,
@@ -179,7 +140,7 @@ function toRead(session: SessionRead | undefined): z.input<typeof sessionRead> {
   return { ...toSummary(session), taint_marks: session.marks.map(toMark) };
 }
 
-const toMark = (mark: TaintMark): z.input<typeof taintMark> => ({
+const toMark = (mark: TaintMark): z.input<typeof sessionRead>["taint_marks"][number] => ({
   agent: mark.agent,
   taint: mark.taint,
   source: mark.source,

@@ -1,28 +1,11 @@
-import { type AgentManifest, diffKinds, manifestStatuses, sentence } from "@svc/core";
+import { type AgentManifest, agentRegistration, type reasonRequest } from "@svc/core";
 import type { Context } from "hono";
-import { z } from "zod";
+import type { z } from "zod";
 import type { SubmitManifest, Submitted } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import { memberText } from "../http/json-member.ts";
 
 /** What registering an agent and submitting a further manifest have in common. */
-
-export const override = z.strictObject({ reason: sentence.optional() });
-
-export const diffEntry = z
-  .object({
-    ref: z.string(),
-    kind: z.enum(diffKinds),
-    field: z.string(),
-    declared: z.unknown(),
-    discovered: z.unknown(),
-    remedy: z.string(),
-  })
-  .meta({ id: "DiffEntry" });
-
-export const agentRegistration = z
-  .object({ agent_id: z.string(), manifest_version: z.int(), status: z.enum(manifestStatuses) })
-  .meta({ id: "AgentRegistration" });
 
 export const submissionReplies = {
   201: { description: "Accepted: a new manifest version; its scopes are compiled.", schema: agentRegistration },
@@ -36,7 +19,7 @@ export const submissionErrors = [
 
 interface SubmissionBody {
   readonly manifest: AgentManifest;
-  readonly override?: z.output<typeof override> | undefined;
+  readonly override?: z.output<typeof reasonRequest> | undefined;
 }
 
 export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: string) => ({

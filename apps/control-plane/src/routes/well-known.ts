@@ -1,5 +1,5 @@
-import { tokenExchangeGrantType } from "@svc/core";
-import { z } from "zod";
+import { keySet, serverMetadata, tokenExchangeGrantType } from "@svc/core";
+import type { z } from "zod";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
 import type { Deps } from "./deps.ts";
@@ -8,22 +8,6 @@ const tag = "Issuer";
 
 /** Short, since a key that was removed at once must be forgotten soon. */
 const cached = { "Cache-Control": "public, max-age=60" };
-
-const keySet = z
-  .object({ keys: z.array(z.record(z.string(), z.unknown())) })
-  .meta({ id: "JsonWebKeySet", description: "RFC 7517." });
-
-const metadata = z
-  .object({
-    issuer: z.string(),
-    token_endpoint: z.string(),
-    jwks_uri: z.string(),
-    grant_types_supported: z.array(z.string()),
-    response_types_supported: z.array(z.string()),
-    token_endpoint_auth_methods_supported: z.array(z.string()),
-    service_documentation: z.string(),
-  })
-  .meta({ id: "AuthorizationServerMetadata", description: "RFC 8414 section 2." });
 
 export function wellKnownRoutes(app: App, deps: Deps): void {
   mount(
@@ -55,14 +39,14 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "Metadata by which a stock OAuth client finds the token endpoint.",
-      replies: { 200: { description: "The metadata.", schema: metadata } },
+      replies: { 200: { description: "The metadata.", schema: serverMetadata } },
       errors: [],
     },
     ({ c }) => c.json(toMetadata(deps.issuer), 200, cached),
   );
 }
 
-const toMetadata = (issuer: string): z.input<typeof metadata> => {
+const toMetadata = (issuer: string): z.input<typeof serverMetadata> => {
   const at = (path: string): string => `${issuer.replace(/\/$/, "")}${path}`;
   return {
     issuer,

@@ -1,30 +1,12 @@
-import { denyReasons, page, scopeName, targetKinds } from "@svc/core";
-import { z } from "zod";
+import { type wouldBlockGroup, wouldBlockPage, wouldBlockQuery } from "@svc/core";
+import type { z } from "zod";
 import type { App } from "../http/endpoint.ts";
 import { mount } from "../http/mount.ts";
-import { openPage, type PageRequest, pageQuery, toPage } from "../http/page.ts";
-import { spanQuery, withSpan } from "../http/query-values.ts";
+import { openPage, type PageRequest, toPage } from "../http/page.ts";
 import type { WouldBlock, WouldBlockPosition, WouldBlockQuery } from "../ports/decision-log.ts";
 import type { Deps } from "./deps.ts";
 
 const path = "/v1/audit/would-block";
-
-/** What to declare, or to forbid, before enforcing (contract: Audit, would-block). */
-const wouldBlock = z
-  .object({
-    agent: z.string().meta({ description: "The acting agent; at hop 1 the human." }),
-    target: z.string(),
-    target_kind: z.enum(targetKinds),
-    data_class: z.string(),
-    deny_reason: z.enum(denyReasons).nullable(),
-    count: z.int(),
-    first_ts: z.iso.datetime(),
-    last_ts: z.iso.datetime(),
-  })
-  .meta({ id: "WouldBlock" });
-
-/** The list's query, and the console's. */
-export const wouldBlockQuery = withSpan(z.strictObject({ ...pageQuery, scope: scopeName.optional(), ...spanQuery }));
 
 export function wouldBlockRoute(app: App, deps: Deps): void {
   mount(
@@ -40,7 +22,7 @@ export function wouldBlockRoute(app: App, deps: Deps): void {
       replies: {
         200: {
           description: "One page, in the order of agent and target.",
-          schema: page(wouldBlock).meta({ id: "WouldBlockPage" }),
+          schema: wouldBlockPage,
         },
       },
       errors: ["database_unavailable"],
@@ -67,7 +49,7 @@ export const readGroups = (
 
 export const groupPosition = ({ position }: WouldBlock): string => JSON.stringify(position);
 
-const toWouldBlock = (group: WouldBlock): z.input<typeof wouldBlock> => ({
+const toWouldBlock = (group: WouldBlock): z.input<typeof wouldBlockGroup> => ({
   agent: group.actingAgent,
   target: group.target,
   target_kind: group.targetKind,

@@ -1,4 +1,4 @@
-import type { BlockKind } from "../../ports/blocks.ts";
+import type { BlockKind } from "@svc/core";
 import type { BlockDeps } from "./set-block.ts";
 
 export interface LiftBlock {

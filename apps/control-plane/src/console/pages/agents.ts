@@ -1,8 +1,7 @@
-import { type DiffEntry, manifestStatuses } from "@svc/core";
+import { agentsQuery, type DiffEntry, manifestStatuses, pagedQuery } from "@svc/core";
 import { html } from "hono/html";
-import { z } from "zod";
 import { ApiError } from "../../http/api-error.ts";
-import { openPage, pageQuery, toPage } from "../../http/page.ts";
+import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { SubmittedVersion } from "../../ports/declarations.ts";
 import type { AgentIdentity } from "../../ports/identities.ts";
@@ -17,14 +16,13 @@ import type { Page, PageRequest, View } from "../view.ts";
 import { manifestBadge } from "../words.ts";
 
 const path = "/console/agents";
-const listQuery = z.strictObject({ ...pageQuery, status: z.enum(manifestStatuses).optional() });
 
 const fields: readonly Field[] = [{ name: "status", label: "Latest status", options: asOptions(manifestStatuses) }];
 
 export const agentsPage: Page = {
   path,
   async render(deps, { query }) {
-    const { status, ...paging } = decodeQuery(query, listQuery);
+    const { status, ...paging } = decodeQuery(query, agentsQuery);
     const request = openPage(deps.cursorKey, path, query, paging);
     const rows = await deps.manifests.listAgents({ status, afterName: request.after, limit: request.limit + 1 });
     const page = toPage(
@@ -57,7 +55,6 @@ ${pager(path, query, page.page.next_cursor)}`,
   },
 };
 
-const versionQuery = z.strictObject(pageQuery);
 const versionsShown = 10;
 
 export const agentPage: Page = { path: `${path}/:agent`, render: renderAgent };
@@ -67,7 +64,7 @@ async function renderAgent(deps: Deps, { params, query }: PageRequest): Promise<
   const here = agentPath(agent);
   const identity = await deps.identities.byName(agent);
   if (identity === undefined) throw new ApiError("agent_not_found", "There is no such agent.");
-  const request = openPage(deps.cursorKey, here, query, { ...decodeQuery(query, versionQuery), limit: versionsShown });
+  const request = openPage(deps.cursorKey, here, query, { ...decodeQuery(query, pagedQuery), limit: versionsShown });
   const versions = await deps.declarations.versions({
     agentId: identity.agentId,
     before: request.after === undefined ? undefined : Number(request.after),

@@ -1,9 +1,9 @@
-import { denyReasons, denyReasonTable, outcomes, taints, targetKinds } from "@svc/core";
+import { decisionsQuery, denyReasons, denyReasonTable, outcomes, taints, targetKinds } from "@svc/core";
 import { html } from "hono/html";
 import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { DecisionRow } from "../../ports/decision-log.ts";
-import { historyQuery, readHistory, toDecisionFilter } from "../../routes/decisions.ts";
+import { readHistory, toDecisionFilter } from "../../routes/decisions.ts";
 import type { Deps } from "../../routes/deps.ts";
 import { asOptions, type Field, filterForm, withInstants } from "../form.ts";
 import { type Markup, time } from "../markup.ts";
@@ -61,7 +61,7 @@ export const decisionsPage: Page = { path, render };
 
 async function render(deps: Deps, { query: asked }: PageRequest): Promise<View> {
   const query = withInstants(asked);
-  const decoded = decodeQuery(query, historyQuery);
+  const decoded = decodeQuery(query, decisionsQuery);
   const request = openPage(deps.cursorKey, path, query, decoded);
   const rows = await readHistory(deps, request, toDecisionFilter(decoded));
   const page = toPage(

@@ -1,6 +1,6 @@
+import { pagedQuery } from "@svc/core";
 import { html } from "hono/html";
-import { z } from "zod";
-import { openPage, pageQuery, toPage } from "../../http/page.ts";
+import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
 import type { AdministrativeEvent } from "../../ports/administrative-event.ts";
 import type { StandingBlock } from "../../ports/blocks.ts";
@@ -12,7 +12,6 @@ import { type Column, table } from "../table.ts";
 import type { Page, PageRequest, View } from "../view.ts";
 
 const path = "/console/denials";
-const query = z.strictObject(pageQuery);
 
 /** Beyond that, they are to be read through the API. */
 const shownBlocks = 200;
@@ -21,7 +20,7 @@ const shownEnds = 20;
 export const denialsPage: Page = { path, render };
 
 async function render(deps: Deps, { query: asked }: PageRequest): Promise<View> {
-  const request = openPage(deps.cursorKey, path, asked, decodeQuery(asked, query));
+  const request = openPage(deps.cursorKey, path, asked, decodeQuery(asked, pagedQuery));
   const [blocks, revocations, ends] = await Promise.all([
     deps.blocks.page({ nowMs: deps.clock.nowMs(), after: undefined, limit: shownBlocks }),
     eventsOf(deps, "agent_revoked", request.after, request.limit + 1),

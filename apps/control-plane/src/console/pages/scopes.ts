@@ -1,10 +1,9 @@
-import { type PolicyDocument, policySchemaVersion, scopeName } from "@svc/core";
+import { type PolicyDocument, pagedQuery, policySchemaVersion, scopeName, version } from "@svc/core";
 import { html } from "hono/html";
 import { z } from "zod";
 import { ApiError } from "../../http/api-error.ts";
-import { openPage, pageQuery, toPage } from "../../http/page.ts";
+import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
-import { versionQuery } from "../../http/query-values.ts";
 import type { ScopeSummary } from "../../ports/declarations.ts";
 import type { Deps } from "../../routes/deps.ts";
 import { consentWords } from "../consent-words.ts";
@@ -17,12 +16,11 @@ import type { Page, PageRequest, View } from "../view.ts";
 import { guaranteeWords } from "../words.ts";
 
 const path = "/console/scopes";
-const listQuery = z.strictObject(pageQuery);
 
 export const scopesPage: Page = {
   path,
   async render(deps, { query }) {
-    const request = openPage(deps.cursorKey, path, query, decodeQuery(query, listQuery));
+    const request = openPage(deps.cursorKey, path, query, decodeQuery(query, pagedQuery));
     const rows = await deps.declarations.scopes({ after: request.after, limit: request.limit + 1 });
     const page = toPage(
       deps.cursorKey,
@@ -55,7 +53,7 @@ ${pager(path, query, page.page.next_cursor)}`,
   },
 };
 
-const scopeQuery = z.strictObject({ name: scopeName, version: versionQuery });
+const scopeQuery = z.strictObject({ name: scopeName, version });
 
 /** The scope stands in the query: it may be named `..`, which no path can say. */
 export const scopePage: Page = { path: "/console/scope", render: renderScope };

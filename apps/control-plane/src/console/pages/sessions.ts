@@ -1,11 +1,12 @@
+import { sessionStatuses, sessionsQuery } from "@svc/core";
 import { html } from "hono/html";
 import { isUuid } from "../../commands/identifier.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { openPage, toPage } from "../../http/page.ts";
 import { decodeQuery } from "../../http/query.ts";
-import { type SessionRead, type SessionSummary, sessionStatuses } from "../../ports/sessions.ts";
+import type { SessionRead, SessionSummary } from "../../ports/sessions.ts";
 import type { Deps } from "../../routes/deps.ts";
-import { sessionsQuery, toSessionFilter } from "../../routes/sessions.ts";
+import { toSessionFilter } from "../../routes/sessions.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { facts, href, link, type Markup, time } from "../markup.ts";
 import { pager } from "../pager.ts";

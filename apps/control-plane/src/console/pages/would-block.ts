@@ -4,6 +4,7 @@ import {
   admittingChange,
   agentManifest,
   denyReasonTable,
+  wouldBlockQuery,
 } from "@svc/core";
 import { html } from "hono/html";
 import { openPage, toPage } from "../../http/page.ts";
@@ -11,7 +12,7 @@ import { decodeQuery } from "../../http/query.ts";
 import type { ScopeCount } from "../../ports/decision-counts.ts";
 import type { WouldBlock } from "../../ports/decision-log.ts";
 import type { Deps } from "../../routes/deps.ts";
-import { groupPosition, readGroups, wouldBlockQuery } from "../../routes/would-block.ts";
+import { groupPosition, readGroups } from "../../routes/would-block.ts";
 import { type Field, filterForm, withInstants } from "../form.ts";
 import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";
 import { pager } from "../pager.ts";

@@ -1,4 +1,5 @@
 import {
+  exchangeForm,
   exchangeResponse,
   jwtTokenType,
   type OAuthErrorCode,
@@ -16,20 +17,6 @@ import { mount } from "../../http/mount.ts";
 import { retryAfter } from "../../http/rate-limit.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { openSpan, takeSpan } from "./spans.ts";
-
-/** The form, for the OpenAPI document; `readCommand` says in which order its faults are told. */
-const exchangeForm = z.object({
-  grant_type: z.literal(tokenExchangeGrantType),
-  subject_token: z.string(),
-  subject_token_type: z.literal(jwtTokenType),
-  resource: z.string(),
-  scope: z.string(),
-  action_id: z.string(),
-  actor_token: z.string().optional(),
-  actor_token_type: z.literal(jwtTokenType).optional(),
-  audience: z.string().optional(),
-  taint: z.enum(taints).optional(),
-});
 
 export function exchangeRoute(app: App, deps: HopRouteDeps): void {
   const { events } = deps;

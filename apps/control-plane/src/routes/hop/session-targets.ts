@@ -1,10 +1,9 @@
-import { sessionTargetPage } from "@svc/core";
-import { z } from "zod";
+import { pagedQuery, sessionTargetPage } from "@svc/core";
 import { type AllowedTarget, sessionTargets } from "../../commands/hop/session-targets.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { mount } from "../../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../../http/page.ts";
+import { openPage, toPage } from "../../http/page.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 
 const route = "/v1/session/targets";
@@ -19,7 +18,7 @@ export function sessionTargetsRoute(app: App, deps: HopRouteDeps & { readonly cu
       access: "current_hop",
       tag: "Hops",
       summary: "What a decision would allow the caller now; it records, marks and spends nothing.",
-      query: z.strictObject(pageQuery),
+      query: pagedQuery,
       replies: { 200: { description: "Allowed targets by name.", schema: sessionTargetPage } },
       errors: ["unauthorized", "database_unavailable"],
     },

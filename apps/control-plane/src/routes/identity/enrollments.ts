@@ -25,13 +25,6 @@ import { agentNotFound } from "./agent-not-found.ts";
 const tag = "Identity";
 const enrollments = "/v1/identity/enrollments";
 
-const enrollmentCreate = enrollmentRequest.meta({ id: "EnrollmentCreate" });
-const enrollment = enrollmentResponse.meta({ id: "Enrollment" });
-const enrollmentComplete = completionRequest.meta({ id: "EnrollmentComplete" });
-const enrollmentOutcome = completionResponse.meta({ id: "EnrollmentOutcome" });
-const enrollTokenCreate = enrollTokenRequest.meta({ id: "EnrollTokenCreate" });
-const enrollToken = enrollTokenResponse.meta({ id: "EnrollToken" });
-
 export function enrollmentRoutes(app: App, deps: Deps): void {
   mount(
     app,
@@ -42,8 +35,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "admin_if_sent",
       tag,
       summary: "Begin an enrollment: present a key and who vouches for it; sign the challenge to complete it.",
-      reads: { mediaType: "application/json", schema: enrollmentCreate },
-      replies: { 201: { description: "The challenge.", schema: enrollment } },
+      reads: { mediaType: "application/json", schema: enrollmentRequest },
+      replies: { 201: { description: "The challenge.", schema: enrollmentResponse } },
       errors: [
         "invalid_request",
         "payload_too_large",
@@ -81,8 +74,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "none",
       tag,
       summary: "Complete an enrollment; the proof is the credential, and there are three tries.",
-      body: enrollmentComplete,
-      replies: { 200: { description: "How it ended.", schema: enrollmentOutcome } },
+      body: completionRequest,
+      replies: { 200: { description: "How it ended.", schema: completionResponse } },
       errors: ["invalid_proof", "enrollment_not_found", "enrollment_expired", "agent_revoked", "database_unavailable"],
     },
     async ({ c, params, body }) => {
@@ -101,8 +94,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Issue a token that is good for one enrollment, so that a workload can enroll itself.",
-      body: enrollTokenCreate,
-      replies: { 201: { description: "The token.", schema: enrollToken } },
+      body: enrollTokenRequest,
+      replies: { 201: { description: "The token.", schema: enrollTokenResponse } },
       errors: ["agent_not_found", "agent_revoked", "database_unavailable"],
     },
     async ({ c, caller, body: { agent, ttl_seconds: ttlSeconds } }) => {

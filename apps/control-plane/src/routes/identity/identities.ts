@@ -13,10 +13,8 @@ import { revocationsRoute } from "./revocations.ts";
 const tag = "Identity";
 const agents = "/v1/identity/agents";
 
-const identity = agentIdentity.meta({ id: "AgentIdentity" });
-const agentRevoke = revokeAgentRequest.meta({ id: "AgentRevoke" });
 const replies = {
-  200: { description: "The identity, with an ETag.", schema: identity },
+  200: { description: "The identity, with an ETag.", schema: agentIdentity },
   304: { description: "It is the one that `If-None-Match` names." },
 };
 
@@ -69,9 +67,9 @@ export function identityRoutes(app: App, deps: Deps): void {
       access: "admin",
       tag,
       summary: "Revoke an agent for good, and with it every chain it is in.",
-      body: agentRevoke,
+      body: revokeAgentRequest,
       bodyOptional: true,
-      replies: { 200: { description: "The identity as it stands now.", schema: identity } },
+      replies: { 200: { description: "The identity as it stands now.", schema: agentIdentity } },
       errors: ["agent_not_found", "database_unavailable"],
     },
     async ({ c, caller, params: { agent_id: agentId }, body }) => {

@@ -1,14 +1,11 @@
-import { revocationPage } from "@svc/core";
-import { z } from "zod";
+import { revocationPage, revocationsQuery } from "@svc/core";
 import type { App } from "../../http/endpoint.ts";
 import { mount } from "../../http/mount.ts";
-import { openPage, pageQuery, toPage } from "../../http/page.ts";
-import { instantQuery } from "../../http/query-values.ts";
+import { openPage, toPage } from "../../http/page.ts";
 import type { Revocation } from "../../ports/identities.ts";
 import type { Deps } from "../deps.ts";
 
 const route = "/v1/identity/revocations";
-const page = revocationPage.meta({ id: "RevocationPage" });
 
 export function revocationsRoute(app: App, deps: Deps): void {
   mount(
@@ -20,11 +17,8 @@ export function revocationsRoute(app: App, deps: Deps): void {
       access: "identity",
       tag: "Identity",
       summary: "List revoked agents in the order of their revocation; ask again from `as_of` of the list on.",
-      query: z.strictObject({
-        ...pageQuery,
-        since: instantQuery.optional().meta({ description: "Inclusive; ISO 8601 with offset." }),
-      }),
-      replies: { 200: { description: "One page.", schema: page } },
+      query: revocationsQuery,
+      replies: { 200: { description: "One page.", schema: revocationPage } },
       errors: ["database_unavailable"],
     },
     async ({ c, query, rawQuery }) => {

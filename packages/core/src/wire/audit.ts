@@ -1,0 +1,221 @@
+import { z } from "zod";
+import { chainBreakReasons } from "../chain.ts";
+import type { CheckFacts } from "../check-facts.ts";
+import type { CheckName } from "../check-name.ts";
+import { denyReasons } from "../deny-reason.ts";
+import type { ExplainedCheck } from "../explain.ts";
+import { identityStatuses } from "../identity.ts";
+import {
+  administrativeEventKinds,
+  blockKinds,
+  decisionStages,
+  guaranteeLevels,
+  outcomes,
+  sessionStatuses,
+  targetKinds,
+} from "../kinds.ts";
+import { agentName, scopeName, userSub } from "../names.ts";
+import { taints } from "../taint-level.ts";
+import { sessionFilters } from "./admin.ts";
+import { page, pageQuery } from "./page.ts";
+import { timestamp } from "./parts.ts";
+import { flagQuery, span, withSpan } from "./query.ts";
+
+/** Bodies and queries of the audit plane. */
+
+/** A decision as the chain shows it (specification: ChainRead). */
+export const chainHop = z
+  .object({
+    hop: z.int(),
+    action_id: z.string(),
+    acting_agent: z.string(),
+    target: z.string(),
+    target_kind: z.enum(targetKinds),
+    data_class: z.string(),
+    decision: z.enum(outcomes),
+    deny_reason: z.enum(denyReasons).nullable(),
+    enforced: z.boolean(),
+    ts: timestamp,
+  })
+  .meta({ id: "ChainHop" });
+
+export const chainRead = z
+  .object({
+    root: z.object({ user_sub: z.string(), scope: z.string(), consented_at: timestamp, session_id: z.string() }),
+    hops: z.array(chainHop),
+    complete: z.boolean(),
+    break: z.object({ at_hop: z.int(), reason: z.enum(chainBreakReasons) }).nullable(),
+  })
+  .meta({ id: "ChainRead" });
+
+/** A decision as the history shows it (contract: Audit, AuditDecisionPage row). */
+export const decisionRow = z
+  .object({
+    ...chainHop.shape,
+    session_id: z.string(),
+    stage: z.enum(decisionStages),
+    recoverable: z.boolean(),
+    privileged: z.boolean(),
+    taint: z.enum(taints),
+    taint_source: z.string().nullable(),
+    policy_version: z.int(),
+    guarantee_level: z.enum(guaranteeLevels).nullable(),
+    parent_action_id: z.string().nullable(),
+    spent_at: timestamp.nullable(),
+    params_hash: z.string().nullable(),
+  })
+  .meta({ id: "Decision" });
+export const decisionPage = page(decisionRow).meta({ id: "AuditDecisionPage" });
+
+/** Compared exactly, so any plain text is a legal filter. */
+const exact = userSub;
+
+const formerFilters = {
+  session_id: exact.optional(),
+  outcome: z.enum(outcomes).optional(),
+  deny_reason: z.enum(denyReasons).optional(),
+  enforced: flagQuery.optional(),
+};
+
+/** Of `GET /v1/decisions`, which `/v1/audit/decisions` replaces. */
+export const formerDecisionsQuery = z.strictObject({ ...pageQuery, ...formerFilters });
+
+export const decisionsQuery = withSpan(
+  z.strictObject({
+    ...pageQuery,
+    ...formerFilters,
+    agent: exact.optional().meta({ description: "The acting agent." }),
+    target_kind: z.enum(targetKinds).optional(),
+    ...span,
+    taint: z.enum(taints).optional(),
+    privileged: flagQuery.optional(),
+  }),
+);
+
+const names = z.array(z.string()).readonly();
+
+/** What each check looked at, as it was recorded; the words are those of the decision. */
+const facts = {
+  session: z.object({ expired: z.boolean(), revoked: z.boolean() }),
+  revocation: z.object({ agents: names, revoked: names }),
+  identity: z.object({ required: z.boolean(), statuses: z.record(z.string(), z.enum(identityStatuses)) }),
+  block: z.object({ blocks: z.array(z.object({ kind: z.enum(blockKinds), ref: z.string() })).readonly() }),
+  path: z.object({ chain: names }),
+  hop_budget: z.object({ hop: z.int(), budget: z.int() }),
+  target: z.object({
+    caller: z.string().nullable(),
+    target: z.string(),
+    kind: z.enum(targetKinds),
+    declared: z.boolean(),
+    scopes: names.meta({ description: "Whose consent would have admitted the call." }),
+  }),
+  data_class: z.object({ asked: names, declared: names }),
+  narrowing: z.object({ asked: names, within: names.nullable() }),
+  taint: z.object({ taint: z.enum(taints), source: z.string().nullable(), accepted: z.boolean().nullable() }),
+} satisfies { readonly [Name in CheckName]: z.ZodType<CheckFacts[Name]> };
+
+const check = <Name extends CheckName>(name: Name) =>
+  z.object({ check: z.literal(name), passed: z.boolean(), facts: facts[name] });
+
+const explainedCheck: z.ZodType<ExplainedCheck> = z
+  .discriminatedUnion("check", [
+    check("session"),
+    check("revocation"),
+    check("identity"),
+    check("block"),
+    check("path"),
+    check("hop_budget"),
+    check("target"),
+    check("data_class"),
+    check("narrowing"),
+    check("taint"),
+  ])
+  .meta({ id: "ExplainedCheck" });
+
+export const explanationRead = z
+  .object({
+    action_id: z.string(),
+    decision: z.enum(outcomes),
+    deny_reason: z.enum(denyReasons).nullable(),
+    checks: z.array(explainedCheck).readonly(),
+    remedy: z.string().nullable(),
+  })
+  .meta({ id: "Explanation" });
+
+/** An act of a person or of the service, beside the decisions (contract: Audit). */
+export const auditEvent = z
+  .object({
+    event_id: z.string(),
+    kind: z.enum(administrativeEventKinds),
+    ts: timestamp,
+    actor: z.string().meta({ description: "The label of the bearer, or who held the token." }),
+    session_id: z.string().nullable(),
+    agent: z.string().nullable(),
+    reason: z.string().nullable(),
+    details: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+      .meta({ description: "Facts of the kind." }),
+  })
+  .meta({ id: "AuditEvent" });
+export const auditEventPage = page(auditEvent).meta({ id: "AuditEventPage" });
+
+export const eventsQuery = withSpan(
+  z.strictObject({
+    ...pageQuery,
+    kind: z.enum(administrativeEventKinds).optional(),
+    session_id: exact.optional(),
+    agent: agentName.optional().meta({ description: "The agent it concerns." }),
+    ...span,
+  }),
+);
+
+/** Like calls that observe mode let pass and enforcement would have blocked (contract: Audit, would-block). */
+export const wouldBlockGroup = z
+  .object({
+    agent: z.string().meta({ description: "The acting agent; at hop 1 the human." }),
+    target: z.string(),
+    target_kind: z.enum(targetKinds),
+    data_class: z.string(),
+    deny_reason: z.enum(denyReasons).nullable(),
+    count: z.int(),
+    first_ts: timestamp,
+    last_ts: timestamp,
+  })
+  .meta({ id: "WouldBlock" });
+export const wouldBlockPage = page(wouldBlockGroup).meta({ id: "WouldBlockPage" });
+
+export const wouldBlockQuery = withSpan(z.strictObject({ ...pageQuery, scope: scopeName.optional(), ...span }));
+
+export const sessionsQuery = z.strictObject({ ...pageQuery, ...sessionFilters });
+
+export const sessionSummary = z
+  .object({
+    session_id: z.string(),
+    status: z.enum(sessionStatuses),
+    scope: z.string(),
+    user_sub: z.string(),
+    policy_version: z.int(),
+    hop_budget: z.int(),
+    consented_by: z.string(),
+    consented_at: timestamp,
+    expires_at: timestamp,
+    revoked_at: timestamp.nullable(),
+    revoked_by: z.string().nullable(),
+    revoked_reason: z.string().nullable(),
+  })
+  .meta({ id: "SessionSummary" });
+export const sessionPage = page(sessionSummary);
+
+const taintMark = z
+  .object({
+    agent: z.string().nullable().meta({ description: "Null for the human." }),
+    taint: z.enum(taints),
+    source: z.string(),
+    action_id: z.string(),
+    ts: timestamp,
+  })
+  .meta({ id: "TaintMark" });
+
+export const sessionRead = z
+  .object({ ...sessionSummary.shape, taint_marks: z.array(taintMark) })
+  .meta({ id: "SessionRead" });

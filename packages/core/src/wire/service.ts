@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { timestamp } from "./parts.ts";
+
+/** Answers of the routes that need no bearer: health and the issuer's metadata. */
+
+export const livenessRead = z.object({ status: z.literal("ok") });
+
+export const readinessRead = z.object({
+  ...livenessRead.shape,
+  housekeeping: z.object({ last_run: timestamp.nullable() }),
+  sealing: z.object({ oldest_unsealed: timestamp.nullable() }),
+});
+
+export const keySet = z
+  .object({ keys: z.array(z.record(z.string(), z.unknown())) })
+  .meta({ id: "JsonWebKeySet", description: "RFC 7517." });
+
+export const serverMetadata = z
+  .object({
+    issuer: z.string(),
+    token_endpoint: z.string(),
+    jwks_uri: z.string(),
+    grant_types_supported: z.array(z.string()),
+    response_types_supported: z.array(z.string()),
+    token_endpoint_auth_methods_supported: z.array(z.string()),
+    service_documentation: z.string(),
+  })
+  .meta({ id: "AuthorizationServerMetadata", description: "RFC 8414 section 2." });
