@@ -6,6 +6,7 @@ const inPackage = [
   "packages/tokens",
   "packages/seals",
   "packages/telemetry",
+  "packages/hop",
   "packages/client",
   "packages/drift",
   "packages/verifier",

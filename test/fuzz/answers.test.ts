@@ -1,8 +1,8 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { decide } from "@svc/client/steps";
 import { type DiscoverySource, toolRef } from "@svc/core";
+import { decide } from "@svc/hop";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDiscover } from "../../apps/control-plane/src/discovery/discover.ts";

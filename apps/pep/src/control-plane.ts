@@ -8,7 +8,7 @@ import {
   renewalSource,
   type StepPorts,
   type Transport,
-} from "@svc/client/steps";
+} from "@svc/hop";
 import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
 import { breakingTransport } from "./decide/circuit-breaker.ts";

@@ -1,5 +1,5 @@
-import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/client/steps";
 import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome } from "@svc/core";
+import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import { claimsPresented } from "./decide/inbound-credentials.ts";

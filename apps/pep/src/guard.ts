@@ -1,3 +1,4 @@
+import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
 import {
   type Allowed,
   type Decision,
@@ -14,8 +15,7 @@ import {
   type StepOptions,
   type StepPorts,
   type TraceHeaders,
-} from "@svc/client/steps";
-import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
+} from "@svc/hop";
 import type { BodyStanding } from "./decide/settle-body.ts";
 import type { Grant } from "./forward/outbound-credentials.ts";
 import type { Limits } from "./limits.ts";

@@ -1,4 +1,4 @@
-import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/client/steps";
+import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
 import type { Dispatcher } from "undici";
 
 /**

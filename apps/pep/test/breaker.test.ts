@@ -1,4 +1,4 @@
-import { type Transport, TransportFault, type TransportFaultCode, type TransportRequest } from "@svc/client/steps";
+import { type Transport, TransportFault, type TransportFaultCode, type TransportRequest } from "@svc/hop";
 import { describe, expect, test } from "vitest";
 import { breakingTransport } from "../src/decide/circuit-breaker.ts";
 

@@ -1,4 +1,4 @@
-import { type RenewalPool, type Transport, TransportFault, type TransportFaultCode } from "@svc/client/steps";
+import { type RenewalPool, type Transport, TransportFault, type TransportFaultCode } from "@svc/hop";
 import { expect, test } from "vitest";
 import { guard, type Hop } from "../src/guard.ts";
 

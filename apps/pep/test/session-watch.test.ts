@@ -1,4 +1,4 @@
-import type { LeaseResult, Transport } from "@svc/client/steps";
+import type { LeaseResult, Transport } from "@svc/hop";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchSession } from "../src/decide/watch-session.ts";
 import type { GuardPorts, Hop } from "../src/guard.ts";

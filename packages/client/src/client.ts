@@ -1,5 +1,6 @@
 import type { AgentManifestDocument, Taint, TargetKind } from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
+import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
 import { z } from "zod";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
@@ -13,10 +14,7 @@ import { type IdentityPlane, identityPlane } from "./identity-plane.ts";
 import { createLabeler, type LabeledResult, type Labeler } from "./label.ts";
 import { type AuthzClientOptions, bearersOf, proverOf, timeoutMsOf, tracePathOf } from "./options.ts";
 import { type CallOptions, consentErrorOf, createPlane, type Plane } from "./plane.ts";
-import { renewalSource } from "./renewal/renewal-source.ts";
-import { createRenewalPool } from "./renewal-pool.ts";
 import { type Session, sessionRead } from "./session.ts";
-import type { StepPorts } from "./steps/step.ts";
 import { type HopPorts, takeHop } from "./take-hop.ts";
 
 /** What a human consents to: a scope, in their own name, for a time. */

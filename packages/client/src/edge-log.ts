@@ -1,8 +1,8 @@
 import { highestTaint, type Taint } from "@svc/core";
 import type { TraceRecorder } from "@svc/drift/recorder";
+import type { DecideRequest, Decision } from "@svc/hop";
 import { decodeUnverifiedHopToken } from "@svc/tokens";
 import type { HopContext } from "./hop-context.ts";
-import type { DecideRequest, Decision } from "./steps/decide.ts";
 
 /** Notes one edge for each authorize call (specification: Inline client behaviour, 7). */
 export interface EdgeLog {

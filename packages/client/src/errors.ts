@@ -1,6 +1,5 @@
 import type { DenyReason, DiffEntry, Taint } from "@svc/core";
-import type { PoolFault } from "./renewal-pool.ts";
-import type { Answer, UnusableFault } from "./steps/answer.ts";
+import type { Answer, PoolFault, UnusableFault } from "@svc/hop";
 
 /** What a deny tells of itself (specification: Client exceptions). */
 export interface DenyFacts {

@@ -1,4 +1,4 @@
-import { type Transport, TransportFault } from "./steps/transport.ts";
+import { type Transport, TransportFault } from "@svc/hop";
 
 /** Where the control plane is, and what fetches. */
 export interface FetchTransportOptions {

@@ -1,5 +1,5 @@
+import type { HopCredential } from "@svc/hop";
 import { actChain, callerOfToken, decodeUnverifiedHopToken } from "@svc/tokens";
-import type { HopCredential } from "./steps/step.ts";
 
 /**
  * Where an agent stands in a delegation (specification: Client value objects). Its own members are session and token

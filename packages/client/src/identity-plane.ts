@@ -1,6 +1,6 @@
 import { enrollmentResponse } from "@svc/core";
+import type { AgentProver } from "@svc/hop";
 import { z } from "zod";
-import type { AgentProver } from "./agent-prover.ts";
 import {
   type AgentIdentity,
   type EnrollmentOutcome,

@@ -6,7 +6,7 @@ export type {
   ScopeCatalog,
 } from "./admin-bodies.ts";
 export type { AdminPlane, RegisterAgent, SubmitManifest } from "./admin-plane.ts";
-export { type AgentProver, type AgentProverOptions, agentProver } from "./agent-prover.ts";
+
 export type { ChainHop, ChainRead, DecisionRow } from "./audit-bodies.ts";
 export type { AuditPlane, DecisionFilters } from "./audit-plane.ts";
 export {

@@ -1,6 +1,6 @@
 import { agentName } from "@svc/core";
+import { type AgentProver, agentProver } from "@svc/hop";
 import { importAgentKey, type PrivateJwk, type SigningKey } from "@svc/tokens";
-import { type AgentProver, agentProver } from "./agent-prover.ts";
 
 /** Settings of the client (specification: Inline client behaviour, 7). */
 export interface AuthzClientOptions {

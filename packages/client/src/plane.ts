@@ -1,8 +1,7 @@
+import { ask, bodyAs, type StepPorts, type Unusable, unusable } from "@svc/hop";
 import type { z } from "zod";
 import { type Asked, ControlPlaneUnavailable } from "./errors.ts";
 import { errorOf, rejection } from "./refusal.ts";
-import { ask, bodyAs, type Unusable, unusable } from "./steps/answer.ts";
-import type { StepPorts } from "./steps/step.ts";
 
 /** What every call takes besides its arguments. */
 export interface CallOptions {

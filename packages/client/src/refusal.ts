@@ -1,7 +1,7 @@
 import type { DiffEntry } from "@svc/core";
+import type { Answer, Unusable } from "@svc/hop";
 import { diffEntries } from "./admin-bodies.ts";
 import { type Asked, ControlPlaneRejected, ControlPlaneUnavailable, ManifestRejected } from "./errors.ts";
-import type { Answer, Unusable } from "./steps/answer.ts";
 
 /**
  * Tells a refusal from an outage (specification: Client exceptions).

@@ -1,5 +1,21 @@
 import { type DenyReason, isRecoverable } from "@svc/core";
-import type { AgentProver } from "./agent-prover.ts";
+import {
+  type AgentProver,
+  type Allowed,
+  type Answer,
+  type DecideRequest,
+  type DecideResult,
+  type Decision,
+  decide,
+  exchange,
+  type Lease,
+  type LeaseResult,
+  mint,
+  type NarrowedToken,
+  type RenewalPool,
+  type StepOptions,
+  type StepPorts,
+} from "@svc/hop";
 import type { EdgeLog } from "./edge-log.ts";
 import {
   type Asked,
@@ -11,12 +27,6 @@ import {
 import { type Grant, toGrant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
 import { errorOf, rejection } from "./refusal.ts";
-import type { Lease, LeaseResult, RenewalPool } from "./renewal-pool.ts";
-import type { Answer } from "./steps/answer.ts";
-import { type Allowed, type DecideRequest, type DecideResult, type Decision, decide } from "./steps/decide.ts";
-import { exchange, type NarrowedToken } from "./steps/exchange.ts";
-import { mint } from "./steps/mint.ts";
-import type { StepOptions, StepPorts } from "./steps/step.ts";
 
 export interface HopPorts {
   readonly steps: StepPorts;

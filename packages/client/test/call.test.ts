@@ -1,10 +1,10 @@
 import { generatePrivateJwk } from "@svc/tokens";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { sessionId } from "../../hop/test/support/tokens.ts";
 import { authorizedTool } from "../src/index.ts";
 import { errorOf, fakeSession, planner, post, read } from "./support/fake-client.ts";
 import { toolUrl } from "./support/fake-plane.ts";
-import { sessionId } from "./support/tokens.ts";
 
 const request = { url: toolUrl };
 

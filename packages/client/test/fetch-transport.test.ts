@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { TransportFaultCode, TransportRequest } from "@svc/hop";
 import { afterEach, describe, expect, test } from "vitest";
-import { fetchTransport, type TransportFaultCode, type TransportRequest } from "../src/steps/index.ts";
+import { fetchTransport } from "../src/fetch-transport.ts";
 
 const servers: ReturnType<typeof createServer>[] = [];
 afterEach(() => {

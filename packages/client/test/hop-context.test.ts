@@ -1,7 +1,6 @@
-import { verificationKeyOf, verifyActorProof, verifyIdentityAssertion } from "@svc/tokens";
 import { expect, test } from "vitest";
-import { agentProver, hopContext } from "../src/steps/index.ts";
-import { issuer, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
+import { narrowed, rootClaims, sessionId, signed } from "../../hop/test/support/tokens.ts";
+import { hopContext } from "../src/index.ts";
 
 const root = rootClaims();
 const planner = narrowed(root, "planner");
@@ -35,22 +34,4 @@ test("its headers are what an enforcement point reads", async () => {
 
 test("what is no hop token is refused, and not repeated", () => {
   expect(() => hopContext(sessionId, "secret.secret.secret")).toThrow(/^not a hop token$/);
-});
-
-test("a prover signs for one token, towards the token's issuer; its assertion is for one target", async () => {
-  const nowSeconds = Date.now() / 1000;
-  const prover = agentProver({ agentName: "planner", key: issuerKey });
-  const token = await signed(planner);
-  const keysOf = async () => [await verificationKeyOf(issuerKey)];
-  const proof = await prover.prove(token);
-  expect(
-    await verifyActorProof(proof, { subjectToken: token }, { keysOf, audience: issuer, nowSeconds }),
-  ).toMatchObject({
-    ok: true,
-    proof: { agent: "planner" },
-  });
-  expect(await prover.prove(token)).not.toBe(proof);
-  const assertion = await prover.assertIdentity(token, "http:ledger/x");
-  const options = { keysOf, audience: "http:ledger/x", nowSeconds };
-  expect(await verifyIdentityAssertion(assertion, token, options)).toMatchObject({ ok: true });
 });

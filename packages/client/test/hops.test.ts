@@ -1,9 +1,9 @@
 import { bindParamsValue, decodeUnverifiedHopToken, generatePrivateJwk, importAgentKey } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
+import { sessionId } from "../../hop/test/support/tokens.ts";
 import { ControlPlaneRejected, PolicyDenied, TransactionParamsRequired } from "../src/index.ts";
 import { consent, errorOf, fakeClient, fakeSession, planner, post, read } from "./support/fake-client.ts";
 import { bearerOf, json, refused } from "./support/fake-plane.ts";
-import { sessionId } from "./support/tokens.ts";
 
 const payloadOf = (token = "") => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 const afterConsent = (asked: readonly string[]) => asked.filter((path) => path !== "/v1/consent");

@@ -7,9 +7,9 @@ import { bindParams, toJwks, verificationKeyOf } from "@svc/tokens";
 import { createVerifier, mcpFetchAdmission } from "@svc/verifier";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { issuer, issuerKey } from "../../hop/test/support/tokens.ts";
 import { authorizedMcpTransport, type McpFetch } from "../src/index.ts";
 import { errorOf, fakeSession } from "./support/fake-client.ts";
-import { issuer, issuerKey } from "./support/tokens.ts";
 
 function newServer(): McpServer {
   const server = new McpServer({ name: "anything", version: "1" });

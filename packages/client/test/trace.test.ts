@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aggregateTrace } from "@svc/drift";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { sessionId } from "../../hop/test/support/tokens.ts";
 import { hopContext } from "../src/index.ts";
 import { errorOf, fakeSession, planner, post, read } from "./support/fake-client.ts";
 import { refused } from "./support/fake-plane.ts";
-import { sessionId } from "./support/tokens.ts";
 
 function aFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-trace-"));

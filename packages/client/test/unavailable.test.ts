@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { narrowed, rootClaims, signed } from "../../hop/test/support/tokens.ts";
 import { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable } from "../src/index.ts";
 import { consent, errorOf, fakeClient, fakeSession, post } from "./support/fake-client.ts";
 import { json, type Route, refused, toolUrl } from "./support/fake-plane.ts";
-import { narrowed, rootClaims, signed } from "./support/tokens.ts";
 
 /** Answers that nothing safe can be made of, whatever was asked. */
 const garbage: [string, Route, Partial<ControlPlaneUnavailable>][] = [

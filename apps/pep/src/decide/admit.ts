@@ -1,5 +1,5 @@
-import type { Allowed } from "@svc/client/steps";
 import type { BlockCause } from "@svc/core";
+import type { Allowed } from "@svc/hop";
 import type { CallRecord } from "../events.ts";
 import type { Carried, Grant } from "../forward/outbound-credentials.ts";
 import { guard, type Hop, type Refusal } from "../guard.ts";

@@ -1,5 +1,5 @@
-import type { HopCredential, RenewalPool, Transport } from "@svc/client/steps";
 import { sessionTargetPage } from "@svc/core";
+import type { HopCredential, RenewalPool, Transport } from "@svc/hop";
 import type { Limits } from "../limits.ts";
 
 /** Target to the data classes it may be called for. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { HopCredential } from "@svc/client/steps";
+import type { HopCredential } from "@svc/hop";
 import { watchFiles } from "@svc/host";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-import { type Transport, TransportFault, type TransportFaultCode } from "@svc/client/steps";
+import { type Transport, TransportFault, type TransportFaultCode } from "@svc/hop";
 
 /** So many requests in a row that got no answer: where they went, nobody is. */
 const silencesToOpen = 5;

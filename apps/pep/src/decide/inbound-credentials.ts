@@ -1,4 +1,4 @@
-import type { HopCredential } from "@svc/client/steps";
+import type { HopCredential } from "@svc/hop";
 import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 

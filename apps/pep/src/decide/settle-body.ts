@@ -1,4 +1,4 @@
-import type { Allowed } from "@svc/client/steps";
+import type { Allowed } from "@svc/hop";
 import { isBindable } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 import { type BodyHeaders, isPlainText } from "../message/media-type.ts";

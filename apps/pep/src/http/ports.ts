@@ -1,4 +1,4 @@
-import type { HopCredential } from "@svc/client/steps";
+import type { HopCredential } from "@svc/hop";
 import type { AllowedTools } from "../decide/allowed-tools.ts";
 import type { Events } from "../events.ts";
 import type { GuardPorts } from "../guard.ts";

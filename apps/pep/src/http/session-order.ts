@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { HopCredential } from "@svc/client/steps";
+import type { HopCredential } from "@svc/hop";
 import type { Limits } from "../limits.ts";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 import type { Placed } from "../resolve/identify-call.ts";

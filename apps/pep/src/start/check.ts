@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Transport } from "@svc/client/steps";
 import { isWithin, mcpServerRef } from "@svc/core";
+import type { Transport } from "@svc/hop";
 import { z } from "zod";
 import { connectControlPlane } from "../control-plane.ts";
 import type { CallTarget } from "../protocols/routes.ts";

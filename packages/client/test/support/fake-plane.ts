@@ -8,7 +8,7 @@ import {
   siblingClaims,
   transactionClaims,
 } from "@svc/tokens";
-import { freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./tokens.ts";
+import { freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "../../../hop/test/support/tokens.ts";
 
 export interface SentRequest {
   readonly method: string;

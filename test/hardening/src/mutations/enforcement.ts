@@ -3,7 +3,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const path = testsOf("apps/pep/test/path.test.ts")("a path that servers could read differently is refused > %s: %j");
 const headers = testsOf("apps/pep/test/headers.test.ts");
 const wire = testsOf("apps/pep/test/wire.test.ts");
-const steps = testsOf("packages/client/test/decide.test.ts");
+const steps = testsOf("packages/hop/test/decide.test.ts");
 
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ["dot-segments-pass", "message/path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
@@ -96,7 +96,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ],
 ]);
 
-export const ofClient = mutationsOf("packages/client/src", [
+export const ofHop = mutationsOf("packages/hop/src", [
   [
     "another-calls-decision",
     "steps/decide.ts",
@@ -116,10 +116,13 @@ export const ofClient = mutationsOf("packages/client/src", [
     "steps/exchange.ts",
     'if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");',
     "",
-    testsOf("packages/client/test/exchange.test.ts")(
+    testsOf("packages/hop/test/exchange.test.ts")(
       "a token that is not exactly what was asked for is unusable > another %s",
     ),
   ],
+]);
+
+export const ofClient = mutationsOf("packages/client/src", [
   [
     "credentials-follow",
     "fetch-transport.ts",

@@ -1,6 +1,6 @@
 import { ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
-import { ofClient, ofEnforcementPoint, ofInjector } from "./enforcement.ts";
+import { ofClient, ofEnforcementPoint, ofHop, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./readers.ts";
@@ -13,6 +13,7 @@ export const mutations: readonly Mutation[] = [
   ...ofVerifier,
   ...ofSeals,
   ...ofTelemetry,
+  ...ofHop,
   ...ofClient,
   ...ofInjector,
   ...ofEnforcementPoint,

@@ -49,7 +49,7 @@ export const ofReaders: readonly Mutation[] = [
   },
   {
     name: "decision-on-another-target",
-    file: "packages/client/src/steps/decide.ts",
+    file: "packages/hop/src/steps/decide.ts",
     text: "body.target === asked.target &&",
     replacement: "",
     killedBy: answers(

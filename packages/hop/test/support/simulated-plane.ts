@@ -1,6 +1,6 @@
 import type { TestTime } from "@svc/test-support/test-time";
 import { decodeUnverifiedHopToken, type HopClaims, siblingClaims } from "@svc/tokens";
-import type { HopCredential, RenewalSource, RenewResult } from "../../src/steps/index.ts";
+import type { HopCredential, RenewalSource, RenewResult } from "../../src/index.ts";
 import { freshJti, narrowed, rootClaims, sessionId, signed } from "./tokens.ts";
 
 /** What becomes of one renewal on the wire. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decide, type StepOptions } from "../src/steps/index.ts";
+import { decide, type StepOptions } from "../src/index.ts";
 import { portsOf, refusal, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, sessionId } from "./support/tokens.ts";
 

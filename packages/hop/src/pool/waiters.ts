@@ -1,4 +1,4 @@
-import type { LeaseOptions, LeaseResult } from "../renewal-pool.ts";
+import type { LeaseOptions, LeaseResult } from "./renewal-pool.ts";
 
 interface Waiter {
   readonly settle: (result: LeaseResult) => void;

@@ -7,7 +7,7 @@ import {
   transactionClaims,
 } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
-import { isReady, mint, renew } from "../src/steps/index.ts";
+import { isReady, mint, renew } from "../src/index.ts";
 import { portsOf, refusal, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
 

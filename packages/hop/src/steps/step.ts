@@ -1,4 +1,4 @@
-import type { Transport } from "./transport.ts";
+import type { Transport } from "../transport.ts";
 
 export const stages = ["decide", "exchange", "mint", "renew"] as const;
 export type Stage = (typeof stages)[number];

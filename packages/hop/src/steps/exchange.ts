@@ -7,11 +7,11 @@ import {
   tokenExchangeGrantType,
 } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
+import type { TransportResponse } from "../transport.ts";
 import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
 import { heldClaims } from "./held-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
-import type { TransportResponse } from "./transport.ts";
 
 export interface ExchangeRequest {
   /** RFC 8693 `resource`. */

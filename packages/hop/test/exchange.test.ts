@@ -1,7 +1,7 @@
 import type { HopClaims } from "@svc/tokens";
 import { issueTransactionToken } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
-import { exchange } from "../src/steps/index.ts";
+import { exchange } from "../src/index.ts";
 import { oauthRefusal, portsOf, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { settled, TestTime } from "@svc/test-support/test-time";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createRenewalPool, filePoolStore, type PoolStore } from "../src/steps/index.ts";
+import { createRenewalPool, filePoolStore, type PoolStore } from "../src/index.ts";
 import { SimulatedPlane } from "./support/simulated-plane.ts";
 
 let directory: string;

@@ -1,7 +1,7 @@
-import type { RenewalSource } from "../renewal-pool.ts";
 import { isReady } from "../steps/ready.ts";
 import { renew } from "../steps/renew.ts";
 import type { StepOptions, StepPorts } from "../steps/step.ts";
+import type { RenewalSource } from "./renewal-pool.ts";
 
 /**
  * Renewals over the transport. Their deadline is longer than a call's: an answer that comes too late for the call

@@ -4,7 +4,7 @@ import {
   TransportFault,
   type TransportFaultCode,
   type TransportRequest,
-} from "../../src/steps/index.ts";
+} from "../../src/index.ts";
 
 /** One answer of the control plane, or the fault that stands for it. */
 export type Scripted = TransportFaultCode | { status: number; body: unknown };

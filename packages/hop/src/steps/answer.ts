@@ -1,7 +1,7 @@
 import { type DenyReason, denyReasons } from "@svc/core";
 import { z } from "zod";
+import { TransportFault, type TransportRequest, type TransportResponse, transportFaultCodes } from "../transport.ts";
 import type { StepOptions, StepPorts } from "./step.ts";
-import { TransportFault, type TransportRequest, type TransportResponse, transportFaultCodes } from "./transport.ts";
 
 /** An answer that is not the one hoped for, as far as it could be read. For people and logs: it holds no token. */
 export interface Answer {

@@ -1,10 +1,10 @@
 import { type DenyReason, transactionResponse } from "@svc/core";
 import { decodeBase64url } from "@svc/tokens";
 import { z } from "zod";
+import type { TransportResponse } from "../transport.ts";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
-import type { TransportResponse } from "./transport.ts";
 
 export interface MintRequest {
   /** The narrowed token's own `action_id`. */

@@ -7,10 +7,10 @@ import {
   type TargetKind,
 } from "@svc/core";
 import { z } from "zod";
+import type { TransportResponse } from "../transport.ts";
 import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
-import type { TransportResponse } from "./transport.ts";
 
 export interface DecideRequest {
   readonly target: string;

@@ -1,9 +1,9 @@
 import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
-import type { PoolStore } from "./renewal/pool-store.ts";
-import { TokenPool } from "./renewal/token-pool.ts";
-import type { Answer, UnusableFault } from "./steps/answer.ts";
-import type { RenewResult } from "./steps/renew.ts";
-import type { HopCredential } from "./steps/step.ts";
+import type { Answer, UnusableFault } from "../steps/answer.ts";
+import type { RenewResult } from "../steps/renew.ts";
+import type { HopCredential } from "../steps/step.ts";
+import type { PoolStore } from "./pool-store.ts";
+import { TokenPool } from "./token-pool.ts";
 
 /** What the pool needs of the control plane, on deadlines of its own: a renewal outlives the call that started it. */
 export interface RenewalSource {

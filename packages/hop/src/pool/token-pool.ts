@@ -1,9 +1,9 @@
 import { denyReasonTable, type ErrorCode, errorCodes } from "@svc/core";
-import type { LeaseOptions, LeaseResult, RenewalSource } from "../renewal-pool.ts";
 import type { Unusable } from "../steps/answer.ts";
 import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
 import type { HopCredential } from "../steps/step.ts";
 import { RenewalPace } from "./renewal-pace.ts";
+import type { LeaseOptions, LeaseResult, RenewalSource } from "./renewal-pool.ts";
 import { keptBack, StateUnavailable, type StockedToken, type StockPorts, TokenStock } from "./token-stock.ts";
 import { Waiters } from "./waiters.ts";
 

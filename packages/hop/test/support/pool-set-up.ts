@@ -1,5 +1,5 @@
 import { TestTime } from "@svc/test-support/test-time";
-import { createRenewalPool, type LeaseResult, type RenewalPoolOptions } from "../../src/steps/index.ts";
+import { createRenewalPool, type LeaseResult, type RenewalPoolOptions } from "../../src/index.ts";
 import { SimulatedPlane } from "./simulated-plane.ts";
 
 export const budget = { deadlineMs: 1_000 };

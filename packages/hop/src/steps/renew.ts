@@ -1,10 +1,10 @@
 import { type DenyReason, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
+import type { TransportResponse } from "../transport.ts";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
 import { heldClaims } from "./held-claims.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 import { timed } from "./timed.ts";
-import type { TransportResponse } from "./transport.ts";
 
 /** The most siblings one renewal may ask for. */
 export const maxRenewalCount = 8;

@@ -1,0 +1,53 @@
+export { type AgentProver, type AgentProverOptions, agentProver } from "./agent-prover.ts";
+export { filePoolStore } from "./pool/file-pool-store.ts";
+export type { PoolSnapshot, PoolStore } from "./pool/pool-store.ts";
+export {
+  createRenewalPool,
+  type Lease,
+  type LeaseOptions,
+  type LeaseResult,
+  type PoolFault,
+  poolFaults,
+  type RenewalPool,
+  type RenewalPoolOptions,
+  type RenewalSource,
+} from "./pool/renewal-pool.ts";
+export { renewalSource } from "./pool/renewal-source.ts";
+export {
+  type Answer,
+  ask,
+  bodyAs,
+  type Unusable,
+  type UnusableFault,
+  unusable,
+  unusableFaults,
+} from "./steps/answer.ts";
+export {
+  type Allowed,
+  type DecideRequest,
+  type DecideResult,
+  type Decision,
+  type Denied,
+  decide,
+} from "./steps/decide.ts";
+export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
+export { type MintRequest, type MintResult, mint } from "./steps/mint.ts";
+export { isReady } from "./steps/ready.ts";
+export { maxRenewalCount, type RenewResult, renew } from "./steps/renew.ts";
+export {
+  type ActorProver,
+  type HopCredential,
+  type Stage,
+  type StepOptions,
+  type StepPorts,
+  stages,
+  type TraceHeaders,
+} from "./steps/step.ts";
+export {
+  type Transport,
+  TransportFault,
+  type TransportFaultCode,
+  type TransportRequest,
+  type TransportResponse,
+  transportFaultCodes,
+} from "./transport.ts";
