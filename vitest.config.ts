@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { ProgressReporter } from "./test/support/src/progress-reporter.ts";
 
 const inPackage = [
   "packages/core",
@@ -29,6 +30,7 @@ const blackBox = [
   "test/examples",
   "test/observability",
   "test/packages",
+  "test/support",
 ];
 
 const project = (root: string, include: string, more: { readonly testTimeout?: number } = {}) => ({
@@ -42,6 +44,8 @@ export default defineConfig({
   test: {
     // One more than there are cores: most tests wait for processes of their own half of the time.
     maxWorkers: availableParallelism() + 1,
+    // .ci/run reads the report.
+    reporters: [["json", { outputFile: "node_modules/.cache/vitest.json" }], new ProgressReporter()],
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
       ...inPackage.map((root) => project(root, "test/**/*.test.ts")),

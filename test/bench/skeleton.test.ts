@@ -2,10 +2,10 @@ import { type KeyObject, verify } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { waitUntil } from "@svc/test-support";
+import { requires, waitUntil } from "@svc/test-support";
 import postgres, { type Sql } from "postgres";
 import { request } from "undici";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { groupedRows } from "./src/reference/skeleton/rows.ts";
 import { post } from "./src/rig/admin.ts";
 import { delegate, registerLine } from "./src/rig/agents.ts";
@@ -15,6 +15,8 @@ import { newRow } from "./src/rig/row-table.ts";
 import { type Skeleton, startSkeleton } from "./src/rig/skeleton.ts";
 import { readTool, startStack } from "./src/rig/stack.ts";
 import { type Stores, startStores } from "./src/rig/stores.ts";
+
+const { test } = requires("redis-server");
 
 let upstream: RunningServer;
 let stores: Stores;

@@ -1,9 +1,11 @@
-import { waitUntil } from "@svc/test-support";
-import { afterEach, describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { afterEach, expect } from "vitest";
 import type { Api } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
 import { asOwner } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 const pair = await pairForTests();
 const api = pair.one;

@@ -1,8 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { expect } from "vitest";
 import { whenDecided } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
 import { asOwner } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");

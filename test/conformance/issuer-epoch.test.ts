@@ -1,5 +1,6 @@
+import { requires } from "@svc/test-support";
 import { generatePrivateJwk } from "@svc/tokens";
-import { describe, expect, test } from "vitest";
+import { expect } from "vitest";
 import { pairForTests } from "./src/for-tests.ts";
 import {
   answersTo,
@@ -13,6 +14,8 @@ import {
 } from "./src/issuer-keys.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 import { asOwner, startOne } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");

@@ -1,9 +1,12 @@
 import { setInterval as every } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { expect } from "vitest";
 import type { Answer, Api } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
 import { rotate } from "./src/issuer-keys.ts";
 import { ledgerHops } from "./src/ledger.ts";
+
+const { test } = requires("redis-server");
 
 const { one, other } = await pairForTests();
 const hops = ledgerHops("books");

@@ -1,5 +1,5 @@
-import { waitUntil } from "@svc/test-support";
-import { describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { expect } from "vitest";
 import { pairForTests } from "./src/for-tests.ts";
 import {
   answersTo,
@@ -14,6 +14,8 @@ import {
 } from "./src/issuer-keys.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
 import { asOwner } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");

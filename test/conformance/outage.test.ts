@@ -2,15 +2,18 @@ import {
   createDatabase,
   type FaultProxy,
   type OwnRedis,
+  requires,
   startControlPlane,
   startFaultProxy,
   startOwnRedis,
   testBearers,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Api, createApi } from "./src/api.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+
+const { describe, test } = requires("redis-server");
 
 let api: Api;
 let database: FaultProxy;

@@ -1,6 +1,7 @@
 import {
   createDatabase,
   type OwnRedis,
+  requires,
   startControlPlane,
   startOwnRedis,
   testBearers,
@@ -11,6 +12,7 @@ import { type Answer, type Api, createApi } from "./src/api.ts";
 import { ledgerHops, registerLedger } from "./src/ledger.ts";
 import { type One, type Pair, startOne, startPair } from "./src/stack.ts";
 
+const redis = requires("redis-server");
 const hops = ledgerHops("books");
 const calls = 5;
 /** Long enough that no test sees a budget refilled that it did not wait for. */
@@ -39,7 +41,7 @@ describe("without a limit", () => {
   });
 });
 
-describe("a session's limit", () => {
+redis.describe("a session's limit", () => {
   let pair: Pair;
   beforeAll(async () => {
     pair = await startPair(perSession);
@@ -173,15 +175,15 @@ test("a budget is whole again when its time is over", async () => {
   }
 }, 30_000);
 
-describe("while the cache store", () => {
-  let redis: OwnRedis;
+redis.describe("while the cache store", () => {
+  let store: OwnRedis;
   let api: Api;
   const stops: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
     const database = await createDatabase();
-    redis = await startOwnRedis();
-    const controlPlane = await startControlPlane({ database, redis }, perSession);
-    stops.push(controlPlane.stop, redis.stop, database.drop);
+    store = await startOwnRedis();
+    const controlPlane = await startControlPlane({ database, redis: store }, perSession);
+    stops.push(controlPlane.stop, store.stop, database.drop);
     api = createApi(controlPlane.url, testBearers);
     await registerLedger(api, "books");
   }, 60_000);
@@ -190,8 +192,8 @@ describe("while the cache store", () => {
   });
 
   test.each([
-    ["is killed", () => redis.kill(), () => redis.restart()],
-    ["stands still", async () => redis.freeze(), async () => redis.thaw()],
+    ["is killed", () => store.kill(), () => store.restart()],
+    ["stands still", async () => store.freeze(), async () => store.thaw()],
   ])(
     "%s, decisions go on and the process counts for itself",
     async (_how, breakIt, mend) => {
@@ -209,7 +211,7 @@ describe("while the cache store", () => {
       expect((await targets(api, fresh.token)).status).toBe(200);
       await waitUntil("the store to count again", async () => {
         await targets(api, fresh.token);
-        return String(await redis.command("KEYS", "svc:rate:session:*")).includes(fresh.session);
+        return String(await store.command("KEYS", "svc:rate:session:*")).includes(fresh.session);
       });
     },
     30_000,

@@ -1,8 +1,10 @@
-import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Api } from "./src/api.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 import { asOwner, type Pair, startPair } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 let pair: Pair;
 let one: Api;

@@ -2,18 +2,21 @@ import {
   type ControlPlane,
   createDatabase,
   type OwnRedis,
+  requires,
   startControlPlane,
   startOwnRedis,
   type TestDatabase,
   testBearers,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Answer, type Api, createApi, refusalCode } from "./src/api.ts";
 import { backUp } from "./src/backup.ts";
 import { raiseEpoch } from "./src/issuer-keys.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 import { asOwner } from "./src/stack.ts";
+
+const { describe, test } = requires("redis-server");
 
 const hops = ledgerHops("books");
 const stops: (() => Promise<unknown>)[] = [];

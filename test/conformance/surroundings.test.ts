@@ -3,6 +3,7 @@ import {
   createDatabase,
   type FaultProxy,
   type OwnRedis,
+  requires,
   startControlPlane,
   startFaultProxy,
   startOwnRedis,
@@ -11,12 +12,14 @@ import {
   waitUntil,
 } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Answer, type Api, type Call, createApi, refusalCode } from "./src/api.ts";
 import { type Operation, type ReadDocument, readDocument } from "./src/document.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
 import { examples, prepare } from "./src/examples/index.ts";
 import { withSignature } from "./src/forge.ts";
+
+const { describe, test } = requires("redis-server");
 
 /** Its example raises the epoch of another authority. */
 const raising: Call["init"] = { bearer: testBearers.admin, body: {} };

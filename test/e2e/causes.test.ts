@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { blockCauses } from "@svc/core";
 import { startSpanReceiver } from "@svc/test-conformance/span-receiver";
-import { freePort, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort, requires, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { headersOf, openGuarded, routes } from "./src/pep/guarded.ts";
 import { type Provoked, provoked, type Surroundings } from "./src/pep/provoked.ts";
+
+const { describe, test } = requires("redis-server");
 
 let around: Surroundings;
 const stops: (() => unknown)[] = [];

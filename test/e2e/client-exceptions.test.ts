@@ -1,6 +1,6 @@
 import { type AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, ManifestRejected } from "@svc/client";
-import { aTool, type EchoUpstream, type OwnRedis, startEchoUpstream, startOwnRedis } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { aTool, type EchoUpstream, type OwnRedis, requires, startEchoUpstream, startOwnRedis } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import {
   bearers,
   type ClientStand,
@@ -11,6 +11,8 @@ import {
   read,
   startClientStand,
 } from "./src/client/stand.ts";
+
+const { describe, test } = requires("redis-server");
 
 /** Each exception but a deny, brought about by a real control plane, with all its members. */
 let stand: ClientStand;

@@ -5,12 +5,15 @@ import {
   type DevStack,
   type EchoUpstream,
   type OwnRedis,
+  requires,
   spawnDev,
   startEchoUpstream,
   startOwnRedis,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
+
+const { test } = requires("redis-server");
 
 let stack: DevStack;
 let redis: OwnRedis;

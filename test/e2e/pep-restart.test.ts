@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Stand } from "@svc/test-conformance/stand";
-import { waitUntil } from "@svc/test-support";
+import { requires, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { expectEachRecorded } from "./src/pep/record.ts";
@@ -131,17 +131,8 @@ describe("a state folder that is not as it was left", () => {
   }, 30_000);
 });
 
-const mountsAllowed = (() => {
-  try {
-    execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-test.skipIf(!mountsAllowed)(
-  "a full state folder blocks what would need a token that is not stored, and goes on once there is room (skipped where nothing may be mounted)",
+requires("mounts").test(
+  "a full state folder blocks what would need a token that is not stored, and goes on once there is room",
   async () => {
     const point = await enforcementPoint((stateDir) => {
       const mounted = mkdtempSync(join(tmpdir(), "svc-full-"));

@@ -1,4 +1,5 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { afterAll, expect } from "vitest";
 import { canariesOf, found } from "./src/telemetry/canaries.ts";
 import { logFaults, metricFaults, spanFaults } from "./src/telemetry/contract-faults.ts";
 import { chainShown, decisionsById, misnamed } from "./src/telemetry/decisions.ts";
@@ -8,17 +9,21 @@ import { total } from "./src/telemetry/exposition.ts";
 import { literalsOfTheSources } from "./src/telemetry/log-lines.ts";
 import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts";
 
+const { describe, test, start } = requires("redis-server");
+
 // Driven once, before the tests are collected, as in telemetry-contract.test.ts, which holds what is told without it.
-const surface = await openSurface({ env: { SVC_TELEMETRY_DISCLOSE_IDENTITIES: "true" } });
-afterAll(() => surface.stop());
-await registerCourier(surface);
-await takeHops(surface);
-await callThrough(surface);
-const scrapes = await surface.scrapes();
-const rows = await decisionsById(surface.api);
-await surface.finish();
+const { surface, scrapes, rows, logs } = await start(async () => {
+  const surface = await openSurface({ env: { SVC_TELEMETRY_DISCLOSE_IDENTITIES: "true" } });
+  afterAll(() => surface.stop());
+  await registerCourier(surface);
+  await takeHops(surface);
+  await callThrough(surface);
+  const scrapes = await surface.scrapes();
+  const rows = await decisionsById(surface.api);
+  await surface.finish();
+  return { surface, scrapes, rows, logs: surface.logs() };
+});
 const told = surface.receiver.spans;
-const logs = surface.logs();
 
 describe("with disclosure on", () => {
   test.each(processNames)("the gauge of the %s says so", (name) => {

@@ -6,16 +6,19 @@ import {
   type ControlPlane,
   createDatabase,
   type OwnRedis,
+  requires,
   startControlPlane,
   startOwnRedis,
   type TestDatabase,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { createAdmin, type Hop, type Session } from "./src/telemetry/admin.ts";
 import { ask } from "./src/telemetry/ask.ts";
 import { readScrape, rising, type Scrape, total } from "./src/telemetry/exposition.ts";
 import { childrenOf, isRunning, remotePortsOf } from "./src/telemetry/processes.ts";
+
+const { describe, test } = requires("redis-server");
 
 const tool: Hop = { target: "http:ledger/read", target_kind: "tool", data_class: "finance" };
 const agents = { clerk: { books: { hop_budget: 2, tools: [{ ref: tool.target, data_classes: ["finance"] }] } } };

@@ -1,5 +1,12 @@
 import type { AuthzClient, Grant } from "@svc/client";
-import { type AnswerFault, type FaultProxy, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
+import {
+  type AnswerFault,
+  type FaultProxy,
+  requires,
+  startFaultProxy,
+  startOwnRedis,
+  waitUntil,
+} from "@svc/test-support";
 import { createVerifier, type ReplayStore, type Verifier, type VerifierOptions } from "@svc/verifier";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -166,24 +173,27 @@ describe.concurrent("the view of revocations", patient, () => {
   });
 });
 
-test("replicas that share a store in Redis admit a transaction once between them", async () => {
-  const redis = await startOwnRedis();
-  const replayStore: ReplayStore = {
-    admitOnce: async (txn, expiresAt) =>
-      (await redis.command("SET", txn, "1", "NX", "EXAT", String(Math.ceil(expiresAt)))) === "OK",
-  };
-  await using one = await verifierOnLine(() => ({ replayStore }));
-  await using other = await verifierOnLine(() => ({ replayStore }));
-  const params = { amount: 5 };
-  const paid = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
-  const replicas = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? one : other));
-  const outcomes = await Promise.all(replicas.map(({ verifier }) => outcomeOf(verifier, paid, params)));
-  expect(outcomes.toSorted()).toEqual(["admitted", ...Array(9).fill("replayed")]);
-  await redis.stop();
-  // A store that cannot tell admits nobody.
-  const next = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
-  expect(await outcomeOf(one.verifier, next, params)).not.toBe("admitted");
-});
+requires("redis-server").test(
+  "replicas that share a store in Redis admit a transaction once between them",
+  async () => {
+    const redis = await startOwnRedis();
+    const replayStore: ReplayStore = {
+      admitOnce: async (txn, expiresAt) =>
+        (await redis.command("SET", txn, "1", "NX", "EXAT", String(Math.ceil(expiresAt)))) === "OK",
+    };
+    await using one = await verifierOnLine(() => ({ replayStore }));
+    await using other = await verifierOnLine(() => ({ replayStore }));
+    const params = { amount: 5 };
+    const paid = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
+    const replicas = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? one : other));
+    const outcomes = await Promise.all(replicas.map(({ verifier }) => outcomeOf(verifier, paid, params)));
+    expect(outcomes.toSorted()).toEqual(["admitted", ...Array(9).fill("replayed")]);
+    await redis.stop();
+    // A store that cannot tell admits nobody.
+    const next = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
+    expect(await outcomeOf(one.verifier, next, params)).not.toBe("admitted");
+  },
+);
 
 test("a revocation reaches every verifier within its window, and is never taken back", patient, async () => {
   await using on = await verifierOnLine(viewing(5));

@@ -1,5 +1,6 @@
 import type { OwnRedis } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { terminatedConnections } from "./src/scenarios/connections.ts";
 import { databaseShutDown, databaseStandsStill } from "./src/scenarios/database.ts";
 import { synchronousFailover } from "./src/scenarios/database-failover.ts";
@@ -7,6 +8,8 @@ import { killedProcesses } from "./src/scenarios/killed-processes.ts";
 import { storeFaults } from "./src/scenarios/store.ts";
 import { runScenario } from "./src/stand.ts";
 import { startUsualWorld, type World } from "./src/world.ts";
+
+const { describe, test } = requires("postgresql", "redis-server");
 
 /** One world goes through them in turn; the others take longer and run by `pnpm faults`. */
 const scenarios = [

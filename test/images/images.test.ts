@@ -6,6 +6,7 @@ import {
   createDatabase,
   freePort,
   type RedisServer,
+  requires,
   startRedis,
   type TestDatabase,
   testBearers,
@@ -13,7 +14,7 @@ import {
 } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
-import { canContain, how, startContained, stopContained } from "./src/contained.ts";
+import { how, startContained, stopContained } from "./src/contained.ts";
 import { buildTrees, type Trees, workspace } from "./src/trees.ts";
 
 // Each starts several programs, and waits for one to drain.
@@ -118,7 +119,7 @@ async function runToEnd(program: (typeof programs)[number], args: readonly strin
 
 const telemetry = { SVC_TELEMETRY_KEY: "telemetry-key-of-the-tests" };
 
-describe(`a program runs from its image's content ${how}`, () => {
+requires("redis-server", "openssl").describe(`a program runs from its image's content ${how}`, () => {
   let database: TestDatabase;
   let redis: RedisServer;
   beforeAll(async () => {
@@ -201,8 +202,8 @@ describe(`a program runs from its image's content ${how}`, () => {
     expect(await runToEnd("cli", ["dist/main.js", "--help"], {})).toMatchObject({ code: 0 });
   });
 
-  test.runIf(canContain)(
-    "nothing but the named folders can be written to, by nobody but uid 10001 (needs root)",
+  requires("container rights").test(
+    "nothing but the named folders can be written to, by nobody but uid 10001",
     async () => {
       const folder = join(trees.work, "named");
       const program = `const { writeFileSync } = require("node:fs");

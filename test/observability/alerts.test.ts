@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { blockCauses } from "@svc/core";
-import { describe, expect, test } from "vitest";
+import { requires } from "@svc/test-support";
+import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { checkConfig, checkRules, expectFiring, prometheusFolder, type Series } from "./src/promtool.ts";
+
+const promtool = requires("promtool");
 
 const pep = (name: string, labels = "") => `${name}{instance="pep-1"${labels && `,${labels}`}}`;
 const calls = (outcome: string) => pep("svc_pep_calls_total", `outcome="${outcome}"`);
@@ -259,12 +262,12 @@ async function shippedAlerts(): Promise<readonly Rule[]> {
   return groups.flatMap(({ rules }: { rules: Rule[] }) => rules);
 }
 
-test("promtool finds no fault in the rules and in the configuration", async () => {
+promtool.test("promtool finds no fault in the rules and in the configuration", async () => {
   await checkRules();
   await checkConfig();
 });
 
-test("nothing fires over a fleet at peace", () => expectFiring(healthy, 390, []));
+promtool.test("nothing fires over a fleet at peace", () => expectFiring(healthy, 390, []));
 
 test("every alert that is shipped stands in this table, and says what happened and what to do", async () => {
   const shipped = await shippedAlerts();
@@ -275,7 +278,7 @@ test("every alert that is shipped stands in this table, and says what happened a
   }
 });
 
-describe.each(cases)("$alert", ({ alert, when, input, also = [], after, quiet }) => {
+promtool.describe.each(cases)("$alert", ({ alert, when, input, also = [], after, quiet }) => {
   test(`fires when ${when}`, () => expectFiring(deviating(input), after, [alert, ...also]));
   test(`does not when ${quiet.when}`, () => expectFiring(deviating(quiet.input), quiet.after ?? after, []));
 });

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { files } from "@svc/dashboards";
-import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Fleet, startFleet } from "./src/fleet.ts";
 import { type Prometheus, startPrometheus } from "./src/prometheus.ts";
+
+const { describe, test } = requires("promtool");
 
 interface Panel {
   readonly id: number;

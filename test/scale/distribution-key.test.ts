@@ -2,11 +2,13 @@ import { readFileSync } from "node:fs";
 import { createApi } from "@svc/test-conformance/api";
 import { registerLedger } from "@svc/test-conformance/ledger";
 import { addressOf, appRole, type OwnPostgres, ownerRole, startOwnPostgres } from "@svc/test-faults/postgres";
-import { startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { requires, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { keysWithoutSession, unboundTables } from "./src/distribution.ts";
 import { everyHopStep } from "./src/every-hop-step.ts";
 import { loggingStatements, statementsDuring } from "./src/logged-statements.ts";
+
+const { test } = requires("postgresql", "redis-server");
 
 const scope = "books";
 const guide = readFileSync(new URL("../../deploy/SCALING.md", import.meta.url), "utf8");

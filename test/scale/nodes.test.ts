@@ -1,8 +1,7 @@
 import type { Api } from "@svc/test-conformance/api";
-import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startCalling } from "./src/calling.ts";
-import { mayMakeNamespaces } from "./src/network-namespace.ts";
 import { nodeSuite } from "./src/node-suite.ts";
 import { type Nodes, type SeparateNodes, scope, startInNamespaces, startOnRedisCluster } from "./src/nodes.ts";
 
@@ -17,7 +16,7 @@ async function spentActions(api: Api): Promise<ReadonlySet<string>> {
   return spent;
 }
 
-describe("two nodes on a Redis Cluster of six", () => {
+requires("redis-server").describe("two nodes on a Redis Cluster of six", () => {
   let nodes: Nodes;
   beforeAll(async () => {
     nodes = await startOnRedisCluster();
@@ -27,8 +26,8 @@ describe("two nodes on a Redis Cluster of six", () => {
   nodeSuite(() => nodes);
 });
 
-describe.skipIf(!mayMakeNamespaces())(
-  "two nodes in network namespaces of their own, behind a load balancer (where the right to make them is given)",
+requires("redis-server", "ip", "network namespaces").describe(
+  "two nodes in network namespaces of their own, behind a load balancer",
   () => {
     let nodes: SeparateNodes;
     beforeAll(async () => {

@@ -1,9 +1,11 @@
 import { clerkSession, ledgerHops } from "@svc/test-conformance/ledger";
-import { waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requires, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { everyHopStep } from "./src/every-hop-step.ts";
 import { statementsDuring } from "./src/logged-statements.ts";
 import { type StandbyStand, startStandbyStand } from "./src/standby-stand.ts";
+
+const { describe, test } = requires("postgresql", "redis-server");
 
 const scope = "books";
 const { planner, read } = ledgerHops(scope);

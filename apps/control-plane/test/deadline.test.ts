@@ -1,11 +1,13 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { createDatabase, startRedis, type TestDatabase, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDatabase, requires, startRedis, type TestDatabase, waitUntil } from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { within } from "../src/ports/deadline.ts";
 import type { ReplayGuard } from "../src/ports/replay-guard.ts";
 import { bounded, connect, type Sql } from "../src/postgres/database.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { redisGuard } from "../src/redis/guard.ts";
+
+const { test } = requires("redis-server");
 
 const deadlineMs = 50;
 

@@ -3,6 +3,7 @@ import {
   type OwnRedis,
   type RedisCluster,
   type RedisSentinelGroup,
+  requires,
   startFaultProxy,
   startOwnRedis,
   startRedis,
@@ -10,11 +11,13 @@ import {
   startRedisSentinel,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { GuardUnavailable } from "../src/ports/replay-guard.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { redisGuard } from "../src/redis/guard.ts";
 import { guardSuite } from "./guard-suite.ts";
+
+const { describe, test } = requires("redis-server");
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

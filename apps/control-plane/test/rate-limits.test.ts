@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
+import { requires, startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { callerLimits } from "../src/http/rate-limit.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
@@ -7,6 +7,8 @@ import { parseStoreAddress } from "../src/redis/address.ts";
 import { embeddedRateLimit, rateLimitOf } from "../src/redis/local-rate-limit.ts";
 import { type RedisRateLimits, redisRateLimits } from "../src/redis/rate-limit.ts";
 import { readConfig } from "../src/start/config.ts";
+
+const redis = requires("redis-server");
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -48,7 +50,7 @@ function rateLimitSuite(limitOf: (budget: RateBudget, kind?: string) => RateLimi
 
 describe("in process", () => rateLimitSuite(embeddedRateLimit));
 
-describe.each([
+redis.describe.each([
   { kind: "a single server", start: () => startOwnRedis() },
   { kind: "Sentinel", start: startRedisSentinel },
   { kind: "Cluster", start: startRedisCluster },
@@ -92,7 +94,7 @@ describe.each([
 const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}): RedisRateLimits =>
   redisRateLimits({ address: parseStoreAddress(url), onUnavailable });
 
-test("a caller over its budget costs the store nothing more", async () => {
+redis.test("a caller over its budget costs the store nothing more", async () => {
   const server = await startOwnRedis();
   const limits = connect(server.url);
   try {
@@ -113,7 +115,7 @@ test("a caller over its budget costs the store nothing more", async () => {
   }
 });
 
-test("while the store cannot be reached a process counts for itself, and tells once", async () => {
+redis.test("while the store cannot be reached a process counts for itself, and tells once", async () => {
   const server = await startOwnRedis();
   const unavailable: unknown[] = [];
   const limits = connect(server.url, (cause) => unavailable.push(cause));

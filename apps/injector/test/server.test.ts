@@ -2,11 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { type Child, freePort, spawnApp, waitUntil } from "@svc/test-support";
+import { type Child, freePort, requires, spawnApp, waitUntil } from "@svc/test-support";
 import { Agent, request } from "undici";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { writeCertificate } from "./certificate.ts";
 import { aPod, creation } from "./pods.ts";
+
+const { test } = requires("openssl");
 
 const folder = mkdtempSync(join(tmpdir(), "svc-injector-"));
 const { certFile, keyFile } = writeCertificate(folder, "first");

@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { requires } from "@svc/test-support/requires";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { aggregateTrace, driftMetrics, driftResults, traceRecorder } from "../src/index.ts";
 import { aDelegation, aFolder, anEdge, manifests } from "./support/edges.ts";
@@ -11,24 +12,13 @@ import { drifting } from "./support/reports.ts";
 // Every test starts processes, on a machine that is busy with other tests.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What the machine has to allow: where it does not, the name of the test says so. */
-const works = (file: string, ...args: string[]): boolean => spawnSync(file, args).status === 0;
-
-const hasPromtool = works("promtool", "--version");
-const metricsTest = hasPromtool
-  ? "promtool has nothing to say against the metrics"
-  : "promtool is not on PATH: its check did not run";
-test.skipIf(!hasPromtool).each(driftResults)(`${metricsTest} of %s`, (result) => {
+requires("promtool").test.each(driftResults)("promtool accepts the metrics of %s", (result) => {
   const input = driftMetrics({ ...drifting, result });
   const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
 });
 
-const canUnshare = works("unshare", "--net", "true");
-const offlineTest = canUnshare
-  ? "the gate runs in an empty network namespace, without any setting"
-  : "this machine grants no network namespace: that the gate needs no network was not shown";
-test.skipIf(!canUnshare)(offlineTest, async () => {
+requires("network namespaces").test("the gate runs without a network and without any setting", async () => {
   const folder = aFolder();
   const recorder = traceRecorder(`${folder}/traces/`);
   recorder.record(aDelegation());
@@ -62,11 +52,7 @@ function tinyDisk(): string {
   return folder;
 }
 
-const canMount = canUnshare && works("unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt");
-const fullTest = canMount
-  ? "a disk that really fills up breaks no caller, and the gate refuses the trace"
-  : "this machine mounts no tmpfs: a disk that really fills up was not tried";
-test.skipIf(!canMount)(fullTest, async () => {
+requires("mounts").test("a full disk breaks no caller, and the gate rejects the trace", async () => {
   const disk = tinyDisk();
   const losses: unknown[] = [];
   const recorder = traceRecorder(`${disk}/`, { onLoss: (error) => losses.push(error) });

@@ -1,4 +1,10 @@
-import { type ControlPlane, createDatabase, startControlPlane, startRedis, type TestDatabase } from "@svc/test-support";
+import {
+  type ControlPlane,
+  createDatabase,
+  startControlPlane,
+  startRedisIfThere,
+  type TestDatabase,
+} from "@svc/test-support";
 import { type Api, apiOf, type Told, tellStory } from "./story.ts";
 
 export interface Stand {
@@ -12,7 +18,7 @@ export interface Stand {
 /** A real control plane on real stores in which the story has happened. */
 export async function startStand(env: Readonly<Record<string, string>> = {}): Promise<Stand> {
   const database = await createDatabase();
-  const redis = await startRedis();
+  const redis = await startRedisIfThere();
   const plane = await startControlPlane({ database, redis }, env);
   const api = apiOf(plane);
   const told = await tellStory(api);
@@ -23,7 +29,7 @@ export async function startStand(env: Readonly<Record<string, string>> = {}): Pr
     told,
     async stop() {
       await plane.stop();
-      await redis.stop();
+      await redis?.stop();
       await database.drop();
     },
   };

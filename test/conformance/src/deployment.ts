@@ -1,4 +1,4 @@
-import { createDatabase, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
+import { createDatabase, startControlPlane, startRedisIfThere, testBearers } from "@svc/test-support";
 import { generatePrivateJwk, type PrivateJwk } from "@svc/tokens";
 import { type Api, createApi, type Tokens } from "./api.ts";
 
@@ -39,7 +39,7 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** The deployment that was named, else one of our own on a real PostgreSQL and a real Redis. */
+/** The deployment that was named, else one of our own on a real PostgreSQL and a real Redis, where the machine has one. */
 export async function openDeployment(): Promise<Opened> {
   const given = named();
   const { deployment, stop } =
@@ -55,7 +55,7 @@ export async function openDeployment(): Promise<Opened> {
 }
 
 export async function startDeployment(): Promise<{ deployment: Deployment; stop(): Promise<void> }> {
-  const [database, redis, issuerKey] = await Promise.all([createDatabase(), startOwnRedis(), generatePrivateJwk()]);
+  const [database, redis, issuerKey] = await Promise.all([createDatabase(), startRedisIfThere(), generatePrivateJwk()]);
   const controlPlane = await startControlPlane(
     { database, redis },
     { SVC_ISSUER_PRIVATE_KEY: JSON.stringify(issuerKey) },
@@ -71,7 +71,7 @@ export async function startDeployment(): Promise<{ deployment: Deployment; stop(
     },
     async stop() {
       await controlPlane.stop();
-      await Promise.all([redis.stop(), database.drop()]);
+      await Promise.all([redis?.stop(), database.drop()]);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { requires } from "@svc/test-support";
 import { afterAll } from "vitest";
 import { type Opened, openDeployment } from "./deployment.ts";
 import { registerLedger } from "./ledger.ts";
@@ -29,10 +30,12 @@ export async function oneForTests(env?: Readonly<Record<string, string>>): Promi
   return one;
 }
 
-/** With the scope `books`. */
+/** With the scope `books`. Its file skips its tests where Redis is missing. */
 export async function pairForTests(env?: Readonly<Record<string, string>>): Promise<Pair> {
-  const pair = await startPair(env);
-  afterAll(pair.stop);
-  await registerLedger(pair.one, "books");
-  return pair;
+  return requires("redis-server").start(async () => {
+    const pair = await startPair(env);
+    afterAll(pair.stop);
+    await registerLedger(pair.one, "books");
+    return pair;
+  });
 }

@@ -1,15 +1,12 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, startChild, waitUntil } from "@svc/test-support";
+import { type Child, isThere, startChild, waitUntil } from "@svc/test-support";
 
 /**
  * Whether this machine lets a test do what a container runtime does: only root may make namespaces and mounts and
  * become somebody else.
  */
-export const canContain =
-  process.getuid?.() === 0 &&
-  spawnSync("unshare", ["--mount", "--pid", "--fork", "mount", "-o", "remount,bind,ro", "/"]).status === 0;
+const canContain = isThere("container rights");
 
 export const how = canContain
   ? "as uid 10001 without capabilities, as process 1, on a read-only file system"

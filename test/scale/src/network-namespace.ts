@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -15,18 +15,6 @@ export interface NetworkNamespace {
   cut(): Promise<void>;
   mend(): Promise<void>;
   remove(): Promise<void>;
-}
-
-/** Whether this account and machine may make them. */
-export function mayMakeNamespaces(): boolean {
-  const name = `svc-scale-${process.pid}-try`;
-  try {
-    execFileSync("ip", ["netns", "add", name], { stdio: "ignore" });
-    execFileSync("ip", ["netns", "del", name], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** @param number tells those of one process apart, from 0 to 63 */

@@ -88,7 +88,7 @@ export async function startControlPlane(
 
 interface ControlPlaneStores {
   readonly database: { readonly appUrl: string; readonly ownerUrl: string };
-  readonly redis?: { readonly url: string };
+  readonly redis?: { readonly url: string } | undefined;
 }
 
 interface ControlPlaneStart {

@@ -16,7 +16,7 @@ export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./ec
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { freePort } from "./free-port.ts";
 export { installDebianPackages } from "./machine/debian-packages.ts";
-export { locate } from "./machine/locate.ts";
+export { isThere, locate } from "./machine/locate.ts";
 export { requires } from "./machine/requires.ts";
 export {
   aManifest,
@@ -28,6 +28,6 @@ export {
   type ToolDocument,
 } from "./manifests.ts";
 export { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
-export { type OwnRedis, type RedisServer, startOwnRedis, startRedis } from "./redis.ts";
+export { type OwnRedis, type RedisServer, startOwnRedis, startRedis, startRedisIfThere } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";
 export { waitUntil } from "./wait-until.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createClient } from "redis";
 import { type Child, startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
-import { locate } from "./machine/locate.ts";
+import { isThere, locate } from "./machine/locate.ts";
 import { waitUntil } from "./wait-until.ts";
 
 export interface RedisServer {
@@ -30,6 +30,10 @@ export async function startRedis(): Promise<RedisServer> {
   const url = process.env.REDIS_URL;
   return url === undefined ? startOwnRedis() : { url, stop: async () => {} };
 }
+
+/** A server of our own; undefined where the machine has none, and control planes guard replays in process. */
+export const startRedisIfThere = async (): Promise<OwnRedis | undefined> =>
+  isThere("redis-server") ? startOwnRedis() : undefined;
 
 /** @param settings lines of its configuration file, as `["maxmemory 1mb"]` */
 export async function startOwnRedis(

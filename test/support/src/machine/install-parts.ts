@@ -1,4 +1,5 @@
 import { installDebianPackages } from "./debian-packages.ts";
+import { isThere } from "./locate.ts";
 import { howToGet, partNames, parts } from "./parts.ts";
 
 /**
@@ -7,12 +8,12 @@ import { howToGet, partNames, parts } from "./parts.ts";
  */
 export function installMissingParts(print: (line: string) => void, install = installDebianPackages): void {
   const missing = partNames.filter(
-    (name) => parts[name].package !== undefined && !parts[name].onDemand && parts[name].find() === undefined,
+    (name) => parts[name].package !== undefined && !parts[name].onDemand && !isThere(name),
   );
   if (missing.length === 0) return;
   print(`Installing with apt-get: ${missing.map((name) => `${name} (to ${parts[name].purpose})`).join(", ")}`);
   const reason = install(missing.flatMap((name) => parts[name].package ?? []));
-  const left = missing.filter((name) => parts[name].find() === undefined);
+  const left = missing.filter((name) => !isThere(name));
   if (left.length === 0) return;
   print(`Not installed: ${left.join(", ")}; ${reason ?? "the packages did not bring them"}.`);
   print(`Tests that need them are skipped. To run them: ${howToGet(left)}`);

@@ -1,6 +1,8 @@
 import { installDebianPackages } from "./debian-packages.ts";
 import { howToGet, type PartName, parts } from "./parts.ts";
 
+export const isThere = (name: PartName): boolean => parts[name].find() !== undefined;
+
 /**
  * The path of a part, installed first where that is possible.
  * @throws where it cannot be had, with the reason and how to get it

@@ -26,6 +26,7 @@ export const partNames = [
   "libfaketime",
   "network namespaces",
   "mounts",
+  "container rights",
 ] as const;
 export type PartName = (typeof partNames)[number];
 
@@ -59,10 +60,20 @@ export const parts: Readonly<Record<PartName, Part>> = {
     onDemand: true,
     find: () => globSync("/usr/lib/*/faketime/libfaketimeMT.so.1")[0],
   },
-  "network namespaces": { purpose: "cut a process off its network", find: () => working("unshare", "--net", "true") },
+  "network namespaces": {
+    purpose: "cut a process off its network",
+    find: () => working("unshare", "--net", "--mount", "mount", "--bind", "/tmp", "/tmp"),
+  },
   mounts: {
     purpose: "fill a disk",
     find: () => working("unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"),
+  },
+  "container rights": {
+    purpose: "start a program as a container runtime does",
+    find: () =>
+      process.getuid?.() === 0
+        ? working("unshare", "--mount", "--pid", "--fork", "mount", "-o", "remount,bind,ro", "/")
+        : undefined,
   },
 };
 
@@ -73,6 +84,13 @@ export function howToGet(names: readonly PartName[]): string {
   const isRight = names.some((name) => parts[name].package === undefined);
   return [...installed, ...(isRight ? ["run as root"] : [])].join(", ");
 }
+
+/** Ends the name of a test that is skipped without these parts. */
+export const skipSuffix = (missing: readonly PartName[]): string => ` (skipped: needs ${missing.join(" and ")})`;
+
+/** The parts without which a test of that name was skipped. */
+export const missingPartsOf = (testName: string): string[] =>
+  /\(skipped: needs ([^)]+)\)/.exec(testName)?.[1]?.split(" and ") ?? [];
 
 /** The program, where it succeeds with these arguments. */
 const working = (name: string, ...args: readonly string[]): string | undefined =>

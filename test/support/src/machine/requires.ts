@@ -1,22 +1,47 @@
 import { describe, type SuiteAPI, type TestAPI, test } from "vitest";
 import { asRoot } from "./debian-packages.ts";
-import { type PartName, parts } from "./parts.ts";
+import { isThere } from "./locate.ts";
+import { type PartName, parts, skipSuffix } from "./parts.ts";
 
 /**
  * `describe` and `test` for tests that need parts of the machine. Where one is missing the tests are skipped with its
  * name in theirs. In CI they run and fail, if the part could have been installed.
  */
-export function requires(...names: readonly [PartName, ...PartName[]]): { describe: SuiteAPI; test: TestAPI } {
-  const missing = names.filter((name) => parts[name].find() === undefined && !failsWithout(name));
-  if (missing.length === 0) return { describe, test };
+export function requires(...names: readonly [PartName, ...PartName[]]): Required {
+  const missing = names.filter((name) => !isThere(name) && !failsWithout(name));
+  if (missing.length === 0) return { describe, test, start: (begin) => begin() };
   const suffix = skipSuffix(missing);
-  return { describe: suffixed(describe.skip, suffix) as SuiteAPI, test: suffixed(test.skip, suffix) as TestAPI };
+  return {
+    describe: suffixed(describe.skip, suffix) as SuiteAPI,
+    test: suffixed(test.skip, suffix) as TestAPI,
+    start: async () => standIn(),
+  };
+}
+
+interface Required {
+  readonly describe: SuiteAPI;
+  readonly test: TestAPI;
+  /**
+   * Runs what tests need already while they are collected. Where they are skipped it does not run, and returns a
+   * value whose members, results and elements are such values again.
+   */
+  readonly start: <T extends object>(begin: () => Promise<T>) => Promise<T>;
+}
+
+function standIn<T extends object>(): T {
+  const value: T = new Proxy((() => value) as unknown as T, {
+    get: (_target, key) => {
+      // `await` must not take it for a promise.
+      if (key === "then") return undefined;
+      return key === Symbol.iterator ? () => [].values() : value;
+    },
+    apply: () => value,
+  });
+  return value;
 }
 
 const failsWithout = (name: PartName): boolean =>
   Boolean(process.env.CI) && parts[name].package !== undefined && asRoot() !== undefined;
-
-const skipSuffix = (missing: readonly PartName[]): string => ` (skipped: needs ${missing.join(" and ")})`;
 
 type Callable = (...args: unknown[]) => unknown;
 
