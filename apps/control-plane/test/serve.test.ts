@@ -117,7 +117,7 @@ describe("while draining", () => {
 
 test("once it lets go, connections are still accepted, and each is closed with its answer", async () => {
   const { kept } = await accepted();
-  serving.letGo();
+  serving.closeAfterResponses();
   kept.ask("/last");
   await kept.closed();
   expect(kept.text().split("served")).toHaveLength(3);

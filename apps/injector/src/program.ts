@@ -18,7 +18,7 @@ try {
   const injector = await startInjector(read.config, say);
   const stop = () => void injector.stop().then(() => process.exit(0));
   process.once("SIGTERM", () => {
-    injector.letGo();
+    injector.stopBeingReady();
     setTimeout(stop, noticeMs);
   });
   process.on("SIGINT", stop);

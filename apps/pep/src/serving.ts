@@ -1,7 +1,6 @@
 import type { Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ListenAddress } from "@svc/host";
+import { type ListenAddress, listen } from "@svc/host";
 
 export interface Serving {
   readonly port: number;
@@ -22,55 +21,16 @@ export interface ServingOptions {
 const longestFinishMs = 5_000;
 
 export async function serve(proxy: Server, admin: Server, options: ServingOptions): Promise<Serving> {
-  const { listen, adminListen } = options;
-  const sockets = trackSockets(proxy);
-  await open(admin, adminListen);
-  await open(proxy, listen);
+  const administering = await listen(admin, options.adminListen);
+  const proxying = await listen(proxy, options.listen);
   return {
-    port: portOf(proxy),
-    adminPort: portOf(admin),
+    port: proxying.port,
+    adminPort: administering.port,
     async drain(graceMs) {
       const finishMs = Math.min(longestFinishMs, graceMs / 2);
       await delay(graceMs - finishMs);
-      await finish(proxy, sockets, finishMs);
-      admin.close();
-      admin.closeAllConnections();
+      await proxying.drain(finishMs);
+      await administering.drain(0);
     },
   };
-}
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
-
-function open(server: Server, { host, port }: ListenAddress): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-/** Upgraded connections and tunnels among them, which the server itself forgets. */
-function trackSockets(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
-const idleCheckMs = 50;
-
-async function finish(server: Server, sockets: ReadonlySet<Socket>, withinMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that falls idle after its last answer has no reason to stay.
-  const idling = setInterval(() => server.closeIdleConnections(), idleCheckMs);
-  const cut = setTimeout(() => {
-    for (const socket of sockets) socket.destroy();
-  }, withinMs);
-  await closed;
-  clearInterval(idling);
-  clearTimeout(cut);
 }

@@ -4,13 +4,17 @@ import { dirname } from "node:path";
 
 const pollMs = 1_000;
 
+export interface Watching {
+  stop(): void;
+}
+
 /**
- * Tells when the content of some files has changed: at once where the system tells, and within a second where it does
- * not (a ConfigMap is replaced by a link farther up its path).
+ * Calls `onChange` when the content of a file has changed: at once where the system notifies, within a second where it
+ * does not (a ConfigMap is replaced by a link farther up its path).
  *
- * @param files asked each time, since a configuration names further files
+ * @param files called each time, since a configuration names further files
  */
-export function watchFiles(files: () => readonly string[], onChange: () => void): { stop(): void } {
+export function watchFiles(files: () => readonly string[], onChange: () => void): Watching {
   let seen = digestsOf(files());
   const look = () => {
     const now = digestsOf(files());

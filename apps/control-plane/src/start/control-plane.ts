@@ -79,7 +79,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       url: serving.url,
       stopBeingReady: () => {
         isDraining = true;
-        serving.letGo();
+        serving.closeAfterResponses();
       },
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);
