@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "./require-node.ts";
+import "@svc/host/require-node";
 import { keepCompiled } from "@svc/host/compile-cache";
 
 keepCompiled(import.meta.url);

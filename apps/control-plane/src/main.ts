@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "./start/require-node.ts";
+import "@svc/host/require-node";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";

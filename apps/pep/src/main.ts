@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "./require-node.ts";
+import "@svc/host/require-node";
 import { readFileSync } from "node:fs";
 import { createTelemetry } from "@svc/telemetry";
 import { isLoopback } from "./message/authority.ts";

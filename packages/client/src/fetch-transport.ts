@@ -1,3 +1,4 @@
+import { readBounded } from "@svc/core/read-bounded";
 import { type Transport, TransportFault } from "@svc/hop";
 
 /** Where the control plane is, and what fetches. */
@@ -28,29 +29,15 @@ export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTrans
           signal: signal ? AbortSignal.any([deadline, signal]) : deadline,
           ...(body !== undefined && { body }),
         });
-        return {
-          status: response.status,
-          headers: Object.fromEntries(response.headers),
-          body: await boundedText(response, maxResponseBytes),
-        };
+        const bytes = await readBounded(response.body, maxResponseBytes);
+        if (bytes === undefined) throw new TransportFault("too_large");
+        const { status, headers: received } = response;
+        return { status, headers: Object.fromEntries(received), body: new TextDecoder().decode(bytes) };
       } catch (error) {
         throw asTransportFault(error, deadline, signal);
       }
     },
   };
-}
-
-async function boundedText(response: Response, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  // Leaving the loop early cancels the body.
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new TransportFault("too_large");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 function asTransportFault(error: unknown, deadline: AbortSignal, signal: AbortSignal | undefined): TransportFault {

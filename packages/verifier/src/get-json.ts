@@ -1,3 +1,4 @@
+import { readBounded } from "@svc/core/read-bounded";
 import type { VerifierPorts } from "./ports.ts";
 
 /** Why something could not be read from the control plane. The message names no address and no credential. */
@@ -13,6 +14,7 @@ export class RefreshFault extends Error {
 
 const deadlineMs = 5_000;
 const maxBytes = 2 * 1024 * 1024;
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * A JSON document, read once, within 5 s and 2 MiB; redirects are not followed.
@@ -31,7 +33,9 @@ export async function getJson(ports: VerifierPorts, url: string, bearer?: string
       await response.body?.cancel();
       throw new RefreshFault(`status ${response.status}`, { status: response.status });
     }
-    return JSON.parse(await boundedText(response));
+    const bytes = await readBounded(response.body, maxBytes);
+    if (bytes === undefined) throw new RefreshFault("too large");
+    return JSON.parse(utf8.decode(bytes));
   } catch (cause) {
     throw cause instanceof RefreshFault ? cause : new RefreshFault("no usable answer", { cause });
   } finally {
@@ -42,16 +46,4 @@ export async function getJson(ports: VerifierPorts, url: string, bearer?: string
 function deadlineOf({ after }: VerifierPorts): { signal: AbortSignal; cancel: () => void } {
   const controller = new AbortController();
   return { signal: controller.signal, cancel: after(deadlineMs, () => controller.abort()) };
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let bytes = 0;
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new RefreshFault("too large");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }

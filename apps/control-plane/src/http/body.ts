@@ -1,3 +1,4 @@
+import { readBounded } from "@svc/core/read-bounded";
 import { ApiError } from "./api-error.ts";
 
 /** On every route (contract: Conventions). */
@@ -12,25 +13,15 @@ export async function readBody(request: Request, capBytes = bodyCapBytes): Promi
   if (declared !== null && Number(declared) > capBytes) throw tooLarge(capBytes);
   try {
     // The HTTP parser holds a body to its declared length, which spares the stream.
-    const body = declared === null ? await collect(request, capBytes) : new Uint8Array(await request.arrayBuffer());
-    if (body.byteLength > capBytes) throw tooLarge(capBytes);
+    const isDeclared = declared !== null;
+    const body = isDeclared ? new Uint8Array(await request.arrayBuffer()) : await readBounded(request.body, capBytes);
+    if (body === undefined || body.byteLength > capBytes) throw tooLarge(capBytes);
     return body;
   } catch (error) {
     throw error instanceof ApiError
       ? error
       : new ApiError("invalid_request", "The body could not be read to its end.", { cause: error });
   }
-}
-
-async function collect(request: Request, capBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.byteLength;
-    if (length > capBytes) throw tooLarge(capBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length);
 }
 
 const tooLarge = (capBytes: number): ApiError =>

@@ -1,3 +1,5 @@
+import { readBounded } from "@svc/core/read-bounded";
+
 const maxAnswerBytes = 1_048_576;
 /** Metadata and key set together stay within what a caller waits for an enrollment. */
 const deadlineMs = 2_000;
@@ -16,17 +18,7 @@ export const boundedFetch =
   async (url, { method, headers }) => {
     const signal = AbortSignal.timeout(deadlineMs);
     const response = await fetch(url, { method, headers, redirect: "manual", signal });
-    return new Response(await wholeBody(response), { status: response.status, headers: response.headers });
+    const body = await readBounded(response.body, maxAnswerBytes);
+    if (body === undefined) throw new TypeError("the identity provider's answer is too large");
+    return new Response(body, { status: response.status, headers: response.headers });
   };
-
-async function wholeBody({ body }: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.byteLength;
-    // Leaving the loop cancels the rest.
-    if (length > maxAnswerBytes) throw new TypeError("the identity provider's answer is too large");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length);
-}

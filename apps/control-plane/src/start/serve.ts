@@ -1,8 +1,8 @@
 import { createServer as createPlainServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { getRequestListener, RequestError } from "@hono/node-server";
-import { answerMalformed, malformedResponse } from "../http/malformed.ts";
 import { type Listening, listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
+import { answerMalformed, malformedResponse } from "../http/malformed.ts";
 import { drainTimes } from "./drain-times.ts";
 
 export interface ServeSettings {
