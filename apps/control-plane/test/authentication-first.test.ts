@@ -1,8 +1,8 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { issueHopToken, narrowedClaims } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isHopBearer } from "../src/commands/hop/hop-bearer.ts";
-import { verifySubject } from "../src/commands/hop/standing.ts";
+import { authorize } from "../src/commands/hop/authorize.ts";
+import { isOfKind, requireVerified, verifySubject } from "../src/commands/hop/subject-token.ts";
 import { type DocumentedOperation, documentedOperations, filled } from "./documented-operations.ts";
 import { submitter } from "./submitting.ts";
 import { startPlane, tokens } from "./support.ts";
@@ -59,8 +59,9 @@ describe("nor does a bearer of this service help where it is none of the route's
 
   /** As an exchange would answer it. */
   async function narrowedToTool(token: string): Promise<string> {
-    const subject = await verifySubject(plane.deps, token);
-    if (subject === undefined) throw new Error("the root grant does not verify");
+    const verified = await verifySubject(plane.deps, token);
+    if (verified === undefined) throw new Error("the root grant does not verify");
+    const { claims: subject } = requireVerified(verified);
     const allow = {
       actionId: unknownId,
       target: "http:books/read",
@@ -100,10 +101,15 @@ describe("nor does a bearer of this service help where it is none of the route's
   });
 });
 
-test("where the keys cannot be read, a token of an unknown key is the command's to answer, not a stranger's 401", async () => {
+test("where the keys cannot be read, a token of an unknown key passes the authentication, and the command reports the fault", async () => {
   const recheck = () => Promise.reject(Object.assign(new Error("down"), { code: "database_unavailable" }));
   const token = (await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant;
   const current = () => ({ ...plane.deps.issuerKeys.current(), lookup: new Map() });
   const issuerKeys = { ...plane.deps.issuerKeys, recheck, current };
-  expect(await isHopBearer({ ...plane.deps, issuerKeys }, String(token), "current_hop")).toBe(true);
+  const subject = await verifySubject({ ...plane.deps, issuerKeys }, String(token));
+  if (subject === undefined) throw new Error("the token was taken for a stranger's");
+  expect(isOfKind(subject, "current_hop")).toBe(true);
+  const command = { subject, sessionId: unknownId, target: "http:books/read", targetKind: "tool" } as const;
+  const rest = { dataClass: "finance.entries", taint: undefined, enforced: true, actorToken: undefined };
+  await expect(authorize(plane.deps, { ...command, ...rest })).rejects.toThrow("down");
 });

@@ -2,7 +2,7 @@ import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect } from "../src/postgres/database.ts";
-import { decisionLog } from "../src/postgres/decisions.ts";
+import { decisionLog, decisionReads } from "../src/postgres/decisions.ts";
 import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
 import { spendLedger } from "../src/postgres/spends.ts";
 import { recorder } from "./decision-rows.ts";
@@ -106,10 +106,14 @@ describe("a look-up by action touches one partition", () => {
     return row ?? { session: "", denials: "" };
   };
   const mint = { sessionId, paramsHash: "hash", prover: undefined, mintedAtMs: Date.now() };
-  type Ports = { decisions: ReturnType<typeof decisionLog>; spends: ReturnType<typeof spendLedger> };
+  type Ports = {
+    log: ReturnType<typeof decisionLog>;
+    decisions: ReturnType<typeof decisionReads>;
+    spends: ReturnType<typeof spendLedger>;
+  };
 
   const lookUps: readonly [string, (ports: Ports, actionId: string) => Promise<unknown>][] = [
-    ["to find it", ({ decisions }, id) => decisions.find(id)],
+    ["to find it", ({ log }, id) => log.find(id)],
     ["to walk its chain", ({ decisions }, id) => decisions.lineage(id)],
     [
       "to spend it",
@@ -136,10 +140,13 @@ describe("a look-up by action touches one partition", () => {
       types: { bigint: postgres.BigInt },
       debug: (_connection, text, values) => void sent.push({ text, values }),
     });
-    const deadlines = { commitDeadlineMs: 5_000, readDeadlineMs: 5_000 };
     try {
-      const decisions = decisionLog({ writer: watched, reader: watched, ...deadlines });
-      await lookUp({ decisions, spends: spendLedger(watched, 5_000) }, actionId);
+      const ports = {
+        log: decisionLog(watched, 5_000),
+        decisions: decisionReads(watched, 5_000),
+        spends: spendLedger(watched, 5_000),
+      };
+      await lookUp(ports, actionId);
     } finally {
       await watched.end();
     }
@@ -198,7 +205,7 @@ describe("a look-up by action touches one partition", () => {
 
 test("allows of different months are spent together", async () => {
   const allows = [await record(), await record({ decided_at: new Date("2020-02-29T12:00:00Z") }), await record()];
-  const epochs = await plane.deps.present.read({ sessionId, agents: [], nowMs: Date.now() });
+  const epochs = await plane.deps.sessionState.read({ sessionId, agents: [], nowMs: Date.now() });
   const inserts = allows.map(({ action_id: actionId }) => ({
     spend: {
       kind: "exchange" as const,

@@ -1,7 +1,7 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AdministrativeEvent } from "../src/ports/administrative-event.ts";
-import type { Epochs } from "../src/ports/present.ts";
+import type { Epochs } from "../src/ports/session-state.ts";
 import { query, startPlane } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
@@ -15,7 +15,7 @@ afterAll(() => plane.stop());
 const consent = async (user = "ada"): Promise<string> =>
   String((await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: user } })).json.session_id);
 const epochsOf = async (sessionId: string): Promise<Epochs | undefined> =>
-  (await plane.deps.present.read({ sessionId, agents: [], nowMs: Date.now() }))?.epochs;
+  (await plane.deps.sessionState.read({ sessionId, agents: [], nowMs: Date.now() }))?.epochs;
 const eventCount = async (): Promise<number> => {
   const [row] = await query<{ count: number }>(
     plane.database.appUrl,

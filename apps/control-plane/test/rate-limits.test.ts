@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { requires, startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
+import type { HopClaims } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { callerLimits } from "../src/http/rate-limit.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
@@ -140,23 +141,24 @@ describe("a caller", () => {
   const unlimited = { perBearer: undefined, perSession: undefined };
   const caller = { plane: "admin", label: "alice", id: "id" } as const;
 
-  test("whom no limit concerns costs no verification", async () => {
-    const asked: string[] = [];
-    const limits = callerLimits(unlimited, async (token) => void asked.push(token));
-    expect([await limits.session("token"), await limits.bearer(caller)]).toEqual([0, 0]);
-    expect(asked).toEqual([]);
+  const subject = (sessionId: string) => ({ token: "", claims: { sessionId } as HopClaims });
+
+  test("never waits where no limit is set", async () => {
+    const limits = callerLimits(unlimited);
+    expect([await limits.session(subject("one")), await limits.bearer(caller)]).toEqual([0, 0]);
   });
 
-  test("is counted by the session of its token, and not at all where that does not verify", async () => {
+  test("is counted by the session of its token, and not at all where the keys could not be read", async () => {
     const counted: string[] = [];
     const perSession: RateLimit = { take: async (key) => counted.push(key) };
-    const limits = callerLimits({ ...unlimited, perSession }, async (token) =>
-      token === "forged" ? undefined : `session of ${token}`,
-    );
-    expect([await limits.session("one"), await limits.session("forged"), await limits.session("one")]).toEqual([
-      1, 0, 2,
-    ]);
-    expect(counted).toEqual(["session of one", "session of one"]);
+    const limits = callerLimits({ ...unlimited, perSession });
+    const unverified = { token: "", fault: new Error("down") };
+    expect([
+      await limits.session(subject("one")),
+      await limits.session(unverified),
+      await limits.session(subject("one")),
+    ]).toEqual([1, 0, 2]);
+    expect(counted).toEqual(["one", "one"]);
   });
 });
 

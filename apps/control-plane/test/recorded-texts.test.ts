@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 const epochsOf = async () => {
-  const present = await plane.deps.present.read({ sessionId, agents: [], nowMs: Date.now() });
+  const present = await plane.deps.sessionState.read({ sessionId, agents: [], nowMs: Date.now() });
   if (present === undefined) throw new Error("the session is gone");
   return present.epochs;
 };
@@ -75,7 +75,7 @@ test("a record is read as it was written, whatever its texts hold and however ma
 
 test("a text that the database cannot hold fails alone", async () => {
   const epochs = await epochsOf();
-  const log = decisionLog({ writer: sql, reader: sql, commitDeadlineMs: 5_000, readDeadlineMs: 5_000 });
+  const log = decisionLog(sql, 5_000);
   const drawn = fc.sample(facts, 5).map(named);
   const answers = await Promise.allSettled(
     drawn.map((record, index) =>

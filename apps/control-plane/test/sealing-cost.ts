@@ -22,9 +22,9 @@ const database = await createDatabase();
 await migrate(database);
 const pool = (maxConnections: number): Sql =>
   connect({ url: database.appUrl, maxConnections, statementTimeoutMs: 20_000 });
-const [writer, reader, sealing] = [pool(2), pool(1), pool(1)];
+const [writer, sealing] = [pool(2), pool(1)];
 const session = await aSession(writer);
-const log = decisionLog({ writer, reader, commitDeadlineMs: 5_000, readDeadlineMs: 5_000 });
+const log = decisionLog(writer, 5_000);
 
 /** A session of a policy that grants nothing; its epochs. */
 async function aSession(sql: Sql) {
@@ -148,6 +148,6 @@ const startMs = performance.now();
 const { rows: verified, findings } = await examine(auditor, [key]);
 const rate = (verified * 1_000) / (performance.now() - startMs);
 console.log(`verified ${verified} rows at ${rate.toFixed(0)} rows/s, ${findings.length} findings`);
-await Promise.all([writer.end(), reader.end(), sealing.end(), auditor.end()]);
+await Promise.all([writer.end(), sealing.end(), auditor.end()]);
 await database.drop();
 process.exit(0);

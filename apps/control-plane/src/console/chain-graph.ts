@@ -1,6 +1,6 @@
 import type { Chain, DecisionRecord } from "@svc/core";
 import { html } from "hono/html";
-import type { SessionFacts } from "../ports/present.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
 import type { Markup, Tone } from "./markup.ts";
 import { outcomeTone } from "./words.ts";
 

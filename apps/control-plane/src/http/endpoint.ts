@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@svc/core";
 import type { Context, Hono } from "hono";
 import type { z } from "zod";
-import type { HopBearerKind } from "../commands/hop/hop-bearer.ts";
+import type { HopTokenKind, SubjectToken } from "../commands/hop/subject-token.ts";
 import type { Bearer, Plane } from "./bearers.ts";
 import type { RawQuery } from "./query.ts";
 
@@ -14,7 +14,7 @@ export interface App extends Hono {
  * A plane's bearer; a hop token; `admin_if_sent`: the admin's, or a credential in the body, which the route reads; or
  * none.
  */
-export type Access = Plane | HopBearerKind | "admin_if_sent" | "none";
+export type Access = Plane | HopTokenKind | "admin_if_sent" | "none";
 
 /** One body that a route answers, or none. */
 export interface Reply {
@@ -61,8 +61,8 @@ type CallerOf<A extends Access> = A extends Plane
   ? Bearer
   : A extends "admin_if_sent"
     ? Bearer | undefined
-    : A extends HopBearerKind
-      ? { readonly token: string }
+    : A extends HopTokenKind
+      ? SubjectToken
       : undefined;
 
 /** A request, decoded: what is left to a route is to call and to reply. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HopBearerKind } from "../commands/hop/hop-bearer.ts";
+import { isOfKind, type SubjectToken } from "../commands/hop/subject-token.ts";
 import { type Bearer, type Bearers, bearerToken, unauthorized } from "./bearers.ts";
 import type { Access, App, Decoded, Endpoint } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
@@ -8,17 +8,16 @@ import { type CallerLimits, rateLimited } from "./rate-limit.ts";
 
 const noParameters = z.strictObject({});
 
-/** What stands before every route. */
-export interface Doors {
+/** Authentication and rate limits, applied before a handler. */
+export interface RouteAuth {
   readonly bearers: Bearers;
-  /** False for a bearer that no command would take, whatever it is asked; one that passes may still be refused there. */
-  readonly isHopBearer: (token: string, kind: HopBearerKind) => Promise<boolean>;
+  readonly verifySubject: (token: string) => Promise<SubjectToken | undefined>;
   readonly limits: CallerLimits;
 }
 
 /**
- * Mounts a route and notes it for the OpenAPI document. Credentials are asked, and their rate counted, before
- * anything is read.
+ * Mounts a route and adds it to the OpenAPI document. It checks the credential and counts its rate before it reads
+ * the request.
  */
 export function mount<
   const Path extends string,
@@ -27,14 +26,14 @@ export function mount<
   Body extends z.ZodType = z.ZodUndefined,
 >(
   app: App,
-  doors: Doors,
+  auth: RouteAuth,
   endpoint: Endpoint<Path, A, Query, Body>,
   handle: (request: Decoded<Path, A, Query, Body>) => Response | Promise<Response>,
 ): void {
   app.endpoints.push(endpoint);
   app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
-    const caller = await callerOf(doors, endpoint.access, c.req.raw.headers.get("authorization"));
-    const waitSeconds = await waitOf(doors.limits, caller);
+    const caller = await callerOf(auth, endpoint.access, c.req.raw.headers.get("authorization"));
+    const waitSeconds = await waitOf(auth.limits, caller);
     if (waitSeconds > 0) throw rateLimited(waitSeconds);
     const rawQuery = endpoint.reads === undefined ? readQuery(c.req.raw.url) : {};
     const query = endpoint.reads === undefined ? decodeQuery(rawQuery, endpoint.query ?? noParameters) : undefined;
@@ -55,7 +54,7 @@ const readText = async ({ bodyOptional }: Pick<Endpoint, "bodyOptional">, reques
 const isWithoutBody = (headers: Headers): boolean =>
   (headers.get("content-length") ?? "0") === "0" && !headers.has("transfer-encoding") && !headers.has("content-type");
 
-async function callerOf({ bearers, isHopBearer }: Doors, access: Access, authorization: string | null) {
+async function callerOf({ bearers, verifySubject }: RouteAuth, access: Access, authorization: string | null) {
   switch (access) {
     case "none":
       return undefined;
@@ -63,16 +62,16 @@ async function callerOf({ bearers, isHopBearer }: Doors, access: Access, authori
       return authorization === null ? undefined : bearers("admin", authorization);
     case "current_hop":
     case "narrowed": {
-      const token = bearerToken(authorization);
-      if (!(await isHopBearer(token, access))) throw unauthorized();
-      return { token };
+      const subject = await verifySubject(bearerToken(authorization));
+      if (subject === undefined || !isOfKind(subject, access)) throw unauthorized();
+      return subject;
     }
     default:
       return bearers(access, authorization);
   }
 }
 
-function waitOf(limits: CallerLimits, caller: Bearer | { readonly token: string } | undefined): Promise<number> | 0 {
+function waitOf(limits: CallerLimits, caller: Bearer | SubjectToken | undefined): Promise<number> | 0 {
   if (caller === undefined) return 0;
-  return "token" in caller ? limits.session(caller.token) : limits.bearer(caller);
+  return "token" in caller ? limits.session(caller) : limits.bearer(caller);
 }

@@ -1,5 +1,5 @@
 import type { DecisionRecord, Delegation, NewMark, RecordedHop } from "@svc/core";
-import type { Epochs } from "./present.ts";
+import type { Epochs } from "./session-state.ts";
 
 /** What committing a decision must do besides: nothing, hold still for marks, or set some. */
 export type Marking =
@@ -26,6 +26,9 @@ export interface DecisionLog {
    */
   append(record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale">;
   find(actionId: string): Promise<DecisionRecord | undefined>;
+}
+
+export interface DecisionReads {
   /** The action and every ancestor that exists, in one query; undefined where the action does not. */
   lineage(actionId: string): Promise<Lineage | undefined>;
   page(query: DecisionQuery): Promise<readonly DecisionRow[]>;

@@ -1,5 +1,5 @@
 import type { SessionStatus, Taint } from "@svc/core";
-import type { SessionFacts } from "./present.ts";
+import type { SessionFacts } from "./session-state.ts";
 
 export interface Sessions {
   /**

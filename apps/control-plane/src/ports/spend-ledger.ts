@@ -1,5 +1,5 @@
 import type { Committed, Marking } from "./decision-log.ts";
-import type { Epochs } from "./present.ts";
+import type { Epochs } from "./session-state.ts";
 
 /** Proof of possession that a spend used up. */
 export interface Prover {
@@ -8,7 +8,7 @@ export interface Prover {
   readonly proofJtiHash: Uint8Array;
 }
 
-interface SpendBase {
+export interface SpendBase {
   /** SHA-256 of the token's `jti`. */
   readonly jtiHash: Uint8Array;
   readonly sessionId: string;

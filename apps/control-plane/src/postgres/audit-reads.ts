@@ -1,7 +1,7 @@
 import type { AdministrativeEvents } from "../ports/administrative-event.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DecisionCounts } from "../ports/decision-counts.ts";
-import type { DecisionLog, WouldBlocks } from "../ports/decision-log.ts";
+import type { DecisionReads, WouldBlocks } from "../ports/decision-log.ts";
 import type { Declarations } from "../ports/declarations.ts";
 import type { Sessions } from "../ports/sessions.ts";
 import { administrativeEvents } from "./administrative-events.ts";
@@ -15,7 +15,7 @@ import { wouldBlocks } from "./would-block.ts";
 
 /** What people and programs read of the record. No decision, spend or check of a revocation stands on any of it. */
 export interface AuditReads {
-  readonly decisions: Pick<DecisionLog, "lineage" | "page">;
+  readonly decisions: DecisionReads;
   readonly sessions: Pick<Sessions, "page">;
   readonly administrativeEvents: AdministrativeEvents;
   readonly wouldBlocks: WouldBlocks;

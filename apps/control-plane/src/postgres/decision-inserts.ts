@@ -1,5 +1,5 @@
 import type { DecisionRecord } from "@svc/core";
-import type { Epochs } from "../ports/present.ts";
+import type { Epochs } from "../ports/session-state.ts";
 import type { Sql, Transaction } from "./database.ts";
 import { arrayLiteral, rowsLiteral, type Value } from "./row-literals.ts";
 

@@ -5,11 +5,12 @@ import type {
   DecisionFilter,
   DecisionLog,
   DecisionQuery,
+  DecisionReads,
   DecisionRow,
   Lineage,
   Marking,
 } from "../ports/decision-log.ts";
-import type { Epochs } from "../ports/present.ts";
+import type { Epochs } from "../ports/session-state.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";
 import { type Append, insertDecisions } from "./decision-inserts.ts";
 import { type DecisionColumns, recordColumns, toRecord } from "./decision-rows.ts";
@@ -17,19 +18,10 @@ import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-export interface DecisionLogSettings {
-  /** Commits, apart from readers, so that no audit query stands before them. */
-  readonly writer: Sql;
-  readonly reader: Sql;
-  readonly commitDeadlineMs: number;
-  readonly readDeadlineMs: number;
-}
-
 /** Records that were just committed: most are asked for within the second, by their exchange. Some 1 KiB each. */
 const rememberedRecords = 10_000;
 
-export const decisionLog = (settings: DecisionLogSettings): DecisionLog => {
-  const { writer, reader, commitDeadlineMs, readDeadlineMs } = settings;
+export const decisionLog = (writer: Sql, commitDeadlineMs: number): DecisionLog => {
   // Records never change, so one that was committed may be answered without asking again.
   const committed = new LRUCache<string, DecisionRecord>({ max: rememberedRecords });
   const appendPlain = groupCommit<Append, boolean>({
@@ -48,11 +40,10 @@ export const decisionLog = (settings: DecisionLogSettings): DecisionLog => {
       return outcome;
     },
     find: async (actionId) => committed.get(actionId) ?? bounded(commitDeadlineMs, find(writer, actionId)),
-    ...decisionReads(reader, readDeadlineMs),
   };
 };
 
-export const decisionReads = (sql: Sql, deadlineMs: number): Pick<DecisionLog, "lineage" | "page"> => ({
+export const decisionReads = (sql: Sql, deadlineMs: number): DecisionReads => ({
   lineage: (actionId) => bounded(deadlineMs, lineage(sql, actionId)),
   page: (query) => bounded(deadlineMs, page(sql, query)),
 });

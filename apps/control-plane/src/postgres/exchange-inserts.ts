@@ -1,4 +1,4 @@
-import type { Epochs } from "../ports/present.ts";
+import type { Epochs } from "../ports/session-state.ts";
 import type { Exchange } from "../ports/spend-ledger.ts";
 import type { Sql, Transaction } from "./database.ts";
 import { rowsLiteral, type Value } from "./row-literals.ts";

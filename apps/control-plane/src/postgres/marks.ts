@@ -1,6 +1,6 @@
 import type { Delegation, NewMark } from "@svc/core";
 import type { Marking } from "../ports/decision-log.ts";
-import type { Epochs } from "../ports/present.ts";
+import type { Epochs } from "../ports/session-state.ts";
 import type { Transaction } from "./database.ts";
 
 /** Rolls everything back: the marks belong to something that was not written. */

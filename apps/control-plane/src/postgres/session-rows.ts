@@ -1,5 +1,5 @@
 import type { SessionStatus } from "@svc/core";
-import type { SessionFacts } from "../ports/present.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
 import type { SessionFilter, SessionSummary } from "../ports/sessions.ts";
 import type { Sql, Transaction } from "./database.ts";
 

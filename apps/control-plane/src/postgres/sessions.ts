@@ -1,6 +1,6 @@
 import type { Taint } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { SessionFacts } from "../ports/present.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
 import type { SessionQuery, SessionRead, SessionSummary, Sessions, TaintMark } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { bounded, type Sql, type Transaction } from "./database.ts";

@@ -1,5 +1,5 @@
 import type { Committed, Marking } from "../ports/decision-log.ts";
-import type { Epochs } from "../ports/present.ts";
+import type { Epochs } from "../ports/session-state.ts";
 import type {
   Exchange,
   Mint,

@@ -1,7 +1,7 @@
 import { bounded, type Sql } from "./database.ts";
 import { insertDecisions } from "./decision-inserts.ts";
 import { insertExchanges } from "./exchange-inserts.ts";
-import { readNothing } from "./present.ts";
+import { readNothing } from "./session-state.ts";
 
 const patienceMs = 5_000;
 

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { App } from "../http/endpoint.ts";
-import { answerUnmatched } from "../http/unmatched.ts";
+import { installErrorHandling } from "../http/error-handling.ts";
 import { agentRoutes } from "./agents.ts";
 import { blockRoutes } from "./blocks.ts";
 import { chainRoute } from "./chain.ts";
@@ -56,7 +56,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
 /** Every route of the control plane over the given ports: it opens nothing and listens to nothing. */
 export function createApp(deps: Deps): App {
   const app: App = Object.assign(new Hono(), { endpoints: [] });
-  answerUnmatched(app, deps.events.requestFailed);
+  installErrorHandling(app, deps.events.requestFailed);
   for (const mountRoutes of routes) mountRoutes(app, deps);
   return app;
 }

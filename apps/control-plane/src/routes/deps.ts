@@ -4,23 +4,24 @@ import type { EnrollmentDeps } from "../commands/identity/begin-enrollment.ts";
 import type { Probe } from "../commands/readiness.ts";
 import type { SignInSettings } from "../console/sign-in-cookie.ts";
 import type { Events } from "../events/events.ts";
-import type { Doors } from "../http/mount.ts";
+import type { RouteAuth } from "../http/mount.ts";
 import type { AdministrativeEvents } from "../ports/administrative-event.ts";
 import type { Blocks } from "../ports/blocks.ts";
 import type { DecisionCounts } from "../ports/decision-counts.ts";
-import type { WouldBlocks } from "../ports/decision-log.ts";
+import type { DecisionReads, WouldBlocks } from "../ports/decision-log.ts";
 import type { Declarations } from "../ports/declarations.ts";
 import type { Discover } from "../ports/discovery.ts";
 import type { IssuerKeyStore, MakeKey } from "../ports/issuer-keys.ts";
 import type { Manifests } from "../ports/manifests.ts";
-import type { SessionFacts } from "../ports/present.ts";
 import type { SessionEnds } from "../ports/session-ends.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
 import type { Sessions } from "../ports/sessions.ts";
 
 /** What the routes stand on: the hop endpoints' ports and those of planes, manifests, consent, identity and reads. */
-export interface Deps extends HopDeps, EnrollmentDeps, Doors {
+export interface Deps extends HopDeps, EnrollmentDeps, RouteAuth {
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
+  readonly decisions: DecisionReads;
   readonly manifests: Manifests;
   readonly sessions: Sessions;
   readonly sessionEnds: SessionEnds;

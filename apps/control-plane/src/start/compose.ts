@@ -5,8 +5,7 @@ import { uuidv7 } from "uuidv7";
 import type { HouseKeeper } from "../background/keep-house.ts";
 import type { SealKeeper } from "../background/keep-sealing.ts";
 import type { RestoreWatch } from "../background/watch-restore.ts";
-import { isHopBearer } from "../commands/hop/hop-bearer.ts";
-import { sessionOf } from "../commands/hop/standing.ts";
+import { verifySubject } from "../commands/hop/subject-token.ts";
 import type { Probe } from "../commands/readiness.ts";
 import { createDiscover } from "../discovery/discover.ts";
 import type { Events } from "../events/events.ts";
@@ -15,7 +14,7 @@ import { callerLimits } from "../http/rate-limit.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { IssuerKeys } from "../ports/issuer-keys.ts";
-import type { SessionFacts } from "../ports/present.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
 import { agentKeys } from "../postgres/agent-keys.ts";
 import { type AuditReads, readsOver, standbyFirst } from "../postgres/audit-reads.ts";
 import { blockStore } from "../postgres/blocks.ts";
@@ -26,8 +25,8 @@ import { identityStore } from "../postgres/identities.ts";
 import { issuerKeyStore, keyMaker } from "../postgres/key-store.ts";
 import { manifestStore } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
-import { presentReader } from "../postgres/present.ts";
 import { sessionEnds } from "../postgres/session-ends.ts";
+import { sessionStateReader } from "../postgres/session-state.ts";
 import { sessionStore } from "../postgres/sessions.ts";
 import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
@@ -74,23 +73,16 @@ export function compose(parts: Parts): Deps {
     agentKeys: agentKeys(stores.reader, budgets.read),
     verifyHopToken,
     issueHopToken: (claims) => issueVouched(keys, verified, claims),
-    present: presentReader(stores.reader, budgets.read),
+    sessionState: sessionStateReader(stores.reader, budgets.read),
     policies: policyStore(stores.reader, budgets.read),
-    decisions: {
-      ...decisionLog({
-        writer: stores.writer,
-        reader: stores.audit,
-        commitDeadlineMs: budgets.commit,
-        readDeadlineMs: budgets.auditRead,
-      }),
-      ...audit.decisions,
-    },
+    decisionLog: decisionLog(stores.writer, budgets.commit),
+    decisions: audit.decisions,
     spends: spendLedger(stores.writer, budgets.commit),
     guard: stores.guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
     bearers: createBearers(config.bearers),
-    isHopBearer: (token, kind) => isHopBearer(verifying, token, kind),
-    limits: callerLimits(stores.rateLimits, (token) => sessionOf(verifying, token)),
+    verifySubject: (token) => verifySubject(verifying, token),
+    limits: callerLimits(stores.rateLimits),
     cursorKey: cursorKeyOf(config.issuerPrivateKey ?? encryptionKey),
     manifests: manifestStore({
       submissions: stores.submissions,

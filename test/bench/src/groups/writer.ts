@@ -23,10 +23,9 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
   const epochs = await epochsOf(stack.database.superuserUrl, sessionId);
   const pool = (maxConnections: number) =>
     connect({ url: stack.database.appUrl, maxConnections, statementTimeoutMs: 5_000 });
-  const [writing, reading] = [pool(4), pool(1)];
-  bench.use({ stop: async () => Promise.all([writing.end(), reading.end()]) });
-  const deadlines = { commitDeadlineMs: 5_000, readDeadlineMs: 5_000 };
-  const log = decisionLog({ writer: writing, reader: reading, ...deadlines });
+  const writing = pool(4);
+  bench.use({ stop: () => writing.end() });
+  const log = decisionLog(writing, 5_000);
   const ours = repeated({
     name: "audit writer",
     seconds: bench.pace.seconds,

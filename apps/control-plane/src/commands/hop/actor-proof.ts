@@ -8,8 +8,8 @@ export type Proven =
   | { readonly ok: false; readonly cause: PopFailureCause };
 
 /**
- * Checks the actor token that came with `subjectToken`: sent, it must be valid; with `identityRequired` it must be
- * sent. `expected` are the agents it may be from (contract: Identity).
+ * Checks the actor token of a request. It must be valid if it is there, and with `identityRequired` it must be there.
+ * `expected` are the agents that may sign it (contract: Identity).
  */
 export async function proveActor(
   deps: HopDeps,
@@ -34,10 +34,7 @@ export async function proveActor(
   return { ok: true, prover: { agent, proofJtiHash: Buffer.from(sha256Base64url(jti), "base64url") } };
 }
 
-/**
- * Who may prove a hop: the caller itself; at hop 1, where the human calls, the target agent or an entry agent that
- * declares the tool.
- */
+/** The caller. At hop 1 the human calls: the target agent, or an entry agent that declares the tool. */
 export function proversOf(
   policy: PolicyIndex,
   chain: readonly string[],

@@ -10,12 +10,14 @@ import { callerOfToken, type HopClaims } from "@svc/tokens";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { AuditUnavailable } from "./hop-faults.ts";
-import { maxAttempts, readStanding, recallStanding, type Standing, toHopRequest, verifySubject } from "./standing.ts";
+import { toHopRequest } from "./hop-request.ts";
+import { type HopState, onHopState } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./subject-token.ts";
 import { judge } from "./verdict.ts";
 
 export interface AuthorizeCommand {
-  /** The bearer: the current-hop token. */
-  readonly token: string;
+  /** A current-hop token. */
+  readonly subject: SubjectToken;
   readonly sessionId: string;
   readonly target: string;
   readonly targetKind: TargetKind;
@@ -25,10 +27,11 @@ export interface AuthorizeCommand {
   readonly actorToken: string | undefined;
 }
 
-/** A committed decision, allow and deny alike. */
+/** A committed decision, allow or deny. */
 export interface Decided {
   readonly kind: "decided";
   readonly record: DecisionRecord;
+  /** How many marks were set. */
   readonly marks: number;
   readonly claims: HopClaims;
   readonly consentableScopes: readonly string[];
@@ -43,78 +46,61 @@ export type Authorized =
   | { readonly kind: "invalid_proof"; readonly cause: PopFailureCause };
 
 /**
- * Decides a hop and commits the decision before it is told (contract: Hop endpoints, `POST /v1/authorize`).
- * @throws {AuditUnavailable} where it could not be committed.
+ * Decides a hop and commits the decision before it returns it (contract: Hop endpoints, `POST /v1/authorize`).
+ * @throws {AuditUnavailable} if the decision could not be committed.
  */
 export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promise<Authorized> {
   deps.requireAcknowledged();
-  const claims = await verifySubject(deps, command.token);
-  // A tool's token is for that resource server and for the mint alone.
-  if (claims === undefined || claims.targetKind === "tool" || claims.sessionId !== command.sessionId) {
-    return { kind: "unauthorized" };
-  }
-  const hop = toHopRequest(claims, { ...command, declaredTaint: command.taint });
-  const targetAgent = command.targetKind === "agent" ? command.target : undefined;
-  const recalled = await recallStanding(deps, claims, targetAgent);
-  if (recalled !== undefined) {
-    const decided = await attemptDecision(deps, command, recalled, hop);
-    if (decided !== "stale" && decided.kind === "decided") return decided;
-  }
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const standing = await readStanding(deps, command.token, claims, targetAgent);
-    if (standing === undefined) return { kind: "unauthorized" };
-    const decided = await attemptDecision(deps, command, standing, hop);
-    if (decided !== "stale") return decided;
-  }
-  throw new AuditUnavailable("the session changed with every attempt to record a decision on it");
+  const subject = requireVerified(command.subject);
+  if (subject.claims.sessionId !== command.sessionId) return { kind: "unauthorized" };
+  const hop = toHopRequest(subject.claims, { ...command, declaredTaint: command.taint });
+  const authorized = await onHopState<Authorized>(deps, {
+    subject,
+    targetAgent: command.targetKind === "agent" ? command.target : undefined,
+    confirmed: ["decided"],
+    attempt: async (state) =>
+      (await refuse(deps, command, state, hop)) ?? (await decideAndCommit(deps, command, state, hop)),
+    exhausted: () => new AuditUnavailable("the session changed during every attempt to record a decision"),
+  });
+  return authorized ?? { kind: "unauthorized" };
 }
 
-const attemptDecision = async (
-  deps: HopDeps,
-  command: AuthorizeCommand,
-  standing: Standing,
-  hop: HopRequest,
-): Promise<Authorized | "stale"> =>
-  (await refuse(deps, command, standing, hop)) ?? (await decideAndCommit(deps, command, standing, hop));
-
-async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy }: Standing, hop: HopRequest) {
+async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy }: HopState, hop: HopRequest) {
   if (!command.enforced && !deps.hopSettings.mayObserve(policy.scope)) return { kind: "observe_not_admitted" } as const;
   if (command.actorToken === undefined) return undefined;
   const expected = proversOf(policy, hop.chain, { name: command.target, kind: command.targetKind });
-  const proven = await proveActor(deps, command.token, command.actorToken, expected);
+  const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   return proven.ok ? undefined : ({ kind: "invalid_proof", cause: proven.cause } as const);
 }
 
 async function decideAndCommit(
   deps: HopDeps,
-  command: AuthorizeCommand,
-  standing: Standing,
+  { enforced }: AuthorizeCommand,
+  state: HopState,
   hop: HopRequest,
 ): Promise<Decided | "stale"> {
-  const { claims, policy, present } = standing;
-  const { verdict, marking, present: recorded } = await judge(deps, standing, hop, command.enforced);
+  const { claims, policy, session } = state;
+  const { verdict, marking, present } = await judge(deps, state, hop, enforced);
   const record = toDecisionRecord(hop, verdict, {
     actionId: deps.ids.next(),
     sessionId: claims.sessionId,
     stage: "authorize",
     actingAgent: callerOfToken(claims),
-    enforced: command.enforced,
+    enforced,
     policyVersion: policy.version,
     parentActionId: claims.actionId,
     decidedAtMs: deps.clock.nowMs(),
-    present: recorded,
+    present,
   });
-  const outcome = await deps.decisions.append(record, marking, present.epochs);
+  const outcome = await deps.decisionLog.append(record, marking, session.epochs);
   if (outcome === "stale") return "stale";
+  const { reads, writes } = policy.policy.document.data_classes;
   return {
     kind: "decided",
     record,
     marks: outcome.marks,
     claims,
     consentableScopes: verdict.outcome === "deny" ? verdict.consentableScopes : [],
-    dataClassDeclared: declaresClass(policy.policy.document.data_classes, record.dataClass),
+    dataClassDeclared: reads.includes(record.dataClass) || writes.includes(record.dataClass),
   };
 }
-
-const declaresClass = (declared: { reads: readonly string[]; writes: readonly string[] }, name: string): boolean =>
-  declared.reads.includes(name) || declared.writes.includes(name);

@@ -4,33 +4,30 @@ import type { Clock, Ids } from "../../ports/clock.ts";
 import type { DecisionLog } from "../../ports/decision-log.ts";
 import type { IssuerKeys } from "../../ports/issuer-keys.ts";
 import type { Policies } from "../../ports/policies.ts";
-import type { PresentReader } from "../../ports/present.ts";
 import type { ReplayGuard } from "../../ports/replay-guard.ts";
+import type { SessionStateReader } from "../../ports/session-state.ts";
 import type { SpendLedger } from "../../ports/spend-ledger.ts";
 
-/** What the hop endpoints stand on. */
 export interface HopDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly issuer: string;
   readonly issuerKeys: IssuerKeys;
   readonly agentKeys: AgentKeys;
-  /** Remembers signatures that it checked: `iss`, `exp` and the epoch are compared at every use. */
+  /** Remembers checked signatures. It compares `iss`, `exp` and the issuer epoch at every use. */
   readonly verifyHopToken: VerifyRemembering<"hop">;
-  /** Signs with the key that signs now. */
   readonly issueHopToken: (claims: HopClaims) => Promise<string>;
-  readonly present: PresentReader;
+  readonly sessionState: SessionStateReader;
   readonly policies: Policies;
-  readonly decisions: DecisionLog;
+  readonly decisionLog: DecisionLog;
   readonly spends: SpendLedger;
   readonly guard: ReplayGuard;
   readonly hopSettings: HopSettings;
-  /** Throws while nothing may be granted, because the database is older than one that was served before. */
+  /** Throws while the database is older than one that this deployment served before: then nothing is granted. */
   readonly requireAcknowledged: () => void;
 }
 
 export interface HopSettings {
   readonly identityRequired: boolean;
-  /** Whether observe mode is admitted for a scope. */
   readonly mayObserve: (scope: string) => boolean;
 }

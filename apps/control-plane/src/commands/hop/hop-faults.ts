@@ -1,12 +1,12 @@
-/** A decision that could not be committed: it must not be told (specification: a call without a record is refused). */
+/** A decision could not be committed, so it must not be returned (specification: a call without a record is refused). */
 export class AuditUnavailable extends Error {
   readonly code = "audit_unavailable";
 }
 
-/** The single use could not be decided now; nothing was issued. */
+/** The single use could not be decided; no token was issued. */
 export class SpendUnavailable extends Error {
   readonly code = "guard_unavailable";
 }
 
-/** A session's policy row is gone: only damage to the database can cause it. */
+/** A session's policy row is missing, which only damage to the database can cause. */
 export class PolicyMissing extends Error {}

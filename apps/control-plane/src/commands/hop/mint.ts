@@ -4,13 +4,14 @@ import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { SpendUnavailable } from "./hop-faults.ts";
+import { type HopState, onHopState } from "./hop-state.ts";
 import { type RecordedDenial, recordDenial } from "./record-denial.ts";
-import { maxAttempts, readStanding, type Standing, verifySubject } from "./standing.ts";
+import { requireVerified, type SubjectToken } from "./subject-token.ts";
 import { judge } from "./verdict.ts";
 
 export interface MintCommand {
-  /** The bearer: the narrowed token of the exchange. */
-  readonly token: string;
+  /** The narrowed token of the exchange. */
+  readonly subject: SubjectToken;
   readonly actionId: string;
   /** base64url(SHA-256(RFC 8785 canonical JSON)) of the call's parameters. */
   readonly paramsHash: string;
@@ -33,27 +34,28 @@ export type Minted =
   | ({ readonly kind: "denied"; readonly subject: HopClaims } & RecordedDenial);
 
 /**
- * Binds a privileged call to its parameters, once (contract: Hop endpoints, `POST /v1/token/transaction`). The whole
- * verdict is asked again.
- * @throws {SpendUnavailable} where the mint could not be recorded; nothing was issued.
+ * Binds a privileged call to its parameters, once (contract: Hop endpoints, `POST /v1/token/transaction`). It decides
+ * the hop again in full.
+ * @throws {SpendUnavailable} if the mint could not be recorded; no token was issued.
  */
 export async function mint(deps: HopDeps, command: MintCommand): Promise<Minted> {
   deps.requireAcknowledged();
-  const subject = await verifySubject(deps, command.token);
-  if (subject === undefined || !isNarrowed(subject)) return { kind: "unauthorized" };
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    // First, so that a token of a removed key learns nothing of its action.
-    const standing = await readStanding(deps, command.token, subject);
-    if (standing === undefined) return { kind: "unauthorized" };
-    const result = await attemptMint(deps, command, { ...standing, claims: subject });
-    if (result !== "stale") return result;
-  }
-  throw new SpendUnavailable("the session changed with every attempt to mint on it");
+  const subject = requireVerified(command.subject);
+  const { claims } = subject;
+  if (!isNarrowed(claims)) return { kind: "unauthorized" };
+  const minted = await onHopState<Minted>(deps, {
+    subject,
+    // Never on cached state: a token of a removed key must learn nothing of its action.
+    confirmed: [],
+    attempt: (state) => attemptMint(deps, command, claims, state),
+    exhausted: () => new SpendUnavailable("the session changed during every attempt to mint"),
+  });
+  return minted ?? { kind: "unauthorized" };
 }
 
-/** The hop as it was authorized: one before the narrowed token's, under what its subject token was narrowed to. */
+/** The hop as it was authorized: one before the narrowed token's, with the data classes of its subject token. */
 async function recordedHop(deps: HopDeps, subject: HopClaims, allow: DecisionRecord): Promise<HopRequest> {
-  const parent = allow.parentActionId === null ? undefined : await deps.decisions.find(allow.parentActionId);
+  const parent = allow.parentActionId === null ? undefined : await deps.decisionLog.find(allow.parentActionId);
   return {
     hop: allow.hop,
     chain: allow.chain,
@@ -69,52 +71,50 @@ async function recordedHop(deps: HopDeps, subject: HopClaims, allow: DecisionRec
 async function attemptMint(
   deps: HopDeps,
   command: MintCommand,
-  standing: Standing & { readonly claims: NarrowedClaims },
+  subject: NarrowedClaims,
+  state: HopState,
 ): Promise<Minted | "stale"> {
-  const { claims: subject, policy, present } = standing;
-  const { actionId } = command;
-  const allow = isUuid(actionId) && subject.actionId === actionId ? await deps.decisions.find(actionId) : undefined;
+  const { actionId, paramsHash } = command;
+  const { sessionId } = subject;
+  const allow = isUuid(actionId) && subject.actionId === actionId ? await deps.decisionLog.find(actionId) : undefined;
   if (allow?.decision !== "allow") return { kind: "action_not_found", subject };
   if (!subject.privileged) return { kind: "transaction_not_required", subject };
   const hop = await recordedHop(deps, subject, allow);
-  const expected = proversOf(policy, hop.chain, { name: hop.target, kind: hop.targetKind });
-  const proven = await proveActor(deps, command.token, command.actorToken, expected);
+  const expected = proversOf(state.policy, hop.chain, { name: hop.target, kind: hop.targetKind });
+  const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
-  const { minted } = await deps.spends.uses(subject.sessionId, allow.actionId);
+  const { minted } = await deps.spends.uses(sessionId, actionId);
   if (minted) return { kind: "already_minted", subject };
-  const judged = await judge(deps, standing, hop, allow.enforced);
+  const judged = await judge(deps, state, hop, allow.enforced);
   if (judged.verdict.outcome === "deny") {
-    const denial = await recordDenial(deps, standing, allow, hop, judged, "mint");
+    const denial = await recordDenial(deps, state, allow, hop, judged, "mint");
     return denial === "stale" ? "stale" : { kind: "denied", subject, ...denial };
   }
+  const mintedAtMs = deps.clock.nowMs();
   const outcome = await deps.spends.mint(
-    {
-      actionId: allow.actionId,
-      sessionId: subject.sessionId,
-      paramsHash: command.paramsHash,
-      prover: proven.prover,
-      mintedAtMs: deps.clock.nowMs(),
-    },
-    present.epochs,
+    { actionId, sessionId, paramsHash, prover: proven.prover, mintedAtMs },
+    state.session.epochs,
   );
-  if (outcome === "already_minted") return { kind: "already_minted", subject };
-  if (outcome === "proof_used") return { kind: "invalid_proof", subject, cause: "invalid" };
-  return outcome === "stale" ? "stale" : issue(deps, command, subject, allow);
+  switch (outcome) {
+    case "minted":
+      return issue(deps, command, subject, allow);
+    case "stale":
+      return "stale";
+    case "proof_used":
+      return { kind: "invalid_proof", subject, cause: "invalid" };
+    case "already_minted":
+      return { kind: "already_minted", subject };
+  }
 }
 
 async function issue(
   deps: HopDeps,
-  command: MintCommand,
+  { paramsHash }: MintCommand,
   subject: NarrowedClaims,
   allow: DecisionRecord,
 ): Promise<Minted> {
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
-  const claims = transactionClaims(subject, command.paramsHash, { jti: deps.ids.next(), nowSeconds });
-  return {
-    kind: "minted",
-    transactionToken: await issueTransactionToken(deps.issuerKeys.current().signingKey, claims),
-    expiresInSeconds: claims.exp - nowSeconds,
-    subject,
-    allow,
-  };
+  const claims = transactionClaims(subject, paramsHash, { jti: deps.ids.next(), nowSeconds });
+  const transactionToken = await issueTransactionToken(deps.issuerKeys.current().signingKey, claims);
+  return { kind: "minted", transactionToken, expiresInSeconds: claims.exp - nowSeconds, subject, allow };
 }

@@ -1,6 +1,6 @@
 import { type DecisionRecord, type DecisionStage, type HopRequest, toDecisionRecord } from "@svc/core";
 import type { HopDeps } from "./hop-deps.ts";
-import type { Standing } from "./standing.ts";
+import type { HopState } from "./hop-state.ts";
 import type { Judged } from "./verdict.ts";
 
 export interface RecordedDenial {
@@ -8,16 +8,13 @@ export interface RecordedDenial {
   readonly marks: number;
 }
 
-/**
- * Commits the fresh deny of an action that was allowed before; it inherits the allow's `enforced`. `stale` where the
- * session changed meanwhile.
- */
+/** Commits the new deny of an action that was allowed before. It inherits `enforced` from the allow. */
 export async function recordDenial(
   deps: HopDeps,
-  { present, policy }: Standing,
+  { session, policy }: HopState,
   allow: DecisionRecord,
   hop: HopRequest,
-  { verdict, marking, present: recorded }: Judged,
+  { verdict, marking, present }: Judged,
   stage: Exclude<DecisionStage, "authorize">,
 ): Promise<RecordedDenial | "stale"> {
   const record = toDecisionRecord(hop, verdict, {
@@ -29,8 +26,8 @@ export async function recordDenial(
     policyVersion: policy.version,
     parentActionId: allow.parentActionId,
     decidedAtMs: deps.clock.nowMs(),
-    present: recorded,
+    present,
   });
-  const outcome = await deps.decisions.append(record, marking, present.epochs);
+  const outcome = await deps.decisionLog.append(record, marking, session.epochs);
   return outcome === "stale" ? "stale" : { record, marks: outcome.marks };
 }

@@ -1,23 +1,16 @@
 import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause } from "@svc/core";
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
 import { proveActor } from "./actor-proof.ts";
-import { guardEntry } from "./exchange.ts";
 import type { HopDeps } from "./hop-deps.ts";
 import { SpendUnavailable } from "./hop-faults.ts";
-import {
-  jtiHashOf,
-  maxAttempts,
-  readStanding,
-  recallStanding,
-  type Standing,
-  toHopRequest,
-  toPresentState,
-  verifySubject,
-} from "./standing.ts";
+import { jtiHashOf, toHopRequest, toPresentState } from "./hop-request.ts";
+import { type HopState, onHopState } from "./hop-state.ts";
+import { type SpendPurpose, spendToken } from "./spend-token.ts";
+import { requireVerified, type SubjectToken } from "./subject-token.ts";
 
 export interface RenewCommand {
-  /** The bearer: the current-hop token. */
-  readonly token: string;
+  /** A current-hop token. */
+  readonly subject: SubjectToken;
   /** 1-8. */
   readonly count: number;
   readonly actorToken: string | undefined;
@@ -35,80 +28,59 @@ export type Renewed =
   | { readonly kind: "token_spent"; readonly subject: HopClaims }
   | { readonly kind: "refused"; readonly reason: DenyReason; readonly subject: HopClaims };
 
-/** Every renewal of one token claims the same guard entry, so that a late write of our own is told from an exchange. */
-const renewalAction = "renewal";
-
 /**
  * Spends the token for siblings at the same place in the chain (contract: Renewal). A sibling is worth nothing without
  * a committed allow of its own.
- * @throws {SpendUnavailable} where the single use could not be decided; nothing was issued.
+ * @throws {SpendUnavailable} if the single use could not be decided; no token was issued.
  */
 export async function renew(deps: HopDeps, command: RenewCommand): Promise<Renewed> {
   deps.requireAcknowledged();
-  const subject = await verifySubject(deps, command.token);
-  if (subject === undefined || subject.targetKind === "tool") return { kind: "unauthorized" };
-  const recalled = await recallStanding(deps, subject);
-  if (recalled !== undefined) {
-    const result = await attemptRenewal(deps, command, recalled);
-    if (result !== "stale" && result.kind === "renewed") return result;
-  }
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const standing = await readStanding(deps, command.token, subject);
-    if (standing === undefined) return { kind: "unauthorized" };
-    const result = await attemptRenewal(deps, command, standing);
-    if (result !== "stale") return result;
-  }
-  throw new SpendUnavailable("the session changed with every attempt to spend its token");
+  const subject = requireVerified(command.subject);
+  const renewed = await onHopState<Renewed>(deps, {
+    subject,
+    confirmed: ["renewed"],
+    attempt: (state) => attemptRenewal(deps, command, state),
+    exhausted: () => new SpendUnavailable("the session changed during every attempt to spend the token"),
+  });
+  return renewed ?? { kind: "unauthorized" };
 }
 
-async function attemptRenewal(deps: HopDeps, command: RenewCommand, standing: Standing): Promise<Renewed | "stale"> {
-  const { claims: subject, policy, present } = standing;
+async function attemptRenewal(deps: HopDeps, command: RenewCommand, state: HopState): Promise<Renewed | "stale"> {
+  const { claims: subject, policy, session } = state;
   const hop = toHopRequest(subject, { target: "", targetKind: "agent", dataClass: "", declaredTaint: undefined });
-  const caller = hop.chain.at(-1);
-  const expected = caller === undefined ? [...policy.human.downstream] : [caller];
-  const proven = await proveActor(deps, command.token, command.actorToken, expected);
+  const agent = hop.chain.at(-1) ?? null;
+  const expected = agent === null ? [...policy.human.downstream] : [agent];
+  const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", cause: proven.cause };
-  const jtiHash = jtiHashOf(subject);
-  const reason = decideCaller(policy, hop, toPresentState(deps, present));
+  const reason = decideCaller(policy, hop, toPresentState(deps, session));
   if (reason !== undefined) {
-    // A spend would find out: that the token is gone is told first, whatever became of its session.
-    const { token: isSpent } = await deps.spends.spent(subject.sessionId, jtiHash, undefined);
+    // A spent token is reported as spent, whatever else holds of its session.
+    const { token: isSpent } = await deps.spends.spent(subject.sessionId, jtiHashOf(subject), undefined);
     return isSpent ? { kind: "token_spent", subject } : { kind: "refused", reason, subject };
   }
-
-  const entry = guardEntry(deps, subject, renewalAction);
-  const claimed = await deps.guard.claim(entry);
-  if (claimed === "other_action") return { kind: "token_spent", subject };
-  const outcome = await deps.spends.spend(
-    {
-      kind: "renewal",
-      jtiHash,
-      sessionId: subject.sessionId,
-      prover: proven.prover,
-      spentAtMs: deps.clock.nowMs(),
-      renewalId: deps.ids.next(),
-      actor: callerOfToken(subject),
-      agent: caller ?? null,
-    },
-    { kind: "none" },
-    present.epochs,
-  );
-  if (outcome.kind === "spent") {
-    return issueSiblings(deps, command.count, standing, effectiveTaint(hop, present.marks).taint);
+  const renewalId = deps.ids.next();
+  const purpose: SpendPurpose = { kind: "renewal", renewalId, actor: callerOfToken(subject), agent };
+  const outcome = await spendToken(deps, state, proven.prover, purpose, { kind: "none" });
+  switch (outcome.kind) {
+    case "spent":
+      return issueSiblings(deps, command.count, state, effectiveTaint(hop, session.marks).taint);
+    case "stale":
+      return "stale";
+    case "proof_used":
+      return { kind: "invalid_proof", cause: "invalid" };
+    default:
+      return { kind: "token_spent", subject };
   }
-  if (outcome.kind !== "token_spent" && claimed === "claimed") await deps.guard.release(entry);
-  if (outcome.kind === "proof_used") return { kind: "invalid_proof", cause: "invalid" };
-  return outcome.kind === "stale" ? "stale" : { kind: "token_spent", subject };
 }
 
 async function issueSiblings(
   deps: HopDeps,
   count: number,
-  { claims: subject, present }: Standing,
+  { claims: subject, session }: HopState,
   taint: HopClaims["taint"],
 ): Promise<Renewed> {
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
-  const sessionExpiresAtSeconds = present.session.expiresAtMs / 1000;
+  const sessionExpiresAtSeconds = session.facts.expiresAtMs / 1000;
   const siblings = Array.from({ length: count }, () =>
     siblingClaims(subject, taint, { jti: deps.ids.next(), nowSeconds, sessionExpiresAtSeconds }),
   );

@@ -1,6 +1,8 @@
-import { decide, type HopRequest, type PolicyIndex, splitDataClasses, type TargetKind } from "@svc/core";
+import { decide, type PolicyIndex, splitDataClasses, type TargetKind } from "@svc/core";
 import type { HopDeps } from "./hop-deps.ts";
-import { chainOf, narrowedTo, readStanding, type Standing, toPresentState, verifySubject } from "./standing.ts";
+import { chainOf, narrowedTo, toHopRequest, toPresentState } from "./hop-request.ts";
+import { type HopState, loadHopState } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./subject-token.ts";
 
 export interface AllowedTarget {
   readonly target: string;
@@ -10,30 +12,31 @@ export interface AllowedTarget {
 }
 
 /**
- * What `decide` would allow the token's holder now, sorted by target (contract: `GET /v1/session/targets`). It
- * records, marks and spends nothing. Undefined for a token that is no current-hop token.
+ * What `decide` would allow the holder of a current-hop token now, sorted by target (contract: `GET
+ * /v1/session/targets`). It records, marks and spends nothing. Undefined if the token is no longer good.
  */
-export async function sessionTargets(deps: HopDeps, token: string): Promise<readonly AllowedTarget[] | undefined> {
-  const claims = await verifySubject(deps, token);
-  if (claims === undefined || claims.targetKind === "tool") return undefined;
-  const standing = await readStanding(deps, token, claims);
-  if (standing === undefined) return undefined;
-  const agents = await withDownstreamIdentities(deps, standing);
-  return candidatesOf(agents)
-    .map((candidate) => allowedOf(deps, agents, candidate))
+export async function sessionTargets(
+  deps: HopDeps,
+  subject: SubjectToken,
+): Promise<readonly AllowedTarget[] | undefined> {
+  const state = await loadHopState(deps, requireVerified(subject));
+  if (state === undefined) return undefined;
+  const withIdentities = await withDownstreamIdentities(deps, state);
+  return candidatesOf(withIdentities)
+    .map((candidate) => allowedOf(deps, withIdentities, candidate))
     .filter(({ dataClasses }) => dataClasses.length > 0)
     .sort((a, b) => (a.target < b.target ? -1 : 1));
 }
 
-/** Whether a downstream agent is revoked counts too, and `readStanding` asked only for the chain. */
-async function withDownstreamIdentities(deps: HopDeps, standing: Standing): Promise<Standing> {
-  const { claims } = standing;
-  const agents = [...chainOf(claims), ...(callerIndex(standing)?.downstream ?? [])];
-  const present = await deps.present.read({ sessionId: claims.sessionId, agents, nowMs: deps.clock.nowMs() });
-  return present === undefined ? standing : { ...standing, present };
+/** `loadHopState` reads the identities of the chain only; a revoked downstream agent matters here too. */
+async function withDownstreamIdentities(deps: HopDeps, state: HopState): Promise<HopState> {
+  const { claims } = state;
+  const agents = [...chainOf(claims), ...(callerIndex(state)?.downstream ?? [])];
+  const session = await deps.sessionState.read({ sessionId: claims.sessionId, agents, nowMs: deps.clock.nowMs() });
+  return session === undefined ? state : { ...state, session };
 }
 
-const callerIndex = ({ claims, policy }: Standing) => {
+const callerIndex = ({ claims, policy }: HopState) => {
   const caller = chainOf(claims).at(-1);
   return caller === undefined ? policy.human : policy.agents.get(caller);
 };
@@ -44,8 +47,8 @@ interface Candidate {
   readonly declared: readonly string[];
 }
 
-function candidatesOf(standing: Standing): readonly Candidate[] {
-  const caller = callerIndex(standing);
+function candidatesOf(state: HopState): readonly Candidate[] {
+  const caller = callerIndex(state);
   const tools = [...(caller?.tools ?? [])].map(([target, { dataClasses }]) => ({
     target,
     targetKind: "tool" as const,
@@ -54,7 +57,7 @@ function candidatesOf(standing: Standing): readonly Candidate[] {
   const agents = [...(caller?.downstream ?? [])].map((target) => ({
     target,
     targetKind: "agent" as const,
-    declared: reachableClasses(standing.policy, target),
+    declared: reachableClasses(state.policy, target),
   }));
   return [...tools, ...agents];
 }
@@ -62,24 +65,14 @@ function candidatesOf(standing: Standing): readonly Candidate[] {
 const reachableClasses = (policy: PolicyIndex, agent: string): readonly string[] =>
   policy.agents.get(agent)?.reachableClasses ?? [];
 
-/** Declared classes, and those the token was narrowed to, which may lie within them. */
-function allowedOf(deps: HopDeps, standing: Standing, { target, targetKind, declared }: Candidate): AllowedTarget {
-  const { claims, policy, present } = standing;
-  const state = toPresentState(deps, present);
-  const narrowed = narrowedTo(claims);
-  const classes = [...new Set([...declared, ...(narrowed ?? [])])].flatMap(splitDataClasses).sort();
+/** Tries the declared classes and those of the token, which may lie within them. */
+function allowedOf(deps: HopDeps, { claims, policy, session }: HopState, candidate: Candidate): AllowedTarget {
+  const { target, targetKind, declared } = candidate;
+  const present = toPresentState(deps, session);
+  const classes = [...new Set([...declared, ...(narrowedTo(claims) ?? [])])].flatMap(splitDataClasses).sort();
   const verdicts = classes.map((dataClass) => {
-    const hop: HopRequest = {
-      hop: claims.hop,
-      chain: chainOf(claims),
-      target,
-      targetKind,
-      dataClass,
-      narrowedTo: narrowed,
-      tokenTaint: claims.taint,
-      declaredTaint: undefined,
-    };
-    return { dataClass, verdict: decide(policy, hop, state) };
+    const hop = toHopRequest(claims, { target, targetKind, dataClass, declaredTaint: undefined });
+    return { dataClass, verdict: decide(policy, hop, present) };
   });
   return {
     target,

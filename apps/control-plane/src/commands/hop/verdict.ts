@@ -1,7 +1,10 @@
 import {
+  type CallEffect,
   callEffect,
+  type Delegation,
   decide,
   type HopRequest,
+  newMarks,
   type PresentState,
   type RecordedPresent,
   recordPresent,
@@ -9,44 +12,49 @@ import {
 } from "@svc/core";
 import type { Marking } from "../../ports/decision-log.ts";
 import type { HopDeps } from "./hop-deps.ts";
-import { markingOf, type Standing, toPresentState } from "./standing.ts";
+import { jtiHashOf, toPresentState } from "./hop-request.ts";
+import type { HopState } from "./hop-state.ts";
 
 export interface Judged {
   readonly verdict: Verdict;
   readonly marking: Marking;
-  /** What the record keeps of the state it was judged under. */
+  /** The part of the present state that the record keeps. */
   readonly present: RecordedPresent | null;
 }
 
-/** Asks the verdict function on the pinned policy and the present state, and says which marks follow. */
-export async function judge(deps: HopDeps, standing: Standing, hop: HopRequest, enforced: boolean): Promise<Judged> {
-  const { policy } = standing;
-  const { verdict, state } = await verdictOf(deps, standing, hop);
+export async function judge(deps: HopDeps, state: HopState, hop: HopRequest, enforced: boolean): Promise<Judged> {
+  const { verdict, present } = await verdictOf(deps, state, hop);
   return {
     verdict,
-    marking: markingOf(hop, callEffect(policy, hop, verdict, enforced), standing),
-    present: recordPresent(policy, hop, state, verdict),
+    marking: markingOf(hop, callEffect(state.policy, hop, verdict, enforced), state),
+    present: recordPresent(state.policy, hop, present, verdict),
   };
 }
 
-interface Asked {
-  readonly verdict: Verdict;
-  readonly state: PresentState;
-}
-
-async function verdictOf(deps: HopDeps, { policy, present }: Standing, hop: HopRequest): Promise<Asked> {
-  const state = toPresentState(deps, present);
-  const verdict = decide(policy, hop, state);
-  if (verdict.outcome === "allow" || !mayBeConsentedElsewhere(verdict.reason)) return { verdict, state };
+async function verdictOf(
+  deps: HopDeps,
+  { policy, session }: HopState,
+  hop: HopRequest,
+): Promise<{ readonly verdict: Verdict; readonly present: PresentState }> {
+  const present = toPresentState(deps, session);
+  const verdict = decide(policy, hop, present);
+  if (verdict.outcome === "allow" || !mayBeConsentedElsewhere(verdict.reason)) return { verdict, present };
   const caller = hop.chain.at(-1);
-  const agents = caller === undefined ? [...policy.human.downstream] : [caller];
-  const current = await deps.policies.currentOf(agents);
+  const current = await deps.policies.currentOf(caller === undefined ? [...policy.human.downstream] : [caller]);
   const otherScopes = current.filter(({ scope }) => scope !== policy.scope);
-  if (otherScopes.length === 0) return { verdict, state };
-  // The same state, not a later one: time has passed since.
-  return { verdict: decide(policy, hop, { ...state, otherScopes }), state };
+  if (otherScopes.length === 0) return { verdict, present };
+  return { verdict: decide(policy, hop, { ...present, otherScopes }), present };
 }
 
-/** Only these two become SCOPE_NOT_CONSENTED, so only they are worth reading other scopes for. */
+/** Only these reasons can become SCOPE_NOT_CONSENTED, which needs the other scopes' policies. */
 const mayBeConsentedElsewhere = (reason: string): boolean =>
   reason === "TARGET_NOT_DECLARED" || reason === "DATA_CLASS_NOT_DECLARED";
+
+/** Reads the session's delegations only where there are marks to set, so that most decisions commit in one statement. */
+function markingOf(hop: HopRequest, effect: CallEffect, { claims, session: { marks } }: HopState): Marking {
+  if (newMarks(hop, effect, marks, []).length > 0) {
+    const marksFor = (delegations: readonly Delegation[]) => newMarks(hop, effect, marks, delegations);
+    return { kind: "marks", marksFor, jtiHash: jtiHashOf(claims) };
+  }
+  return { kind: effect.kind === "delegation" ? "delegation" : "none" };
+}

@@ -1,12 +1,12 @@
 import { type DecisionRecord, type Explanation, explain, splitDataClasses } from "@svc/core";
-import type { DecisionLog } from "../../ports/decision-log.ts";
+import type { DecisionReads } from "../../ports/decision-log.ts";
 import type { Policies } from "../../ports/policies.ts";
 import type { Sessions } from "../../ports/sessions.ts";
 import { PolicyMissing } from "../hop/hop-faults.ts";
 import { isUuid } from "../identifier.ts";
 
 export interface ExplainDeps {
-  readonly decisions: Pick<DecisionLog, "lineage">;
+  readonly decisions: Pick<DecisionReads, "lineage">;
   readonly sessions: Pick<Sessions, "find">;
   readonly policies: Pick<Policies, "pinned">;
 }

@@ -1,11 +1,11 @@
 import { type Chain, walkChain } from "@svc/core";
-import type { DecisionLog } from "../../ports/decision-log.ts";
-import type { SessionFacts } from "../../ports/present.ts";
+import type { DecisionReads } from "../../ports/decision-log.ts";
+import type { SessionFacts } from "../../ports/session-state.ts";
 import type { Sessions } from "../../ports/sessions.ts";
 import { isUuid } from "../identifier.ts";
 
 export interface ChainDeps {
-  readonly decisions: Pick<DecisionLog, "lineage">;
+  readonly decisions: Pick<DecisionReads, "lineage">;
   readonly sessions: Pick<Sessions, "find">;
 }
 

@@ -1,7 +1,7 @@
 import { grantsNothing, policySchemaVersion } from "@svc/core";
 import type { Clock, Ids } from "../../ports/clock.ts";
 import type { Policies } from "../../ports/policies.ts";
-import type { SessionFacts } from "../../ports/present.ts";
+import type { SessionFacts } from "../../ports/session-state.ts";
 import type { Sessions } from "../../ports/sessions.ts";
 
 export interface ConsentDeps {

@@ -6,11 +6,11 @@ import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { type Doors, mount } from "../../http/mount.ts";
+import { mount, type RouteAuth } from "../../http/mount.ts";
 import { hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
-export interface HopRouteDeps extends HopDeps, Doors {
+export interface HopRouteDeps extends HopDeps, RouteAuth {
   readonly events: Events;
 }
 
@@ -33,7 +33,7 @@ export function authorizeRoute(app: App, deps: HopRouteDeps): void {
     },
     async ({ c, caller, body }) => {
       const decided = await answer(deps, () => takeSpan(c), {
-        token: caller.token,
+        subject: caller,
         sessionId: body.session_id,
         target: body.target,
         targetKind: body.target_kind,

@@ -54,10 +54,11 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       if (!form.ok) return refuse(form.status, "invalid_request", form.description);
       const reading = readCommand(form.fields);
       if ("error" in reading) return refuse(400, reading.error, reading.description);
-      const waitSeconds = await deps.limits.session(reading.command.subjectToken);
+      const subject = await deps.verifySubject(reading.subjectToken);
+      const waitSeconds = subject === undefined ? 0 : await deps.limits.session(subject);
       return waitSeconds > 0
         ? refuse(429, "slow_down", "too many calls: try again later", waitSeconds)
-        : answer(deps, c, reading.command);
+        : answer(deps, c, { ...reading.command, subject });
     },
   );
 }
@@ -87,7 +88,9 @@ function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
   }
 }
 
-type Reading = { readonly command: ExchangeCommand } | { readonly error: OAuthErrorCode; readonly description: string };
+type Reading =
+  | { readonly subjectToken: string; readonly command: Omit<ExchangeCommand, "subject"> }
+  | { readonly error: OAuthErrorCode; readonly description: string };
 
 const required = ["grant_type", "subject_token", "subject_token_type", "resource", "scope"] as const;
 
@@ -126,7 +129,7 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
   if (audience !== undefined && audience !== resource) {
     return { error: "invalid_target", description: "audience must equal resource" };
   }
-  return { command: { subjectToken, actorToken, resource, scope, actionId: field("action_id"), taint: taint.data } };
+  return { subjectToken, command: { actorToken, resource, scope, actionId: field("action_id"), taint: taint.data } };
 }
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };

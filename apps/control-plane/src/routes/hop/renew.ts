@@ -34,7 +34,7 @@ export function renewRoute(app: App, deps: HopRouteDeps): void {
     },
     async ({ c, caller, body }) => {
       asked.add(c);
-      const command = { token: caller.token, count: body.count, actorToken: body.actor_token };
+      const command = { subject: caller, count: body.count, actorToken: body.actor_token };
       const result = await renew(deps, command).catch((error: unknown) => {
         deps.events.renewUnavailable(error);
         throw hopFault(error, "guard_unavailable", "The single use cannot be decided now; no token was issued.");

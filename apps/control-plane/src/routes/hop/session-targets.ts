@@ -24,7 +24,7 @@ export function sessionTargetsRoute(app: App, deps: HopRouteDeps & { readonly cu
     },
     async ({ c, caller, query, rawQuery }) => {
       const page = openPage(deps.cursorKey, route, rawQuery, query);
-      const targets = await sessionTargets(deps, caller.token);
+      const targets = await sessionTargets(deps, caller);
       if (targets === undefined) throw new ApiError("unauthorized", "The bearer must be a current-hop token.");
       const after = page.after;
       const rest = after === undefined ? targets : targets.filter(({ target }) => target > after);

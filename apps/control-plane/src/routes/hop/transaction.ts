@@ -2,6 +2,7 @@ import { transactionRequest, transactionResponse, txnTokenType } from "@svc/core
 import { bindParsedParams, parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
 import { type MintCommand, type Minted, mint } from "../../commands/hop/mint.ts";
+import type { SubjectToken } from "../../commands/hop/subject-token.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../../http/issues.ts";
@@ -42,7 +43,7 @@ export function transactionRoute(app: App, deps: HopRouteDeps): void {
     },
     async ({ c, caller }) => {
       decodeQuery(readQuery(c.req.raw.url), z.strictObject({}));
-      const command = readCommand(caller.token, await readJsonText(c.req.raw));
+      const command = readCommand(caller, await readJsonText(c.req.raw));
       const result = await mint(deps, command).catch((error: unknown) => {
         events.mintUnavailable(takeSpan(c), error);
         throw hopFault(error, "audit_unavailable", "The mint could not be recorded; no token was issued.");
@@ -60,7 +61,7 @@ const maxDepth = 65;
  * Reads the body itself, since what a strict reader would call malformed (a repeated member, a number that changes) is
  * here a parameter that cannot be bound.
  */
-function readCommand(token: string, text: string): MintCommand {
+function readCommand(subject: SubjectToken, text: string): MintCommand {
   const parsed = parseStrictJson(text, { maxDepth });
   if (!parsed.ok) throw parsed.cause === "depth" ? unbindable("depth") : malformed("must be one JSON text");
   if (parsed.duplicateDepth === 1) throw malformed("must not repeat a member");
@@ -71,7 +72,7 @@ function readCommand(token: string, text: string): MintCommand {
   const binding = bindParsedParams(parsed, params);
   if (!binding.ok) throw unbindable(binding.cause);
   const { action_id: actionId, actor_token: actorToken } = body.data;
-  return { token, actionId, paramsHash: binding.paramsHash, actorToken };
+  return { subject, actionId, paramsHash: binding.paramsHash, actorToken };
 }
 
 const malformed = (message: string): ApiError =>

@@ -8,7 +8,7 @@ import { requirePlainPath, routeNotFound } from "./path.ts";
  * What every request meets around the routes: paths that read one way only, 404 and 405 in the envelope, and one place
  * that turns what was thrown into an answer. `report` is told of faults that nobody foresaw.
  */
-export function answerUnmatched(app: App, report: (fault: unknown) => void): void {
+export function installErrorHandling(app: App, report: (fault: unknown) => void): void {
   app.use(findAllowed({ app, onMethodNotAllowed: (c, methods) => errorResponse(c, methodNotAllowed(methods)) }));
   app.use(async (c, next) => {
     requirePlainPath(c.req.raw.url);

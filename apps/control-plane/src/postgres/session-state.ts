@@ -1,10 +1,10 @@
 import type { Block, IdentityStatus } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { Present, PresentQuery, PresentReader } from "../ports/present.ts";
+import type { SessionState, SessionStateQuery, SessionStateReader } from "../ports/session-state.ts";
 import { bounded, type Sql } from "./database.ts";
 import { type SessionColumns, sessionColumns, toSessionFacts } from "./session-rows.ts";
 
-interface PresentRow extends SessionColumns {
+interface StateRow extends SessionColumns {
   revoked: boolean;
   session_epoch: string;
   denial_epoch: string;
@@ -18,41 +18,41 @@ interface TimedBlock extends Block {
   readonly untilMs: number | null;
 }
 
-type Remembered = Omit<Present, "blocks"> & { readonly blocks: readonly TimedBlock[] };
+type Remembered = Omit<SessionState, "blocks"> & { readonly blocks: readonly TimedBlock[] };
 
 /** Of sessions by the agents that were asked for: some 2 KiB each. */
 const rememberedSessions = 20_000;
 
-export const presentReader = (sql: Sql, deadlineMs: number): PresentReader => {
+export const sessionStateReader = (sql: Sql, deadlineMs: number): SessionStateReader => {
   const remembered = new LRUCache<string, Remembered>({ max: rememberedSessions });
   return {
     async read(query) {
       const [row] = await bounded(deadlineMs, select(sql, query));
       if (row === undefined) return undefined;
-      const present = toRemembered(row);
-      remembered.set(keyOf(query), present);
-      return asOf(present, query.nowMs);
+      const state = toRemembered(row);
+      remembered.set(keyOf(query), state);
+      return asOf(state, query.nowMs);
     },
-    recall(query) {
-      const present = remembered.get(keyOf(query));
-      return present && asOf(present, query.nowMs);
+    cached(query) {
+      const state = remembered.get(keyOf(query));
+      return state && asOf(state, query.nowMs);
     },
   };
 };
 
 /** No name contains a line break. */
-const keyOf = ({ sessionId, agents }: PresentQuery): string => [sessionId, ...agents].join("\n");
+const keyOf = ({ sessionId, agents }: SessionStateQuery): string => [sessionId, ...agents].join("\n");
 
 /** A block lapses by itself: no epoch tells of it. */
-const asOf = (present: Remembered, nowMs: number): Present => ({
-  ...present,
-  blocks: present.blocks
+const asOf = (state: Remembered, nowMs: number): SessionState => ({
+  ...state,
+  blocks: state.blocks
     .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
     .map(({ kind, ref }) => ({ kind, ref })),
 });
 
 /** Epochs and state in one statement, so one snapshot: what was read belongs to the epochs that were read. */
-const select = (sql: Sql, { sessionId, agents, nowMs }: PresentQuery) => sql<PresentRow[]>`
+const select = (sql: Sql, { sessionId, agents, nowMs }: SessionStateQuery) => sql<StateRow[]>`
   select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
     coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
       from taint_mark m where m.session_id = s.session_id), '[]') as marks,
@@ -71,8 +71,8 @@ const select = (sql: Sql, { sessionId, agents, nowMs }: PresentQuery) => sql<Pre
 export const readNothing = (sql: Sql): Promise<unknown> =>
   select(sql, { sessionId: "00000000-0000-0000-0000-000000000000", agents: [], nowMs: 0 });
 
-const toRemembered = (row: PresentRow): Remembered => ({
-  session: toSessionFacts(row),
+const toRemembered = (row: StateRow): Remembered => ({
+  facts: toSessionFacts(row),
   revoked: row.revoked,
   identities: new Map(row.identities.map(({ agent, status }) => [agent, status])),
   blocks: row.blocks,

@@ -1,0 +1,86 @@
+import type { PolicyIndex } from "@svc/core";
+import type { HopClaims } from "@svc/tokens";
+import type { SessionState, SessionStateQuery } from "../../ports/session-state.ts";
+import type { HopDeps } from "./hop-deps.ts";
+import { PolicyMissing } from "./hop-faults.ts";
+import { chainOf } from "./hop-request.ts";
+import { type VerifiedToken, verifyUnder } from "./subject-token.ts";
+
+/** A verified token, the present state of its session, and the policy that the session pinned. */
+export interface HopState {
+  readonly claims: HopClaims;
+  readonly session: SessionState;
+  readonly policy: PolicyIndex;
+}
+
+interface Attempts<Result extends { readonly kind: string }> {
+  readonly subject: VerifiedToken;
+  readonly targetAgent?: string | undefined;
+  /** Results that a commit under the state's epochs confirmed. None: the cache is not used. */
+  readonly confirmed: readonly Result["kind"][];
+  readonly attempt: (state: HopState) => Promise<Result | "stale">;
+  /** Thrown when the session changed during every attempt. */
+  readonly exhausted: () => Error;
+}
+
+const maxAttempts = 3;
+
+/**
+ * Runs `attempt` on the cached state and, unless a commit confirmed that result, on the state in the database; again
+ * when the session changed meanwhile (`stale`). Undefined as for `loadHopState`.
+ */
+export async function onHopState<Result extends { readonly kind: string }>(
+  deps: HopDeps,
+  { subject, targetAgent, confirmed, attempt, exhausted }: Attempts<Result>,
+): Promise<Result | undefined> {
+  const cached = confirmed.length > 0 ? await cachedHopState(deps, subject.claims, targetAgent) : undefined;
+  if (cached !== undefined) {
+    const result = await attempt(cached);
+    if (result !== "stale" && confirmed.includes(result.kind)) return result;
+  }
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
+    const state = await loadHopState(deps, subject, targetAgent);
+    if (state === undefined) return undefined;
+    const result = await attempt(state);
+    if (result !== "stale") return result;
+  }
+  throw exhausted();
+}
+
+/** Undefined without a session, and for a token whose key was removed since this process read its keys. */
+export async function loadHopState(
+  deps: HopDeps,
+  { token, claims }: VerifiedToken,
+  targetAgent?: string,
+): Promise<HopState | undefined> {
+  const session = await deps.sessionState.read(stateQuery(deps, claims, targetAgent));
+  if (session === undefined) return undefined;
+  if (deps.issuerKeys.current().epoch !== session.epochs.denials) {
+    const keys = await deps.issuerKeys.asOf(session.epochs.denials);
+    if (!(await verifyUnder(deps, token, keys)).ok) return undefined;
+  }
+  return { claims, session, policy: await pinnedPolicy(deps, session) };
+}
+
+/** Costs no round trip. Undefined under another epoch too: its keys may differ. */
+async function cachedHopState(
+  deps: HopDeps,
+  claims: HopClaims,
+  targetAgent: string | undefined,
+): Promise<HopState | undefined> {
+  const session = deps.sessionState.cached(stateQuery(deps, claims, targetAgent));
+  if (session?.epochs.denials !== deps.issuerKeys.current().epoch) return undefined;
+  return { claims, session, policy: await pinnedPolicy(deps, session) };
+}
+
+const stateQuery = (deps: HopDeps, claims: HopClaims, targetAgent: string | undefined): SessionStateQuery => ({
+  sessionId: claims.sessionId,
+  agents: targetAgent === undefined ? chainOf(claims) : [...chainOf(claims), targetAgent],
+  nowMs: deps.clock.nowMs(),
+});
+
+async function pinnedPolicy(deps: HopDeps, { facts }: SessionState): Promise<PolicyIndex> {
+  const policy = await deps.policies.pinned(facts.scope, facts.policyVersion);
+  if (policy === undefined) throw new PolicyMissing("a session pins a policy that is not stored");
+  return policy;
+}

@@ -1,0 +1,57 @@
+import { type HopClaims, isNarrowed } from "@svc/tokens";
+import type { KeySet } from "../../ports/issuer-keys.ts";
+import type { HopDeps } from "./hop-deps.ts";
+
+export type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
+
+/** A presented hop token. A request verifies it once; the command gets the result. */
+export type SubjectToken =
+  | VerifiedToken
+  /** The issuer's keys could not be read. The command throws the fault, so that its endpoint reports it. */
+  | { readonly token: string; readonly fault: unknown };
+
+export interface VerifiedToken {
+  readonly token: string;
+  readonly claims: HopClaims;
+}
+
+/** `current_hop`: a root grant or an agent's token. `narrowed`: a token from an exchange, a tool's included. */
+export type HopTokenKind = "current_hop" | "narrowed";
+
+/** Undefined for a token that this issuer did not sign, or that is expired or superseded. */
+export async function verifySubject(deps: VerifyDeps, token: string): Promise<SubjectToken | undefined> {
+  try {
+    const claims = await verifiedClaims(deps, token);
+    return claims && { token, claims };
+  } catch (fault) {
+    return { token, fault };
+  }
+}
+
+async function verifiedClaims(deps: VerifyDeps, token: string): Promise<HopClaims | undefined> {
+  const known = await verifyUnder(deps, token, deps.issuerKeys.current());
+  if (known.ok) return known.claims;
+  if (known.cause !== "unknown_key") return undefined;
+  const again = await verifyUnder(deps, token, await deps.issuerKeys.recheck());
+  return again.ok ? again.claims : undefined;
+}
+
+export const verifyUnder = (deps: VerifyDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>
+  deps.verifyHopToken(token, {
+    keys: lookup,
+    issuer: deps.issuer,
+    nowSeconds: deps.clock.nowMs() / 1000,
+    minIssuedAtSeconds,
+  });
+
+/** @throws the fault of the verification. */
+export function requireVerified(subject: SubjectToken): VerifiedToken {
+  if ("fault" in subject) throw subject.fault;
+  return subject;
+}
+
+/** A tool's token serves its resource server and the mint only. */
+export const isCurrentHop = ({ targetKind }: HopClaims): boolean => targetKind !== "tool";
+
+export const isOfKind = (subject: SubjectToken, kind: HopTokenKind): boolean =>
+  "fault" in subject || (kind === "narrowed" ? isNarrowed : isCurrentHop)(subject.claims);
