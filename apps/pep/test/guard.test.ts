@@ -1,53 +1,75 @@
-import { type RenewalPool, type Transport, TransportFault, type TransportFaultCode } from "@svc/hop";
-import { expect, test } from "vitest";
-import { guard, type Hop } from "../src/guard.ts";
+import { type Decision, type HopFailure, poolFaults, unusableFaults } from "@svc/hop";
+import { describe, expect, test } from "vitest";
+import { type Refusal, verdictOf } from "../src/guard.ts";
 
-const call = { target: "http:ledger/read", targetKind: "tool", dataClass: "finance" } as const;
-const allow = {
-  ...{ action_id: "a", decision: "allow", deny_reason: null, recoverable: false, enforced: true, hop: 1 },
-  ...{ acting_agent: "ada", target: call.target, target_kind: "tool", data_class: "finance", privileged: false },
-  ...{ transaction_required: false, taint: "trusted_internal", taint_source: null, policy_version: 1 },
-  ...{ guarantee_level: "full", decided_at: "2026-01-01T00:00:00.000Z" },
+const decision: Extract<Decision, { outcome: "allow" }> = {
+  outcome: "allow",
+  actionId: "a",
+  enforced: true,
+  hop: 1,
+  actingAgent: "ada",
+  target: "http:ledger/read",
+  targetKind: "tool",
+  dataClass: "finance",
+  privileged: false,
+  transactionRequired: false,
+  taint: "trusted_internal",
+  taintSource: null,
+  policyVersion: 1,
+  guaranteeLevel: "full",
+  decidedAt: "2026-01-01T00:00:00.000Z",
 };
+const answer = { status: 400 };
 
-/** One call whose decision is an allow and whose exchange ends in this fault; answers whether its token came back. */
-async function tokenAfter(code: TransportFaultCode) {
-  let givenBack = 0;
-  const pool: RenewalPool = {
-    lease: async () => ({
-      kind: "leased",
-      lease: {
-        token: "sibling",
-        giveBack: () => {
-          givenBack += 1;
-        },
-      },
-    }),
-    size: 1,
-    close: async () => {},
-  };
-  const transport: Transport = {
-    async send({ path }) {
-      if (path !== "/v1/authorize") throw new TransportFault(code);
-      return { status: 200, headers: {}, body: JSON.stringify(allow) };
+describe("the cause of a hop that ended without a token", () => {
+  test.each<[name: string, failure: HopFailure, want: Refusal]>([
+    [
+      "denied",
+      { kind: "denied", step: "exchange", decision, denyReason: "TAINT_BLOCKED", answer },
+      { cause: "policy", decision, denyReason: "TAINT_BLOCKED" },
+    ],
+    [
+      "denied without a reason",
+      { kind: "denied", step: "mint", decision, denyReason: null, answer },
+      { cause: "policy", decision, denyReason: null },
+    ],
+    ["unauthorized at the lease", { kind: "unauthorized", step: "lease" }, { cause: "unauthorized" }],
+    ["unauthorized at the decision", { kind: "unauthorized", step: "decide", answer }, { cause: "unauthorized" }],
+    [
+      "unauthorized at the exchange",
+      { kind: "unauthorized", step: "exchange", decision, answer },
+      { cause: "unauthorized", decision },
+    ],
+    ["no record", { kind: "audit_unavailable", step: "decide", answer }, { cause: "audit_unavailable" }],
+    ...poolFaults.map((fault): [string, HopFailure, Refusal] => [
+      `the pool's fault ${fault}`,
+      { kind: "unusable", step: "lease", fault },
+      { cause: "other", poolFault: fault },
+    ]),
+    ...unusableFaults
+      .filter((fault) => fault !== "aborted")
+      .flatMap((fault): [string, HopFailure, Refusal][] => [
+        [`${fault} at the lease`, { kind: "unusable", step: "lease", fault }, { cause: "pdp_unreachable" }],
+        [`${fault} at the decision`, { kind: "unusable", step: "decide", fault }, { cause: "pdp_unreachable" }],
+        [
+          `${fault} at the exchange`,
+          { kind: "unusable", step: "exchange", decision, fault },
+          { cause: "exchange_unreachable", decision },
+        ],
+        [
+          `${fault} at the mint`,
+          { kind: "unusable", step: "mint", decision, fault },
+          { cause: "mint_unreachable", decision },
+        ],
+      ]),
+  ])("%s", (_name, failure, refusal) => {
+    expect(verdictOf(failure)).toEqual({ kind: "refused", refusal });
+  });
+
+  test.each(["lease", "decide", "exchange", "mint"] as const)(
+    "an agent that disconnected at the %s has no cause",
+    (step) => {
+      expect(verdictOf({ kind: "unusable", step, fault: "aborted" })).toEqual({ kind: "gone" });
     },
-  };
-  const ports = { steps: { transport, monotonicMs: () => 0 }, pool, limits: { stepMs: 1_000, hopMs: 2_500 } };
-  const credential = { sessionId: "s", token: "presented" };
-  const hop: Hop = { credential, call, enforced: true, signal: new AbortController().signal, trace: {} };
-  const verdict = await guard(ports, hop, async () => ({ kind: "ready" }));
-  return { verdict: verdict.kind === "refused" ? verdict.refusal.cause : verdict.kind, givenBack };
-}
-
-test.each<[TransportFaultCode, string, number]>([
-  ["refused", "exchange_unreachable", 1],
-  ["unreachable", "exchange_unreachable", 0],
-  ["timeout", "exchange_unreachable", 0],
-  ["too_large", "exchange_unreachable", 0],
-  ["aborted", "gone", 0],
-])(
-  "after an exchange that was %s the call is %s, and its token comes back only where nothing was sent",
-  async (code, verdict, givenBack) => {
-    expect(await tokenAfter(code)).toEqual({ verdict, givenBack });
-  },
-);
+  );
+});

@@ -1,6 +1,7 @@
 import { protocolDataClass } from "@svc/core";
+import type { AuthorizeRequest } from "./authorize-hop.ts";
 import type { Params } from "./bound-params.ts";
-import type { AuthorizeRequest, AuthzClient } from "./client.ts";
+import type { AuthzClient } from "./client.ts";
 import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
 

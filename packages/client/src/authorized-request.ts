@@ -1,3 +1,4 @@
+import type { ParamsJson } from "./authorize-hop.ts";
 import { isJsonOf, type Params, snapshotOf } from "./bound-params.ts";
 import type { Grant } from "./grant.ts";
 
@@ -12,8 +13,7 @@ export interface ToolRequest {
 }
 
 export interface PreparedRequest {
-  /** See `TakeHop`. */
-  readonly paramsJson: (() => string) | undefined;
+  readonly paramsJson: ParamsJson | undefined;
   /** The caller's request under the grant's headers. */
   under(grant: Grant): { readonly url: URL; readonly init: RequestInit };
 }

@@ -1,11 +1,12 @@
-import type { AgentManifestDocument, Taint, TargetKind } from "@svc/core";
+import type { AgentManifestDocument } from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
 import { z } from "zod";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
+import { type AuthorizePorts, type AuthorizeRequest, authorizeHop } from "./authorize-hop.ts";
 import { prepareRequest, type ToolRequest } from "./authorized-request.ts";
-import { type Params, snapshotOf } from "./bound-params.ts";
+import { snapshotOf } from "./bound-params.ts";
 import { createEdgeLog } from "./edge-log.ts";
 import { fetchTransport } from "./fetch-transport.ts";
 import type { Grant } from "./grant.ts";
@@ -15,7 +16,6 @@ import { createLabeler, type LabeledResult, type Labeler } from "./label.ts";
 import { type AuthzClientOptions, bearersOf, proverOf, timeoutMsOf, tracePathOf } from "./options.ts";
 import { type CallOptions, consentErrorOf, createPlane, type Plane } from "./plane.ts";
 import { type Session, sessionRead } from "./session.ts";
-import { type HopPorts, takeHop } from "./take-hop.ts";
 
 /** What a human consents to: a scope, in their own name, for a time. */
 export interface Consent {
@@ -26,19 +26,6 @@ export interface Consent {
   readonly ttlSeconds?: number | undefined;
   /** What the human was shown; the consent fails where it is no longer the scope's current policy version. */
   readonly policyVersion?: number | undefined;
-}
-
-/** One hop, asked for. */
-export interface AuthorizeRequest {
-  /** A tool reference, or an agent's name. */
-  readonly target: string;
-  readonly targetKind: TargetKind;
-  /** One data class; for an agent several, space-separated. */
-  readonly dataClass: string;
-  /** Raises the effective taint of the decision, never lowers it. */
-  readonly taint?: Taint | undefined;
-  /** The call's JSON body. Required where the decision says that a transaction is; otherwise ignored. */
-  readonly params?: Params | undefined;
 }
 
 /** One hop and the request that is sent once it is granted. */
@@ -60,7 +47,7 @@ export class AuthzClient {
   readonly audit: AuditPlane;
   /** Agents' identities. */
   readonly identity: IdentityPlane;
-  readonly #hop: HopPorts;
+  readonly #hops: AuthorizePorts;
   readonly #consent: Plane;
   readonly #open: Plane;
   readonly #fetch: typeof globalThis.fetch;
@@ -83,15 +70,17 @@ export class AuthzClient {
     const planes = { admin: planeOf(adminToken), identity: planeOf(identityToken), open: planeOf(undefined) };
     const tracePath = tracePathOf(options);
     this.#recorder = tracePath === undefined ? undefined : traceRecorder(tracePath);
-    this.#hop = {
-      steps,
-      pool: createRenewalPool({
-        source: renewalSource(steps, { signal: this.#closing.signal }),
-        idleSeconds: renewalIdleSeconds,
-      }),
-      prover,
+    this.#hops = {
+      hop: {
+        steps,
+        pool: createRenewalPool({
+          source: renewalSource(steps, { signal: this.#closing.signal }),
+          idleSeconds: renewalIdleSeconds,
+        }),
+        ...(prover && { assertIdentity: prover.assertIdentity }),
+        limits: { stepMs: timeoutMs, hopMs: timeoutMs },
+      },
       edges: this.#recorder && createEdgeLog(this.#recorder, traceScope),
-      timeoutMs,
     };
     this.#fetch = fetch;
     this.#open = planes.open;
@@ -120,10 +109,8 @@ export class AuthzClient {
    * {TypeError} where they cannot be bound; nothing is spent by any of these
    */
   async authorize(context: HopContext, request: AuthorizeRequest, options: CallOptions = {}): Promise<Grant> {
-    const { params, target, targetKind, dataClass, taint } = request;
-    const snapshot = params && snapshotOf(params);
-    const hop = { target, targetKind, dataClass, ...(taint && { taint }), paramsJson: snapshot?.bindable };
-    return takeHop(this.#hop, context, hop, options.signal);
+    const snapshot = request.params && snapshotOf(request.params);
+    return authorizeHop(this.#hops, context, request, snapshot?.bindable, options.signal);
   }
 
   /** As `authorize`, and the context for the next recipient: the same session with the narrowed token. */
@@ -143,11 +130,9 @@ export class AuthzClient {
    * @throws {TypeError} also where the request cannot be sent as it is, and what `fetch` throws
    */
   async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
-    const { params, target, targetKind, dataClass, taint } = call;
     const { signal } = options;
-    const prepared = prepareRequest(call.request, params);
-    const hop = { target, targetKind, dataClass, ...(taint && { taint }), paramsJson: prepared.paramsJson };
-    const { url, init } = prepared.under(await takeHop(this.#hop, context, hop, signal));
+    const prepared = prepareRequest(call.request, call.params);
+    const { url, init } = prepared.under(await authorizeHop(this.#hops, context, call, prepared.paramsJson, signal));
     return this.#fetch(url, signal ? { ...init, signal } : init);
   }
 
@@ -178,7 +163,7 @@ export class AuthzClient {
   /** Ends renewals, those under way included, and the recorded run. The client takes no further hops. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#hop.pool.close();
+    await this.#hops.hop.pool.close();
     await this.#recorder?.close();
   }
 

@@ -1,13 +1,13 @@
 import { highestTaint, type Taint } from "@svc/core";
 import type { TraceRecorder } from "@svc/drift/recorder";
-import type { DecideRequest, Decision } from "@svc/hop";
+import type { Decision, Hop } from "@svc/hop";
 import { decodeUnverifiedHopToken } from "@svc/tokens";
 import type { HopContext } from "./hop-context.ts";
 
-/** Notes one edge for each authorize call (specification: Inline client behaviour, 7). */
+/** Records one edge for each authorize call (specification: Inline client behaviour, 7). */
 export interface EdgeLog {
-  /** `decision` is undefined where none came that could be acted on. */
-  note(context: HopContext, asked: DecideRequest, decision: Decision | undefined): void;
+  /** `decision` is undefined where there was none to act on. */
+  record(context: HopContext, call: Hop["call"], decision: Decision | undefined): void;
 }
 
 /** Sessions whose scope is remembered; the oldest goes first. */
@@ -26,7 +26,7 @@ export function createEdgeLog(recorder: TraceRecorder, scope: string | undefined
     scopes.set(sessionId, consented);
   };
   return {
-    note(context, { target, targetKind, dataClass, taint }, decision) {
+    record(context, { target, targetKind, dataClass, taint }, decision) {
       const claims = decodeUnverifiedHopToken(context.token);
       if (claims?.targetKind === null && !scopes.has(context.sessionId)) remember(context.sessionId, claims.scope);
       recorder.record({

@@ -9,6 +9,7 @@ export type { AdminPlane, RegisterAgent, SubmitManifest } from "./admin-plane.ts
 
 export type { ChainHop, ChainRead, DecisionRow } from "./audit-bodies.ts";
 export type { AuditPlane, DecisionFilters } from "./audit-plane.ts";
+export type { AuthorizeRequest } from "./authorize-hop.ts";
 export {
   type AuthorizedMcp,
   authorizedMcpTransport,
@@ -18,7 +19,7 @@ export {
 export type { ToolRequest } from "./authorized-request.ts";
 export { authorizedTool, type ToolHop, type ToolOptions } from "./authorized-tool.ts";
 export type { Params } from "./bound-params.ts";
-export { type AuthorizeRequest, AuthzClient, type CallRequest, type Consent } from "./client.ts";
+export { AuthzClient, type CallRequest, type Consent } from "./client.ts";
 export {
   type Asked,
   ControlPlaneRejected,

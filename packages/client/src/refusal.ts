@@ -1,14 +1,22 @@
 import type { DiffEntry } from "@svc/core";
 import type { Answer, Unusable } from "@svc/hop";
 import { diffEntries } from "./admin-bodies.ts";
-import { type Asked, ControlPlaneRejected, ControlPlaneUnavailable, ManifestRejected } from "./errors.ts";
+import {
+  type Asked,
+  ControlPlaneRejected,
+  ControlPlaneUnavailable,
+  ManifestRejected,
+  type UnavailableFault,
+} from "./errors.ts";
+
+type Unavailable = Pick<Unusable, "answer" | "cause"> & { readonly fault: UnavailableFault };
 
 /**
- * Tells a refusal from an outage (specification: Client exceptions).
+ * Separates a rejection from an outage (specification: Client exceptions).
  *
- * @returns what to throw; for a caller who left, the reason it gave
+ * @returns what to throw: after an abort the signal's own reason
  */
-export function errorOf(asked: Asked, { fault, answer, cause }: Unusable, signal?: AbortSignal): unknown {
+export function errorOf(asked: Asked, { fault, answer, cause }: Unavailable, signal?: AbortSignal): unknown {
   if (fault === "aborted" && signal?.aborted) return signal.reason;
   if (answer && isRejection(answer)) return rejection(asked, answer);
   return new ControlPlaneUnavailable(asked, fault, answer, cause);

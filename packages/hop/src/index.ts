@@ -44,6 +44,18 @@ export {
   type TraceHeaders,
 } from "./steps/step.ts";
 export {
+  decideAgain,
+  type Hop,
+  type HopFailure,
+  type HopLimits,
+  type HopPorts,
+  type HopResult,
+  type HopStep,
+  type HopTaken,
+  type SettledBody,
+  takeHop,
+} from "./take-hop.ts";
+export {
   type Transport,
   TransportFault,
   type TransportFaultCode,

@@ -1,0 +1,151 @@
+import { type DenyReason, isRecoverable, type Taint, type TargetKind } from "@svc/core";
+import {
+  type Allowed,
+  type Answer,
+  type Decision,
+  type HopFailure,
+  type HopPorts,
+  type HopTaken,
+  type SettledBody,
+  takeHop,
+} from "@svc/hop";
+import type { Params } from "./bound-params.ts";
+import type { EdgeLog } from "./edge-log.ts";
+import { type Asked, ControlPlaneUnavailable, PolicyDenied, TransactionParamsRequired } from "./errors.ts";
+import { type Grant, toGrant } from "./grant.ts";
+import type { HopContext } from "./hop-context.ts";
+import { errorOf, rejection } from "./refusal.ts";
+
+/** One hop. */
+export interface AuthorizeRequest {
+  /** A tool reference, or an agent's name. */
+  readonly target: string;
+  readonly targetKind: TargetKind;
+  /** One data class; for an agent several, space-separated. */
+  readonly dataClass: string;
+  /** Raises the effective taint of the decision, never lowers it. */
+  readonly taint?: Taint | undefined;
+  /** The call's JSON body. Required where the decision says that a transaction is; otherwise ignored. */
+  readonly params?: Params | undefined;
+}
+
+export interface AuthorizePorts {
+  readonly hop: HopPorts;
+  readonly edges: EdgeLog | undefined;
+}
+
+/**
+ * The call's parameters as text; called where the target is privileged, before anything is spent. What it throws ends
+ * the hop.
+ */
+export type ParamsJson = () => string;
+
+/**
+ * Takes one hop (specification: Inline client behaviour, 1-2).
+ *
+ * @throws for every outcome but a grant, so that no caller goes on with a token that was not narrowed
+ */
+export async function authorizeHop(
+  { hop: ports, edges }: AuthorizePorts,
+  context: HopContext,
+  { target, targetKind, dataClass, taint }: AuthorizeRequest,
+  paramsJson: ParamsJson | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Grant> {
+  signal?.throwIfAborted();
+  const call = { target, targetKind, dataClass, ...(taint && { taint }) };
+  const hop = { credential: context, call, enforced: true, ...(signal && { signal }) };
+  let decision: Decision | undefined;
+  try {
+    const result = await takeHop(ports, hop, async (allowed) => {
+      decision = allowed;
+      return bindableBody(allowed, paramsJson);
+    });
+    if (result.kind === "taken") return grantOf(context, result);
+    if (result.kind === "body_refused") throw result.refusal;
+    if (result.kind === "denied") decision = result.decision;
+    throw hopErrorOf(result, context.sessionId, signal);
+  } finally {
+    edges?.record(context, call, decision);
+  }
+}
+
+function bindableBody(decision: Allowed, paramsJson: ParamsJson | undefined): SettledBody<unknown> {
+  if (!decision.transactionRequired) return { kind: "ready" };
+  try {
+    if (!paramsJson) throw new TransactionParamsRequired(decision.target, decision.actionId);
+    return { kind: "ready", paramsJson: paramsJson() };
+  } catch (refusal) {
+    return { kind: "refused", refusal };
+  }
+}
+
+function grantOf({ sessionId }: HopContext, { decision, token, transactionToken, identityAssertion }: HopTaken): Grant {
+  return toGrant(sessionId, {
+    accessToken: token.accessToken,
+    scope: token.claims.scope,
+    expiresIn: token.expiresInSeconds,
+    hop: token.claims.hop,
+    target: token.claims.aud,
+    taint: token.claims.taint,
+    actionId: decision.actionId,
+    ...(transactionToken !== undefined && { transactionToken }),
+    ...(identityAssertion !== undefined && { identityAssertion }),
+  });
+}
+
+const requests = {
+  lease: { method: "POST", path: "/v1/token/renew" },
+  decide: { method: "POST", path: "/v1/authorize" },
+  exchange: { method: "POST", path: "/v1/token/exchange" },
+  mint: { method: "POST", path: "/v1/token/transaction" },
+} as const satisfies Record<HopFailure["step"], Asked>;
+
+/** A lease is refused without a response of its own: its pool remembers that the token is spent. */
+const spentOrRefused: Answer = {
+  status: 401,
+  code: "unauthorized",
+  message: "The context's token is spent, expired or refused.",
+};
+
+function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal | undefined): unknown {
+  const request = requests[failure.step];
+  const { answer = spentOrRefused } = failure;
+  switch (failure.kind) {
+    case "denied":
+      return failure.denyReason
+        ? policyDenied(failure.decision, failure.denyReason, sessionId)
+        : rejection(request, answer);
+    case "unauthorized":
+      return rejection(request, answer);
+    case "audit_unavailable":
+      return new ControlPlaneUnavailable(request, failure.kind, answer);
+    case "unusable": {
+      const { fault } = failure;
+      return fault === "closed"
+        ? new TypeError("the client is closed")
+        : errorOf(request, { ...failure, fault }, signal);
+    }
+    default:
+      return failure satisfies never;
+  }
+}
+
+/** A deny at the exchange or the mint names its reason alone; the other facts are the earlier decision's. */
+function policyDenied(decision: Decision, reason: DenyReason, sessionId: string): PolicyDenied {
+  const { target, hop, actionId, policyVersion } = decision;
+  // Taint only rises, and a later deny does not name its source.
+  const hasRisen = reason === "TAINT_BLOCKED" && decision.taint === "trusted_internal";
+  return new PolicyDenied({
+    reason,
+    recoverable: isRecoverable(reason),
+    consentableScopes: decision.outcome === "deny" ? decision.consentableScopes : [],
+    target,
+    hop,
+    sessionId,
+    actionId,
+    taint: hasRisen ? "untrusted_external" : decision.taint,
+    taintSource: hasRisen ? null : decision.taintSource,
+    policyVersion,
+  });
+}

@@ -1,0 +1,188 @@
+import type { DenyReason } from "@svc/core";
+import type { Lease, LeaseResult, PoolFault, RenewalPool } from "./pool/renewal-pool.ts";
+import type { Answer, UnusableFault } from "./steps/answer.ts";
+import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
+import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
+import { mint } from "./steps/mint.ts";
+import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
+
+/** What a hop is taken with. */
+export interface HopPorts {
+  readonly steps: StepPorts;
+  readonly pool: RenewalPool;
+  /** Present where an agent key is held: signs the `Agent-Identity` header for a target. */
+  readonly assertIdentity?: (accessToken: string, target: string) => Promise<string>;
+  readonly limits: HopLimits;
+}
+
+export interface HopLimits {
+  /** Milliseconds for the lease, the decision, the exchange and the mint each. */
+  readonly stepMs: number;
+  /** Milliseconds for all of them; the time in which the caller settles the body does not count. */
+  readonly hopMs: number;
+}
+
+/** One call, before it is decided. */
+export interface Hop extends Omit<StepOptions, "deadlineMs"> {
+  /** As presented; the hop is taken with a sibling of its token. */
+  readonly credential: HopCredential;
+  readonly call: Omit<DecideRequest, "enforced">;
+  /** False in observe mode: it marks the record and never changes the decision. */
+  readonly enforced: boolean;
+}
+
+/** What the caller made of the request body once the call was allowed, before anything is spent. */
+export type SettledBody<Refusal> =
+  /** `paramsJson`: the JSON object that the transaction token binds; given for a privileged call. */
+  { readonly kind: "ready"; readonly paramsJson?: string } | { readonly kind: "refused"; readonly refusal: Refusal };
+
+export interface HopTaken {
+  readonly kind: "taken";
+  readonly decision: Allowed;
+  readonly token: NarrowedToken;
+  readonly transactionToken?: string;
+  readonly identityAssertion?: string;
+}
+
+export type HopStep = "lease" | "decide" | "exchange" | "mint";
+
+/** Why a hop ended without a token, at which step, and the recorded decision where there is one. */
+export type HopFailure =
+  | {
+      readonly kind: "denied";
+      readonly step: Exclude<HopStep, "lease">;
+      readonly decision: Decision;
+      /** Null where the response named none. */
+      readonly denyReason: DenyReason | null;
+      readonly answer?: Answer;
+    }
+  /** The presented token, or at the exchange its sibling or the allow, is spent, expired or refused. */
+  | {
+      readonly kind: "unauthorized";
+      readonly step: Exclude<HopStep, "mint">;
+      readonly decision?: Allowed;
+      readonly answer?: Answer;
+    }
+  | { readonly kind: "audit_unavailable"; readonly step: "decide"; readonly answer: Answer }
+  | {
+      readonly kind: "unusable";
+      readonly step: HopStep;
+      readonly decision?: Allowed;
+      readonly fault: UnusableFault | PoolFault;
+      readonly answer?: Answer;
+      readonly cause?: unknown;
+    };
+
+export type HopResult<Refusal> =
+  | HopTaken
+  | { readonly kind: "body_refused"; readonly decision: Allowed; readonly refusal: Refusal }
+  | HopFailure;
+
+/**
+ * Lease, decide, settle the body, exchange, mint (contract: What happens to a call). Nothing is exchanged for a call
+ * whose body is refused, and what was learnt while the body was read cannot pass the exchange.
+ */
+export async function takeHop<Refusal>(
+  ports: HopPorts,
+  hop: Hop,
+  settleBody: (decision: Allowed) => Promise<SettledBody<Refusal>>,
+): Promise<HopResult<Refusal>> {
+  const { steps, assertIdentity } = ports;
+  const { sessionId } = hop.credential;
+  const step = stepsWithin(ports, hop);
+
+  const allowed = await leaseAndDecide(ports, hop, step);
+  if (allowed.kind !== "allowed") return allowed;
+  const { lease, decision } = allowed;
+
+  const body = await settleBody(decision);
+  if (body.kind === "refused") {
+    lease.giveBack();
+    return { kind: "body_refused", decision, refusal: body.refusal };
+  }
+
+  const { target, dataClass, taint } = hop.call;
+  const { actionId } = decision;
+  const exchangeRequest = { target, dataClass, actionId, ...(taint && { taint }) };
+  const subject = { sessionId, token: lease.token };
+  const exchanged = await step((options) => exchange(steps, subject, exchangeRequest, options));
+  if (exchanged.kind !== "exchanged") {
+    if (isUnspent(exchanged)) lease.giveBack();
+    return { ...exchanged, step: "exchange", decision };
+  }
+  const { token } = exchanged;
+
+  const taken = { kind: "taken", decision, token } as const;
+  const { paramsJson } = body;
+  const narrowed = { sessionId, token: token.accessToken };
+  const minted =
+    paramsJson !== undefined &&
+    (await step((options) => mint(steps, narrowed, { actionId, target, paramsJson }, options)));
+  if (minted && minted.kind !== "minted") return { ...minted, step: "mint", decision };
+  const identityAssertion = await assertIdentity?.(token.accessToken, target);
+  return {
+    ...taken,
+    ...(minted && { transactionToken: minted.transactionToken }),
+    ...(identityAssertion !== undefined && { identityAssertion }),
+  };
+}
+
+/**
+ * Decides again on a call under way (contract: What happens to a call, 4). The decision is recorded and nothing is
+ * spent. An allow returns the token that was decided on: its expiry bounds the session's.
+ */
+export async function decideAgain(
+  ports: HopPorts,
+  { onStage, ...hop }: Hop,
+): Promise<{ readonly kind: "allowed"; readonly token: string } | HopFailure> {
+  const result = await leaseAndDecide(ports, hop, stepsWithin(ports, hop));
+  if (result.kind !== "allowed") return result;
+  result.lease.giveBack();
+  return { kind: "allowed", token: result.lease.token };
+}
+
+type RunStep = <T>(run: (options: StepOptions) => Promise<T>) => Promise<T>;
+
+/** Gives each step its own time and what is left of the whole. */
+function stepsWithin({ limits, steps }: HopPorts, { credential, call, enforced, ...options }: Hop): RunStep {
+  let leftMs = limits.hopMs;
+  return async (run) => {
+    const startedMs = steps.monotonicMs();
+    try {
+      return await run({ ...options, deadlineMs: Math.max(0, Math.min(limits.stepMs, leftMs)) });
+    } finally {
+      leftMs -= steps.monotonicMs() - startedMs;
+    }
+  };
+}
+
+interface LeasedAllow {
+  readonly kind: "allowed";
+  readonly lease: Lease;
+  readonly decision: Allowed;
+}
+
+async function leaseAndDecide(
+  { pool, steps }: HopPorts,
+  { credential, call, enforced }: Hop,
+  step: RunStep,
+): Promise<LeasedAllow | HopFailure> {
+  const leased: LeaseResult = await step((options) => pool.lease(credential, options));
+  if (leased.kind !== "leased") return { ...leased, step: "lease" };
+  const { lease } = leased;
+  const subject = { sessionId: credential.sessionId, token: lease.token };
+  const decided = await step((options) => decide(steps, subject, { ...call, enforced }, options));
+  if (decided.kind !== "decided") {
+    // A decision spends nothing, but a token that did not verify is of no further use.
+    if (decided.kind !== "unauthorized") lease.giveBack();
+    return { ...decided, step: "decide" };
+  }
+  const { decision } = decided;
+  if (decision.outcome === "allow") return { kind: "allowed", lease, decision };
+  lease.giveBack();
+  return { kind: "denied", step: "decide", decision, denyReason: decision.denyReason };
+}
+
+/** A deny spends nothing, nor does a request that was never sent; after anything else the token may be spent. */
+const isUnspent = (failed: Exclude<ExchangeResult, { kind: "exchanged" }>): boolean =>
+  failed.kind === "denied" || (failed.kind === "unusable" && failed.fault === "refused");

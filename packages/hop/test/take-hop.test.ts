@@ -1,0 +1,346 @@
+import { isNarrowed, issueTransactionToken, transactionClaims } from "@svc/tokens";
+import { describe, expect, test } from "vitest";
+import {
+  decideAgain,
+  type Hop,
+  type HopPorts,
+  type LeaseResult,
+  poolFaults,
+  type SettledBody,
+  type Stage,
+  TransportFault,
+  type TransportRequest,
+  takeHop,
+} from "../src/index.ts";
+import { oauthRefusal, refusal, type Scripted } from "./support/scripted-transport.ts";
+import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
+
+const call = { target: "http:ledger/post", targetKind: "tool", dataClass: "finance" } as const;
+const allow = {
+  ...{ action_id: actionId, decision: "allow", deny_reason: null, recoverable: false, enforced: true, hop: 2 },
+  ...{ acting_agent: "planner", target: call.target, target_kind: "tool", data_class: call.dataClass },
+  ...{ privileged: true, transaction_required: true, taint: "trusted_internal", taint_source: null },
+  ...{ policy_version: 3, guarantee_level: "full", decided_at: "2026-01-01T00:00:00.000Z" },
+};
+const deny = { ...allow, decision: "deny", deny_reason: "TAINT_BLOCKED" };
+
+const planner = narrowed(rootClaims(), "planner");
+const sibling = await signed(planner);
+const tool = narrowed(planner, call.target, { targetKind: "tool", privileged: true });
+if (!isNarrowed(tool)) throw new Error("not narrowed");
+const accessToken = await signed(tool);
+const transactionToken = await issueTransactionToken(
+  issuerKey,
+  transactionClaims(tool, "hash", { jti: freshJti(), nowSeconds: Date.now() / 1000 }),
+);
+const granted = { issued_token_type: "urn:ietf:params:oauth:token-type:jwt", token_type: "Bearer", expires_in: 60 };
+const minted = {
+  ...{ transaction_token: transactionToken, token_type: "N_A", expires_in: 60, action_id: actionId },
+  issued_token_type: "urn:ietf:params:oauth:token-type:txn_token",
+};
+
+/** What the pool and each route return, and how the caller settles the body. */
+interface Script {
+  readonly lease: Exclude<LeaseResult, { kind: "leased" }> | "leased";
+  readonly decide: Scripted;
+  readonly body: SettledBody<string>;
+  readonly exchange: Scripted;
+  readonly mint: Scripted;
+}
+
+const success: Script = {
+  lease: "leased",
+  decide: { status: 200, body: allow },
+  body: { kind: "ready", paramsJson: "{}" },
+  exchange: { status: 200, body: { ...granted, access_token: accessToken } },
+  mint: { status: 200, body: minted },
+};
+
+const stepOf = {
+  "/v1/authorize": "decide",
+  "/v1/token/exchange": "exchange",
+  "/v1/token/transaction": "mint",
+} as const;
+
+function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
+  const sent: TransportRequest[] = [];
+  const log: string[] = [];
+  let givenBack = 0;
+  const ports: HopPorts = {
+    steps: {
+      monotonicMs: () => 0,
+      transport: {
+        async send(request) {
+          const step = stepOf[request.path as keyof typeof stepOf];
+          sent.push(request);
+          log.push(step);
+          const scripted = script[step];
+          if (typeof scripted === "string") throw new TransportFault(scripted);
+          return { status: scripted.status, headers: {}, body: JSON.stringify(scripted.body) };
+        },
+      },
+    },
+    pool: {
+      async lease() {
+        log.push("lease");
+        if (script.lease !== "leased") return script.lease;
+        return { kind: "leased", lease: { token: sibling, giveBack: () => (givenBack += 1) } };
+      },
+      size: 1,
+      close: async () => {},
+    },
+    limits: { stepMs: 1_000, hopMs: 2_500 },
+    ...more,
+  };
+  return { ports, sent, log, givenBack: () => givenBack };
+}
+
+const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true };
+
+async function take(script: Script, more: Partial<HopPorts> = {}) {
+  const { ports, log, sent, givenBack } = scriptedPorts(script, more);
+  const result = await takeHop(ports, hop, async () => {
+    log.push("body");
+    return script.body;
+  });
+  return { result, log, sent, givenBack: givenBack() };
+}
+
+describe("a hop that is taken", () => {
+  test("a privileged call: lease, decide, body, exchange, mint, in this order", async () => {
+    const { result, log, givenBack } = await take(success);
+    expect(result).toMatchObject({ kind: "taken", decision: { actionId }, token: { accessToken }, transactionToken });
+    expect(log).toEqual(["lease", "decide", "body", "exchange", "mint"]);
+    expect(givenBack).toBe(0);
+  });
+
+  test("without parameters to bind nothing is minted", async () => {
+    const { result, log } = await take({ ...success, body: { kind: "ready" } });
+    expect(result).toMatchObject({ kind: "taken", token: { accessToken } });
+    expect(result).not.toHaveProperty("transactionToken");
+    expect(log).not.toContain("mint");
+  });
+
+  test("the leased token decides and is exchanged, the narrowed token mints", async () => {
+    const { sent } = await take(success);
+    const [decided, exchanged, bound] = sent;
+    expect(decided?.headers.authorization).toBe(`Bearer ${sibling}`);
+    expect(new URLSearchParams(exchanged?.body).get("subject_token")).toBe(sibling);
+    expect(bound?.headers.authorization).toBe(`Bearer ${accessToken}`);
+  });
+
+  test("the identity assertion is for the narrowed token and the target", async () => {
+    const { result } = await take(success, { assertIdentity: async (token, target) => `${token} ${target}` });
+    expect(result).toMatchObject({ identityAssertion: `${accessToken} ${call.target}` });
+  });
+});
+
+const given = 1;
+const spent = 0;
+
+describe("every other result of a step, and whether the lease was given back", () => {
+  test.each<[name: string, change: Partial<Script>, want: object, givenBack: number]>([
+    ["lease: unauthorized", { lease: { kind: "unauthorized" } }, { kind: "unauthorized", step: "lease" }, 0],
+    ...poolFaults.map((fault): [string, Partial<Script>, object, number] => [
+      `lease: ${fault}`,
+      { lease: { kind: "unusable", fault } },
+      { kind: "unusable", step: "lease", fault },
+      0,
+    ]),
+    [
+      "lease: the renewal's response was lost",
+      { lease: { kind: "unusable", fault: "timeout" } },
+      { kind: "unusable", step: "lease", fault: "timeout" },
+      0,
+    ],
+    [
+      "decide: deny",
+      { decide: { status: 200, body: deny } },
+      { kind: "denied", step: "decide", denyReason: "TAINT_BLOCKED", decision: { outcome: "deny" } },
+      given,
+    ],
+    ["decide: 401", { decide: refusal(401, "unauthorized") }, { kind: "unauthorized", step: "decide" }, spent],
+    [
+      "decide: no committed record",
+      { decide: refusal(503, "audit_unavailable") },
+      { kind: "audit_unavailable", step: "decide" },
+      given,
+    ],
+    ...(["refused", "unreachable", "timeout", "aborted", "too_large"] as const).map(
+      (fault): [string, Partial<Script>, object, number] => [
+        `decide: ${fault}`,
+        { decide: fault },
+        { kind: "unusable", step: "decide", fault },
+        given,
+      ],
+    ),
+    ["decide: 500", { decide: refusal(500, "internal") }, { kind: "unusable", step: "decide", fault: "status" }, given],
+    [
+      "decide: HTML",
+      { decide: { status: 200, body: "<html>" } },
+      { kind: "unusable", step: "decide", fault: "malformed" },
+      given,
+    ],
+    [
+      "decide: a decision on another target",
+      { decide: { status: 200, body: { ...allow, target: "http:ledger/other" } } },
+      { kind: "unusable", step: "decide", fault: "mismatch" },
+      given,
+    ],
+    [
+      "body: refused",
+      { body: { kind: "refused", refusal: "too large" } },
+      { kind: "body_refused", refusal: "too large", decision: { actionId } },
+      given,
+    ],
+    [
+      "exchange: denied, with its reason",
+      { exchange: oauthRefusal(403, "invalid_target", "AGENT_REVOKED") },
+      { kind: "denied", step: "exchange", denyReason: "AGENT_REVOKED", decision: { outcome: "allow", actionId } },
+      given,
+    ],
+    [
+      "exchange: denied, without a reason",
+      { exchange: oauthRefusal(403, "invalid_target") },
+      { kind: "denied", step: "exchange", denyReason: null, answer: { code: "invalid_target" } },
+      given,
+    ],
+    [
+      "exchange: token or allow spent",
+      { exchange: oauthRefusal(400, "invalid_grant") },
+      { kind: "unauthorized", step: "exchange", decision: { actionId } },
+      spent,
+    ],
+    [
+      "exchange: never sent",
+      { exchange: "refused" },
+      { kind: "unusable", step: "exchange", fault: "refused", decision: { actionId } },
+      given,
+    ],
+    ...(["unreachable", "timeout", "aborted", "too_large"] as const).map(
+      (fault): [string, Partial<Script>, object, number] => [
+        `exchange: ${fault}`,
+        { exchange: fault },
+        { kind: "unusable", step: "exchange", fault, decision: { actionId } },
+        spent,
+      ],
+    ),
+    [
+      "exchange: 503",
+      { exchange: oauthRefusal(503, "invalid_grant") },
+      { kind: "unusable", step: "exchange", fault: "status", answer: { status: 503 } },
+      spent,
+    ],
+    [
+      "exchange: 400 otherwise",
+      { exchange: oauthRefusal(400, "invalid_request") },
+      { kind: "unusable", step: "exchange", fault: "status" },
+      spent,
+    ],
+    [
+      "exchange: HTML",
+      { exchange: { status: 200, body: "<html>" } },
+      { kind: "unusable", step: "exchange", fault: "malformed" },
+      spent,
+    ],
+    [
+      "exchange: the leased token itself",
+      { exchange: { status: 200, body: { ...granted, access_token: sibling } } },
+      { kind: "unusable", step: "exchange", fault: "mismatch" },
+      spent,
+    ],
+    [
+      "mint: denied",
+      { mint: refusal(403, "mint_refused", { deny_reason: "TAINT_BLOCKED" }) },
+      { kind: "denied", step: "mint", denyReason: "TAINT_BLOCKED", decision: { outcome: "allow", actionId } },
+      spent,
+    ],
+    [
+      "mint: minted before",
+      { mint: refusal(409, "already_minted") },
+      { kind: "unusable", step: "mint", fault: "status", answer: { code: "already_minted" } },
+      spent,
+    ],
+    ...(["refused", "unreachable", "timeout", "aborted", "too_large"] as const).map(
+      (fault): [string, Partial<Script>, object, number] => [
+        `mint: ${fault}`,
+        { mint: fault },
+        { kind: "unusable", step: "mint", fault, decision: { actionId } },
+        spent,
+      ],
+    ),
+    [
+      "mint: a token of another action",
+      { mint: { status: 200, body: { ...minted, action_id: "another" } } },
+      { kind: "unusable", step: "mint", fault: "mismatch" },
+      spent,
+    ],
+  ])("%s", async (_name, change, want, givenBack) => {
+    const taken = await take({ ...success, ...change });
+    expect(taken.result).toMatchObject(want);
+    expect(taken.givenBack).toBe(givenBack);
+    const last = "step" in taken.result ? taken.result.step : "body";
+    expect(taken.log.at(-1)).toBe(last);
+  });
+});
+
+describe("time", () => {
+  /** Runs a hop of which each request takes 400 ms, and settling the body 10 s. */
+  async function deadlinesWithin(limits: HopPorts["limits"]) {
+    let now = 0;
+    const { ports, sent } = scriptedPorts(success, { limits });
+    const transport: HopPorts["steps"]["transport"] = {
+      async send(request) {
+        const response = await ports.steps.transport.send(request);
+        now += 400;
+        return response;
+      },
+    };
+    const stages: Stage[] = [];
+    await takeHop(
+      { ...ports, steps: { transport, monotonicMs: () => now } },
+      { ...hop, onStage: (stage) => stages.push(stage) },
+      async () => {
+        now += 10_000;
+        return success.body;
+      },
+    );
+    return { deadlines: sent.map(({ deadlineMs }) => deadlineMs), stages };
+  }
+
+  test("each step has its own limit and what is left of the whole, without the time the body took", async () => {
+    expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 1_500 })).deadlines).toEqual([1_000, 1_000, 700]);
+  });
+
+  test("no deadline is negative", async () => {
+    expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 300 })).deadlines).toEqual([300, 0, 0]);
+  });
+
+  test("the duration of each step is reported", async () => {
+    expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 2_500 })).stages).toEqual(["decide", "exchange", "mint"]);
+  });
+});
+
+describe("deciding again", () => {
+  const again = async (decide: Scripted, more: Partial<Hop> = {}) => {
+    const { ports, log, givenBack, sent } = scriptedPorts({ ...success, decide });
+    return { result: await decideAgain(ports, { ...hop, ...more }), log, givenBack: givenBack(), sent };
+  };
+
+  test("an allow returns the token that was decided on; nothing is spent and no stage is reported", async () => {
+    const stages: Stage[] = [];
+    const { result, log, givenBack } = await again(success.decide, { onStage: (stage) => stages.push(stage) });
+    expect(result).toEqual({ kind: "allowed", token: sibling });
+    expect({ log, givenBack, stages }).toEqual({ log: ["lease", "decide"], givenBack: 1, stages: [] });
+  });
+
+  test.each<[string, Scripted, object, number]>([
+    ["a deny", { status: 200, body: deny }, { kind: "denied", denyReason: "TAINT_BLOCKED" }, given],
+    ["a token that does not verify", refusal(401, "unauthorized"), { kind: "unauthorized" }, spent],
+    ["no response", "timeout", { kind: "unusable", fault: "timeout" }, given],
+  ])("%s is the same failure as of a first decision", async (_name, decide, want, givenBack) => {
+    const decided = await again(decide);
+    expect(decided.result).toMatchObject({ ...want, step: "decide" });
+    expect(decided.givenBack).toBe(givenBack);
+  });
+});
