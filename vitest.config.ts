@@ -33,9 +33,9 @@ const blackBox = [
   "test/support",
 ];
 
-const project = (root: string, include: string, more: { readonly testTimeout?: number } = {}) => ({
+const project = (root: string, include: string) => ({
   extends: true as const,
-  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include], ...more },
+  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include] },
 });
 
 export default defineConfig({
@@ -44,14 +44,17 @@ export default defineConfig({
   test: {
     // One more than there are cores: most tests wait for processes of their own half of the time.
     maxWorkers: availableParallelism() + 1,
+    // No test is timed: these limits end only what hangs, however busy the machine is.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 60_000,
+    onConsoleLog: (text) => !text.includes("oidc-provider WARNING"),
     // .ci/run reads the report.
     reporters: [["json", { outputFile: "node_modules/.cache/vitest.json" }], new ProgressReporter()],
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...inPackage.map((root) => project(root, "test/**/*.test.ts")),
-      // They start processes and databases, and wait on conditions: a busy machine is slow, and no test is timed.
-      ...startsServers.map((root) => project(root, "test/**/*.test.ts", { testTimeout: 30_000 })),
-      ...blackBox.map((root) => project(root, "**/*.test.ts", { testTimeout: 60_000 })),
+      ...[...inPackage, ...startsServers].map((root) => project(root, "test/**/*.test.ts")),
+      ...blackBox.map((root) => project(root, "**/*.test.ts")),
     ],
   },
 });

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { requires } from "@svc/test-support";
 import type { AxeResults } from "axe-core";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, vi } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { launchBrowser, signIn, visit } from "./src/chromium.ts";
 import { writeHistory } from "./src/history.ts";
 import { type Stand, startStand } from "./src/stand.ts";
@@ -11,8 +11,6 @@ import { type Stand, startStand } from "./src/stand.ts";
 const { describe, test } = requires("chromium");
 
 // A browser on a busy machine takes its time.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
-
 let stand: Stand;
 let browser: Browser;
 beforeAll(async () => {

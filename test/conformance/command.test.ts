@@ -3,12 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort, startApp, startChild, testBearers } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startOne } from "./src/stack.ts";
 
 // Each starts processes, some a whole run.
-vi.setConfig({ testTimeout: 300_000 });
-
 const main = fileURLToPath(new URL("src/main.ts", import.meta.url));
 
 async function conformance(...args: readonly string[]) {
@@ -44,7 +42,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
       },
     });
     stop = controlPlane.stop;
-  }, 60_000);
+  });
   afterAll(async () => {
     await stop();
     rmSync(folder, { recursive: true, force: true });

@@ -11,7 +11,7 @@ describe.each([false, true])("with identity required: %s", (identityRequired) =>
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage(rows[0]?.manifests ?? {}, identityRequired);
-  }, 60_000);
+  });
   afterAll(() => stage.stop());
 
   test.each(rows)("the record of $name explains what was decided, after the state has changed back", async (vector) => {

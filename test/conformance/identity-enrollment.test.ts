@@ -11,7 +11,7 @@ let stack: IdentityStack;
 let elsewhere: IdentityProvider;
 beforeAll(async () => {
   [stack, elsewhere] = await Promise.all([startIdentityStack(), startIdentityProvider()]);
-}, 60_000);
+});
 afterAll(() => Promise.all([stack.stop(), elsewhere.stop()]));
 
 describe("an agent that a person vouches for", () => {

@@ -94,5 +94,5 @@ describe("with a key of the settings", () => {
     } finally {
       await stop();
     }
-  }, 30_000);
+  });
 });

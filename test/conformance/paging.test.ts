@@ -8,7 +8,7 @@ let sql: postgres.Sql;
 beforeAll(async () => {
   one = await startOne();
   sql = postgres(one.database.appUrl, { max: 8, onnotice: () => {} });
-}, 60_000);
+});
 afterAll(async () => {
   await sql.end();
   await one.stop();
@@ -85,4 +85,4 @@ test("10,000 rows page without repeat, gap or disorder while four writers append
   expect(new Set(seen).size).toBe(seen.length);
   const committed = new Set(before);
   expect(seen.filter((id) => committed.has(id))).toEqual([...before].reverse());
-}, 120_000);
+});

@@ -31,7 +31,7 @@ describe("without a limit", () => {
   beforeAll(async () => {
     stack = await startOne();
     await registerLedger(stack.api, "books");
-  }, 60_000);
+  });
   afterAll(() => stack.stop());
 
   test("nothing is counted", async () => {
@@ -46,7 +46,7 @@ redis.describe("a session's limit", () => {
   beforeAll(async () => {
     pair = await startPair(perSession);
     await registerLedger(pair.one, "books");
-  }, 60_000);
+  });
   afterAll(() => pair.stop());
 
   test("holds over all processes together and says how long to wait", async () => {
@@ -137,7 +137,7 @@ describe("a bearer's limit", () => {
       SVC_RATE_LIMIT_PER_BEARER: `${calls}/600`,
       SVC_ADMIN_TOKEN: `${testBearers.admin},${other}`,
     });
-  }, 60_000);
+  });
   afterAll(() => stack.stop());
 
   test("is that of one token, not of its plane, and no stranger can use it up", async () => {
@@ -173,7 +173,7 @@ test("a budget is whole again when its time is over", async () => {
   } finally {
     await stop();
   }
-}, 30_000);
+});
 
 redis.describe("while the cache store", () => {
   let store: OwnRedis;
@@ -186,7 +186,7 @@ redis.describe("while the cache store", () => {
     stops.push(controlPlane.stop, store.stop, database.drop);
     api = createApi(controlPlane.url, testBearers);
     await registerLedger(api, "books");
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const stop of stops) await stop();
   });
@@ -194,26 +194,22 @@ redis.describe("while the cache store", () => {
   test.each([
     ["is killed", () => store.kill(), () => store.restart()],
     ["stands still", async () => store.freeze(), async () => store.thaw()],
-  ])(
-    "%s, decisions go on and the process counts for itself",
-    async (_how, breakIt, mend) => {
-      const { session, token } = await api.consent("books");
-      await breakIt();
-      try {
-        const decide = () => api.authorize(session, token, hops.planner);
-        expect(await statuses(calls, decide)).toEqual(allowed(calls));
-        expect((await decide()).status).toBe(429);
-      } finally {
-        await mend();
-      }
-      await waitUntil("it to be ready", async () => (await api.call("GET", "/readyz")).status === 200);
-      const fresh = await api.consent("books");
-      expect((await targets(api, fresh.token)).status).toBe(200);
-      await waitUntil("the store to count again", async () => {
-        await targets(api, fresh.token);
-        return String(await store.command("KEYS", "svc:rate:session:*")).includes(fresh.session);
-      });
-    },
-    30_000,
-  );
+  ])("%s, decisions go on and the process counts for itself", async (_how, breakIt, mend) => {
+    const { session, token } = await api.consent("books");
+    await breakIt();
+    try {
+      const decide = () => api.authorize(session, token, hops.planner);
+      expect(await statuses(calls, decide)).toEqual(allowed(calls));
+      expect((await decide()).status).toBe(429);
+    } finally {
+      await mend();
+    }
+    await waitUntil("it to be ready", async () => (await api.call("GET", "/readyz")).status === 200);
+    const fresh = await api.consent("books");
+    expect((await targets(api, fresh.token)).status).toBe(200);
+    await waitUntil("the store to count again", async () => {
+      await targets(api, fresh.token);
+      return String(await store.command("KEYS", "svc:rate:session:*")).includes(fresh.session);
+    });
+  });
 });

@@ -22,7 +22,7 @@ const hops = ledgerHops("books");
 const stops: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
   for (const stop of stops.reverse()) await stop();
-}, 60_000);
+});
 
 let redis: OwnRedis;
 let backup: TestDatabase;
@@ -72,7 +72,7 @@ beforeAll(async () => {
   await after.stop();
   // As if their entries had lived out: nothing but the witness remembers what the backup does not.
   for (const key of String(await redis.command("KEYS", "svc:guard:*")).split(",")) await redis.command("DEL", key);
-}, 120_000);
+});
 
 describe("two processes on a database that was restored from a backup", () => {
   let one: Api;
@@ -81,7 +81,7 @@ describe("two processes on a database that was restored from a backup", () => {
     [one, other] = (await Promise.all([startOn(backup, "/livez"), startOn(backup, "/livez")])).map(
       ({ api }) => api,
     ) as [Api, Api];
-  }, 60_000);
+  });
   const readiness = async () => (await Promise.all([one, other].map((api) => api.call("GET", "/readyz")))).map(told);
 
   test("are not ready, and say what to do", async () => {

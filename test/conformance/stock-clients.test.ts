@@ -12,7 +12,7 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   ({ api, stop } = await startOne());
   await registerLedger(api, "books");
-}, 60_000);
+});
 afterAll(() => stop());
 
 const grantType = "urn:ietf:params:oauth:grant-type:token-exchange";

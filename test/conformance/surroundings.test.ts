@@ -50,7 +50,7 @@ beforeAll(async () => {
   const epoch = document.operationOf("POST", "/v1/issuer-epoch");
   if (epoch !== undefined) requests.set(epoch, { method: epoch.method, path: epoch.path, init: raising });
   await controlPlane.stop();
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
@@ -87,7 +87,7 @@ describe("while the database refuses connections", () => {
     proxy = await startFaultProxy(Number(new URL(database.appUrl).port));
     controlPlane = await startProcess({}, Object.assign(new URL(database.appUrl), { port: String(proxy.port) }).href);
     await proxy.refuse();
-  }, 60_000);
+  });
   afterAll(async () => {
     await controlPlane.stop();
     await proxy.stop();
@@ -111,7 +111,7 @@ describe("over a rate limit", () => {
   let controlPlane: ControlPlane;
   beforeAll(async () => {
     controlPlane = await startProcess({ SVC_RATE_LIMIT_PER_BEARER: "1/600", SVC_RATE_LIMIT_PER_SESSION: "1/600" });
-  }, 60_000);
+  });
   afterAll(() => controlPlane.stop());
 
   test("every operation that a credential opens is 429, and says when to come again", async () => {

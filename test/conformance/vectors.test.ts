@@ -30,7 +30,7 @@ describe.each([...groups.values()])("$name", ({ manifests, identityRequired, row
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage(manifests, identityRequired);
-  }, 60_000);
+  });
   afterAll(() => stage.stop());
 
   test.each(rows)("the decision point answers $name", async ({ vector }) => {

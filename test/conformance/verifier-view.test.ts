@@ -35,7 +35,7 @@ beforeAll(async () => {
   sql = postgres(database.ownerUrl, { max: 2, onnotice: () => {} });
   api = createApi(controlPlane.url, testBearers);
   agents = enrolling(api);
-}, 60_000);
+});
 afterAll(async () => {
   await controlPlane.stop();
   await provider.stop();

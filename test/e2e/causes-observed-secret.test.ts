@@ -20,7 +20,7 @@ beforeAll(async () => {
       ];
     },
   });
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 const seen = async (upstream: string) => {

@@ -23,7 +23,7 @@ let svc: AuthzClient;
 beforeAll(async () => {
   stand = await startClientStand();
   svc = clientOf(stand.url);
-}, 60_000);
+});
 afterAll(async () => {
   await svc?.close();
   await stand?.stop();

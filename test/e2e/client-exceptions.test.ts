@@ -27,7 +27,7 @@ beforeAll(async () => {
     startEchoUpstream((_request, response) => response.end(JSON.stringify({ tools: [{ ref: read.target }] }))),
   ]);
   svc = clientOf(stand.url);
-}, 60_000);
+});
 afterAll(async () => {
   await svc?.close();
   await Promise.all([stand?.stop(), discovery?.stop()]);

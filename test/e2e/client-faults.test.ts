@@ -17,7 +17,7 @@ let elsewhere: EchoUpstream;
 
 beforeAll(async () => {
   [stand, elsewhere] = await Promise.all([startClientStand(), startEchoUpstream()]);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([stand?.stop(), elsewhere?.stop()]);
 });
@@ -75,7 +75,6 @@ const expectNothingPresentedTwice = (line: FaultProxy) => {
 describe.concurrent.each(steps)("where the answer of %s", (path) => {
   test.each(faults)(
     "%s: ControlPlaneUnavailable, nothing reaches the tool, no token is presented twice",
-    { timeout: 30_000 },
     async (_name, fault, want, timeout = 10) => {
       await using on = await clientOnLine(stand, { timeout });
       const { svc, line } = on;

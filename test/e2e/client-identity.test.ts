@@ -37,7 +37,7 @@ beforeAll(async () => {
     identityView: { url: stand.url, token: bearers.identityToken },
     identityRequired: true,
   });
-}, 60_000);
+});
 afterAll(async () => {
   verifier?.close();
   await keyed?.close();

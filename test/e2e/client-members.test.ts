@@ -38,7 +38,7 @@ beforeAll(async () => {
     jwksUrl: `${stand.url}/.well-known/jwks.json`,
     identityView: { url: stand.url, token: bearers.identityToken },
   });
-}, 60_000);
+});
 afterAll(async () => {
   verifier?.close();
   await svc?.close();

@@ -15,7 +15,7 @@ import {
 let stand: ClientStand;
 beforeAll(async () => {
   stand = await startClientStand();
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 type Ask = (svc: AuthzClient, session: Session, signal?: AbortSignal) => Promise<unknown>;

@@ -36,24 +36,20 @@ beforeAll(async () => {
   });
   stops.unshift(pep.stop);
   url = pep.url;
-}, 60_000);
+});
 afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
 describe("the official conformance suite says of a client behind the enforcement point what it says of it directly", () => {
-  test.each(clientScenarios)(
-    "%s",
-    async (scenario) => {
-      const [straight, through] = await Promise.all([
-        suiteOfClient(scenario),
-        suiteOfClient(scenario, { url, configFile }),
-      ]);
-      const checks = Object.values(straight).flat();
-      expect(checks.some((check) => check.endsWith(": SUCCESS"))).toBe(true);
-      expect(checks.filter((check) => check.endsWith(": FAILURE"))).toEqual([]);
-      expect(through).toEqual(straight);
-    },
-    60_000,
-  );
+  test.each(clientScenarios)("%s", async (scenario) => {
+    const [straight, through] = await Promise.all([
+      suiteOfClient(scenario),
+      suiteOfClient(scenario, { url, configFile }),
+    ]);
+    const checks = Object.values(straight).flat();
+    expect(checks.some((check) => check.endsWith(": SUCCESS"))).toBe(true);
+    expect(checks.filter((check) => check.endsWith(": FAILURE"))).toEqual([]);
+    expect(through).toEqual(straight);
+  });
 });

@@ -6,7 +6,7 @@ import { decisionsOf } from "./src/pep/record.ts";
 let stand: EverythingStand;
 beforeAll(async () => {
   stand = await openEverything();
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 async function credential() {

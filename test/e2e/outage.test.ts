@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   const consent = (await response.json()) as { root_grant: string; session_id: string };
   headers = { authorization: `Bearer ${consent.root_grant}`, "x-svc-session": consent.session_id };
-}, 90_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await Promise.all([redis.stop(), upstream.stop()]);
@@ -64,7 +64,7 @@ const call = async () => {
   await response.arrayBuffer();
   return { status: response.status, blocked: response.headers.get("x-svc-blocked") };
 };
-const passes = () => waitUntil("a call to pass again", async () => (await call()).status === 200, 30_000);
+const passes = () => waitUntil("a call to pass again", async () => (await call()).status === 200);
 
 test("while the cache store is dead nothing passes and nothing reaches the tool; then it all goes on", async () => {
   await passes();
@@ -77,7 +77,7 @@ test("while the cache store is dead nothing passes and nothing reaches the tool;
   expect(upstream.requests).toHaveLength(before);
   await redis.restart();
   await passes();
-}, 60_000);
+});
 
 test("a killed database blocks every call until it is back by itself, and no call is without its record", async () => {
   await passes();
@@ -94,7 +94,7 @@ test("a killed database blocks every call until it is back by itself, and no cal
   for (const cause of seen) expect(["audit_unavailable", "pdp_unreachable", "exchange_unreachable"]).toContain(cause);
   const recorded = await allowsOf(headers["x-svc-session"] ?? "");
   expect(recorded.filter(({ spent_at }) => spent_at !== null).length).toBeGreaterThanOrEqual(upstream.requests.length);
-}, 60_000);
+});
 
 async function allowsOf(session: string): Promise<{ spent_at: string | null }[]> {
   const url = `${stack.control_plane}/v1/audit/decisions?session_id=${session}&outcome=allow&limit=200`;

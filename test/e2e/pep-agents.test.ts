@@ -16,7 +16,7 @@ beforeAll(async () => {
     const answer = [session, token?.sessionId, response.req.url].join(" ");
     setTimeout(() => response.end(answer), Math.random() * 20);
   });
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 test("of many agents that call at once each is acted for in its own session alone, and gets its own answers", async () => {
@@ -41,7 +41,7 @@ test("of many agents that call at once each is acted for in its own session alon
     expect(spent.length).toBeGreaterThanOrEqual(arrivals.length);
   });
   await Promise.all(works);
-}, 60_000);
+});
 
 /** Every address of this machine but the one that agents of this pod call. */
 const others = [

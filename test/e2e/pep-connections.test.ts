@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AgentHeaders, callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { descriptorsOf } from "./src/pep/process.ts";
 import { type Behaviour, headOf, type RawUpstream, startRawUpstream } from "./src/pep/raw-upstream.ts";
@@ -34,8 +34,6 @@ const upstreamFaults: Record<string, Behaviour> = {
 };
 
 // A thousand of anything takes its time beside other tests.
-vi.setConfig({ testTimeout: 90_000 });
-
 let stand: Stand;
 let upstream: RawUpstream;
 let headers: AgentHeaders;
@@ -49,7 +47,7 @@ beforeAll(async () => {
     "/any/websocket": (socket) => void socket.write(switched),
   });
   stand = await openGuarded({ appUrl: upstream.url });
-}, 60_000);
+});
 afterAll(async () => {
   await stand?.stop();
   await upstream?.stop();
@@ -101,7 +99,7 @@ function descriptors(): number {
 /** A call passes, on a connection of its own; on a busy machine it may take another. */
 async function served(): Promise<void> {
   const { call, close } = callerOf(`${stand.enforcementPoint.url}/app`, headers);
-  await waitUntil("a call to pass", async () => (await call("/any/plain")).status === 200, 30_000);
+  await waitUntil("a call to pass", async () => (await call("/any/plain")).status === 200);
   close();
 }
 
@@ -133,7 +131,7 @@ describe("case 64: agents that go away take their upstream requests along, and e
       const agents = await Promise.all(Array.from({ length: 100 }, () => agentOf(bytes())));
       const blocked = countBlocked(agents);
       const reached = () => upstream.arrivals() - arrived;
-      await waitUntil("every call to arrive or to be blocked", () => reached() + blocked() === 100, 30_000);
+      await waitUntil("every call to arrive or to be blocked", () => reached() + blocked() === 100);
       for (const [index, agent] of agents.entries()) index % 2 === 0 ? agent.destroy() : agent.resetAndDestroy();
       await waitUntil("every upstream connection to close", () => upstream.sockets.size === 0);
       aborted += reached();

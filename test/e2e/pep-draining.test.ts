@@ -16,7 +16,7 @@ beforeAll(async () => {
     streams.push(response);
     response.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
   });
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 /** An enforcement point of its own, through which a fresh agent listens to a stream that stays open. */

@@ -49,7 +49,7 @@ beforeAll(async () => {
   await once(server, "listening");
   stand = await openGuarded({ appUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   headers = await headersOf(stand);
-}, 60_000);
+});
 afterAll(async () => {
   await stand?.stop();
   server?.closeAllConnections();
@@ -77,7 +77,7 @@ async function extraMib(little: () => Promise<number>, much: () => Promise<numbe
   const before = residentMibOf(pid);
   const peak = watchPeakMib(pid);
   // On a busy machine the first may be blocked.
-  await waitUntil("a gigabyte to arrive", async () => (await much()) === gigabyte, 100_000);
+  await waitUntil("a gigabyte to arrive", async () => (await much()) === gigabyte);
   return peak() - before;
 }
 
@@ -89,13 +89,9 @@ test.each<[string, () => Promise<number>, () => Promise<number>]>([
   ["download", () => download("/any/small"), () => download("/any/large")],
   ["upload of a declared length", () => upload(mib, declared(mib)), () => upload(gigabyte, declared(gigabyte))],
   ["chunked upload", () => upload(mib, {}), () => upload(gigabyte, {})],
-])(
-  "a gigabyte of %s takes less than 64 MiB on its way",
-  async (_name, little, much) => {
-    expect(await extraMib(little, much)).toBeLessThan(mostExtraMib);
-  },
-  120_000,
-);
+])("a gigabyte of %s takes less than 64 MiB on its way", async (_name, little, much) => {
+  expect(await extraMib(little, much)).toBeLessThan(mostExtraMib);
+});
 
 test("case 66: a gzip bomb is relayed as the megabyte it is, in less than 64 MiB", async () => {
   await download("/any/small");

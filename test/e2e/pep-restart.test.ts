@@ -23,7 +23,7 @@ import { type Restartable, startRestartable } from "./src/pep/restartable.ts";
 let stand: Stand;
 beforeAll(async () => {
   stand = await openGuarded();
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 async function enforcementPoint(prepare?: (stateDir: string) => void): Promise<Restartable> {
@@ -45,7 +45,7 @@ async function agentOf({ url, stateDir }: Restartable) {
   return {
     came,
     session,
-    passes: () => waitUntil("a call to pass", async () => (await came()) === 200, 20_000),
+    passes: () => waitUntil("a call to pass", async () => (await came()) === 200),
     stateFile: join(
       stateDir,
       `${createHash("sha256").update(headers.authorization.slice(7)).digest("base64url")}.json`,
@@ -80,7 +80,7 @@ test("killed again and again under load, it goes on with every session and uses 
   // Right after a start the control plane may be asked for longer than a call can wait; no token is refused.
   for (const came of seen) expect([200, "cut", "pdp_unreachable", "exchange_unreachable"]).toContain(came);
   for (const { session, arrivals } of agents) await expectEachRecorded(stand, session, arrivals());
-}, 90_000);
+});
 
 describe("a state folder that is not as it was left", () => {
   const damages: [string, (file: string) => void][] = [
@@ -110,7 +110,6 @@ describe("a state folder that is not as it was left", () => {
       await other.passes();
       expect(one.arrivals()).toHaveLength(before);
     },
-    30_000,
   );
 
   test("one session's state under another's name acts for neither", async () => {
@@ -123,12 +122,12 @@ describe("a state folder that is not as it was left", () => {
     const before = one.arrivals().length;
     expect(await one.came()).toBe("unauthorized");
     expect(one.arrivals()).toHaveLength(before);
-  }, 30_000);
+  });
 
   test("one that cannot be made stops the start, and says which setting names it", async () => {
     const starting = startRestartable(stand, (stateDir) => writeFileSync(stateDir, "a file"));
     await expect(starting).rejects.toThrow(/SVC_PEP_STATE_DIR names no folder that can be written to \(EEXIST\)/);
-  }, 30_000);
+  });
 });
 
 requires("mounts").test(
@@ -160,5 +159,4 @@ requires("mounts").test(
     await expectEachRecorded(stand, agent.session, agent.arrivals());
     expect(readdirSync(point.stateDir).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   },
-  60_000,
 );

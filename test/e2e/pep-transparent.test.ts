@@ -39,7 +39,7 @@ beforeAll(async () => {
   session = consent.session;
   writeFileSync(sessionFile, JSON.stringify({ session_id: session, token: consent.token }));
   await waitUntil("the session to be taken up", async () => (await whole(prefix(), plain)).status === 200);
-}, 60_000);
+});
 afterAll(async () => {
   await stand?.stop();
   await upstream?.stop();

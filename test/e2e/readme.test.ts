@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-readme-"));
   const token = /SVC_ADMIN_TOKEN=(\S+)/.exec(blocks.get("start") ?? "")?.[1] ?? "";
   stack = await spawnDev(["--with-example", "--port", "0"], { SVC_ADMIN_TOKEN: token });
-}, 90_000);
+});
 afterAll(async () => {
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -51,10 +51,9 @@ test.each(["down", "silent", "refusing"] as const)(
     cleanups.push(() => hop.stop());
     await callThrough(hop);
     for (const app of apps)
-      await waitUntil(`${spansOf[app]} lost spans`, async () => (await lost(hop, app)) >= spansOf[app], 30_000);
+      await waitUntil(`${spansOf[app]} lost spans`, async () => (await lost(hop, app)) >= spansOf[app]);
     for (const app of apps) expect([app, await lost(hop, app)]).toEqual([app, spansOf[app]]);
   },
-  60_000,
 );
 
 test("spans beyond a full queue are counted at once, while the collector is still waited for", async () => {
@@ -67,7 +66,7 @@ test("spans beyond a full queue are counted at once, while the collector is stil
   cleanups.push(() => hop.stop());
   await callThrough(hop);
   for (const app of apps) expect([app, (await lost(hop, app)) >= spansOf[app] - 4]).toEqual([app, true]);
-}, 60_000);
+});
 
 const route = { methods: ["GET"], path: "/read", target: "http:app/read", data_class: "docs" };
 
@@ -94,7 +93,7 @@ test("lines that nobody reads any more are counted as lost, and the enforcement 
   });
   cleanups.push(() => child.kill("SIGKILL"));
   const isUp = async () => (await ask(`http://${adminListen}`, "/__svc/livez")).status === 200;
-  await waitUntil("it to be up", isUp, 30_000);
+  await waitUntil("it to be up", isUp);
   child.stdout.destroy();
   const lostLines = async () =>
     total(readScrape((await ask(`http://${adminListen}`, "/__svc/metrics")).text), "svc_telemetry_dropped_total", {
@@ -109,4 +108,4 @@ test("lines that nobody reads any more are counted as lost, and the enforcement 
   const before = await lostLines();
   for (let call = 0; call < calls; call++) await blocked();
   expect(await lostLines()).toBe(before + calls);
-}, 60_000);
+});

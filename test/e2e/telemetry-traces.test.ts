@@ -8,7 +8,7 @@ import { apps, type OneHop, openHop } from "./src/telemetry/one-hop.ts";
 let hop: OneHop;
 beforeAll(async () => {
   hop = await openHop();
-}, 60_000);
+});
 afterAll(() => hop?.stop());
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";

@@ -20,4 +20,4 @@ test("the walk from observed to enforced runs on this machine, and prints what i
     /<!-- walk -->\n+```console\n(.*?)```/s.exec(readFileSync(`${example}README.md`, "utf8")) ?? [];
   expect(comparable(walk.output())).toBe(comparable(shown));
   expect(code).toBe(0);
-}, 240_000);
+});

@@ -24,16 +24,12 @@ describe("under load, no call goes unrecorded, no token is spent twice, no deny 
   let world: World<OwnRedis>;
   beforeAll(async () => {
     world = await startUsualWorld();
-  }, 180_000);
-  afterAll(() => world?.stop(), 60_000);
+  });
+  afterAll(() => world?.stop());
 
-  test.each(scenarios)(
-    "$name",
-    async (scenario) => {
-      const { violations, lost, calls, replaysRefused } = await runScenario(world, scenario, { seed: 1 });
-      expect([violations, lost]).toEqual([[], []]);
-      expect([calls.passed, calls.denied, replaysRefused]).not.toContain(0);
-    },
-    300_000,
-  );
+  test.each(scenarios)("$name", async (scenario) => {
+    const { violations, lost, calls, replaysRefused } = await runScenario(world, scenario, { seed: 1 });
+    expect([violations, lost]).toEqual([[], []]);
+    expect([calls.passed, calls.denied, replaysRefused]).not.toContain(0);
+  });
 });

@@ -43,7 +43,7 @@ requires("redis-server").describe("confined to its code, its settings' files and
   let stand: Stand | undefined;
   beforeAll(async () => {
     redis = await startRedis();
-  }, 60_000);
+  });
   afterAll(() => redis?.stop());
   afterEach(() => stand?.stop());
 
@@ -141,10 +141,10 @@ requires("openssl").describe("an injector confined to its code and its certifica
         }
       };
       const certificate = () => readFileSync(join(folder, "tls.crt"));
-      await waitUntil("the injector to be ready", () => child.hasExited() || isReadyUnder(certificate()), 20_000);
+      await waitUntil("the injector to be ready", () => child.hasExited() || isReadyUnder(certificate()));
       expect(child.hasExited(), child.output()).toBe(false);
       writeCertificate(folder, "svc-injector-next");
-      await waitUntil("the new certificate to be served", () => isReadyUnder(certificate()), 20_000);
+      await waitUntil("the new certificate to be served", () => isReadyUnder(certificate()));
     } finally {
       await child.stop();
     }

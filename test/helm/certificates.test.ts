@@ -17,7 +17,7 @@ import { variants } from "./src/variants.ts";
 let cluster: FakeCluster;
 beforeAll(async () => {
   cluster = await startFakeCluster();
-}, 120_000);
+});
 afterAll(() => cluster.stop());
 
 /** As an earlier install left it: helm takes over nothing that is not marked as its release's. */
@@ -59,7 +59,7 @@ describe("generated certificates", () => {
   let installed: readonly KubernetesObject[];
   beforeAll(async () => {
     installed = await upgrade([]);
-  }, 120_000);
+  });
 
   test("name what the servers are called by, are signed by one authority, and live as long as was said", () => {
     const authority = certificate(installed, "authority");

@@ -44,7 +44,7 @@ let everything: readonly KubernetesObject[];
 let production: readonly KubernetesObject[];
 beforeAll(async () => {
   [everything, production] = await Promise.all([render(variants.everything), render(variants.production)]);
-}, 120_000);
+});
 
 const dns: End = { namespace: "kube-system", labels: { "k8s-app": "kube-dns" } };
 const tools: End = { namespace: "tools" };

@@ -9,7 +9,7 @@ import { variants } from "./src/variants.ts";
 const rendered = new Map<string, readonly KubernetesObject[]>();
 beforeAll(async () => {
   for (const [name, variant] of Object.entries(variants)) rendered.set(name, await render(variant));
-}, 120_000);
+});
 
 const nameOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 

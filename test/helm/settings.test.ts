@@ -21,7 +21,7 @@ const secrets = givenSecrets({
 const rendered = new Map<string, readonly KubernetesObject[]>();
 beforeAll(async () => {
   for (const [name, variant] of Object.entries(variants)) rendered.set(name, await render(variant));
-}, 120_000);
+});
 const hasKind = (variant: string, kind: string, ending: string) =>
   rendered.get(variant)?.some((object) => object.kind === kind && object.metadata.name.endsWith(ending)) ?? false;
 const object = (variant: string, kind: string, ending: string) => objectOf(rendered.get(variant) ?? [], kind, ending);

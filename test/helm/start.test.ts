@@ -49,7 +49,7 @@ beforeAll(async () => {
     createDatabase(),
     startOwnRedis(),
   ]);
-}, 120_000);
+});
 afterAll(async () => {
   for (const child of children) child.kill();
   await Promise.all(children.map(({ exited }) => exited));
@@ -70,7 +70,7 @@ function started(main: Parameters<typeof spawnApp>[0]["main"], env: Record<strin
 }
 
 const listening = (child: Child) =>
-  waitUntil("it to listen", () => child.output().includes(" listening on ") || child.hasExited(), 45_000);
+  waitUntil("it to listen", () => child.output().includes(" listening on ") || child.hasExited());
 
 /** Asks a server on this machine as one inside the cluster would ask its Service. */
 async function ask(port: string, host: string, ca: string, path: string, body?: object) {

@@ -19,7 +19,7 @@ let webhooks: readonly Webhook[];
 beforeAll(async () => {
   const objects = await render({ values: { injector: { excludedNamespaces: ["cert-manager"] } } });
   webhooks = objectOf(objects, "MutatingWebhookConfiguration").webhooks;
-}, 120_000);
+});
 
 /** The paths that the API server asks about a pod with these labels in a namespace with those. */
 const asked = (namespace: string, ofNamespace: Labels, ofPod: Labels = {}) =>

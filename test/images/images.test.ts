@@ -12,14 +12,12 @@ import {
   testBearers,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
 import { how, startContained, stopContained } from "./src/contained.ts";
 import { buildTrees, type Trees, workspace } from "./src/trees.ts";
 
 // Each starts several programs, and waits for one to drain.
-vi.setConfig({ testTimeout: 120_000 });
-
 /** What the images hold: their content trees, made by the command that the Dockerfile runs. */
 let trees: Trees;
 /** Built twice; the others are put together by the same steps, and each costs seconds. */
@@ -32,11 +30,11 @@ beforeAll(async () => {
   trees = await buildTrees(programs);
   for (const program of programs) contents.set(program, contentOf(trees.of(program)));
   again = buildTrees(servers);
-}, 240_000);
+});
 afterAll(async () => {
   trees?.remove();
   (await again)?.remove();
-}, 240_000);
+});
 
 const pathsOf = (program: string): readonly string[] => (contents.get(program) ?? []).map(({ path }) => path);
 
@@ -124,10 +122,10 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
   let redis: RedisServer;
   beforeAll(async () => {
     [database, redis] = await Promise.all([createDatabase(), startRedis()]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([database?.drop(), redis?.stop()]);
-  }, 60_000);
+  });
 
   test("control plane: migrates by a job, gets healthy, is asked by the command's image, shares metrics in memory, and drains", async () => {
     const common = {
@@ -228,6 +226,6 @@ async function isHealthy(
   server: Child,
 ): Promise<boolean> {
   const isContent = async () => (await runToEnd(program, ["healthcheck.js", program], env)).code === 0;
-  await waitUntil(`${program} to be healthy`, async () => server.hasExited() || (await isContent()), 30_000);
+  await waitUntil(`${program} to be healthy`, async () => server.hasExited() || (await isContent()));
   return !server.hasExited();
 }

@@ -52,8 +52,8 @@ beforeAll(async () => {
     const rates = await Promise.all(knownRates.map((expr) => prometheus.query(expr)));
     return rates.every((samples) => samples.length > 0);
   };
-  await waitUntil("Prometheus to know rates", hasRates, 60_000);
-}, 120_000);
+  await waitUntil("Prometheus to know rates", hasRates);
+});
 afterAll(async () => {
   await prometheus?.stop();
   await fleet?.stop();

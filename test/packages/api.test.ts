@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { apiReference, documented, exportsOf } from "./src/api-reference.ts";
 import { build, workspace } from "./src/pack.ts";
 
-beforeAll(build, 120_000);
+beforeAll(build);
 
 describe.each(documented)("@svc/%s", (name) => {
   test("everything it exports says what it is", () => {

@@ -2,12 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { type Child, type DevLine, startChild, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { installApplication } from "./src/application.ts";
 import { build, manifestOf, packAll, workspace } from "./src/pack.ts";
-
-// Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
 /** The command and the programs that it starts, as a stranger gets them: tarballs in an empty project. */
 let work: string;
@@ -44,7 +41,7 @@ test("svc --help and svc --version answer", async () => {
 test("svc dev starts a stack that svc check finds nothing wrong with", async () => {
   const dev = start("svc", ["dev", "--json", "--port", "0"]);
   try {
-    await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"), 90_000);
+    await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
     expect(dev.hasExited(), dev.output()).toBe(false);
     const line: DevLine = JSON.parse(dev.stdout());
     const env = { SVC_CONTROL_PLANE_URL: line.control_plane, SVC_ADMIN_TOKEN: line.admin_token };

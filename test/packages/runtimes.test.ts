@@ -4,14 +4,11 @@ import { join } from "node:path";
 import { startChild } from "@svc/test-support";
 import { EdgeVM } from "edge-runtime-vm";
 import { type OutputChunk, rolldown } from "rolldown";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { calls, type KeySource, programOf, serveKeySet } from "./src/admissions.ts";
 import { installApplication } from "./src/application.ts";
 import { build, packAll } from "./src/pack.ts";
 import { binaryOf, type Runtime } from "./src/runtimes.ts";
-
-// Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 /** The verifier, installed from its tarball, on runtimes other than Node. */
 let work: string;

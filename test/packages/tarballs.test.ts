@@ -2,14 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Child, type DevStack, freePort, spawnDev, startChild, waitUntil } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { installApplication, thirdParties } from "./src/application.ts";
 import { lint, wrongTypes } from "./src/fitness.ts";
 import { build, closureOf, libraries, manifestOf, type Packed, packAll } from "./src/pack.ts";
 import { quickstarts } from "./src/quickstarts.ts";
-
-// Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 /** The libraries as a stranger gets them: tarballs in an empty project, plain JavaScript, a running stack. */
 let work: string;

@@ -38,10 +38,10 @@ beforeAll(async () => {
   const [one, other] = [await start(), await start()];
   await registerLedger(one, scope);
   statements = [...(await statementsOfHops(() => everyHopStep(one, scope, other)))].filter(isOfTables);
-}, 180_000);
+});
 afterAll(async () => {
   for (const stop of stops) await stop();
-}, 60_000);
+});
 
 /** Sealing reads the record meanwhile, every ten seconds; then once more. */
 async function statementsOfHops(run: () => Promise<void>): Promise<ReadonlySet<string>> {

@@ -20,8 +20,8 @@ requires("redis-server").describe("two nodes on a Redis Cluster of six", () => {
   let nodes: Nodes;
   beforeAll(async () => {
     nodes = await startOnRedisCluster();
-  }, 180_000);
-  afterAll(() => nodes?.stop(), 60_000);
+  });
+  afterAll(() => nodes?.stop());
 
   nodeSuite(() => nodes);
 });
@@ -32,8 +32,8 @@ requires("redis-server", "ip", "network namespaces").describe(
     let nodes: SeparateNodes;
     beforeAll(async () => {
       nodes = await startInNamespaces();
-    }, 180_000);
-    afterAll(() => nodes?.stop(), 60_000);
+    });
+    afterAll(() => nodes?.stop());
 
     nodeSuite(() => nodes);
 
@@ -42,20 +42,20 @@ requires("redis-server", "ip", "network namespaces").describe(
       const calling = startCalling(balanced, scope, 4);
       const more = (count: number) => {
         const before = calling.sessions();
-        return waitUntil(`${count} more sessions`, () => calling.sessions() >= before + count, 60_000);
+        return waitUntil(`${count} more sessions`, () => calling.sessions() >= before + count);
       };
       await more(10);
       await otherNode.cut();
       await waitUntil("the balancer to notice", () => !otherNode.isServing());
       await more(10);
       await otherNode.mend();
-      await waitUntil("the node to serve again", otherNode.isServing, 60_000);
+      await waitUntil("the node to serve again", otherNode.isServing);
       await more(10);
       const { exchanged } = await calling.stop();
       const spent = await spentActions(one);
       for (const action of exchanged) {
         expect([action, spent.has(action), (await one.chain(action)).body.complete]).toEqual([action, true, true]);
       }
-    }, 180_000);
+    });
   },
 );

@@ -15,8 +15,8 @@ const watching = /pg_last_wal_replay_lsn/;
 let stand: StandbyStand;
 beforeAll(async () => {
   stand = await startStandbyStand(scope);
-}, 180_000);
-afterAll(() => stand?.stop(), 60_000);
+});
+afterAll(() => stand?.stop());
 
 const decide = async (): Promise<{ session: string; action: string; atMs: number }> => {
   const { session, token } = await stand.api.consent(scope);

@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyCommand } from "../src/commands/audit-verify.ts";
 import { examplesOf, helpOf, readmeExamples } from "./printed-examples.ts";
 import { type CliStack, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 let stack: CliStack;
 let owner: postgres.Sql;
@@ -41,7 +39,7 @@ beforeAll(async () => {
   }
   await owner`insert into spend (jti_hash, action_id, session_id, kind, spent_at)
     select decode(md5(action_id::text), 'hex'), action_id, session_id, 'exchange', now() from decision`;
-  await waitUntil("the control plane to seal them", async () => (await owner`select from seal`).count > 0, 60_000);
+  await waitUntil("the control plane to seal them", async () => (await owner`select from seal`).count > 0);
 });
 afterAll(async () => {
   await owner?.end();

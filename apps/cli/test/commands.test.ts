@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { helpOf, leaves } from "./printed-examples.ts";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let stack: CliStack;
 let file: string;

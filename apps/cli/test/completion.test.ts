@@ -1,7 +1,5 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { svc } from "./svc.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 test.each(["bash", "zsh", "fish"])("completion for %s is a script that names the command", async (shell) => {
   const { code, stdout } = await svc(["completion", shell]);

@@ -1,9 +1,7 @@
 import { spawnApp } from "@svc/test-support";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { story } from "../src/demo/story.ts";
 import { narration } from "../src/demo/teller.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 test("the story comes out as told, every step with what was asked, decided and why", async () => {
   const child = spawnApp({ main: "@svc/cli/main", args: ["demo", "--json"], env: {} });

@@ -5,10 +5,8 @@ import { dirname, join } from "node:path";
 import { type Child, type DevStack, spawnApp, spawnDev, waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { request } from "undici";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { childrenOf, isAlive } from "./children-of.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const undo: (() => unknown)[] = [];
 afterEach(async () => {
@@ -128,7 +126,7 @@ describe("the end of a stack", () => {
     undo.push(() => rmSync(dirname(stack.pep_config), { recursive: true, force: true }));
     const children = childrenOf(stack.child.pid);
     stack.child.kill("SIGKILL");
-    await waitUntil("the children to end", () => children.every(({ pid }) => !isAlive(pid)), 30_000);
+    await waitUntil("the children to end", () => children.every(({ pid }) => !isAlive(pid)));
   });
 
   test("comes with the end of any process, and its last lines are shown", async () => {

@@ -2,12 +2,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { clerkManifest } from "./stack.ts";
 import { svc } from "./svc.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const folder = mkdtempSync(join(tmpdir(), "svc-drift-"));
 afterAll(() => rmSync(folder, { recursive: true }));

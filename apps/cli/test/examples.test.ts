@@ -6,12 +6,10 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AuthzClient } from "@svc/client";
 import { type DevStack, spawnDev } from "@svc/test-support";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { exampleAgents } from "../src/examples/agents.ts";
 import { examplesOf, helpOf, leaves, readmeExamples } from "./printed-examples.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** Every command line that `--help` and the README print, typed as printed, against a real stack. */
 const printed = [

@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
 import { start, svc } from "./svc.ts";
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let stack: CliStack;
 
@@ -89,7 +87,7 @@ describe("svc run", () => {
       ],
       stack.env,
     );
-    await waitUntil("the command to run", () => running.stdout().includes("up"), 30_000);
+    await waitUntil("the command to run", () => running.stdout().includes("up"));
     running.kill("SIGTERM");
     expect((await running.ended).code).toBe(128 + 15);
   });
@@ -185,7 +183,7 @@ async function lateDecision(at: Date) {
 describe("nothing is lost and nothing doubled", () => {
   test("by following, also what is committed after later decisions", async () => {
     const following = start(["decisions", "--follow", "--json", "--since", "1m"], stack.env);
-    await waitUntil("it to follow", () => following.stdout() !== "", 30_000);
+    await waitUntil("it to follow", () => following.stdout() !== "");
     const late = await lateDecision(new Date());
     const later = await lateDecision(new Date());
     await later.commit();
@@ -197,7 +195,7 @@ describe("nothing is lost and nothing doubled", () => {
       ({ action_id }) => action_id,
     );
     const [newest] = expected;
-    await waitUntil("the newest to be followed", () => following.stdout().includes(newest), 30_000);
+    await waitUntil("the newest to be followed", () => following.stdout().includes(newest));
     following.kill("SIGINT");
     const { code, stdout } = await following.ended;
     expect(code).toBe(0);
@@ -251,7 +249,7 @@ describe("nothing is lost and nothing doubled", () => {
           return 0;
         }
       };
-      await waitUntil("it to have written some", () => size() >= killAfterBytes, 30_000);
+      await waitUntil("it to have written some", () => size() >= killAfterBytes);
       exporting.kill("SIGKILL");
       await exporting.ended;
     }

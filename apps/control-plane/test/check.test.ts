@@ -119,7 +119,7 @@ test("as a program it answers a line of JSON a finding, and 1 where one is bad",
   };
   expect(await run(careful())).toEqual({ code: 0, isBad: false });
   expect(await run({ ...careful(), SVC_DEV: "true" })).toEqual({ code: 1, isBad: true });
-}, 60_000);
+});
 
 describe("a secret", () => {
   test.each([8, 16, 24, 32].flatMap((bytes) => (["base64url", "hex"] as const).map((as) => [bytes, as] as const)))(

@@ -7,7 +7,7 @@ import { query } from "./support.ts";
 let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
-}, 60_000);
+});
 afterAll(() => database.drop());
 
 test("all connections of a process are shared out, none twice, and no pool goes without", () =>

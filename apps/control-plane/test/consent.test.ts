@@ -7,7 +7,7 @@ let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane({ SVC_CONSENT_TTL_SECONDS: "1800" });
   await register("planner", aManifest("expenses", { hop_budget: 4, tools: [aTool("mcp:ledger/read")] }));
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const register = (name: string, manifest: object) =>

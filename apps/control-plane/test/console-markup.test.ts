@@ -23,7 +23,7 @@ let records: Awaited<ReturnType<typeof recorder>>;
 beforeAll(async () => {
   plane = await startPlane();
   records = await recorder(plane);
-}, 60_000);
+});
 afterAll(async () => {
   await records.sql.end();
   await plane.stop();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   plane = await startPlane();
   records = await recorder(plane);
   look = visitor(plane.deps).look;
-}, 60_000);
+});
 afterAll(async () => {
   await records.sql.end();
   await plane.stop();
@@ -258,7 +258,7 @@ describe("where there is nothing", () => {
     } finally {
       await fresh.stop();
     }
-  }, 60_000);
+  });
 });
 
 test.each(["/console/sign-in", "/console/decisions"])(
@@ -314,7 +314,7 @@ describe("when a page cannot be made", () => {
       await proxy.stop();
       await database.drop();
     }
-  }, 60_000);
+  });
 
   test("an unforeseen fault is told without its cause, and reported", async () => {
     const reported: unknown[] = [];

@@ -6,7 +6,7 @@ import { startPlane, tokens } from "./support.ts";
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane();
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const hourMs = 3_600_000;

@@ -67,7 +67,7 @@ describe("what the database counts", () => {
   beforeAll(async () => {
     plane = await startPlane();
     records = await recorder(plane);
-  }, 60_000);
+  });
   afterAll(async () => {
     await records.sql.end();
     await plane.stop();

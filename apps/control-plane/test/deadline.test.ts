@@ -20,7 +20,7 @@ beforeAll(async () => {
   sql = connect({ url: database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
   guard = redisGuard({ address: parseStoreAddress(redis.url), deadlineMs });
   await waitUntil("both to answer", async () => (await Promise.all([sql`select 1`, guard.ping()])).length === 2);
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([sql.end(), guard.close()]);
   await Promise.all([database.drop(), redis.stop()]);

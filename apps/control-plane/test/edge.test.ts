@@ -14,7 +14,7 @@ beforeAll(async () => {
   const settings = { host: "127.0.0.1", port: 0, tls: undefined, onBadCertificate: () => {}, patienceMs: 400 };
   const app = createApp(plane.deps);
   serving = await serve(settings, async () => (request) => app.fetch(request));
-}, 60_000);
+});
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
 });

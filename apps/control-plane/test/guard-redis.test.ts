@@ -11,15 +11,13 @@ import {
   startRedisSentinel,
   waitUntil,
 } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { GuardUnavailable } from "../src/ports/replay-guard.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { redisGuard } from "../src/redis/guard.ts";
 import { guardSuite } from "./guard-suite.ts";
 
 const { describe, test } = requires("redis-server");
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -139,7 +137,7 @@ describe("a store that stands still", () => {
     proxy.stall();
     await refused(guard.claim(claimOf()));
     const key = randomUUID();
-    await waitUntil("a claim to be answered", () => guard.claim(claimOf(key)).then(() => true), 20_000);
+    await waitUntil("a claim to be answered", () => guard.claim(claimOf(key)).then(() => true));
   });
 });
 
@@ -204,7 +202,7 @@ describe("a failover behind Sentinel", () => {
       async () => (await group.replica.command("EXISTS", `svc:guard:${kept.key}`)) === 1,
     );
     await group.primary.kill();
-    await waitUntil("a claim to be answered", () => guard.claim(claimOf()).then(() => true), 30_000);
+    await waitUntil("a claim to be answered", () => guard.claim(claimOf()).then(() => true));
     expect(await guard.claim(claimOf(kept.key, "other"))).toBe("other_action");
   });
 });
@@ -226,10 +224,8 @@ describe("a cluster that loses a node", () => {
       ),
     );
     await cluster.nodes[0]?.restart();
-    await waitUntil(
-      "every key to be served",
-      () => Promise.all(keys.map((key) => guard.claim(claimOf(key)))).then(() => true),
-      30_000,
+    await waitUntil("every key to be served", () =>
+      Promise.all(keys.map((key) => guard.claim(claimOf(key)))).then(() => true),
     );
   });
 });

@@ -5,7 +5,7 @@ import { startPlane } from "./support.ts";
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane();
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const answers: Probe["check"] = async () => {};

@@ -14,7 +14,7 @@ beforeAll(async () => {
   vouching = plane.with({
     identityProvider: { principalOf: async () => ({ issuer: "https://idp.test", subject: "ada" }) },
   });
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const newKey = async () => importAgentKey(await generatePrivateJwk());

@@ -11,7 +11,7 @@ const key = await importAgentKey(await generatePrivateJwk());
 beforeAll(async () => {
   plane = await startPlane();
   await submitter(plane).register("clerk", aManifest("books"));
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const unknownId = "01900000-0000-7000-8000-000000000000";

@@ -26,7 +26,7 @@ beforeEach(async () => {
   await migrate(database);
   sql = connect({ url: database.appUrl, maxConnections: 4, statementTimeoutMs: 5_000 });
   nowMs = Date.now();
-}, 60_000);
+});
 afterEach(async () => {
   for (const keys of opened.splice(0)) keys.close();
   await sql.end();

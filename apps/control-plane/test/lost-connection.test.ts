@@ -48,7 +48,7 @@ test("however often every connection was lost within a transaction, the pool ser
   }
   const served = await Promise.all([1, 2, 3, 4].map((value) => bounded(5_000, sql`select ${value}::int as value`)));
   expect(served.map(([row]) => row?.value)).toEqual([1, 2, 3, 4]);
-}, 60_000);
+});
 
 test("a connection that is lost while it learns its types is made anew, and arrays are arrays", async () => {
   const network = await startFaultProxy(Number(new URL(database.appUrl).port));

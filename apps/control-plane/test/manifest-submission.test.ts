@@ -223,4 +223,4 @@ test("a scope with too many paths is refused and leaves nothing behind, also not
     const compiled = Object.keys((await policyOf(scope)).agents);
     expect(compiled.toSorted(), scope).toEqual(stored.map(({ name }) => name).toSorted());
   }
-}, 60_000);
+});

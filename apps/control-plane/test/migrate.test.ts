@@ -89,7 +89,7 @@ describe("migrations", () => {
     await migrated;
     expect(await applied()).toContain("9003_busy.sql");
     await remove();
-  }, 30_000);
+  });
 });
 
 describe("a migration whose table stays in use", () => {
@@ -119,7 +119,7 @@ describe("a migration whose table stays in use", () => {
     await holder.end();
     await remove();
     await plane.stop();
-  }, 30_000);
+  });
 });
 
 describe("a process that leaves migrating to a job", () => {

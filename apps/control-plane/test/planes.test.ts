@@ -4,7 +4,7 @@ import { startPlane, tokens } from "./support.ts";
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane();
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const unknownId = "01900000-0000-7000-8000-000000000000";

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await register("auditor", aManifest("three", { tools: [aTool("http:a/c")] }));
   const moved = { scopes: { ...aManifest("one", { tools: [aTool("http:a/d")] }).scopes, ...aManifest("four").scopes } };
   await plane.send("/v1/manifests", { body: { agent: "planner", manifest: moved, override: {} } });
-}, 60_000);
+});
 afterAll(async () => {
   await sql.end();
   await plane.stop();

@@ -9,7 +9,7 @@ beforeAll(async () => {
   plane = await startPlane();
   const manifest = aManifest("expenses", { hop_budget: 2, tools: [aTool("http:ledger/read")] });
   await plane.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const consent = async (user = "ada"): Promise<string> =>

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { requires, startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
 import type { HopClaims } from "@svc/tokens";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callerLimits } from "../src/http/rate-limit.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
@@ -10,8 +10,6 @@ import { type RedisRateLimits, redisRateLimits } from "../src/redis/rate-limit.t
 import { readConfig } from "../src/start/config.ts";
 
 const redis = requires("redis-server");
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const takeTimes = async (count: number, limit: RateLimit, key: string): Promise<number[]> => {
   const waits: number[] = [];

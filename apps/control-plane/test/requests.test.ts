@@ -15,7 +15,7 @@ beforeAll(async () => {
   plane = await startPlane();
   server = createServer(getRequestListener(createApp(plane.deps).fetch)).listen(0, "127.0.0.1");
   await once(server, "listening");
-}, 60_000);
+});
 afterAll(async () => {
   server.close();
   await plane.stop();

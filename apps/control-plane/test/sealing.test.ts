@@ -3,15 +3,13 @@ import { waitUntil } from "@svc/test-support";
 import type { SigningKey } from "@svc/tokens";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { connect } from "../src/postgres/database.ts";
 import { housekeeping } from "../src/postgres/housekeeping.ts";
 import { settledMoments } from "../src/postgres/seals/settled.ts";
 import { recorder } from "./decision-rows.ts";
 import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const plane = await startPlane();
 const { sql, record, spend, mint, renew, consent } = await recorder(plane);

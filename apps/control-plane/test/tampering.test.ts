@@ -1,12 +1,10 @@
 import { sealHash, sourceFacts, sources } from "@svc/seals";
 import { uuidv7 } from "uuidv7";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { connect } from "../src/postgres/database.ts";
 import { recorder } from "./decision-rows.ts";
 import { aKey, auditConnection, examine, examineAfter, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const plane = await startPlane();
 const { sql, sessionId, record, spend, mint, renew } = await recorder(plane);

@@ -6,7 +6,7 @@ import { query, startPlane } from "./support.ts";
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane({ SVC_DATABASE_CONNECTIONS: "20" });
-}, 60_000);
+});
 afterAll(() => plane.stop());
 
 const pools: Sql[] = [];

@@ -160,7 +160,7 @@ describe("the count of a real database", () => {
     await migrate(database);
     sql = connect({ url: database.appUrl, maxConnections: 8, statementTimeoutMs: 5_000 });
     count = witnessCount({ reader: sql, writer: sql, readDeadlineMs: 5_000, commitDeadlineMs: 5_000 });
-  }, 60_000);
+  });
   afterAll(async () => {
     await sql.end();
     await database.drop();

@@ -33,12 +33,8 @@ const settings = (listenPort: number) => ({
 beforeAll(async () => {
   port = await freePort();
   injector = spawnApp({ main: "@svc/injector/main", env: settings(port) });
-  await waitUntil(
-    "the injector to listen",
-    () => injector.output().includes("listening") || injector.hasExited(),
-    20_000,
-  );
-}, 30_000);
+  await waitUntil("the injector to listen", () => injector.output().includes("listening") || injector.hasExited());
+});
 afterAll(async () => {
   injector.kill();
   await injector.exited;
@@ -132,10 +128,10 @@ const servedName = () =>
 test("serves a new certificate once it fits, and the old one until then", async () => {
   expect(await servedName()).toBe("first");
   writeFileSync(keyFile, "half written");
-  await waitUntil("it to say so", () => injector.output().includes("the old one keeps serving"), 10_000);
+  await waitUntil("it to say so", () => injector.output().includes("the old one keeps serving"));
   expect(await servedName()).toBe("first");
   writeCertificate(folder, "second");
-  await waitUntil("the new one to be served", async () => (await servedName()) === "second", 10_000);
+  await waitUntil("the new one to be served", async () => (await servedName()) === "second");
 });
 
 test("starts only with all that it needs, and names every setting that is wrong", async () => {
@@ -168,11 +164,11 @@ test("told to end, it is no longer ready, yet answers reviews until the API serv
     await answer.body.dump();
     return [answer.statusCode, answer.headers.connection];
   };
-  await waitUntil("it to listen", () => other.output().includes("listening"), 20_000);
+  await waitUntil("it to listen", () => other.output().includes("listening"));
   expect(await ask("/readyz")).toEqual([200, "keep-alive"]);
   other.kill("SIGTERM");
   await waitUntil("it to be no longer ready", async () => (await ask("/readyz"))[0] === 503);
   expect(await ask("/mutate", reviewOf(creation(aPod())))).toEqual([200, "close"]);
   expect(await other.exited).toBe(0);
   await dispatcher.close();
-}, 30_000);
+});

@@ -28,14 +28,14 @@ test("settings that do not hold stop the start, one line each", async () => {
     ...["SVC_CONTROL_PLANE_URL", "SVC_PEP_CONFIG", "SVC_PEP_LISTEN", "SVC_PEP_MODE", "SVC_TELEMETRY_KEY"],
   ]);
   expect(lines.at(-1)).toContain("did not start");
-}, 20_000);
+});
 
 test("a configuration file that does not hold stops the start, one line each", async () => {
   const child = spawnApp({ main: "@svc/pep/main", env: settingsIn([{ name: "a", url: "nowhere", mode: "off" }]) });
   expect(await child.exited).toBe(1);
   expect(child.output()).toMatch(/upstreams\.0\.url: .*\n.*upstreams\.0\.mode: /);
   expect(child.output()).not.toMatch(/\n\s+at /);
-}, 20_000);
+});
 
 test("it serves, reads its file again on SIGHUP, and ends in time on SIGTERM", async () => {
   const adminListen = `127.0.0.1:${await freePort()}`;
@@ -55,7 +55,7 @@ test("it serves, reads its file again on SIGHUP, and ends in time on SIGTERM", a
   expect(await child.exited).toBe(0);
   for (const line of child.stdout().trim().split("\n"))
     expect(JSON.parse(line)).toHaveProperty("authz.component", "pep");
-}, 30_000);
+});
 
 test("--check compares the configured targets with the catalogs of the scopes it is given", async () => {
   const controlPlane = await controlPlaneDouble();
@@ -77,4 +77,4 @@ test("--check compares the configured targets with the catalogs of the scopes it
   ]);
   expect(await run(["a/b"], { SVC_ADMIN_TOKEN: "other" })).toEqual([2, expect.stringContaining("401")]);
   expect(await run([], { SVC_ADMIN_TOKEN: "admin" })).toEqual([2, expect.stringContaining("--check needs")]);
-}, 30_000);
+});

@@ -280,7 +280,7 @@ describe("an agent that goes away", () => {
     }
     await waitUntil("every upstream connection to close", () => upstream.sockets.size === 0);
     expect(upstream.received).toHaveLength(aborted);
-  }, 60_000);
+  });
 
   test("case 64: takes it along while the answer is held back for it", async () => {
     const { open, upstream } = await setup((_request, response) => {

@@ -126,7 +126,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     await agent.until(/101/);
     await agent.closed();
     expect(controlPlane.countOf("/v1/authorize")).toBe(1);
-  }, 10_000);
+  });
 
   test("whose agent goes away before the upstream answered is counted, and takes the upstream's connection along", async () => {
     const { open, upstream, metric } = await setup();

@@ -3,14 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { requires } from "@svc/test-support/requires";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { aggregateTrace, driftMetrics, driftResults, traceRecorder } from "../src/index.ts";
 import { aDelegation, aFolder, anEdge, manifests } from "./support/edges.ts";
 import { recording } from "./support/recording.ts";
 import { drifting } from "./support/reports.ts";
-
-// Every test starts processes, on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 60_000 });
 
 requires("promtool").test.each(driftResults)("promtool accepts the metrics of %s", (result) => {
   const input = driftMetrics({ ...drifting, result });

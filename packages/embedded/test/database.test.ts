@@ -21,8 +21,6 @@ import { DataFolderInUse } from "../src/folder-lock.ts";
 import { installedPackage, serverPrograms } from "../src/server-programs.ts";
 
 // Each start runs initdb and waits for a disk that other tests use as well.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 const isRoot = process.getuid?.() === 0;
 const undo: (() => unknown)[] = [];
 
@@ -195,7 +193,7 @@ describe("after the parent was killed", () => {
   test("the server ends and the next start has every committed row", async () => {
     const dataDir = temporaryFolder();
     const { serverPid } = await killedParent(dataDir);
-    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 240_000 });
     const { ownerUrl } = await start(dataDir);
     expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
   });
@@ -213,7 +211,7 @@ describe("after the parent was killed", () => {
     const serverPid = await orphan(dataDir);
     const text = readFileSync(pidFile(dataDir), "utf8");
     process.kill(serverPid, "SIGQUIT");
-    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 240_000 });
     // Of the server's own account: PostgreSQL itself takes any such process for a running server.
     const { uid, gid } = statSync(join(dataDir, "postgres"));
     const stranger = spawn("sleep", ["600"], { uid, gid, stdio: "ignore" });

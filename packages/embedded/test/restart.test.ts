@@ -26,11 +26,11 @@ test("a killed server is restarted on its port, with every committed row", async
   await sql`insert into kept values (7)`;
   const killed = pidOf(dataDir);
   process.kill(killed, "SIGKILL");
-  await vi.waitFor(() => expect(pidOf(dataDir)).not.toBe(killed), { timeout: 20_000 });
-  const rows = await vi.waitFor(() => sql`select n from kept`, { timeout: 20_000 });
+  await vi.waitFor(() => expect(pidOf(dataDir)).not.toBe(killed), { timeout: 240_000 });
+  const rows = await vi.waitFor(() => sql`select n from kept`, { timeout: 240_000 });
   expect(rows).toEqual([{ n: 7 }]);
   await sql.end();
-}, 30_000);
+});
 
 test("a killed server can be stopped, and its folder used again", async () => {
   dataDir = mkdtempSync(join(tmpdir(), "svc-supervised-"));
@@ -39,4 +39,4 @@ test("a killed server can be stopped, and its folder used again", async () => {
   process.kill(pidOf(dataDir), "SIGKILL");
   await server.stop();
   server = await startEmbeddedPostgres({ dataDir });
-}, 30_000);
+});

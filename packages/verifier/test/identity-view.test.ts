@@ -4,6 +4,9 @@ import { AdmissionRefused, createVerifier, type VerifierOptions } from "../src/i
 import { controlPlane } from "./support/control-plane.ts";
 import { type CallFacts, callHeaders, dataClass, issuer, jwks, target } from "./support/tokens.ts";
 
+/** Ends only what hangs. */
+const patienceMs = 240_000;
+
 const listPath = "/v1/identity/revocations";
 
 async function setUp(options: Partial<VerifierOptions> = {}) {
@@ -23,7 +26,7 @@ async function setUp(options: Partial<VerifierOptions> = {}) {
       () => "admitted",
       (error) => (error instanceof AdmissionRefused ? error.cause : error),
     );
-  const listed = (count: number) => vi.waitFor(() => expect(plane.count(listPath)).toBe(count));
+  const listed = (count: number) => vi.waitFor(() => expect(plane.count(listPath)).toBe(count), patienceMs);
   /** Time passes, and every refresh that falls due on the way is over before more of it does. */
   const pass = async (seconds: number) => {
     for (let n = 0; n < seconds; n += 1) {

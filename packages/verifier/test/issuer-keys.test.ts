@@ -15,6 +15,9 @@ import {
   target,
 } from "./support/tokens.ts";
 
+/** Ends only what hangs. */
+const patienceMs = 240_000;
+
 const jwksPath = "/.well-known/jwks.json";
 
 async function setUp(keys: SigningKey[] = [issuerKey]) {
@@ -33,7 +36,7 @@ async function setUp(keys: SigningKey[] = [issuerKey]) {
       (error) => (error instanceof AdmissionRefused ? error.cause : error),
     );
   const fetches = () => plane.count(jwksPath);
-  const fetched = (count: number) => vi.waitFor(() => expect(fetches()).toBe(count));
+  const fetched = (count: number) => vi.waitFor(() => expect(fetches()).toBe(count), patienceMs);
   return { plane, time, verifier, admits, fetches, fetched };
 }
 
@@ -50,7 +53,7 @@ test("unreachable from the start: nobody is admitted, until the keys can be read
   plane.state.failure = undefined;
   await time.advance(1_000);
   await fetched(2);
-  await vi.waitFor(async () => expect(await admits()).toBe("admitted"));
+  await vi.waitFor(async () => expect(await admits()).toBe("admitted"), patienceMs);
 });
 
 test("down within the freshness of the last good set: admitted; beyond it: refused", async () => {
@@ -103,7 +106,10 @@ test("a key taken out of the set admits nobody after the next refresh, remembere
   plane.state.jwks = toJwks([await newKey()]);
   await time.advance(101_000);
   await fetched(2);
-  await vi.waitFor(() => expect(verifier.admit({ headers, dataClass })).rejects.toMatchObject({ cause: "signature" }));
+  await vi.waitFor(
+    () => expect(verifier.admit({ headers, dataClass })).rejects.toMatchObject({ cause: "signature" }),
+    patienceMs,
+  );
 });
 
 test("the freshness counts from when the set was asked for, not from when it came", async () => {

@@ -16,7 +16,7 @@ export const launchBrowser = (): Promise<Browser> =>
 /** A fresh visitor with a page of their own; what is not found within the deadline fails. */
 export async function visit(browser: Browser, baseURL: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ baseURL, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(240_000);
   return context.newPage();
 }
 

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const other = await stand.api.consent("wire");
   const read = { target: "http:ledger/read", target_kind: "tool", data_class: "finance" } as const;
   narrowed = { session: other.session, token: (await stand.api.hop(other.session, other.token, read)).token };
-}, 60_000);
+});
 afterAll(() => stand?.stop());
 
 /** What stands for what in the corpus. */

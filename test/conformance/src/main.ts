@@ -86,7 +86,15 @@ async function hold(deployment: Deployment, { report }: Options): Promise<number
   const vitest = await startVitest(
     "test",
     [],
-    { config: false, root, include: ["spec-*.test.ts"], watch: false, reporters, testTimeout: 60_000 },
+    {
+      config: false,
+      root,
+      include: ["spec-*.test.ts"],
+      watch: false,
+      reporters,
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+    },
     { ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } } },
   );
   const isClean = vitest.state.getCountOfFailedTests() === 0 && vitest.state.getUnhandledErrors().length === 0;

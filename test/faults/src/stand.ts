@@ -97,7 +97,7 @@ export const readiness = async (url: string): Promise<number> => (await fetch(`$
 export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
   for (const { name, url, hasExited, output } of controlPlanes) {
     const isReady = async () => hasExited() || (await readiness(url)) === 200;
-    await waitUntil(`${name} to be ready`, isReady, 120_000);
+    await waitUntil(`${name} to be ready`, isReady);
     if (hasExited()) throw new Error(`${name} ended by itself:\n${output().slice(-2_000)}`);
   }
 }
@@ -105,7 +105,7 @@ export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">)
 /** Every control plane says that it cannot serve. */
 export async function unready({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
   for (const { name, url } of controlPlanes) {
-    await waitUntil(`${name} to be unready`, async () => (await readiness(url)) === 503, 120_000);
+    await waitUntil(`${name} to be unready`, async () => (await readiness(url)) === 503);
   }
 }
 

@@ -54,6 +54,6 @@ export async function stopContained(child: Child): Promise<number | NodeJS.Signa
   if (!canContain) return child.stop();
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
   process.kill(Number(children), "SIGTERM");
-  await waitUntil("the program to end", () => child.hasExited(), 30_000);
+  await waitUntil("the program to end", () => child.hasExited());
   return child.exited;
 }

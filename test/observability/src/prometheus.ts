@@ -42,7 +42,7 @@ export async function startPrometheus(scraped: readonly Scraped[]): Promise<Prom
     await body.dump();
     return statusCode === 200;
   };
-  await waitUntil("Prometheus to be ready", () => ready().catch(() => child.hasExited()), 20_000);
+  await waitUntil("Prometheus to be ready", () => ready().catch(() => child.hasExited()));
   if (child.hasExited()) throw new Error(`Prometheus ended at its start:\n${child.output()}`);
   return {
     async query(expr) {

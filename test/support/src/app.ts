@@ -34,7 +34,7 @@ export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions,
 export async function startApp({ readyUrl, ...options }: AppOptions): Promise<Child> {
   const child = spawnApp(options);
   try {
-    await waitUntil(`${options.main} to be ready`, () => child.hasExited() || answersOk(readyUrl), 30_000);
+    await waitUntil(`${options.main} to be ready`, () => child.hasExited() || answersOk(readyUrl));
   } catch (cause) {
     await child.stop();
     throw new Error(`${options.main} did not get ready:\n${child.output()}`, { cause });

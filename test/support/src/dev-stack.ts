@@ -28,7 +28,7 @@ export async function spawnDev(
 ): Promise<DevStack> {
   const child = spawnApp({ main: "@svc/cli/main", args: ["dev", "--json", ...args], env });
   try {
-    await waitUntil("the stack to run", () => child.hasExited() || child.stdout().includes("\n"), 60_000);
+    await waitUntil("the stack to run", () => child.hasExited() || child.stdout().includes("\n"));
     const line: DevLine = JSON.parse(child.stdout().split("\n")[0] ?? "");
     return {
       ...line,

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+/** Less than a test's time limit, so that a failure names the condition; on a busy machine nothing else takes so long. */
+const patienceMs = 240_000;
+
 /**
  * Waits until `condition` holds, that is neither throws nor returns false, and returns what it returned.
- * @param what completes "waited 10000 ms for ..."
+ * @param what completes "waited 240000 ms for ..."
  */
-export async function waitUntil<T>(what: string, condition: () => T | Promise<T>, timeoutMs = 10_000): Promise<T> {
+export async function waitUntil<T>(what: string, condition: () => T | Promise<T>, timeoutMs = patienceMs): Promise<T> {
   const endMs = performance.now() + timeoutMs;
   let last: unknown;
   do {

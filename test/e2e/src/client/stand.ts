@@ -12,10 +12,6 @@ import {
   startFaultProxy,
   testBearers,
 } from "@svc/test-support";
-import { vi } from "vitest";
-
-// Whole stacks answer slowly on a machine that is busy with other tests.
-vi.setConfig({ testTimeout: 30_000 });
 
 export const bearers = {
   adminToken: testBearers.admin,

@@ -70,7 +70,7 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
   });
   await client.connect(transport as Parameters<Client["connect"]>[0]);
   // What a server tells before somebody listens is lost.
-  await waitUntil("the stream to be listened on", () => isListening, 20_000);
+  await waitUntil("the stream to be listened on", () => isListening);
   return {
     client,
     transport,

@@ -47,7 +47,7 @@ export async function openEverything(): Promise<EverythingStand> {
   const server = startChild(process.execPath, [program, "streamableHttp"], {
     env: { PATH: process.env.PATH, PORT: String(port) },
   });
-  await waitUntil("the MCP server", () => server.output().includes(`listening on port ${port}`), 30_000);
+  await waitUntil("the MCP server", () => server.output().includes(`listening on port ${port}`));
   const directUrl = `http://127.0.0.1:${port}/mcp`;
   const upstream = { url: directUrl, protocol: "mcp", data_class: dataClass };
   const stand = await openStand({

@@ -45,7 +45,7 @@ const cancelled: Step = async ({ client }) => {
 const logs: Step = async ({ client, told }) => {
   await client.setLoggingLevel("debug");
   await client.callTool({ name: "toggle-simulated-logging" });
-  await waitUntil("a log message", () => told.logs.some((text) => /level.message/.test(String(text))), 15_000);
+  await waitUntil("a log message", () => told.logs.some((text) => /level.message/.test(String(text))));
   return client.callTool({ name: "toggle-simulated-logging" });
 };
 
@@ -54,7 +54,7 @@ const document = "demo://resource/static/document/features.md";
 const updates: Step = async ({ client, told }) => {
   await client.subscribeResource({ uri: document });
   await client.callTool({ name: "toggle-subscriber-updates" });
-  await waitUntil("an update", () => told.updated.includes(document), 15_000);
+  await waitUntil("an update", () => told.updated.includes(document));
   await client.callTool({ name: "toggle-subscriber-updates" });
   return client.unsubscribeResource({ uri: document });
 };
@@ -105,7 +105,7 @@ const gzipped: Step = ({ client, transport }) => {
 const newRoots: Step = async ({ client, asked }) => {
   const before = asked.filter((method) => method === "roots/list").length;
   await client.sendRootsListChanged();
-  await waitUntil("roots/list", () => asked.filter((method) => method === "roots/list").length > before, 15_000);
+  await waitUntil("roots/list", () => asked.filter((method) => method === "roots/list").length > before);
   return "asked";
 };
 

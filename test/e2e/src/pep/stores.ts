@@ -18,7 +18,7 @@ export async function refuseConnections({ database, api }: Stand): Promise<() =>
   });
   return async () => {
     await asOwner(server, (sql) => sql`alter database ${sql(name)} with allow_connections true`);
-    await waitUntil("it to be ready again", async () => (await api.call("GET", "/readyz")).status === 200, 20_000);
+    await waitUntil("it to be ready again", async () => (await api.call("GET", "/readyz")).status === 200);
   };
 }
 

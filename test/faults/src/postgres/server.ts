@@ -106,7 +106,7 @@ export async function startOn(folder: string, settings: readonly string[] = []):
   const launch = async (): Promise<Child> => {
     const [file, args] = asServer(join(locate("postgresql"), "postgres"), ["-D", folder]);
     const child = startChild(file, args, { cwd: "/" });
-    await waitUntil("PostgreSQL to answer or to end", () => child.hasExited() || answers(port), 30_000);
+    await waitUntil("PostgreSQL to answer or to end", () => child.hasExited() || answers(port));
     if (child.hasExited()) throw new Error("PostgreSQL ended at its start", { cause: child.output() });
     return child;
   };

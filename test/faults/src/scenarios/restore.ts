@@ -92,7 +92,7 @@ export async function seenPast({ store }: Pick<World<OwnRedis>, "store">, count:
 export async function acknowledge({ world, load }: Pick<Stand, "world" | "load">): Promise<void> {
   const ports = world.controlPlanes.map(({ port }) => port);
   for (const port of ports) {
-    await waitUntil("a process to notice", async () => (await unreadyFor(port)).join() === "restore", 60_000);
+    await waitUntil("a process to notice", async () => (await unreadyFor(port)).join() === "restore");
   }
   await load.fails(4);
   await raiseEpoch(ports[0] ?? 0);

@@ -12,10 +12,8 @@ export const sentinelFailover: Scenario<RedisSentinelGroup> = {
     await primary.kill();
     replica.thaw();
     await load.fails(4);
-    await waitUntil(
-      "the replica to be promoted",
-      async () => String(await replica.command("ROLE")).startsWith("master"),
-      30_000,
+    await waitUntil("the replica to be promoted", async () =>
+      String(await replica.command("ROLE")).startsWith("master"),
     );
     return 1;
   },
@@ -39,7 +37,7 @@ export const clusterFaults: readonly Scenario<RedisCluster>[] = [
       if (victim === undefined) throw new Error("no primary left");
       await victim.kill();
       const [other] = world.store.nodes.filter((node) => node !== victim);
-      await waitUntil("the replica to take over", async () => other !== undefined && isWhole(other), 30_000);
+      await waitUntil("the replica to take over", async () => other !== undefined && isWhole(other));
       await load.passes(20);
       await victim.restart();
       return 1;
