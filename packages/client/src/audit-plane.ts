@@ -1,30 +1,43 @@
-import type { DenyReason, Outcome, Taint, TargetKind } from "@svc/core";
-import { type ChainRead, chainRead, type DecisionRow, decisionRow } from "./audit-bodies.ts";
-import { type Page, type PageQuery, pageOf } from "./pages.ts";
+import {
+  auditEventPage,
+  blockPage,
+  chainRead,
+  decisionPage,
+  type decisionsQuery,
+  type eventsQuery,
+  explanationRead,
+  sessionPage,
+  sessionRead,
+  type sessionsQuery,
+  wouldBlockPage,
+  type wouldBlockQuery,
+} from "@svc/core";
+import type {
+  Asking,
+  AuditEvent,
+  BlockRead,
+  ChainRead,
+  DecisionRow,
+  ExplanationRead,
+  SessionRead,
+  SessionSummary,
+  WouldBlock,
+} from "./bodies.ts";
+import { everyRow, type Page, type PageQuery } from "./pages.ts";
 import { type CallOptions, type Plane, segment } from "./plane.ts";
 
-/** Filters of the decision history; all of them must hold. */
-export interface DecisionFilters {
-  readonly sessionId?: string | undefined;
-  /** The acting agent. */
-  readonly agent?: string | undefined;
-  readonly outcome?: Outcome | undefined;
-  readonly denyReason?: DenyReason | undefined;
-  /** False selects the decisions of observe mode. */
-  readonly enforced?: boolean | undefined;
-  readonly targetKind?: TargetKind | undefined;
-  /** Inclusive; text is ISO 8601 with an offset. */
-  readonly since?: string | Date | undefined;
-  /** Exclusive. */
-  readonly until?: string | Date | undefined;
-  readonly taint?: Taint | undefined;
-  readonly privileged?: boolean | undefined;
-}
+/**
+ * Filters of the decision history; all of them must hold. `agent` is the acting agent; `enforced: false` selects the
+ * decisions of observe mode; `since` is inclusive, `until` exclusive.
+ */
+export type DecisionFilters = Omit<Asking<typeof decisionsQuery>, keyof PageQuery>;
 
-/** Reads what was decided (specification: Endpoints), under the audit reader's bearer, else the admin's. */
+/** Reads the record (specification: Endpoints), under the audit reader's bearer, else the admin's. */
 export interface AuditPlane {
   /** `GET /v1/audit/actions/{action_id}/chain`. */
   chain(actionId: string, options?: CallOptions): Promise<ChainRead>;
+  /** `GET /v1/audit/actions/{action_id}/explanation`. */
+  explanation(actionId: string, options?: CallOptions): Promise<ExplanationRead>;
   /** `GET /v1/audit/decisions`: one page, newest first. */
   decisions(query?: DecisionFilters & PageQuery, options?: CallOptions): Promise<Page<DecisionRow>>;
   /** Every decision that matches, newest first, read page by page (`limit` rows each) as the loop goes on. */
@@ -32,37 +45,35 @@ export interface AuditPlane {
     query?: DecisionFilters & Pick<PageQuery, "limit">,
     options?: CallOptions,
   ): AsyncGenerator<DecisionRow, void, undefined>;
+  /** `GET /v1/audit/events`: what was done beside the decisions; one page, newest first. */
+  events(query?: Asking<typeof eventsQuery>, options?: CallOptions): Promise<Page<AuditEvent>>;
+  /** `GET /v1/audit/would-block`: one page, in the order of agent and target. */
+  wouldBlock(query?: Asking<typeof wouldBlockQuery>, options?: CallOptions): Promise<Page<WouldBlock>>;
+  /** `GET /v1/sessions`: one page, newest first. */
+  sessions(query?: Asking<typeof sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
+  /** `GET /v1/sessions/{session_id}`. */
+  session(sessionId: string, options?: CallOptions): Promise<SessionRead>;
+  /** `GET /v1/blocks`: those in force, by kind and ref. */
+  blocks(query?: PageQuery, options?: CallOptions): Promise<Page<BlockRead>>;
 }
 
 export function auditPlane(plane: Plane): AuditPlane {
-  const decisions: AuditPlane["decisions"] = (query = {}, options) =>
-    plane.ask({ method: "GET", path: "/v1/audit/decisions", query: wireQuery(query) }, pageOf(decisionRow), options);
+  const get = { method: "GET" } as const;
+  const decisions: AuditPlane["decisions"] = async (query, options) =>
+    plane.ask({ ...get, path: "/v1/audit/decisions", query }, decisionPage, options);
   return {
     chain: async (actionId, options) =>
-      plane.ask({ method: "GET", path: `/v1/audit/actions/${segment(actionId)}/chain` }, chainRead, options),
+      plane.ask({ ...get, path: `/v1/audit/actions/${segment(actionId)}/chain` }, chainRead, options),
+    explanation: async (actionId, options) =>
+      plane.ask({ ...get, path: `/v1/audit/actions/${segment(actionId)}/explanation` }, explanationRead, options),
     decisions,
-    async *allDecisions(query = {}, options) {
-      let cursor: string | undefined;
-      do {
-        const { data, page }: Page<DecisionRow> = await decisions({ ...query, cursor }, options);
-        yield* data;
-        cursor = page.nextCursor ?? undefined;
-      } while (cursor !== undefined);
-    },
+    allDecisions: (query, options) => everyRow((cursor) => decisions({ ...query, cursor }, options)),
+    events: async (query, options) => plane.ask({ ...get, path: "/v1/audit/events", query }, auditEventPage, options),
+    wouldBlock: async (query, options) =>
+      plane.ask({ ...get, path: "/v1/audit/would-block", query }, wouldBlockPage, options),
+    sessions: async (query, options) => plane.ask({ ...get, path: "/v1/sessions", query }, sessionPage, options),
+    session: async (sessionId, options) =>
+      plane.ask({ ...get, path: `/v1/sessions/${segment(sessionId)}` }, sessionRead, options),
+    blocks: async (query, options) => plane.ask({ ...get, path: "/v1/blocks", query }, blockPage, options),
   };
 }
-
-const wireQuery = (query: DecisionFilters & PageQuery) => ({
-  limit: query.limit,
-  cursor: query.cursor,
-  session_id: query.sessionId,
-  agent: query.agent,
-  outcome: query.outcome,
-  deny_reason: query.denyReason,
-  enforced: query.enforced,
-  target_kind: query.targetKind,
-  since: query.since,
-  until: query.until,
-  taint: query.taint,
-  privileged: query.privileged,
-});

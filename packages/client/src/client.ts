@@ -1,11 +1,11 @@
-import type { AgentManifestDocument } from "@svc/core";
+import { type AgentManifestDocument, livenessRead, readinessRead, serverMetadata, sessionTargetPage } from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
-import { z } from "zod";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
 import { type AuthorizePorts, type AuthorizeRequest, authorizeHop } from "./authorize-hop.ts";
 import { prepareRequest, type ToolRequest } from "./authorized-request.ts";
+import type { Readiness, ServerMetadata, SessionTarget } from "./bodies.ts";
 import { snapshotOf } from "./bound-params.ts";
 import { createEdgeLog } from "./edge-log.ts";
 import { fetchTransport } from "./fetch-transport.ts";
@@ -14,8 +14,9 @@ import type { HopContext } from "./hop-context.ts";
 import { type IdentityPlane, identityPlane } from "./identity-plane.ts";
 import { createLabeler, type LabeledResult, type Labeler } from "./label.ts";
 import { type AuthzClientOptions, bearersOf, proverOf, timeoutMsOf, tracePathOf } from "./options.ts";
-import { type CallOptions, consentErrorOf, createPlane, type Plane } from "./plane.ts";
-import { type Session, sessionRead } from "./session.ts";
+import type { Page, PageQuery } from "./pages.ts";
+import { type CallOptions, consentErrorOf, createPlane, type Plane, type PlanePorts } from "./plane.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 /** What a human consents to: a scope, in their own name, for a time. */
 export interface Consent {
@@ -50,6 +51,7 @@ export class AuthzClient {
   readonly #hops: AuthorizePorts;
   readonly #consent: Plane;
   readonly #open: Plane;
+  readonly #ports: PlanePorts;
   readonly #fetch: typeof globalThis.fetch;
   readonly #recorder: TraceRecorder | undefined;
   readonly #closing = new AbortController();
@@ -66,7 +68,8 @@ export class AuthzClient {
       ...(prover && { prover }),
       monotonicMs: () => performance.now(),
     };
-    const planeOf = (bearer: string | undefined) => createPlane({ steps, timeoutMs }, bearer);
+    this.#ports = { steps, timeoutMs };
+    const planeOf = (bearer: string | undefined) => createPlane(this.#ports, bearer);
     const planes = { admin: planeOf(adminToken), identity: planeOf(identityToken), open: planeOf(undefined) };
     const tracePath = tracePathOf(options);
     this.#recorder = tracePath === undefined ? undefined : traceRecorder(tracePath);
@@ -84,7 +87,7 @@ export class AuthzClient {
     };
     this.#fetch = fetch;
     this.#open = planes.open;
-    this.#consent = createPlane({ steps, timeoutMs }, adminToken, consentErrorOf);
+    this.#consent = createPlane(this.#ports, adminToken, consentErrorOf);
     this.admin = adminPlane(planes.admin);
     this.audit = auditPlane(planeOf(auditToken));
     this.identity = identityPlane(planes, prover);
@@ -97,8 +100,8 @@ export class AuthzClient {
    * `scope_not_found`, 409 `policy_recompile_required`, ...)
    */
   async consent({ scope, userSub, ttlSeconds, policyVersion }: Consent, options?: CallOptions): Promise<Session> {
-    const body = { scope, user_sub: userSub, ttl_seconds: ttlSeconds, policy_version: policyVersion };
-    return this.#consent.ask({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionRead, options);
+    const body = { scope, userSub, ttlSeconds, policyVersion };
+    return this.#consent.ask({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionOf, options);
   }
 
   /**
@@ -152,12 +155,27 @@ export class AuthzClient {
 
   /** `GET /livez`: resolves where the process is up. @throws {ControlPlaneUnavailable} where not */
   async live(options?: CallOptions): Promise<void> {
-    await this.#open.ask({ method: "GET", path: "/livez" }, z.unknown(), options);
+    await this.#open.ask({ method: "GET", path: "/livez" }, livenessRead, options);
   }
 
-  /** `GET /readyz`: resolves where it just reached its database and cache store. @throws {ControlPlaneUnavailable} */
-  async ready(options?: CallOptions): Promise<void> {
-    await this.#open.ask({ method: "GET", path: "/readyz" }, z.unknown(), options);
+  /**
+   * `GET /readyz`: resolves where it just reached its database and cache store.
+   *
+   * @throws {ControlPlaneUnavailable} where not; `details.failing` names what it could not reach
+   */
+  ready(options?: CallOptions): Promise<Readiness> {
+    return this.#open.ask({ method: "GET", path: "/readyz" }, readinessRead.partial(), options);
+  }
+
+  /** `GET /.well-known/oauth-authorization-server`: the issuer's metadata. */
+  metadata(options?: CallOptions): Promise<ServerMetadata> {
+    return this.#open.ask({ method: "GET", path: "/.well-known/oauth-authorization-server" }, serverMetadata, options);
+  }
+
+  /** `GET /v1/session/targets`: what a decision would allow the context's caller now; it records and spends nothing. */
+  targets({ token }: HopContext, query?: PageQuery, options?: CallOptions): Promise<Page<SessionTarget>> {
+    const request = { method: "GET", path: "/v1/session/targets", query } as const;
+    return createPlane(this.#ports, token).ask(request, sessionTargetPage, options);
   }
 
   /** Ends renewals, those under way included, and the recorded run. The client takes no further hops. */

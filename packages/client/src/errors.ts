@@ -50,7 +50,7 @@ export class PolicyDenied extends Error implements DenyFacts {
 
 /** Which request went wrong; the path without its query. */
 export interface Asked {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
 }
 
@@ -67,12 +67,15 @@ export type UnavailableFault = UnusableFault | Exclude<PoolFault, "closed"> | "a
 export class ControlPlaneUnavailable extends Error implements Asked {
   override readonly name = "ControlPlaneUnavailable";
   readonly fault: UnavailableFault;
-  readonly method: "GET" | "POST";
+  readonly method: Asked["method"];
   readonly path: string;
   /** The HTTP status, where there was an answer. */
   readonly status: number | null;
   /** `error.code` of the answer, where it had one. */
   readonly code: string | null;
+  /** `error.message` of the answer, where it had one. */
+  readonly reason: string | null;
+  readonly details: Readonly<Record<string, unknown>>;
 
   constructor(asked: Asked, fault: UnavailableFault, answer?: Answer, cause?: unknown) {
     const said = answer ? `: ${answer.status}${answer.code === undefined ? "" : ` ${answer.code}`}` : "";
@@ -85,6 +88,8 @@ export class ControlPlaneUnavailable extends Error implements Asked {
     this.path = asked.path;
     this.status = answer?.status ?? null;
     this.code = answer?.code ?? null;
+    this.reason = answer?.message ?? null;
+    this.details = answer?.details ?? {};
   }
 }
 
@@ -95,7 +100,7 @@ export class ControlPlaneRejected extends Error implements Asked {
   /** `error.code` of the answer. */
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
-  readonly method: "GET" | "POST";
+  readonly method: Asked["method"];
   readonly path: string;
 
   constructor(asked: Asked, { status, code = "unauthorized", message = code, details = {} }: Answer) {

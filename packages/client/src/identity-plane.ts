@@ -1,20 +1,20 @@
-import { enrollmentResponse } from "@svc/core";
-import type { AgentProver } from "@svc/hop";
-import { z } from "zod";
 import {
-  type AgentIdentity,
-  type EnrollmentOutcome,
-  enrollmentOutcome,
-  identityRead,
-  type Revocations,
-  revocationsRead,
-} from "./identity-bodies.ts";
-import type { PageQuery } from "./pages.ts";
+  agentIdentity,
+  completionResponse,
+  enrollmentResponse,
+  enrollTokenResponse,
+  revocationPage,
+  type revocationsQuery,
+  serverMetadata,
+} from "@svc/core";
+import type { AgentProver } from "@svc/hop";
+import type { Reason } from "./admin-plane.ts";
+import type { AgentIdentity, Asking, EnrollmentOutcome, EnrollToken, Revocations } from "./bodies.ts";
 import { type CallOptions, type Plane, segment } from "./plane.ts";
 
 /** What goes along with an enrollment; nothing of it is required. */
 export interface Enroll {
-  /** What the agent says of itself: kept as said, and nothing is decided by it. */
+  /** The agent's own claims: kept as sent; no decision uses them. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
   /**
    * An OIDC ID token of the person responsible, its `nonce` the RFC 7638 thumbprint of the agent's key. Without one the
@@ -32,10 +32,12 @@ export interface IdentityPlane {
   /** `GET /v1/identity/agents/by-id/{agent_id}`. */
   byId(agentId: string, options?: CallOptions): Promise<AgentIdentity>;
   /** `GET /v1/identity/revocations`; `since` is inclusive. */
-  revocations(
-    query?: PageQuery & { readonly since?: string | Date | undefined },
+  revocations(query?: Asking<typeof revocationsQuery>, options?: CallOptions): Promise<Revocations>;
+  /** `POST /v1/identity/enroll-tokens`, under the admin bearer: a token for one enrollment; 60-86400 s, default 3600. */
+  issueEnrollToken(
+    request: { readonly agent: string; readonly ttlSeconds?: number | undefined },
     options?: CallOptions,
-  ): Promise<Revocations>;
+  ): Promise<EnrollToken>;
   /**
    * Enrolls this client's agent: presents its public key, and signs the server's challenge with it. Under the admin
    * bearer, or an `enrollToken`. Enrolling grants nothing.
@@ -44,11 +46,7 @@ export interface IdentityPlane {
    */
   enroll(enrollment?: Enroll, options?: CallOptions): Promise<EnrollmentOutcome>;
   /** `POST /v1/agents/{agent_id}/revoke`, under the admin bearer: final, and idempotent. */
-  revoke(
-    agentId: string,
-    revocation?: { readonly reason?: string | undefined },
-    options?: CallOptions,
-  ): Promise<AgentIdentity>;
+  revoke(agentId: string, why?: Reason, options?: CallOptions): Promise<AgentIdentity>;
 }
 
 export interface IdentityPlanes {
@@ -58,27 +56,29 @@ export interface IdentityPlanes {
   readonly open: Plane;
 }
 
-/** The audience of a proof (RFC 8414 section 2). */
-const serverMetadata = z.object({ issuer: z.string().min(1) });
+/** The issuer is the audience of a proof. */
+const issuerOf = serverMetadata.pick({ issuer: true });
 
 export function identityPlane(planes: IdentityPlanes, prover: AgentProver | undefined): IdentityPlane {
   const agents = "/v1/identity/agents";
   return {
     of: async (name, options) =>
-      planes.identity.ask({ method: "GET", path: `${agents}/${segment(name)}` }, identityRead, options),
+      planes.identity.ask({ method: "GET", path: `${agents}/${segment(name)}` }, agentIdentity, options),
     byId: async (agentId, options) =>
-      planes.identity.ask({ method: "GET", path: `${agents}/by-id/${segment(agentId)}` }, identityRead, options),
-    revocations: ({ since, limit, cursor } = {}, options) => {
-      const query = { since, limit, cursor };
-      return planes.identity.ask({ method: "GET", path: "/v1/identity/revocations", query }, revocationsRead, options);
+      planes.identity.ask({ method: "GET", path: `${agents}/by-id/${segment(agentId)}` }, agentIdentity, options),
+    revocations: async (query, options) =>
+      planes.identity.ask({ method: "GET", path: "/v1/identity/revocations", query }, revocationPage, options),
+    issueEnrollToken: async (body, options) => {
+      const request = { method: "POST", path: "/v1/identity/enroll-tokens", body, expected: 201 } as const;
+      return planes.admin.ask(request, enrollTokenResponse, options);
     },
     enroll: async (enrollment = {}, options) => {
       if (!prover) throw new TypeError("enrolling needs identityKey and agentName");
       return enroll(planes, prover, enrollment, options);
     },
-    revoke: async (agentId, { reason } = {}, options) => {
+    revoke: async (agentId, why = {}, options) => {
       const path = `/v1/agents/${segment(agentId)}/revoke`;
-      return planes.admin.ask({ method: "POST", path, body: { reason } }, identityRead, options);
+      return planes.admin.ask({ method: "POST", path, body: why }, agentIdentity, options);
     },
   };
 }
@@ -90,17 +90,17 @@ async function enroll(
   options: CallOptions | undefined,
 ): Promise<EnrollmentOutcome> {
   const metadata = { method: "GET", path: "/.well-known/oauth-authorization-server" } as const;
-  const { issuer } = await open.ask(metadata, serverMetadata, options);
+  const { issuer } = await open.ask(metadata, issuerOf, options);
   const body = {
     agent: prover.agentName,
     jwk: await prover.publicJwk(),
     claims,
-    principal_assertion: principalAssertion,
-    enroll_token: enrollToken,
+    principalAssertion,
+    enrollToken,
   };
   const begin = { method: "POST", path: "/v1/identity/enrollments", body, expected: 201 } as const;
   const begun = await (enrollToken === undefined ? admin : open).ask(begin, enrollmentResponse, options);
   const proof = await prover.answer(begun.challenge, issuer);
-  const path = `/v1/identity/enrollments/${segment(begun.enrollment_id)}/complete`;
-  return open.ask({ method: "POST", path, body: { proof } }, enrollmentOutcome, options);
+  const path = `/v1/identity/enrollments/${segment(begun.enrollmentId)}/complete`;
+  return open.ask({ method: "POST", path, body: { proof } }, completionResponse, options);
 }

@@ -1,13 +1,4 @@
-export type {
-  AgentListItem,
-  AgentRegistration,
-  ManifestRead,
-  ReconciliationReport,
-  ScopeCatalog,
-} from "./admin-bodies.ts";
-export type { AdminPlane, RegisterAgent, SubmitManifest } from "./admin-plane.ts";
-
-export type { ChainHop, ChainRead, DecisionRow } from "./audit-bodies.ts";
+export type { AdminPlane, Blocked, Reason, RegisterAgent, SubmitManifest } from "./admin-plane.ts";
 export type { AuditPlane, DecisionFilters } from "./audit-plane.ts";
 export type { AuthorizeRequest } from "./authorize-hop.ts";
 export {
@@ -18,6 +9,34 @@ export {
 } from "./authorized-mcp-transport.ts";
 export type { ToolRequest } from "./authorized-request.ts";
 export { authorizedTool, type ToolHop, type ToolOptions } from "./authorized-tool.ts";
+export type {
+  AgentIdentity,
+  AgentListItem,
+  AgentRegistration,
+  Asking,
+  AuditEvent,
+  BlockRead,
+  ChainHop,
+  ChainRead,
+  DecisionRow,
+  EnrollmentOutcome,
+  EnrollToken,
+  ExplanationRead,
+  IssuerEpoch,
+  IssuerKey,
+  KeyRotation,
+  ManifestRead,
+  Readiness,
+  ReconciliationReport,
+  Revocation,
+  Revocations,
+  ScopeCatalog,
+  ServerMetadata,
+  SessionRead,
+  SessionSummary,
+  SessionTarget,
+  WouldBlock,
+} from "./bodies.ts";
 export type { Params } from "./bound-params.ts";
 export { AuthzClient, type CallRequest, type Consent } from "./client.ts";
 export {
@@ -33,10 +52,9 @@ export {
 export { type FetchTransportOptions, fetchTransport } from "./fetch-transport.ts";
 export type { Grant } from "./grant.ts";
 export { type HopContext, hopContext } from "./hop-context.ts";
-export type { AgentIdentity, EnrollmentOutcome, Revocation, Revocations } from "./identity-bodies.ts";
 export type { Enroll, IdentityPlane } from "./identity-plane.ts";
 export type { LabeledResult } from "./label.ts";
 export type { AuthzClientOptions } from "./options.ts";
-export type { Page, PageQuery } from "./pages.ts";
+export { everyRow, type Page, type PageQuery } from "./pages.ts";
 export type { CallOptions } from "./plane.ts";
 export type { Session } from "./session.ts";

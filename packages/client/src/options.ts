@@ -16,7 +16,7 @@ export interface AuthzClientOptions {
   readonly timeout?: number | undefined;
   /**
    * A file or folder to record one call edge into for each authorize call, for the drift gate. Default: the environment
-   * variable `SVC_TRACE_PATH`.
+   * variable `SVC_TRACE_PATH`; empty: none.
    */
   readonly tracePath?: string | undefined;
   /** The scope to record for sessions whose hop-1 token this client never saw. */
@@ -70,6 +70,6 @@ export function proverOf({ identityKey, agentName: name }: AuthzClientOptions): 
   return agentProver({ agentName: name, key: isReady ? identityKey : () => importAgentKey(identityKey) });
 }
 
-/** An empty variable counts as absent. */
+/** An empty path counts as none. */
 export const tracePathOf = ({ tracePath }: AuthzClientOptions): string | undefined =>
-  tracePath ?? (globalThis.process?.env.SVC_TRACE_PATH || undefined);
+  (tracePath ?? globalThis.process?.env.SVC_TRACE_PATH) || undefined;

@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /** One page of a list (specification: Page envelope). */
 export interface Page<Item> {
   readonly data: readonly Item[];
@@ -18,8 +16,14 @@ export interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
-export const pageInfo = z
-  .object({ next_cursor: z.string().nullable(), limit: z.int() })
-  .transform(({ next_cursor, limit }) => ({ nextCursor: next_cursor, limit }));
-
-export const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ data: z.array(item), page: pageInfo });
+/** Every row of a list, read page by page as the loop goes on. */
+export async function* everyRow<Row>(
+  read: (cursor: string | undefined) => Promise<Page<Row>>,
+): AsyncGenerator<Row, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const { data, page } = await read(cursor);
+    yield* data;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}

@@ -1,4 +1,5 @@
-import { ask, bodyAs, type StepPorts, type Unusable, unusable } from "@svc/hop";
+import { type CamelCased, fromWire } from "@svc/core";
+import { ask, bodyAs, type StepPorts, type TransportResponse, type Unusable, unusable } from "@svc/hop";
 import type { z } from "zod";
 import { type Asked, ControlPlaneUnavailable } from "./errors.ts";
 import { errorOf, rejection } from "./refusal.ts";
@@ -9,18 +10,19 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type QueryValue = string | number | boolean | Date | undefined;
-
 export interface PlaneRequest extends Asked {
-  readonly query?: Readonly<Record<string, QueryValue>>;
+  /** Members in `camelCase`, as those of the body; one that is undefined is not sent. */
+  readonly query?: object | undefined;
   readonly body?: object;
-  /** The one status that is an answer. Default 200. */
+  /** The one status of an answer with a body. Default 200. */
   readonly expected?: number;
 }
 
-/** Asks one group of routes under one bearer. */
+/** Sends requests of one group of routes under one bearer. */
 export interface Plane {
   /**
+   * The answer's body as `schema` reads it, in `camelCase`.
+   *
    * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
    * not `expected` with a body that `schema` reads
    */
@@ -28,7 +30,9 @@ export interface Plane {
     request: PlaneRequest,
     schema: Schema,
     options: CallOptions | undefined,
-  ): Promise<z.output<Schema>>;
+  ): Promise<CamelCased<z.output<Schema>>>;
+  /** For an answer without a body: 204. @throws as `ask` */
+  send(request: PlaneRequest, options: CallOptions | undefined): Promise<void>;
 }
 
 export interface PlanePorts {
@@ -44,26 +48,38 @@ type Refusal = (asked: Asked, refused: Unusable, signal?: AbortSignal) => unknow
 /** @param refuse what to throw for an answer that is not the expected one */
 export function createPlane(ports: PlanePorts, bearer: string | undefined, refuse: Refusal = errorOf): Plane {
   const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+
+  async function expectedAnswer(
+    { method, path, query, body }: PlaneRequest,
+    expected: number,
+    { signal }: CallOptions = {},
+  ): Promise<TransportResponse> {
+    const asked = { method, path };
+    const heard = await ask(
+      ports.steps,
+      {
+        method,
+        path: path + queryText(query),
+        headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(inSnakeCase(body)) }),
+        maxResponseBytes,
+      },
+      { deadlineMs: ports.timeoutMs, ...(signal && { signal }) },
+    );
+    if (heard.kind === "unusable") throw refuse(asked, heard, signal);
+    if (heard.response.status !== expected) throw refuse(asked, unusable("status", heard.response), signal);
+    return heard.response;
+  }
+
   return {
-    async ask({ method, path, query, body, expected = 200 }, schema, { signal } = {}) {
-      const asked = { method, path };
-      const heard = await ask(
-        ports.steps,
-        {
-          method,
-          path: path + queryText(query),
-          headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-          maxResponseBytes,
-        },
-        { deadlineMs: ports.timeoutMs, ...(signal && { signal }) },
-      );
-      if (heard.kind === "unusable") throw refuse(asked, heard, signal);
-      if (heard.response.status !== expected) throw refuse(asked, unusable("status", heard.response), signal);
-      const read = bodyAs(schema, heard.response);
+    async ask(request, schema, options) {
+      const read = bodyAs(schema, await expectedAnswer(request, request.expected ?? 200, options));
       // Without the answer: the body of a success may hold a token.
-      if (read === undefined) throw new ControlPlaneUnavailable(asked, "malformed");
-      return read;
+      if (read === undefined) throw new ControlPlaneUnavailable(request, "malformed");
+      return fromWire(schema, read);
+    },
+    async send(request, options) {
+      await expectedAnswer(request, 204, options);
     },
   };
 }
@@ -75,12 +91,21 @@ export const consentErrorOf: Refusal = (asked, refused, signal) => {
   return answer?.status === 401 ? rejection(asked, answer) : new ControlPlaneUnavailable(asked, fault, answer, cause);
 };
 
-function queryText(query: PlaneRequest["query"] = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+function queryText(query: object = {}): string {
+  const given = Object.entries(inSnakeCase(query)).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : String(value)]],
   );
   return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
 }
+
+/** The members' names only: what they hold is data. */
+const inSnakeCase = (value: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      member,
+    ]),
+  );
 
 /**
  * One segment of a path.

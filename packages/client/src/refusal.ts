@@ -1,6 +1,5 @@
-import type { DiffEntry } from "@svc/core";
+import { type DiffEntry, diffEntry } from "@svc/core";
 import type { Answer, Unusable } from "@svc/hop";
-import { diffEntries } from "./admin-bodies.ts";
 import {
   type Asked,
   ControlPlaneRejected,
@@ -36,4 +35,4 @@ export const rejection = (asked: Asked, answer: Answer): ControlPlaneRejected =>
     ? new ManifestRejected(asked, answer, diffOf(answer))
     : new ControlPlaneRejected(asked, answer);
 
-const diffOf = ({ details }: Answer): readonly DiffEntry[] => diffEntries.safeParse(details?.diff).data ?? [];
+const diffOf = ({ details }: Answer): readonly DiffEntry[] => diffEntry.array().safeParse(details?.diff).data ?? [];

@@ -19,7 +19,7 @@ export interface Session {
 }
 
 /** A session's answer whose token is no hop token of it is no answer. */
-export const sessionRead = consentResponse.transform((body, issues): Session => {
+export const sessionOf = consentResponse.transform((body, issues): Session => {
   const sessionId = body.session_id;
   const root = rootContext(sessionId, body.root_grant);
   if (!root) issues.addIssue({ code: "custom", message: "root_grant is no hop-1 token" });

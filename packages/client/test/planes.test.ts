@@ -122,9 +122,9 @@ describe("allDecisions", () => {
     for await (const { actionId } of svc.audit.allDecisions({ outcome: "deny", limit: 2 })) actions.push(actionId);
     expect(actions).toEqual(["a0-1", "a0-2", "a1-1", "a1-2", "a2-1", "a2-2"]);
     expect(plane.sent.map(({ url }) => url.search)).toEqual([
-      "?limit=2&outcome=deny",
-      "?limit=2&cursor=1&outcome=deny",
-      "?limit=2&cursor=2&outcome=deny",
+      "?outcome=deny&limit=2",
+      "?outcome=deny&limit=2&cursor=1",
+      "?outcome=deny&limit=2&cursor=2",
     ]);
   });
 
@@ -134,6 +134,20 @@ describe("allDecisions", () => {
     for await (const _ of svc.audit.allDecisions()) break;
     expect(plane.sent).toHaveLength(1);
   });
+});
+
+test.each<[string, (svc: AuthzClient) => Promise<void>]>([
+  ["DELETE /v1/blocks/scope/a%20b", (svc) => svc.admin.liftBlock({ kind: "scope", ref: "a b" })],
+  ["DELETE /v1/keys/-k", (svc) => svc.admin.removeKey("-k")],
+])("%s: done is 204 without a body, anything else is not done", async (route, ask) => {
+  const { svc, plane } = fakeClient();
+  plane.replies.set(route, () => new Response(null, { status: 204 }));
+  expect(await ask(svc)).toBeUndefined();
+  expect(plane.sent.map((sent) => [bearerOf(sent), sent.body])).toEqual([["admin-bearer", ""]]);
+  plane.replies.set(route, () => refused(404, "key_not_found"));
+  expect(await errorOf(ask(svc))).toBeInstanceOf(ControlPlaneRejected);
+  plane.replies.set(route, () => json(200, {}));
+  expect(await errorOf(ask(svc))).toMatchObject({ name: "ControlPlaneUnavailable", status: 200 });
 });
 
 test("bearers fall back as the planes do", async () => {

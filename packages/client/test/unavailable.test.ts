@@ -224,7 +224,7 @@ describe("time", () => {
 
 test("not ready, and not live, are unavailable", async () => {
   const { svc, plane } = fakeClient();
-  await expect(svc.ready()).resolves.toBeUndefined();
+  await expect(svc.ready()).resolves.toEqual({ status: "ok" });
   await expect(svc.live()).resolves.toBeUndefined();
   plane.replies.set("GET /readyz", () => refused(503, "guard_unavailable"));
   expect(await errorOf(svc.ready())).toMatchObject({

@@ -1,6 +1,6 @@
 /** What a step asks of the control plane; the inline client answers it over fetch, the enforcement point over undici. */
 export interface TransportRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Begins with `/v1/` or another absolute path, query included; relative to the control plane's base address. */
   readonly path: string;
   /** Lower-case names. */

@@ -60,6 +60,39 @@ const identityRead = {
   revokedReason: "gone",
   asOf: t,
 };
+const check = { check: "identity", passed: true, facts: { required: false, statuses: { a_b: "none" } } };
+const event = { kind: "block_set", ts: t, actor: "ada", agent: null, reason: null, details: { some_ref: "r" } };
+const group = { agent: "clerk", target: "http:x", count: 2 };
+const sessionRow = {
+  session_id: "s",
+  status: "active",
+  scope: "expenses",
+  user_sub: "ada",
+  policy_version: 1,
+  hop_budget: 4,
+  consented_by: "admin",
+  consented_at: t,
+  expires_at: t,
+  revoked_at: null,
+  revoked_by: null,
+  revoked_reason: null,
+};
+const session = {
+  sessionId: "s",
+  status: "active",
+  scope: "expenses",
+  userSub: "ada",
+  policyVersion: 1,
+  hopBudget: 4,
+  consentedBy: "admin",
+  consentedAt: t,
+  expiresAt: t,
+  revokedAt: null,
+  revokedBy: null,
+  revokedReason: null,
+};
+const mark = { agent: null, taint: "untrusted_external", source: "http:x", ts: t };
+const block = { kind: "tool", ref: "http:till/pay", reason: "r", until: null };
 const lastPage = { next_cursor: null, limit: 50 };
 const registration = { agent_id: "id", manifest_version: 2, status: "attested" };
 
@@ -292,5 +325,148 @@ export const rows: readonly Row[] = [
     bearer: "admin-bearer",
     answer: [200, identity],
     want: identityRead,
+  },
+  {
+    name: "issueEnrollToken",
+    ask: (svc) => svc.identity.issueEnrollToken({ agent: "planner", ttlSeconds: 60 }),
+    route: "POST /v1/identity/enroll-tokens",
+    body: { agent: "planner", ttl_seconds: 60 },
+    bearer: "admin-bearer",
+    answer: [201, { enroll_token: "e", agent: "planner", expires_at: t }],
+    want: { enrollToken: "e", agent: "planner", expiresAt: t },
+  },
+  {
+    name: "explanation",
+    ask: (svc) => svc.audit.explanation("a"),
+    route: "GET /v1/audit/actions/a/explanation",
+    bearer: "audit-bearer",
+    answer: [200, { action_id: "a", decision: "allow", deny_reason: null, checks: [check], remedy: null }],
+    want: { actionId: "a", decision: "allow", denyReason: null, checks: [check], remedy: null },
+  },
+  {
+    name: "events",
+    ask: (svc) => svc.audit.events({ kind: "block_set", sessionId: "s", since: new Date(t) }),
+    route: "GET /v1/audit/events",
+    query: { kind: "block_set", session_id: "s", since: t },
+    bearer: "audit-bearer",
+    answer: [200, { data: [{ ...event, event_id: "e", session_id: null }], page: lastPage }],
+    want: { data: [{ ...event, eventId: "e", sessionId: null }], page: { nextCursor: null, limit: 50 } },
+  },
+  {
+    name: "wouldBlock",
+    ask: (svc) => svc.audit.wouldBlock({ scope: "expenses" }),
+    route: "GET /v1/audit/would-block",
+    query: { scope: "expenses" },
+    bearer: "audit-bearer",
+    answer: [
+      200,
+      {
+        data: [
+          {
+            ...group,
+            target_kind: "tool",
+            data_class: "d",
+            deny_reason: "TARGET_NOT_DECLARED",
+            first_ts: t,
+            last_ts: t,
+          },
+        ],
+        page: lastPage,
+      },
+    ],
+    want: {
+      data: [
+        { ...group, targetKind: "tool", dataClass: "d", denyReason: "TARGET_NOT_DECLARED", firstTs: t, lastTs: t },
+      ],
+      page: { nextCursor: null, limit: 50 },
+    },
+  },
+  {
+    name: "sessions",
+    ask: (svc) => svc.audit.sessions({ userSub: "ada", status: "active" }),
+    route: "GET /v1/sessions",
+    query: { user_sub: "ada", status: "active" },
+    bearer: "audit-bearer",
+    answer: [200, { data: [sessionRow], page: lastPage }],
+    want: { data: [session], page: { nextCursor: null, limit: 50 } },
+  },
+  {
+    name: "session",
+    ask: (svc) => svc.audit.session("s"),
+    route: "GET /v1/sessions/s",
+    bearer: "audit-bearer",
+    answer: [200, { ...sessionRow, taint_marks: [{ ...mark, action_id: "a" }] }],
+    want: { ...session, taintMarks: [{ ...mark, actionId: "a" }] },
+  },
+  {
+    name: "revokeSession",
+    ask: (svc) => svc.admin.revokeSession("s", { reason: "over" }),
+    route: "POST /v1/sessions/s/revoke",
+    body: { reason: "over" },
+    bearer: "admin-bearer",
+    answer: [200, { ...sessionRow, taint_marks: [] }],
+    want: { ...session, taintMarks: [] },
+  },
+  {
+    name: "revokeSessions",
+    ask: (svc) => svc.admin.revokeSessions({ userSub: "ada", reason: "over" }),
+    route: "POST /v1/sessions/revoke",
+    body: { user_sub: "ada", reason: "over" },
+    bearer: "admin-bearer",
+    answer: [200, { revoked: 2 }],
+    want: 2,
+  },
+  {
+    name: "blocks",
+    ask: (svc) => svc.audit.blocks({ limit: 3 }),
+    route: "GET /v1/blocks",
+    query: { limit: "3" },
+    bearer: "audit-bearer",
+    answer: [200, { data: [{ ...block, created_at: t }], page: lastPage }],
+    want: { data: [{ ...block, createdAt: t }], page: { nextCursor: null, limit: 50 } },
+  },
+  {
+    name: "setBlock",
+    ask: (svc) => svc.admin.setBlock({ kind: "tool", ref: "http:till/pay", reason: "r", until: new Date(t) }),
+    route: "PUT /v1/blocks/tool/http%3Atill%2Fpay",
+    body: { reason: "r", until: t },
+    bearer: "admin-bearer",
+    answer: [200, { ...block, created_at: t }],
+    want: { ...block, createdAt: t },
+  },
+  {
+    name: "issuerKeys",
+    ask: (svc) => svc.admin.issuerKeys(),
+    route: "GET /v1/keys",
+    bearer: "admin-bearer",
+    answer: [
+      200,
+      {
+        data: [{ kid: "k", status: "next", created_at: null, activates_at: t, superseded_at: null }],
+        page: lastPage,
+      },
+    ],
+    want: {
+      data: [{ kid: "k", status: "next", createdAt: null, activatesAt: t, supersededAt: null }],
+      page: { nextCursor: null, limit: 50 },
+    },
+  },
+  {
+    name: "rotateKey",
+    ask: (svc) => svc.admin.rotateKey({ now: true }),
+    route: "POST /v1/keys/rotate",
+    body: { now: true },
+    bearer: "admin-bearer",
+    answer: [200, { kid: "k", activates_at: t }],
+    want: { kid: "k", activatesAt: t },
+  },
+  {
+    name: "raiseIssuerEpoch",
+    ask: (svc) => svc.admin.raiseIssuerEpoch({ reason: "restored" }),
+    route: "POST /v1/issuer-epoch",
+    body: { reason: "restored" },
+    bearer: "admin-bearer",
+    answer: [200, { not_before: t, kid: "k", revoked: 3 }],
+    want: { notBefore: t, kid: "k", revoked: 3 },
   },
 ];

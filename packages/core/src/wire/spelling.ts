@@ -7,7 +7,7 @@ type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Ca
 /** `T` with every member in `camelCase`. The keys of a record are data and stay. */
 export type CamelCased<T> = T extends readonly (infer Item)[]
   ? readonly CamelCased<Item>[]
-  : T extends ReadonlyMap<unknown, unknown>
+  : T extends ReadonlyMap<unknown, unknown> | ((...args: never) => unknown)
     ? T
     : T extends object
       ? string extends keyof T
