@@ -8,15 +8,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDiscover } from "../../apps/control-plane/src/discovery/discover.ts";
 import { openIdProvider } from "../../apps/control-plane/src/identity-provider/openid-provider.ts";
 import { IdentityProviderUnavailable } from "../../apps/control-plane/src/ports/identity-provider.ts";
+import { createTargets } from "../../apps/pep/src/protocols/mcp/targets.ts";
 import { toolListFilter } from "../../apps/pep/src/protocols/mcp/tool-lists.ts";
-import type { McpUpstream } from "../../apps/pep/src/upstreams/upstream.ts";
-import { files, upstreamsFrom } from "../../apps/pep/test/support/upstreams.ts";
+import { files } from "../../apps/pep/test/support/upstreams.ts";
 import { brokenJson, inPieces, misshapen } from "./src/parsed.ts";
 
 const runs = { numRuns: 1_000, seed: 1 };
 
 describe("a tool list in an event stream", () => {
-  const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;
+  const targets = createTargets(files);
   const allowed = new Map([["mcp:files/read_file", ["docs"]]]);
   const list = (names: readonly string[]) =>
     JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools: names.map((name) => ({ name })) } });
@@ -37,7 +37,7 @@ describe("a tool list in an event stream", () => {
   const streams = fc.array(event, { minLength: 1, maxLength: 3 }).map((events) => events.join(""));
 
   const pass = (pieces: readonly Buffer[]): string => {
-    const filter = toolListFilter({ upstream, allowed, id: 1 }, ["content-type", "text/event-stream"]);
+    const filter = toolListFilter({ targets, allowed, id: 1 }, ["content-type", "text/event-stream"]);
     if (!filter) throw new Error("event streams are filtered");
     return Buffer.concat([...pieces.map((piece) => filter.push(piece)), filter.end()]).toString("utf8");
   };

@@ -2,10 +2,10 @@ import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome 
 import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
-import { claimsPresented } from "./decide/inbound-credentials.ts";
+import { presentedClaims } from "./decide/inbound-credentials.ts";
 import type { Refusal } from "./guard.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
-import type { PepMode } from "./upstreams/upstream.ts";
+import type { PepMode } from "./modes.ts";
 
 /** The only file that knows what telemetry an event leaves behind (specification: Events). */
 export interface Events {
@@ -122,7 +122,7 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
   if (!decision) return {};
   const isDenied = decision.outcome === "deny" || refusal?.cause === "policy";
   const denyReason = refusal?.denyReason ?? (decision.outcome === "deny" ? decision.denyReason : null);
-  const claims = credential && claimsPresented(credential.token);
+  const claims = credential && presentedClaims(credential.token);
   return {
     ...(isDenied && denyReason === null ? {} : verdictFacts(denyReason)),
     ...telemetry.identify({

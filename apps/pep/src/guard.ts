@@ -12,8 +12,8 @@ import {
   type SettledBody,
   takeHop,
 } from "@svc/hop";
-import type { BodyStanding } from "./decide/settle-body.ts";
-import type { Grant } from "./forward/outbound-credentials.ts";
+import type { Grant } from "./decide/grant.ts";
+import type { BodyState } from "./decide/settle-body.ts";
 
 export type { Hop, HopPorts as GuardPorts } from "@svc/hop";
 
@@ -40,7 +40,7 @@ type Unallowed =
 export async function guard(
   ports: HopPorts,
   hop: Hop,
-  settleBody: (decision: Allowed) => Promise<BodyStanding>,
+  settleBody: (decision: Allowed) => Promise<BodyState>,
 ): Promise<Verdict> {
   let isBodyLate = false;
   const result = await takeHop(ports, hop, async (allowed): Promise<SettledBody<Unallowed>> => {

@@ -3,7 +3,7 @@ import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
 import { createEvents } from "./events.ts";
-import { createGate } from "./http/concurrency-limiter.ts";
+import { createConcurrencyLimiter } from "./http/concurrency-limiter.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import type { PepPorts } from "./http/ports.ts";
 import { createSessionOrder } from "./http/session-order.ts";
@@ -85,8 +85,8 @@ function portsOf(
     limits,
     undecided,
     defaultMode,
-    calls: createGate(limits.maxCalls),
-    streams: createGate(limits.maxStreams),
+    calls: createConcurrencyLimiter(limits.maxCalls),
+    streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
     allowedTools: (credential) => fetchAllowedTools({ transport, pool, limits, monotonicMs }, credential),
     monotonicMs,

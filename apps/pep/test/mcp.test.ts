@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { isPlainJson, isPlainText } from "../src/message/media-type.ts";
-import { readMessage, resolveMessage } from "../src/protocols/mcp/message.ts";
-import type { McpUpstream } from "../src/upstreams/upstream.ts";
-import { files, upstreamsFrom } from "./support/upstreams.ts";
+import { readMessage } from "../src/protocols/mcp/message.ts";
+import { createTargets } from "../src/protocols/mcp/targets.ts";
+import { files } from "./support/upstreams.ts";
 
-const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;
-const bare = upstreamsFrom([{ ...files, data_class: undefined }]).byName.get("files") as McpUpstream;
+const declared = createTargets(files);
+const withoutDefault = createTargets({ ...files, data_class: undefined });
 
 const read = (text: string | Uint8Array) => readMessage(typeof text === "string" ? Buffer.from(text) : text);
-const calls = (text: string, to = upstream) => {
+const calls = (text: string, targets = declared) => {
   const message = read(text);
-  const call = message && resolveMessage(to, message);
+  const call = message && targets.ofMessage(message);
   return call && `${call.target} ${call.dataClass}`;
 };
 const request = (method: string, params?: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-describe("the target stands in the body", () => {
+describe("the message in the body names the target", () => {
   test.each([
     ["a tool", request("tools/call", { name: "read_file" }), "mcp:files/read_file docs"],
     [
@@ -62,13 +62,15 @@ describe("the target stands in the body", () => {
     expect(calls(text)).toBeUndefined();
   });
 
-  test("a tool has no data class where neither it nor the upstream names one", () => {
-    expect(calls(request("tools/call", { name: "read_file" }), bare)).toBeUndefined();
-    expect(calls(request("tools/call", { name: "write_file" }), bare)).toBe("mcp:files/write_file docs.drafts");
+  test("a tool has no target if neither it nor the upstream names a data class", () => {
+    expect(calls(request("tools/call", { name: "read_file" }), withoutDefault)).toBeUndefined();
+    expect(calls(request("tools/call", { name: "write_file" }), withoutDefault)).toBe(
+      "mcp:files/write_file docs.drafts",
+    );
   });
 });
 
-describe("what two readers could read differently is no message", () => {
+describe("a message that two readers could read differently is refused", () => {
   test.each([
     ["a batch", `[${request("ping")}]`],
     ["a repeated member", '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a"}}'],

@@ -148,8 +148,8 @@ describe("an MCP upstream has one endpoint", () => {
 });
 
 test("a tunnel leads only to a host whose route says so", () => {
-  expect(resolveTunnel(upstreams, "api.internal:8080")?.call.target).toBe("http:api/tunnel");
+  expect(resolveTunnel(upstreams, "api.internal:8080")).toMatchObject({ call: { target: "http:api/tunnel" } });
   expect(
-    ["api.internal", "ledger.internal:443", "evil.example:443", ""].map((host) => resolveTunnel(upstreams, host)),
-  ).toEqual([undefined, undefined, undefined, undefined]);
+    ["api.internal", "ledger.internal:443", "evil.example:443", ""].map((host) => resolveTunnel(upstreams, host).kind),
+  ).toEqual(["unresolvable", "unresolvable", "unresolvable", "unresolvable"]);
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createSessionOrder } from "../src/http/session-order.ts";
 import type { Limits } from "../src/limits.ts";
-import type { Placed } from "../src/resolve/identify-call.ts";
+import type { Resolved } from "../src/resolve/resolve.ts";
 import { startedPep } from "./support/pep.ts";
 import { rawConnection } from "./support/raw.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -176,47 +176,44 @@ describe("a call waits no longer once the event stream", () => {
 describe("the order of a session", () => {
   const upstream = upstreamsFrom([files]).byName.get("files");
   if (!upstream) throw new Error("no upstream");
-  const place: Placed = {
+  const resolved: Resolved = {
     kind: "call",
     upstream,
     path: "/mcp",
     call: { target: "t", targetKind: "tool", dataClass: "d" },
   };
-  const call = (method: string, id = "mine") => ({
-    method,
-    rawHeaders: ["Mcp-Session-Id", id],
-    place,
-    credential: { sessionId: "s", token: "t" },
-  });
+  const credential = { sessionId: "s", token: "t" };
+  const request = (method: string, id = "mine") => ({ method, rawHeaders: ["Mcp-Session-Id", id] });
   const never = new AbortController().signal;
 
   test("a stream that is neither sent nor given up holds a call for the time of a decision", async () => {
     const order = createSessionOrder({ hopMs: 20, streamHeadMs: 60_000 });
-    order.enter(call("GET"));
-    await order.enter(call("POST")).comes(never);
+    order.enter(request("GET"), resolved, credential);
+    await order.enter(request("POST"), resolved, credential).ready(never);
     expect(order.opening).toBe(0);
   });
 
-  test("whatever opens and ends in whatever order, every turn comes and nothing is kept", async () => {
+  test("every turn becomes ready and no session is kept, in any order of openings and ends", async () => {
     const acts = fc.array(fc.tuple(fc.constantFrom("a", "b"), fc.constantFrom("sent", "answered"), fc.nat()));
     await fc.assert(
       fc.asyncProperty(acts, async (made) => {
         const order = createSessionOrder(patient);
-        const turns = made.map(([id]) => order.enter(call("GET", id)));
+        const turns = made.map(([id]) => order.enter(request("GET", id), resolved, credential));
         for (const [, act, at] of made) turns[at % turns.length]?.[act]();
         for (const turn of turns) turn.answered();
-        await Promise.all(turns.map((turn) => turn.comes(never)));
-        await order.enter(call("POST", "a")).comes(never);
+        await Promise.all(turns.map((turn) => turn.ready(never)));
+        await order.enter(request("POST", "a"), resolved, credential).ready(never);
         expect(order.opening).toBe(0);
       }),
     );
   });
 
-  test("calls of no MCP session, or without a credential, keep nothing", () => {
+  test("a call without an MCP session or a credential keeps no session", () => {
     const order = createSessionOrder(patient);
-    order.enter({ ...call("GET"), rawHeaders: ["Mcp-Session-Id", "mine", "Mcp-Session-Id", "mine"] });
-    order.enter({ ...call("GET"), credential: undefined });
-    order.enter({ ...call("GET"), place: { kind: "unmapped", upstream, path: "/mcp/x" } });
+    const twice = ["Mcp-Session-Id", "mine", "Mcp-Session-Id", "mine"];
+    order.enter({ method: "GET", rawHeaders: twice }, resolved, credential);
+    order.enter(request("GET"), resolved, undefined);
+    order.enter(request("GET"), { kind: "unmapped", upstream, path: "/mcp/x" }, credential);
     expect(order.opening).toBe(0);
   });
 });

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { createTargets } from "../src/protocols/mcp/targets.ts";
 import { toolListFilter } from "../src/protocols/mcp/tool-lists.ts";
-import type { McpUpstream } from "../src/upstreams/upstream.ts";
-import { files, upstreamsFrom } from "./support/upstreams.ts";
+import { files } from "./support/upstreams.ts";
 
-const upstream = upstreamsFrom([files]).byName.get("files") as McpUpstream;
+const targets = createTargets(files);
 const allowed = new Map([
   ["mcp:files/read_file", ["docs"]],
   ["mcp:files/write_file", ["finance"]],
@@ -16,7 +16,7 @@ const pass = (
   known: typeof allowed | undefined = allowed,
   id: number | undefined = 1,
 ) => {
-  const filter = toolListFilter({ upstream, allowed: known, id }, headers);
+  const filter = toolListFilter({ targets, allowed: known, id }, headers);
   if (!filter) return undefined;
   const passed = pieces.map((piece) => filter.push(Buffer.from(piece)));
   return Buffer.concat([...passed, filter.end()]).toString("utf8");
@@ -84,7 +84,7 @@ describe("what two readers could read differently is an empty list, also in an e
 
   test("on a stream of no request the list keeps the message's own id, where there is one", () => {
     const passed = (text: string) =>
-      toolListFilter({ upstream, allowed, id: undefined }, events)
+      toolListFilter({ targets, allowed, id: undefined }, events)
         ?.push(Buffer.from(`data: ${text}\n\n`))
         .toString();
     expect(passed(answer(`"result":{"tools":[],"tools":[${hidden}]}`))).toContain('"id":1,');
@@ -211,13 +211,13 @@ describe("in an event stream", () => {
   });
 
   test("lists are empty where what is allowed is not known, and a compressed stream brings nothing", () => {
-    const filter = toolListFilter({ upstream, allowed: undefined, id: undefined }, events);
+    const filter = toolListFilter({ targets, allowed: undefined, id: undefined }, events);
     expect(filter?.push(Buffer.from(`data: ${list}\n\n`)).toString()).toContain('"tools":[]');
     expect(pass([`data: ${list}\n\n`], [...events, "content-encoding", "gzip"])).toBe("");
   });
 
   test("an event that never ends is not kept for ever", () => {
-    const filter = toolListFilter({ upstream, allowed, id: 1 }, events);
+    const filter = toolListFilter({ targets, allowed, id: 1 }, events);
     expect(() => filter?.push(Buffer.alloc(9 * 2 ** 20, "x"))).toThrow(RangeError);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PepMode } from "../src/upstreams/upstream.ts";
+import type { PepMode } from "../src/modes.ts";
 import { readUpstreams } from "../src/upstreams/upstreams-file.ts";
 import { files, ledger } from "./support/upstreams.ts";
 
@@ -52,11 +52,10 @@ upstreams:
   });
   expect(result.upstreams.byName.get("files")).toMatchObject({
     mode: "enforce",
-    basePath: "/mcp",
-    filterToolLists: true,
+    protocol: { basePath: "/mcp", takesUpgrades: false },
   });
   expect(result.upstreams.byName.get("keyed")).toMatchObject({
-    protocol: "http",
+    protocol: { takesUpgrades: true },
     credential: { kind: "header", name: "x-api-key", value: "s3cret" },
   });
 });

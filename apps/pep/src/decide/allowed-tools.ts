@@ -1,9 +1,7 @@
 import { sessionTargetPage } from "@svc/core";
 import type { HopCredential, RenewalPool, Transport } from "@svc/hop";
 import type { Limits } from "../limits.ts";
-
-/** Target to the data classes it may be called for. */
-export type AllowedTools = ReadonlyMap<string, readonly string[]>;
+import type { AllowedTools } from "../protocols/protocol.ts";
 
 export interface AllowedToolsPorts {
   readonly transport: Transport;

@@ -3,7 +3,7 @@ import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 
 /** What a request acts with. */
-export interface Presented {
+export interface InboundCredentials {
   /** Absent: the call is `unauthorized`. */
   readonly credential?: HopCredential;
   /** An `Authorization` that is the application's own. Never a bearer of ours. */
@@ -16,14 +16,14 @@ const sessionId = /^[\x21-\x7e]{1,255}$/;
 const maxTokenLength = 16_384;
 
 /** What a presented token says of itself; an agent shows the same one for minutes. */
-export const claimsPresented = rememberDecoded({ capacity: 256 });
+export const presentedClaims = rememberDecoded({ capacity: 256 });
 
 /**
  * The bearer and session of a request, or the ambient session for a request that carries neither `X-Svc-Session` nor a
  * bearer of ours (contract: An agent that knows nothing of us). Tokens are only told apart here: the control plane
  * verifies whichever is used.
  */
-export function presentedIn(headers: RawHeaders, ambient: HopCredential | undefined): Presented {
+export function readInboundCredentials(headers: RawHeaders, ambient: HopCredential | undefined): InboundCredentials {
   const authorizations = valuesOf(headers, "authorization");
   const sessions = valuesOf(headers, "x-svc-session");
   // Of two, the next server may read the other (RFC 9110 section 5.3).
@@ -48,7 +48,7 @@ function bearerIn(authorization: string | undefined): string | undefined {
 
 /** Without an ambient session nothing says who our issuer is, but a hop token is known by its shape. */
 function isOurs(token: string, ambient: HopCredential | undefined): boolean {
-  if (claimsPresented(token) !== undefined) return true;
+  if (presentedClaims(token) !== undefined) return true;
   const issuer = decodeUnverifiedIssuer(token);
   return issuer !== undefined && ambient !== undefined && issuer === decodeUnverifiedIssuer(ambient.token);
 }

@@ -4,8 +4,8 @@ import type { Limits } from "../limits.ts";
 import { type BodyHeaders, isPlainText } from "../message/media-type.ts";
 import type { RequestBody } from "../message/request-body.ts";
 
-/** How a body stands when its decision is spent. */
-export type BodyStanding =
+/** The state of a body when its decision is spent. */
+export type BodyState =
   /** Whole, or free to come later. For a privileged call: the object that is bound. */
   | { readonly kind: "ready"; readonly paramsJson?: string }
   /** Still coming, although its target may refuse taint: it needs a fresh decision before it ends. */
@@ -28,7 +28,7 @@ export async function settleBody(
   body: RequestBody,
   headers: BodyHeaders,
   limits: BodyLimits,
-): Promise<BodyStanding> {
+): Promise<BodyState> {
   if (decision.transactionRequired) return bind(body, headers, limits);
   if (body.isAbsent || decision.taint === "untrusted_external") return { kind: "ready" };
   const reading = await body.read({ capBytes: limits.bindCapBytes, pauseMs: limits.bodyPauseMs });
@@ -40,7 +40,7 @@ async function bind(
   body: RequestBody,
   headers: BodyHeaders,
   { bindCapBytes, idleBodyMs }: BodyLimits,
-): Promise<BodyStanding> {
+): Promise<BodyState> {
   const reading = await body.read({ capBytes: bindCapBytes, pauseMs: idleBodyMs });
   if (reading === "longer") return { kind: "blocked", cause: "body_too_large" };
   if (reading !== "whole") return { kind: "gone" };

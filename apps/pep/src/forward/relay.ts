@@ -12,14 +12,7 @@ import {
 import { youngGarbage } from "../message/minor-gc.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
-
-/** Rewrites a response body on its way. */
-export interface BodyFilter {
-  /** What may be passed on now. */
-  push(chunk: Buffer): Buffer;
-  /** The rest. */
-  end(): Buffer;
-}
+import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
 
 export interface RelayOptions {
   readonly limits: Pick<Limits, "idleBodyMs">;
@@ -32,7 +25,7 @@ export interface RelayOptions {
   /** Called once where the response is an event stream; `close` ends it at once. */
   readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
   /** The filter of this response, if one applies. */
-  readonly filterFor?: ((headers: RawHeaders) => BodyFilter | undefined) | undefined;
+  readonly filterFor?: ResponseFilter | undefined;
 }
 
 export type RelayEnd =

@@ -1,92 +1,147 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { admit } from "../decide/admit.ts";
-import { settleBody } from "../decide/settle-body.ts";
-import { valuesOf } from "../message/headers.ts";
-import { bodyHeadersOf } from "../message/media-type.ts";
-import { discardRest } from "../message/write-answer.ts";
-import { calledAt, type Placed } from "../resolve/identify-call.ts";
-import { type RequestLine, resolve } from "../resolve/resolve.ts";
+import type { IncomingMessage } from "node:http";
+import type { Passing } from "../decide/admit.ts";
+import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
+import { watchSession } from "../decide/watch-session.ts";
+import type { CallEnd, CallRecord } from "../events.ts";
+import { blockedDecision, type Refusal } from "../guard.ts";
+import { type RequestBody, requestBody } from "../message/request-body.ts";
+import type { Answer } from "../message/write-answer.ts";
+import { httpBlockAnswer } from "../protocols/answers.ts";
+import type { IdentifiedCall, MessageId } from "../protocols/protocol.ts";
+import type { Resolution, Resolved } from "../resolve/resolve.ts";
+import type { Generation } from "../upstreams/live-upstreams.ts";
+import type { Upstream } from "../upstreams/upstream.ts";
 import type { PepPorts } from "./ports.ts";
-import { beginCall, blockCall, type ProxiedCall } from "./proxied-call.ts";
-import { type Held, sendCall } from "./send.ts";
+import type { Turn } from "./session-order.ts";
 
-/** How this listener's own address may be spelled, for the connection a request came on. */
-export type OwnAuthorities = (request: IncomingMessage) => ReadonlySet<string>;
+/** What an agent asked for: a request, a WebSocket or a tunnel. */
+export interface Call {
+  readonly ports: PepPorts;
+  readonly request: IncomingMessage;
+  readonly body: RequestBody;
+  /** The configuration that the call began with. */
+  readonly generation: Generation;
+  readonly record: CallRecord;
+  readonly inbound: InboundCredentials;
+  /** Aborts when the agent goes away. */
+  readonly signal: AbortSignal;
+  readonly startedMs: number;
+  /** Undefined: every slot for calls is in use. Idempotent. */
+  readonly releaseSlot: (() => void) | undefined;
+}
 
-/** The request line and `Host`, exactly as received. */
-export const requestLineOf = (request: IncomingMessage, own: OwnAuthorities): RequestLine => ({
-  method: request.method ?? "",
-  target: request.url ?? "",
-  hosts: valuesOf(request.rawHeaders, "host"),
-  own: own(request),
-});
+/** The parts of a call that differ between requests, WebSockets and tunnels. */
+export interface CallKind<C extends Call> {
+  resolve(call: C): Resolution;
+  /** Sends an answer of our own to the agent. */
+  answer(call: C, answer: Answer): void;
+  /** Forwards an admitted call; resolves when it is over. */
+  forward(call: C, admitted: AdmittedCall): Promise<void>;
+  /** Called when the call is over, however it ended. */
+  end?(call: C): void;
+}
 
-/** Handles one request that is not for the enforcement point itself. Never rejects. */
-export async function handleCall(
+export interface AdmittedCall {
+  readonly resolved: Resolved;
+  readonly identified: IdentifiedCall;
+  readonly admission: Passing;
+  readonly turn: Turn;
+}
+
+/** @param beforeReading see `requestBody` */
+export const beginCall = (
   ports: PepPorts,
   request: IncomingMessage,
-  response: ServerResponse,
-  own: OwnAuthorities,
-): Promise<void> {
-  const leave = ports.calls.enter();
-  const call = beginCall(ports, request, response);
-  const mode = ports.defaultMode;
-  try {
-    if (leave) await carryOut(call, requestLineOf(request, own), leave);
-    else blockCall(call, { cause: "other" }, { mode, shed: true });
-  } catch (error) {
-    blockCall(call, { cause: "other" }, { mode, error });
-  } finally {
-    leave?.();
-    call.generation.release();
-    discardRest(request);
-  }
+  signal: AbortSignal,
+  beforeReading: () => void,
+): Call => ({
+  ports,
+  request,
+  body: requestBody(request, beforeReading),
+  generation: ports.upstreams.acquire(),
+  record: ports.events.startCall(request.rawHeaders),
+  inbound: readInboundCredentials(request.rawHeaders, ports.ambient()),
+  signal,
+  startedMs: ports.monotonicMs(),
+  releaseSlot: ports.calls.tryAcquire(),
+});
+
+export interface BlockFacts {
+  /** Undefined: no upstream was found. */
+  readonly upstream?: Upstream | undefined;
+  readonly id?: MessageId | undefined;
+  readonly shed?: boolean;
+  readonly error?: unknown;
 }
 
-/** Finds where a call goes, and its turn in its MCP session at once, before others arrive. */
-async function carryOut(call: ProxiedCall, line: RequestLine, leave: () => void): Promise<void> {
-  const { ports, request, presented } = call;
-  const place = resolve(call.generation.upstreams, line);
-  if (place.kind === "unresolvable") {
-    const cause = presented.credential ? "unresolvable_call" : "unauthorized";
-    return blockCall(call, { cause }, { mode: ports.defaultMode });
-  }
-  const { credential } = presented;
-  const turn = ports.order.enter({ method: line.method, rawHeaders: request.rawHeaders, place, credential });
-  try {
-    await carryTo(place, call, { leave, turn });
-  } finally {
-    turn.answered();
-  }
+/** Answers a call that is not forwarded, and records it. */
+export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: Refusal, facts: BlockFacts = {}): void {
+  const { upstream, id, shed = false, error } = facts;
+  const decision = blockedDecision(refusal);
+  const block = { cause: refusal.cause, shed, ...(decision && { decision }) };
+  const answer = upstream ? upstream.protocol.blockAnswer(block, id) : httpBlockAnswer(block);
+  kind.answer(call, answer);
+  const mode = upstream?.mode ?? call.ports.defaultMode;
+  finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error });
 }
 
-/** Bearer, what is called, decision, token, upstream (contract: What happens to a call). */
-async function carryTo(place: Placed, call: ProxiedCall, held: Held): Promise<void> {
-  const { ports, request, record, presented, body, signal } = call;
-  const { upstream } = place;
-  const called = await calledAt(call, place);
-  if (called === "gone") return abandon(call);
-  const headers = bodyHeadersOf(request.rawHeaders);
-  const admission = await admit(ports, record, {
-    presented,
-    upstream,
-    call: called.call,
-    signal,
-    settleBody: (decision) => settleBody(decision, body, headers, ports.limits),
-  });
-  switch (admission.kind) {
-    case "gone":
-      return abandon(call);
-    case "blocked":
-      return blockCall(call, admission.refusal, { mode: upstream.mode, id: called.id });
-    default:
-      await held.turn.comes(signal);
-      return signal.aborted ? abandon(call) : sendCall(call, place, called, admission, held);
-  }
-}
-
-/** Nobody waits for an answer, or nobody goes on asking. */
-function abandon({ request, record }: ProxiedCall): void {
+/** The agent went away, or stopped sending: nothing is answered and nothing is counted. */
+export function abandonCall({ request, record }: Call): void {
   request.destroy();
   record.abandon();
+}
+
+export interface ForwardEnd {
+  /** Of the answer that the agent saw; undefined where it saw none. */
+  readonly status?: number | undefined;
+  readonly upstreamMs: number;
+  readonly error?: unknown;
+  /** Of a decision made while the call was forwarded. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** Records the end of a forwarded call. Only the first end counts. */
+export function finishForwarded(call: Call, { resolved, admission }: AdmittedCall, end: ForwardEnd): void {
+  const refusal = admission.kind === "would_block" ? admission.refusal : end.refusal;
+  finishCall(call, {
+    ...end,
+    mode: resolved.upstream.mode,
+    outcome: refusal ? "observed_would_block" : "allowed",
+    refusal,
+    decision: admission.kind === "pass" ? admission.decision : undefined,
+  });
+}
+
+type EndFacts = Pick<CallEnd, "mode" | "outcome" | "refusal" | "decision" | "status" | "error" | "upstreamMs">;
+
+function finishCall({ ports, request, record, inbound, startedMs }: Call, end: EndFacts): void {
+  record.finish({
+    ...end,
+    decision: end.decision ?? end.refusal?.decision,
+    credential: inbound.credential,
+    method: request.method ?? "",
+    overheadMs: ports.monotonicMs() - startedMs - (end.upstreamMs ?? 0),
+  });
+}
+
+/**
+ * Counts a call that outlasts its answer's head as a stream instead, and has it decided again until its end.
+ *
+ * @returns stops both; to be called when the stream is over
+ */
+export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedCall, close: () => void): () => void {
+  releaseSlot?.();
+  const releaseStream = ports.streams.tryAcquire();
+  if (!releaseStream) {
+    close();
+    return () => {};
+  }
+  if (admission.kind !== "pass") return releaseStream;
+  const { hop, grant } = admission;
+  const { guard, limits, now } = ports;
+  const stopWatching = watchSession(guard, { hop, token: grant.accessToken, limits, now, close });
+  return () => {
+    stopWatching();
+    releaseStream();
+  };
 }

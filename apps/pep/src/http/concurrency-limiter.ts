@@ -1,24 +1,24 @@
-/** A number of places; who finds none is turned away at once, not queued. */
-export interface Gate {
-  /** How to leave, once; undefined where there is no place. */
-  enter(): (() => void) | undefined;
-  readonly inside: number;
+/** Slots for calls under way. A call without a slot is shed at once, not queued. */
+export interface ConcurrencyLimiter {
+  /** Returns the slot's release, which is idempotent; undefined: every slot is in use. */
+  tryAcquire(): (() => void) | undefined;
+  readonly inUse: number;
 }
 
-export function createGate(places: number): Gate {
-  let inside = 0;
+export function createConcurrencyLimiter(slots: number): ConcurrencyLimiter {
+  let inUse = 0;
   return {
-    enter() {
-      if (inside >= places) return undefined;
-      inside += 1;
-      let isInside = true;
+    tryAcquire() {
+      if (inUse >= slots) return undefined;
+      inUse += 1;
+      let isHeld = true;
       return () => {
-        if (isInside) inside -= 1;
-        isInside = false;
+        if (isHeld) inUse -= 1;
+        isHeld = false;
       };
     },
-    get inside() {
-      return inside;
+    get inUse() {
+      return inUse;
     },
   };
 }

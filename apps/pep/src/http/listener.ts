@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { isWebSocket } from "../forward/web-socket.ts";
 import type { Limits } from "../limits.ts";
 import { normalAuthority, ownAuthorities } from "../message/authority.ts";
 import { valuesOf } from "../message/headers.ts";
-import { handleCall, type OwnAuthorities } from "./call.ts";
 import { isOwnPath, type OwnEndpoints, serveOwn } from "./own-endpoints.ts";
 import type { PepPorts } from "./ports.ts";
-import { handleTunnel } from "./tunnel.ts";
-import { handleUpgrade, isWebSocket } from "./upgrade.ts";
+import { handleRequest, type OwnAuthorities } from "./request-call.ts";
+import { handleTunnel, handleUpgrade } from "./socket-call.ts";
 
 const mostChecksMs = 5_000;
 
@@ -36,19 +36,17 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
     // Whatever an agent that goes away leaves half written is told of by its connection's end.
     response.on("error", ignored);
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
-    void handleCall(ports, request, response, own);
+    void handleRequest(ports, request, response, own);
   };
   server.on("request", onRequest);
   // Without a listener Node would send 100 Continue before anything is decided.
   server.on("checkContinue", onRequest);
-  server.on(
-    "upgrade",
-    (request: IncomingMessage, socket: Duplex, head: Buffer) => void handleUpgrade(ports, request, socket, head, own),
-  );
-  server.on(
-    "connect",
-    (request: IncomingMessage, socket: Duplex, head: Buffer) => void handleTunnel(ports, request, socket, head),
-  );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void handleUpgrade(ports, { request, socket, head }, own);
+  });
+  server.on("connect", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void handleTunnel(ports, { request, socket, head }, own);
+  });
   return server;
 }
 

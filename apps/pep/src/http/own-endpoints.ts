@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Events } from "../events.ts";
 import { isLoopback } from "../message/authority.ts";
-import { answer } from "../message/write-answer.ts";
+import { writeAnswer } from "../message/write-answer.ts";
 
 const prefix = "/__svc/";
 
@@ -25,7 +25,7 @@ export async function serveOwn(
   response: ServerResponse,
 ): Promise<void> {
   const reply = (status: number, type: string, body: string) =>
-    answer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
+    writeAnswer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
   const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
   const [path] = request.url?.split("?") ?? [];
   if (path === quitPath) {

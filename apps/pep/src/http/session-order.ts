@@ -2,39 +2,35 @@ import { once } from "node:events";
 import type { HopCredential } from "@svc/hop";
 import type { Limits } from "../limits.ts";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
-import type { Placed } from "../resolve/identify-call.ts";
+import type { Resolved } from "../resolve/resolve.ts";
 
-/** A call's place among those of its MCP session. */
+/** A call's place in the order of its session. */
 export interface Turn {
-  /** Resolves when every event stream that the session asked for earlier is open, or will not be; or at the abort. */
-  comes(signal: AbortSignal): Promise<unknown>;
+  /** Resolves when every event stream that the session opened earlier is open or failed, or at the abort. */
+  ready(signal: AbortSignal): Promise<unknown>;
   /** The request is on its way to the upstream. */
   sent(): void;
-  /** The head of its answer is there, or there will be none. Idempotent. */
+  /** The head of its answer arrived, or there will be none. Idempotent. */
   answered(): void;
 }
 
 /**
- * Keeps an MCP client's calls behind the event stream that it opened before them, as they are where nothing is decided in
- * between: what a server asks back on a stream that it does not have yet reaches nobody. Only the head of the stream's
- * answer proves that the server has it, since the two go over connections of their own.
+ * Keeps a client's calls behind the event stream that it opened before them: a server's request on a stream that the
+ * server does not have yet reaches no client. Only the head of the stream's answer proves that the server has it.
  *
- * Each holds back its own alone: a session is one `Mcp-Session-Id` at one upstream under one presented token. A stream
- * counts as opening for `hopMs` until it is sent, and `streamHeadMs` from then on. Who opens one is a call under way, so
- * there are never more of them than places for calls.
+ * A session is one session id at one upstream under one presented token, and waits for its own streams alone. A stream
+ * counts as opening for `hopMs` until it is sent, and `streamHeadMs` from then on.
  */
 export interface SessionOrder {
-  /** To be asked at once when a call arrives: what comes first is first. */
-  enter(call: ArrivingCall): Turn;
+  /** Must be called as soon as a call arrives: the order of arrival counts. */
+  enter(request: ArrivingRequest, resolved: Resolved, credential: HopCredential | undefined): Turn;
   /** Sessions with a stream that is opening. */
   readonly opening: number;
 }
 
-export interface ArrivingCall {
-  readonly method: string;
+interface ArrivingRequest {
+  readonly method?: string | undefined;
   readonly rawHeaders: RawHeaders;
-  readonly place: Placed;
-  readonly credential: HopCredential | undefined;
 }
 
 export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs" | "streamHeadMs">): SessionOrder {
@@ -62,14 +58,14 @@ export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs"
   };
 
   return {
-    enter(call) {
-      const opens = call.method === "GET";
-      if (!opens && openings.size === 0) return atOnce;
-      const session = sessionOf(call);
-      if (session === undefined) return atOnce;
+    enter(request, resolved, credential) {
+      const opens = request.method === "GET";
+      if (!opens && openings.size === 0) return noWait;
+      const session = sessionOf(request, resolved, credential);
+      if (session === undefined) return noWait;
       const earlier = openings.get(session);
-      const comes: Turn["comes"] = earlier ? (signal) => settledOrAborted(earlier, signal) : atOnce.comes;
-      return { ...atOnce, ...(opens && open(session, earlier)), comes };
+      const ready: Turn["ready"] = earlier ? (signal) => settledOrAborted(earlier, signal) : noWait.ready;
+      return { ...noWait, ...(opens && open(session, earlier)), ready };
     },
     get opening() {
       return openings.size;
@@ -77,17 +73,21 @@ export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs"
   };
 }
 
-const atOnce: Turn = { comes: () => Promise.resolve(), sent() {}, answered() {} };
+const noWait: Turn = { ready: () => Promise.resolve(), sent() {}, answered() {} };
 
 async function settledOrAborted(earlier: Promise<unknown>, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await Promise.race([earlier, once(signal, "abort")]);
 }
 
-/** Undefined for a call of none. The token is part of it, since the rest is what anybody may say. */
-function sessionOf({ rawHeaders, place, credential }: ArrivingCall): string | undefined {
-  const { kind, upstream } = place;
-  if (upstream.protocol !== "mcp" || kind === "unmapped" || !credential) return undefined;
-  const [id, ...others] = valuesOf(rawHeaders, "mcp-session-id");
+/** Undefined for a call without a session. The token is part of the key, since any client may send any session id. */
+function sessionOf(
+  { rawHeaders }: ArrivingRequest,
+  { kind, upstream }: Resolved,
+  credential: HopCredential | undefined,
+): string | undefined {
+  const { ordersSessions: header } = upstream.protocol;
+  if (header === undefined || kind === "unmapped" || !credential) return undefined;
+  const [id, ...others] = valuesOf(rawHeaders, header);
   if (id === undefined || others.length > 0) return undefined;
   // No header value and no name of an upstream holds a line end.
   return [upstream.name, credential.token, id].join("\n");

@@ -1,9 +1,20 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Answer } from "../protocols/answers.ts";
+
+/** An answer of the enforcement point itself. */
+export interface Answer {
+  readonly status: number;
+  /** Name, value, ... */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
 
 /** Writes an answer of our own. Where the agent saw the beginning of another, its connection is cut instead. */
-export function answer(request: IncomingMessage, response: ServerResponse, { status, headers, body }: Answer): void {
+export function writeAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+): void {
   if (response.headersSent) return void response.destroy();
   // Node closes the connection of whoever still waits for 100 Continue.
   response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
@@ -11,7 +22,7 @@ export function answer(request: IncomingMessage, response: ServerResponse, { sta
 }
 
 /** The same on a connection that asked to become something else, and ends here. */
-export function answerOnSocket(socket: Duplex, { status, headers, body }: Answer): void {
+export function writeAnswerToSocket(socket: Duplex, { status, headers, body }: Answer): void {
   if (!socket.writable) return void socket.destroy();
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
   for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);

@@ -1,5 +1,5 @@
 import type { BlockCause, DenyReason } from "@svc/core";
-import type { JsonRpcId } from "./mcp/message.ts";
+import type { Answer } from "../message/write-answer.ts";
 
 /** What is told of a decision in a block: closed sets, the record's name and scope names. */
 export interface BlockedDecision {
@@ -14,13 +14,6 @@ export interface Block {
   readonly decision?: BlockedDecision;
   /** Refused for want of capacity, not for what it is. */
   readonly shed?: boolean;
-}
-
-export interface Answer {
-  readonly status: number;
-  /** Name, value, ... */
-  readonly headers: readonly string[];
-  readonly body: string;
 }
 
 /** The one place that knows what a block looks like from outside (contract: Blocked). */
@@ -38,49 +31,33 @@ const table = {
 } as const satisfies Record<BlockCause, { status: number; message: string }>;
 
 const shedStatus = 503;
-const jsonRpcDenied = -32001;
-const jsonRpcFailed = -32603;
 
-/**
- * The answer to a blocked call. For a JSON-RPC request that waits under `id` it is a JSON-RPC error in a 200, since an
- * HTTP error would tear the MCP client's session down; only the unauthorized must see a 401.
- */
-export function blockAnswer(block: Block, id?: JsonRpcId): Answer {
-  const { cause, shed = false } = block;
-  const inBand = id !== undefined && cause !== "unauthorized";
-  const status = inBand ? 200 : shed ? shedStatus : table[cause].status;
-  const content = inBand ? jsonRpcError(block, id) : httpError(block);
-  return {
-    status,
-    headers: [
-      ...["content-type", "application/json", "cache-control", "no-store", "x-svc-blocked", cause],
-      ...(status === 503 ? ["retry-after", "1"] : []),
-      ...challenge(block, status),
-    ],
-    body: JSON.stringify(content),
-  };
-}
+export const blockMessage = ({ cause }: Block): string => table[cause].message;
 
-const httpError = ({ cause, decision }: Block) => ({
-  error: { code: cause, message: table[cause].message },
-  details: detailsOf(decision),
-});
-
-const jsonRpcError = ({ cause, decision }: Block, id: JsonRpcId) => ({
-  jsonrpc: "2.0",
-  id,
-  error: {
-    code: cause === "policy" ? jsonRpcDenied : jsonRpcFailed,
-    message: table[cause].message,
-    data: { code: cause, ...detailsOf(decision) },
-  },
-});
-
-const detailsOf = (decision: BlockedDecision | undefined) => ({
+export const blockDetails = ({ decision }: Block) => ({
   action_id: decision?.actionId ?? null,
   deny_reason: decision?.denyReason ?? null,
   recoverable: decision?.recoverable ?? false,
   consentable_scopes: decision?.consentableScopes ?? [],
+});
+
+export const httpBlockAnswer = (block: Block): Answer =>
+  blockAnswer(block, block.shed ? shedStatus : table[block.cause].status, {
+    error: { code: block.cause, message: blockMessage(block) },
+    details: blockDetails(block),
+  });
+
+/** A block as a protocol's own error: HTTP reports success, and `X-Svc-Blocked` marks it as ours. */
+export const inBandBlockAnswer = (block: Block, content: object): Answer => blockAnswer(block, 200, content);
+
+const blockAnswer = (block: Block, status: number, content: object): Answer => ({
+  status,
+  headers: [
+    ...["content-type", "application/json", "cache-control", "no-store", "x-svc-blocked", block.cause],
+    ...(status === 503 ? ["retry-after", "1"] : []),
+    ...challenge(block, status),
+  ],
+  body: JSON.stringify(content),
 });
 
 /** RFC 6750 section 3. A scope whose name the header cannot spell stands in the body alone. */

@@ -1,13 +1,13 @@
-import type { TargetKind } from "@svc/core";
-import { liberalSegment, segmentsOf } from "../message/path.ts";
+import { z } from "zod";
+import { isUnambiguousPath, liberalSegment, segmentsOf } from "../message/path.ts";
+import type { CallTarget } from "./protocol.ts";
 
-/** What a call is, as the decision point knows it. */
-export interface CallTarget {
-  readonly target: string;
-  readonly targetKind: TargetKind;
-  /** One data class; for an agent several, space-separated. */
-  readonly dataClass: string;
-}
+export const routePath = z.string().refine((text) => {
+  const segments = segmentsOf(text);
+  const isSegment = (segment: string, index: number) =>
+    segment === "*" ? index === segments.length - 1 : /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*]*$/.test(segment);
+  return isUnambiguousPath(text) && segments.every(isSegment);
+}, "must be an unambiguous path of literal segments, :name segments and at most a final *");
 
 /** One line of a route table: literal segments, `:name` for one non-empty segment, a final `*` for a non-empty rest. */
 export interface Route {
@@ -17,8 +17,8 @@ export interface Route {
 }
 
 /**
- * The first route in file order that matches, compared byte by byte. `ambiguous` where the path read as a liberal
- * server reads it would find another: `/%61dmin` must not pass as `/:page` beside `/admin`.
+ * Returns the first route in file order that matches, compared byte by byte. `ambiguous`: the path as a liberal server
+ * reads it matches another, such as `/%61dmin`, which must not pass as `/:page` beside `/admin`.
  */
 export function matchRoute(routes: readonly Route[], method: string, path: string): Route | "ambiguous" | undefined {
   if (!path.startsWith("/")) return undefined;

@@ -1,8 +1,7 @@
-import { protocolDataClass } from "@svc/core";
 import { normalAuthority } from "../message/authority.ts";
 import { isPlainQuery, isUnambiguousPath } from "../message/path.ts";
-import { type CallTarget, matchRoute } from "../protocols/routes.ts";
-import type { HttpUpstream, McpUpstream, Upstream, Upstreams } from "../upstreams/upstream.ts";
+import type { CallTarget } from "../protocols/protocol.ts";
+import type { Upstream, Upstreams } from "../upstreams/upstream.ts";
 
 /** The request line and `Host`, exactly as received. */
 export interface RequestLine {
@@ -15,41 +14,54 @@ export interface RequestLine {
   readonly own: ReadonlySet<string>;
 }
 
-/** `path` is what is sent upstream, query included: the very bytes that were decided on. */
-export type Resolution =
+/** `path` is sent upstream, query included: the exact bytes that were decided on. */
+export type Resolved =
   | { readonly kind: "call"; readonly upstream: Upstream; readonly path: string; readonly call: CallTarget }
-  /** An MCP message: what is called stands in its body. */
-  | { readonly kind: "message"; readonly upstream: McpUpstream; readonly path: string }
-  /** It is plain where the request would go, and nothing says what it would be. */
-  | { readonly kind: "unmapped"; readonly upstream: Upstream; readonly path: string }
-  /** Nobody can say for sure where it would go. Never forwarded, in no mode. */
-  | { readonly kind: "unresolvable" };
+  /** The body names the call. */
+  | { readonly kind: "message"; readonly upstream: Upstream; readonly path: string }
+  /** The upstream is known, and the configuration names no call. */
+  | { readonly kind: "unmapped"; readonly upstream: Upstream; readonly path: string };
 
-const unresolvable = { kind: "unresolvable" } as const;
+/** `unresolvable`: servers could read the request differently, or no upstream has its host. Never forwarded, in no mode. */
+export type Resolution = Resolved | { readonly kind: "unresolvable" };
 
-/** Request to upstream, target and data class (contract: How a call finds its target). Pure. */
+export const unresolvable = { kind: "unresolvable" } as const;
+
+/** Maps a request to upstream, target and data class (contract: How a call finds its target). Pure. */
 export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const place = placeOf(upstreams, line);
   if (place === undefined || line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
-  return place.upstream.protocol === "http"
-    ? resolveHttp(place.upstream, place, line.method)
-    : resolveMcp(place.upstream, place, line.method);
+  const { upstream, relativePath, path } = place;
+  const found = relativePath === undefined ? "unmapped" : upstream.protocol.resolve(line.method, relativePath);
+  switch (found) {
+    case "ambiguous":
+      return unresolvable;
+    case "in_body":
+      return { kind: "message", upstream, path };
+    case "unmapped":
+      return { kind: "unmapped", upstream, path };
+    default:
+      return { kind: "call", upstream, path, call: found };
+  }
 }
 
-/** CONNECT: the upstream whose tunnel this is, if a route admits one (RFC 9110 section 9.3.6). */
-export function resolveTunnel(
-  upstreams: Upstreams,
-  authority: string,
-): { upstream: Upstream; call: CallTarget } | undefined {
+/** WebSocket handshakes: unresolvable where the upstream's protocol has none. */
+export function resolveUpgrade(upstreams: Upstreams, line: RequestLine): Resolution {
+  const resolution = resolve(upstreams, line);
+  return resolution.kind !== "unresolvable" && resolution.upstream.protocol.takesUpgrades ? resolution : unresolvable;
+}
+
+/** CONNECT: the upstream with this authority, where a route allows tunnels to it (RFC 9110 section 9.3.6). */
+export function resolveTunnel(upstreams: Upstreams, authority: string): Resolution {
   const upstream = upstreams.byHost.get(normalAuthority(authority) ?? "");
-  return upstream?.tunnel && { upstream, call: upstream.tunnel };
+  return upstream?.tunnel ? { kind: "call", upstream, path: "", call: upstream.tunnel } : unresolvable;
 }
 
 interface Place {
   readonly upstream: Upstream;
-  /** As the routes see it: relative to the upstream's URL. Undefined where it does not lie under it. */
+  /** Relative to the upstream's URL; undefined outside of it. */
   readonly relativePath: string | undefined;
-  readonly sentPath: string;
+  readonly path: string;
 }
 
 function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | undefined {
@@ -86,11 +98,11 @@ function splitQuery(text: string): { path: string; query: string } {
   return mark === -1 ? { path: text, query: "" } : { path: text.slice(0, mark), query: text.slice(mark) };
 }
 
-/** The agent believes that it talks to the upstream itself: the path is the upstream's own. */
+/** Forward-proxy and transparent use: the path is the upstream's own. */
 function placeUnderHost(upstream: Upstream, { path, query }: TargetParts): Place {
-  const { basePath } = upstream;
+  const { basePath } = upstream.protocol;
   const isUnder = path === basePath || path.startsWith(`${basePath}/`);
-  return { upstream, relativePath: isUnder ? path.slice(basePath.length) : undefined, sentPath: path + query };
+  return { upstream, relativePath: isUnder ? path.slice(basePath.length) : undefined, path: path + query };
 }
 
 /** The first segment names the upstream; what follows is appended to its URL. */
@@ -99,28 +111,7 @@ function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): P
   const upstream = upstreams.byName.get(end === -1 ? path.slice(1) : path.slice(1, end));
   if (!upstream) return undefined;
   const rest = end === -1 ? "" : path.slice(end);
-  const sent = upstream.basePath + rest || "/";
-  return { upstream, relativePath: sent.slice(upstream.basePath.length), sentPath: sent + query };
+  const { basePath } = upstream.protocol;
+  const sent = basePath + rest || "/";
+  return { upstream, relativePath: sent.slice(basePath.length), path: sent + query };
 }
-
-function resolveHttp(upstream: HttpUpstream, { relativePath, sentPath: path }: Place, method: string): Resolution {
-  const route = relativePath === undefined ? undefined : matchRoute(upstream.routes, method, relativePath);
-  if (route === "ambiguous") return unresolvable;
-  return route ? { kind: "call", upstream, path, call: route.call } : { kind: "unmapped", upstream, path };
-}
-
-function resolveMcp(upstream: McpUpstream, { relativePath, sentPath: path }: Place, method: string): Resolution {
-  const isEndpoint = relativePath === (upstream.basePath === "" ? "/" : "");
-  if (isEndpoint && method === "POST") return { kind: "message", upstream, path };
-  if (isEndpoint && (method === "GET" || method === "DELETE")) {
-    return { kind: "call", upstream, path, call: protocolCall(upstream) };
-  }
-  return { kind: "unmapped", upstream, path };
-}
-
-/** The implicit tool that covers a session's own methods (contract: Compiler). */
-export const protocolCall = (upstream: McpUpstream): CallTarget => ({
-  target: `mcp:${upstream.name}`,
-  targetKind: "tool",
-  dataClass: protocolDataClass,
-});

@@ -3,8 +3,8 @@ import { isWithin, mcpServerRef } from "@svc/core";
 import type { Transport } from "@svc/hop";
 import { z } from "zod";
 import { connectControlPlane } from "../control-plane.ts";
-import type { CallTarget } from "../protocols/routes.ts";
-import type { McpUpstream, Upstream, Upstreams } from "../upstreams/upstream.ts";
+import type { CallTarget } from "../protocols/protocol.ts";
+import type { Upstreams } from "../upstreams/upstream.ts";
 import { readUpstreams } from "../upstreams/upstreams-file.ts";
 import type { Config } from "./config.ts";
 
@@ -38,25 +38,10 @@ export async function fetchCatalog(transport: Transport, adminToken: string, sco
 /** One line for each configured target that none of the policies could allow (contract: `--check`). */
 export function unallowedTargets(upstreams: Upstreams, catalogs: readonly Catalog[]): string[] {
   return upstreams.all.flatMap((upstream) =>
-    targetsOf(upstream)
+    [...upstream.protocol.targets(), ...(upstream.tunnel ? [upstream.tunnel] : [])]
       .filter((call) => !catalogs.some((catalog) => couldAllow(catalog, call)))
       .map(({ target, dataClass }) => `${upstream.name}: ${target} for ${dataClass} is in no policy`),
   );
-}
-
-function targetsOf(upstream: Upstream): CallTarget[] {
-  const tunnel = upstream.tunnel ? [upstream.tunnel] : [];
-  if (upstream.protocol === "http") return [...upstream.routes.map(({ call }) => call), ...tunnel];
-  return [...toolsOf(upstream), ...tunnel];
-}
-
-/** Those that the file names; where it names none, that there is any tool of the server at all. */
-function toolsOf({ name, tools, dataClass }: McpUpstream): CallTarget[] {
-  const call = (target: string, dataClass: string): CallTarget => ({ target, targetKind: "tool", dataClass });
-  const named = [...tools].map(([tool, ofTool]) =>
-    call(tool.startsWith("#") ? `mcp:${name}${tool}` : `mcp:${name}/${tool}`, ofTool),
-  );
-  return dataClass === undefined ? named : [...named, call(`mcp:${name}`, dataClass)];
 }
 
 function couldAllow({ tools, downstream_agents }: Catalog, { target, targetKind, dataClass }: CallTarget): boolean {

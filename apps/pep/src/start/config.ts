@@ -18,10 +18,9 @@ import {
   text,
   wholeNumber,
 } from "@svc/host";
-import { undecidedModes } from "../http/ports.ts";
 import { defaultLimits, type Limits } from "../limits.ts";
+import { pepModes, undecidedModes } from "../modes.ts";
 import { type EgressProxies, readEgressProxies } from "../upstreams/egress-proxies.ts";
-import { pepModes } from "../upstreams/upstream.ts";
 
 /** What the control plane reads of one body, with room for what is around the parameters. */
 const maxBindCapBytes = 786_432;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { watchFiles } from "@svc/host";
+import type { PepMode } from "../modes.ts";
 import { tlsFault } from "./tls-fault.ts";
-import type { PepMode, Upstreams } from "./upstream.ts";
+import type { Upstreams } from "./upstream.ts";
 import { readUpstreams } from "./upstreams-file.ts";
 
 export interface LiveConfigOptions {

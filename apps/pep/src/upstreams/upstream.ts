@@ -1,9 +1,7 @@
-import type { CallTarget, Route } from "../protocols/routes.ts";
+import type { PepMode } from "../modes.ts";
+import type { CallTarget, Protocol } from "../protocols/protocol.ts";
 
-export const pepModes = ["enforce", "observe"] as const;
-export type PepMode = (typeof pepModes)[number];
-
-/** What an upstream is shown in place of the agent's own `Authorization` (contract: Enforcement point). */
+/** The credential that replaces the agent's own `Authorization` (contract: Enforcement point). */
 export type Credential =
   | { readonly kind: "hop_token" }
   | { readonly kind: "none" }
@@ -18,40 +16,23 @@ export interface UpstreamTls {
   readonly key?: string;
 }
 
-interface UpstreamBase {
+export interface Upstream {
   readonly name: string;
   /** Scheme, host and port. */
   readonly origin: string;
   /** The value of its `Host` header. */
   readonly host: string;
-  /** The path of its URL: empty for the root, else it begins with a slash; only an MCP endpoint may end in one. */
-  readonly basePath: string;
   /** Authorities that name it in forward-proxy and transparent use, in normal spelling. */
   readonly hosts: readonly string[];
   readonly mode: PepMode;
   readonly credential: Credential;
   readonly tls: UpstreamTls;
-  /** Where a route says `connect: true`: what a tunnel to it counts as. */
+  /** The call that a tunnel counts as; undefined where no route says `connect: true`. */
   readonly tunnel: CallTarget | undefined;
+  readonly protocol: Protocol;
 }
 
-export interface HttpUpstream extends UpstreamBase {
-  readonly protocol: "http";
-  readonly routes: readonly Route[];
-}
-
-export interface McpUpstream extends UpstreamBase {
-  readonly protocol: "mcp";
-  /** For every tool that `tools` does not name. */
-  readonly dataClass: string | undefined;
-  /** Tool name, or `#method`, to its data class. */
-  readonly tools: ReadonlyMap<string, string>;
-  readonly filterToolLists: boolean;
-}
-
-export type Upstream = HttpUpstream | McpUpstream;
-
-/** Every upstream of one configuration, by the two ways to name one. */
+/** The upstreams of one configuration, by the two ways to name one. */
 export interface Upstreams {
   readonly all: readonly Upstream[];
   readonly byName: ReadonlyMap<string, Upstream>;

@@ -1,17 +1,11 @@
 import { parse } from "yaml";
 import type { z } from "zod";
 import { normalAuthority } from "../message/authority.ts";
-import { segmentsOf } from "../message/path.ts";
-import type { CallTarget, Route } from "../protocols/routes.ts";
-import {
-  type Credential,
-  type PepMode,
-  type Upstream,
-  type Upstreams,
-  type UpstreamTls,
-  upstreamsOf,
-} from "./upstream.ts";
-import { type UpstreamEntry, upstreamsFile } from "./upstreams-schema.ts";
+import type { PepMode } from "../modes.ts";
+import { toCall } from "../protocols/common-settings.ts";
+import { protocolOf, type UpstreamEntry } from "../protocols/protocols.ts";
+import { type Credential, type Upstream, type Upstreams, type UpstreamTls, upstreamsOf } from "./upstream.ts";
+import { upstreamsFile } from "./upstreams-schema.ts";
 
 export interface ReadUpstreamsOptions {
   /** Of an upstream that names none. */
@@ -89,7 +83,7 @@ type ReadNamedFile = (upstream: string, path: string) => string;
 
 function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadNamedFile): Upstream {
   const url = new URL(entry.url);
-  const base = {
+  return {
     name: entry.name,
     origin: url.origin,
     host: url.host,
@@ -98,33 +92,9 @@ function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadName
     credential: toCredential(entry, fileOf),
     tls: toTls(entry, fileOf),
     tunnel: entry.routes.flatMap((route) => (route.connect ? toCall(route) : []))[0],
-  };
-  if (entry.protocol === "http") {
-    // A route begins with a slash of its own.
-    const basePath = url.pathname.replace(/\/$/, "");
-    return { ...base, protocol: "http", basePath, routes: entry.routes.flatMap(toRoute) };
-  }
-  return {
-    ...base,
-    protocol: "mcp",
-    // The endpoint is the URL as it stands, a trailing slash included.
-    basePath: url.pathname === "/" ? "" : url.pathname,
-    dataClass: entry.data_class,
-    tools: new Map(Object.entries(entry.tools)),
-    filterToolLists: entry.filter_tool_lists,
+    protocol: protocolOf(entry),
   };
 }
-
-type RouteEntry = UpstreamEntry["routes"][number];
-
-const toRoute = (route: RouteEntry): Route[] =>
-  route.connect ? [] : [{ methods: new Set(route.methods), segments: segmentsOf(route.path), call: toCall(route) }];
-
-const toCall = (route: RouteEntry): CallTarget => ({
-  target: route.target,
-  targetKind: route.target_kind,
-  dataClass: route.data_class,
-});
 
 function toCredential({ name, credential }: UpstreamEntry, fileOf: ReadNamedFile): Credential {
   if (typeof credential === "string") return { kind: credential };

@@ -1,4 +1,5 @@
-import type { PepMode, Upstreams } from "../../src/upstreams/upstream.ts";
+import type { PepMode } from "../../src/modes.ts";
+import type { Upstreams } from "../../src/upstreams/upstream.ts";
 import { readUpstreams } from "../../src/upstreams/upstreams-file.ts";
 
 /** The upstreams of a configuration given as a value. */

@@ -1,16 +1,12 @@
-import { toolRef } from "@svc/core";
 import { parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
-import { protocolCall } from "../../resolve/resolve.ts";
-import type { McpUpstream } from "../../upstreams/upstream.ts";
-import type { CallTarget } from "../routes.ts";
-
-export type JsonRpcId = string | number;
+import { type RawHeaders, valuesInAnySpelling } from "../../message/headers.ts";
+import type { MessageId } from "../protocol.ts";
 
 /** One JSON-RPC message, as far as it says what is called. */
 export interface McpMessage {
   /** Present exactly for a request: what waits for an answer. */
-  readonly id: JsonRpcId | undefined;
+  readonly id: MessageId | undefined;
   /** Absent for an answer to the server. */
   readonly method: string | undefined;
   /** `params.name` and `params.uri`. */
@@ -64,24 +60,9 @@ export const isDisguised = (members: object | undefined, known: ReadonlyMap<stri
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
-
-/** What a message calls, or undefined where the configuration gives it no data class or no legal name. */
-export function resolveMessage(upstream: McpUpstream, { id, method, name }: McpMessage): CallTarget | undefined {
-  const isNotification = id === undefined && method?.startsWith("notifications/");
-  if (method === undefined || isNotification || sessionMethods.has(method)) return protocolCall(upstream);
-  if (method === "tools/call") {
-    return name === undefined ? undefined : toolCall(`${upstream.name}/${name}`, dataClassOfTool(upstream, name));
-  }
-  return toolCall(`${upstream.name}#${method}`, upstream.tools.get(`#${method}`));
-}
-
-/** `#name` is how the file spells a method, so a tool of that name has no entry of its own. */
-export const dataClassOfTool = ({ tools, dataClass }: McpUpstream, name: string): string | undefined =>
-  (name.startsWith("#") ? undefined : tools.get(name)) ?? dataClass;
-
-function toolCall(ref: string, dataClass: string | undefined): CallTarget | undefined {
-  const target = `mcp:${ref}`;
-  if (dataClass === undefined || !toolRef.safeParse(target).success) return undefined;
-  return { target, targetKind: "tool", dataClass };
+/** Whether headers that repeat the body's method and name agree with it, in every spelling that a server may read. */
+export function isMirrored({ method, name, uri }: McpMessage, headers: RawHeaders): boolean {
+  const agrees = (header: string, expected: string | undefined) =>
+    valuesInAnySpelling(headers, header).every((value) => value === expected);
+  return agrees("mcp-method", method) && agrees("mcp-name", name ?? uri);
 }

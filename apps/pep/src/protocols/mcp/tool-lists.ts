@@ -1,20 +1,19 @@
 import { isWithin } from "@svc/core";
 import { isJsonObject, parseStrictJson } from "@svc/tokens";
-import type { AllowedTools } from "../../decide/allowed-tools.ts";
-import type { BodyFilter } from "../../forward/relay.ts";
 import { type RawHeaders, valuesOf } from "../../message/headers.ts";
-import type { McpUpstream } from "../../upstreams/upstream.ts";
-import { dataClassOfTool, isDisguised, type JsonRpcId, maxMessageDepth, spellings } from "./message.ts";
+import type { AllowedTools, BodyFilter, MessageId } from "../protocol.ts";
+import { isDisguised, maxMessageDepth, spellings } from "./message.ts";
+import type { McpTargets } from "./targets.ts";
 
 /** Longer is no list of tools; held in memory until its end is seen. */
 const maxMessageBytes = 8 * 1024 * 1024;
 
 export interface ToolListContext {
-  readonly upstream: McpUpstream;
+  readonly targets: Pick<McpTargets, "ofTool">;
   /** Undefined: what is allowed could not be learnt, and lists are empty. */
   readonly allowed: AllowedTools | undefined;
   /** Of the `tools/list` request, where this is its answer. */
-  readonly id: JsonRpcId | undefined;
+  readonly id: MessageId | undefined;
 }
 
 /**
@@ -88,7 +87,7 @@ function filteredEvent(context: ToolListContext, event: string): string {
 }
 
 /** The message with its tools filtered, or without any where readers could differ; undefined: it holds no list. */
-function filtered({ upstream, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
+function filtered({ targets, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
   const reading = listIn(json);
   switch (reading.kind) {
     case "none":
@@ -97,7 +96,7 @@ function filtered({ upstream, allowed, id }: ToolListContext, json: string | Uin
       return emptyList(id ?? reading.id);
     case "list": {
       const { message, result, tools } = reading;
-      const kept = tools.filter((tool) => isAllowed(upstream, allowed, tool));
+      const kept = tools.filter((tool) => isAllowed(targets, allowed, tool));
       return JSON.stringify({ ...message, result: { ...result, tools: kept } });
     }
     default:
@@ -135,11 +134,10 @@ const messageNames = spellings("result");
 const resultNames = spellings("tools");
 const toolNames = spellings("name");
 
-function isAllowed(upstream: McpUpstream, allowed: AllowedTools | undefined, tool: unknown): boolean {
-  if (!isJsonObject(tool) || isDisguised(tool, toolNames)) return false;
-  const { name } = tool;
-  if (typeof name !== "string") return false;
-  const dataClass = dataClassOfTool(upstream, name);
-  const declared = allowed?.get(`mcp:${upstream.name}/${name}`);
-  return dataClass !== undefined && declared !== undefined && isWithin(dataClass, declared);
+function isAllowed(targets: ToolListContext["targets"], allowed: AllowedTools | undefined, tool: unknown): boolean {
+  if (!isJsonObject(tool) || isDisguised(tool, toolNames) || typeof tool.name !== "string") return false;
+  const call = targets.ofTool(tool.name);
+  if (!call) return false;
+  const declared = allowed?.get(call.target);
+  return declared !== undefined && isWithin(call.dataClass, declared);
 }

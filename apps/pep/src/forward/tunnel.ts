@@ -1,29 +1,17 @@
-import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import type { Duplex } from "node:stream";
-import { resolveTunnel } from "../resolve/resolve.ts";
-import { type Destination, type Opening, openConnection } from "./open-connection.ts";
-import type { PepPorts } from "./ports.ts";
-
-/**
- * CONNECT, only to a host whose route says `connect: true`: decided once for the host, since nothing of what goes
- * through can be read, and so the weaker kind (contract: How a call finds its target). Never rejects.
- */
-export const handleTunnel = (ports: PepPorts, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> =>
-  openConnection<Destination>(
-    ports,
-    request,
-    socket,
-    (upstreams) => resolveTunnel(upstreams, request.url ?? ""),
-    (opening) => connectTunnel(opening, socket, head),
-  );
+import type { Upstream } from "../upstreams/upstream.ts";
+import type { AgentSocket, ConnectionEvents } from "./connection.ts";
 
 const connectMs = 10_000;
 const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
-function connectTunnel(opening: Opening<Destination>, socket: Duplex, head: Buffer): void {
-  const { destination, handOver, opened, failed } = opening;
-  const { hostname, port, protocol } = new URL(destination.upstream.origin);
+/** Connects a tunnel: bytes pass unread in both directions, so the decision is about the host alone. */
+export function openTunnel(
+  { origin }: Upstream,
+  { socket, head }: AgentSocket,
+  { handOver, opened, failed }: ConnectionEvents,
+): void {
+  const { hostname, port, protocol } = new URL(origin);
   const upstream = connect({
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port || (protocol === "https:" ? 443 : 80)),

@@ -1,0 +1,20 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { UpstreamFault } from "../protocols/answers.ts";
+
+/** An agent's connection that the HTTP server handed over: of an upgrade or a CONNECT. */
+export interface AgentSocket {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** Bytes that came with the request. */
+  readonly head: Buffer;
+}
+
+/** Exactly one of `opened` and `failed` is called, unless the agent goes away first. */
+export interface ConnectionEvents {
+  /** Called before the connector begins to read the agent's side. */
+  handOver(): void;
+  /** The upstream answered; `close` ends both sides. */
+  opened(status: number, close: () => void): void;
+  failed(fault: UpstreamFault, error: Error): void;
+}

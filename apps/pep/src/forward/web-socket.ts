@@ -1,0 +1,93 @@
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { createProxyServer } from "http-proxy-3";
+import { type RawHeaders, recordOf, responseHeaders } from "../message/headers.ts";
+import type { Upstream } from "../upstreams/upstream.ts";
+import type { AgentSocket, ConnectionEvents } from "./connection.ts";
+import { passRefusal } from "./refused-upgrade.ts";
+
+/** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
+export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
+  method === "GET" &&
+  httpVersion === "1.1" &&
+  headers.upgrade?.toLowerCase() === "websocket" &&
+  headers["content-length"] === undefined &&
+  headers["transfer-encoding"] === undefined;
+
+export interface Handshake {
+  readonly path: string;
+  readonly headers: RawHeaders;
+  /** Strings that must not come back in a response header. */
+  readonly secrets: readonly string[];
+  /** Milliseconds until the upstream's answer. */
+  readonly answerMs: number;
+}
+
+const connectMs = 10_000;
+const upgrade = ["connection", "Upgrade", "upgrade", "websocket"] as const;
+
+/** Forwards an admitted handshake and connects both sides (contract: The forward path). */
+export function openWebSocket(
+  upstream: Upstream,
+  { path, headers, secrets, answerMs }: Handshake,
+  { request, socket, head }: AgentSocket,
+  { handOver, opened, failed }: ConnectionEvents,
+): void {
+  // One proxy for each: nothing of one connection may reach another. Its events run before its own handling does.
+  const proxy = createProxyServer();
+  // Set before the hand-over: the proxy copies these, and its hooks do not always run (measured).
+  request.headers = recordOf([...headers, ...upgrade]);
+  let isSettled = false;
+  const settle = (run: () => void) => {
+    clearTimeout(silence);
+    if (!isSettled) run();
+    isSettled = true;
+  };
+  let silence: NodeJS.Timeout | undefined;
+  let handshake: ClientRequest | undefined;
+  proxy.on("proxyReqWs", (outgoing) => {
+    silence = setTimeout(() => {
+      settle(() => failed("upstream_timeout", new Error("no answer to the handshake")));
+      outgoing.destroy();
+    }, answerMs);
+    // The proxy keeps a handshake open for an agent that is gone.
+    socket.once("close", () => outgoing.destroy());
+    // The proxy parses and joins paths; the path that was decided on is sent instead.
+    outgoing.path = path;
+    outgoing.on("upgrade", (answer) => {
+      handOver();
+      // The proxy writes out `headers` after this.
+      answer.headers = recordOf([...responseHeaders(answer.rawHeaders, secrets), ...upgrade]);
+    });
+    handshake = outgoing;
+  });
+  // The proxy repeats the agent's socket errors here and throws them without a listener; the socket's close is enough.
+  proxy.on("error", () => {});
+  proxy.on("open", (upstreamSocket) => {
+    const close = () => {
+      socket.destroy();
+      upstreamSocket.destroy();
+    };
+    // The proxy only ends it, which an upstream may ignore.
+    socket.once("close", () => upstreamSocket.destroy());
+    settle(() => opened(101, close));
+  });
+  const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
+  proxy.ws(request, socket, head, { target: targetOf(upstream), toProxy: true, connectTimeout: connectMs }, onError);
+  // Replaces the proxy's own handling of an answer that is no upgrade, installed by now.
+  handshake?.removeAllListeners("response").once("response", (answer) => {
+    const { statusCode = 502 } = answer;
+    if (statusCode < 200) {
+      settle(() => failed("upstream_unreachable", new Error("half an upgrade")));
+      return void answer.destroy();
+    }
+    settle(() => opened(statusCode, () => socket.destroy()));
+    passRefusal(request, socket, answer, responseHeaders(answer.rawHeaders, secrets));
+  });
+}
+
+/** In this form the proxy takes the TLS material along. */
+function targetOf({ origin, tls }: Upstream) {
+  const url = new URL(origin);
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  return { protocol: url.protocol, host: url.hostname, hostname: url.hostname, port, ...tls };
+}

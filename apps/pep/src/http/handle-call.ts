@@ -1,0 +1,60 @@
+import { admit } from "../decide/admit.ts";
+import { settleBody } from "../decide/settle-body.ts";
+import { bodyHeadersOf } from "../message/media-type.ts";
+import { identifyCall } from "../resolve/identify-call.ts";
+import type { Resolved } from "../resolve/resolve.ts";
+import { abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
+import type { Turn } from "./session-order.ts";
+
+/** Resolves, admits, then blocks or forwards: the same for requests, WebSockets and tunnels. Never rejects. */
+export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Promise<void> {
+  const { ports, request, inbound, generation, releaseSlot } = call;
+  let turn: Turn | undefined;
+  try {
+    if (!releaseSlot) return blockCall(kind, call, { cause: "other" }, { shed: true });
+    const resolved = kind.resolve(call);
+    if (resolved.kind === "unresolvable") {
+      return blockCall(kind, call, { cause: inbound.credential ? "unresolvable_call" : "unauthorized" });
+    }
+    turn = ports.order.enter(request, resolved, inbound.credential);
+    await authorizeAndForward(kind, call, resolved, turn);
+  } catch (error) {
+    blockCall(kind, call, { cause: "other" }, { error });
+  } finally {
+    turn?.answered();
+    releaseSlot?.();
+    generation.release();
+    kind.end?.(call);
+  }
+}
+
+/** Bearer, target, decision, token, upstream (contract: What happens to a call). */
+async function authorizeAndForward<C extends Call>(
+  kind: CallKind<C>,
+  call: C,
+  resolved: Resolved,
+  turn: Turn,
+): Promise<void> {
+  const { ports, request, inbound, body, signal, record } = call;
+  const { upstream } = resolved;
+  const identified = await identifyCall(resolved, call);
+  if (identified === "gone") return abandonCall(call);
+  const headers = bodyHeadersOf(request.rawHeaders);
+  const admission = await admit(ports, {
+    inbound,
+    mode: upstream.mode,
+    call: identified.call,
+    signal,
+    record,
+    settleBody: (decision) => settleBody(decision, body, headers, ports.limits),
+  });
+  switch (admission.kind) {
+    case "gone":
+      return abandonCall(call);
+    case "blocked":
+      return blockCall(kind, call, admission.refusal, { upstream, id: identified.id });
+    default:
+      await turn.ready(signal);
+      return signal.aborted ? abandonCall(call) : kind.forward(call, { resolved, identified, admission, turn });
+  }
+}

@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import { lateBodyOf } from "../decide/late-body.ts";
+import { forward } from "../forward/forward.ts";
+import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
+import type { RelayEnd } from "../forward/relay.ts";
+import { acceptsTrailers, valuesOf } from "../message/headers.ts";
+import { discardRest, writeAnswer } from "../message/write-answer.ts";
+import { upstreamFaultAnswer } from "../protocols/answers.ts";
+import { type RequestLine, resolve } from "../resolve/resolve.ts";
+import {
+  type AdmittedCall,
+  beginCall,
+  blockCall,
+  type Call,
+  type CallKind,
+  type ForwardEnd,
+  finishForwarded,
+  watchCall,
+} from "./call.ts";
+import { handleCall } from "./handle-call.ts";
+import type { PepPorts } from "./ports.ts";
+
+/** The spellings of this listener's own address, for the connection of a request. */
+export type OwnAuthorities = (request: IncomingMessage) => ReadonlySet<string>;
+
+export const requestLineOf = (request: IncomingMessage, own: OwnAuthorities): RequestLine => ({
+  method: request.method ?? "",
+  target: request.url ?? "",
+  hosts: valuesOf(request.rawHeaders, "host"),
+  own: own(request),
+});
+
+interface RequestCall extends Call {
+  readonly response: ServerResponse;
+  readonly own: OwnAuthorities;
+}
+
+/** Handles a request that is not for the enforcement point itself. Never rejects. */
+export function handleRequest(
+  ports: PepPorts,
+  request: IncomingMessage,
+  response: ServerResponse,
+  own: OwnAuthorities,
+): Promise<void> {
+  const gone = new AbortController();
+  response.on("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  const sendContinue = () => {
+    // Of HTTP/1.0 the expectation is ignored (RFC 9110 section 10.1.1).
+    if (request.headers.expect !== undefined && request.httpVersion !== "1.0") response.writeContinue();
+  };
+  return handleCall(requests, { ...beginCall(ports, request, gone.signal, sendContinue), response, own });
+}
+
+const requests: CallKind<RequestCall> = {
+  resolve: ({ generation, request, own }) => resolve(generation.upstreams, requestLineOf(request, own)),
+  answer: ({ request, response }, answer) => writeAnswer(request, response, answer),
+  forward: forwardRequest,
+  end: ({ request }) => discardRest(request),
+};
+
+async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promise<void> {
+  const { ports, request, response, record, generation } = call;
+  const { resolved, identified, admission, turn } = admitted;
+  const { upstream, path } = resolved;
+  const filtering = responseFilterOf(call, admitted);
+  const filterFor = filtering && (await filtering);
+  const lateBody = lateBodyOf(ports.guard, admission);
+  const body = bodyOf(call, lateBody?.mayEnd);
+  const headers = outgoingHeaders(request, upstream, record.trace, admission.outbound, [
+    ...lengthOf(request, body),
+    ...(acceptsTrailers(request.rawHeaders) ? ["te", "trailers"] : []),
+    // A compressed answer cannot be filtered.
+    ...(filterFor ? ["accept-encoding", "identity"] : []),
+  ]);
+  const sentMs = ports.monotonicMs();
+  const finish = (end: Exclude<RelayEnd, { kind: "withdrawn" }>) =>
+    finishForwarded(call, admitted, {
+      upstreamMs: ports.monotonicMs() - sentMs,
+      refusal: lateBody?.refusal,
+      ...answered(call, end),
+    });
+  let endStream: (() => void) | undefined;
+  const end = await forward(
+    generation.dispatcherOf(upstream),
+    { method: request.method ?? "", path, headers, body },
+    response,
+    {
+      limits: ports.limits,
+      secrets: secretsOf(upstream.credential, admission.outbound),
+      onSent: turn.sent,
+      onAnswered: turn.answered,
+      onEventStream(status, close) {
+        // Recorded at its beginning: it may last for hours.
+        finish({ kind: "answered", status });
+        endStream = watchCall(call, admitted, close);
+      },
+      filterFor,
+    },
+  );
+  endStream?.();
+  if (end.kind !== "withdrawn") return finish(end);
+  blockCall(requests, call, lateBody?.refusal ?? { cause: "other" }, { upstream, id: identified.id });
+}
+
+/** In observe mode lists are not filtered: a tool that would be blocked is forwarded there. */
+function responseFilterOf({ ports, inbound, request }: RequestCall, { resolved, identified }: AdmittedCall) {
+  const { upstream } = resolved;
+  const { credential } = inbound;
+  if (upstream.mode !== "enforce" || !credential) return undefined;
+  return upstream.protocol.filterFor(identified, request.method, () => ports.allowedTools(credential));
+}
+
+type SentBody = Buffer | Readable | null;
+
+function bodyOf({ body, ports }: Call, mayEnd: (() => Promise<boolean>) | undefined): SentBody {
+  if (body.isAbsent) return null;
+  return body.isWhole ? body.bytes() : body.stream({ idleMs: ports.limits.idleBodyMs, mayEnd });
+}
+
+/** A body in memory is measured where it is sent. */
+function lengthOf({ headers }: IncomingMessage, body: SentBody): string[] {
+  const { "content-length": length } = headers;
+  return length === undefined || body === null || Buffer.isBuffer(body) ? [] : ["content-length", length];
+}
+
+/** Answers where the upstream did not, and returns the status that the agent saw. */
+function answered(
+  call: RequestCall,
+  end: Exclude<RelayEnd, { kind: "withdrawn" }>,
+): Pick<ForwardEnd, "status" | "error"> {
+  if (end.kind === "gone") return {};
+  if (end.kind === "answered") return { status: end.status };
+  const { status, error } = end;
+  if (status !== undefined) return { status, error };
+  const answer = upstreamFaultAnswer(end.fault);
+  requests.answer(call, answer);
+  return { status: answer.status, error };
+}

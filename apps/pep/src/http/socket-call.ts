@@ -1,0 +1,103 @@
+import type { Duplex } from "node:stream";
+import type { AgentSocket, ConnectionEvents } from "../forward/connection.ts";
+import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
+import { openTunnel } from "../forward/tunnel.ts";
+import { isWebSocket, openWebSocket } from "../forward/web-socket.ts";
+import { writeAnswerToSocket } from "../message/write-answer.ts";
+import { upstreamFaultAnswer } from "../protocols/answers.ts";
+import { resolveTunnel, resolveUpgrade, unresolvable } from "../resolve/resolve.ts";
+import { type AdmittedCall, beginCall, type Call, type CallKind, finishForwarded, watchCall } from "./call.ts";
+import { handleCall } from "./handle-call.ts";
+import type { PepPorts } from "./ports.ts";
+import { type OwnAuthorities, requestLineOf } from "./request-call.ts";
+
+interface SocketCall extends Call, AgentSocket {
+  readonly request: AgentSocket["request"];
+  readonly own: OwnAuthorities;
+  readonly handOver: () => void;
+}
+
+/** Decides on a WebSocket before `101 Switching Protocols` (contract: The forward path). Never rejects. */
+export const handleUpgrade = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
+  handleCall(webSockets, beginSocketCall(ports, agent, own));
+
+/**
+ * CONNECT, only to a host whose route says `connect: true`: one decision for the host, the weaker kind (contract: How a
+ * call finds its target). Never rejects.
+ */
+export const handleTunnel = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
+  handleCall(tunnels, beginSocketCall(ports, agent, own));
+
+function beginSocketCall(ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): SocketCall {
+  const { request, socket } = agent;
+  const gone = new AbortController();
+  const handOver = noticeEnd(socket);
+  socket.on("error", () => socket.destroy());
+  socket.once("close", () => gone.abort());
+  return { ...beginCall(ports, request, gone.signal, () => {}), ...agent, own, handOver };
+}
+
+type Connect = (call: SocketCall, admitted: AdmittedCall, events: ConnectionEvents) => void;
+
+const socketKind = (resolve: CallKind<SocketCall>["resolve"], connect: Connect): CallKind<SocketCall> => ({
+  resolve,
+  answer: ({ socket }, answer) => writeAnswerToSocket(socket, answer),
+  forward(call, admitted) {
+    const closed = new Promise<void>((over) => call.socket.once("close", () => over()));
+    connect(call, admitted, connectionEvents(call, admitted));
+    return closed;
+  },
+});
+
+const webSockets = socketKind(
+  // Node before 24.9 hands over every kind of upgrade.
+  ({ generation, request, own }) =>
+    isWebSocket(request) ? resolveUpgrade(generation.upstreams, requestLineOf(request, own)) : unresolvable,
+  (call, { resolved: { upstream, path }, admission: { outbound } }, events) => {
+    const headers = outgoingHeaders(call.request, upstream, call.record.trace, outbound);
+    const secrets = secretsOf(upstream.credential, outbound);
+    const { upstreamHeadersMs: answerMs } = call.ports.limits;
+    openWebSocket(upstream, { path, headers, secrets, answerMs }, call, events);
+  },
+);
+
+const tunnels = socketKind(
+  ({ generation, request }) => resolveTunnel(generation.upstreams, request.url ?? ""),
+  (call, { resolved: { upstream } }, events) => openTunnel(upstream, call, events),
+);
+
+function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents {
+  const { ports, socket, handOver } = call;
+  const sentMs = ports.monotonicMs();
+  const finish = (status?: number, error?: Error) =>
+    finishForwarded(call, admitted, { status, error, upstreamMs: ports.monotonicMs() - sentMs });
+  // The agent went away before its connection was open: the call was allowed all the same.
+  socket.once("close", () => finish());
+  return {
+    handOver,
+    opened(status, close) {
+      finish(status);
+      socket.once("close", watchCall(call, admitted, close));
+    },
+    failed(fault, error) {
+      const answer = upstreamFaultAnswer(fault);
+      writeAnswerToSocket(socket, answer);
+      finish(answer.status, error);
+    },
+  };
+}
+
+/**
+ * The HTTP server no longer reads a socket that it handed over, so an agent's end would go unnoticed. This reads as much
+ * as fits into the buffer and consumes none of it.
+ *
+ * @returns stops reading
+ */
+function noticeEnd(socket: Duplex): () => void {
+  const look = () => {
+    if (socket.readableLength === 0) socket.read();
+  };
+  const onEnd = () => socket.destroy();
+  socket.on("readable", look).on("end", onEnd);
+  return () => socket.off("readable", look).off("end", onEnd);
+}

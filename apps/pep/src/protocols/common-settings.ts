@@ -1,0 +1,77 @@
+import { agentName, dataClass, dataClassList, targetKinds, toolRef } from "@svc/core";
+import { z } from "zod";
+import { normalAuthority } from "../message/authority.ts";
+import { isUnambiguousPath } from "../message/path.ts";
+import { pepModes } from "../modes.ts";
+import type { CallTarget } from "./protocol.ts";
+
+/** Fills `member` in before a union picks by it, so that an entry's faults are those of its own kind. */
+export const withDefault =
+  (member: string, value: unknown) =>
+  (entry: unknown): unknown =>
+    typeof entry === "object" && entry !== null && !(member in entry) ? { ...entry, [member]: value } : entry;
+
+/** A tool, or an agent that is delegated to. */
+export const routeTarget = {
+  target: z.string(),
+  target_kind: z.enum(targetKinds).default("tool"),
+  data_class: dataClassList,
+};
+type RouteTarget = z.output<z.ZodObject<typeof routeTarget>>;
+
+export const fitsItsKind = ({ target, target_kind, data_class }: RouteTarget): boolean =>
+  target_kind === "agent"
+    ? agentName.safeParse(target).success
+    : toolRef.safeParse(target).success && dataClass.safeParse(data_class).success;
+export const kindMessage =
+  "target must be a tool reference with one data class, or with target_kind: agent an agent's name";
+
+export const toCall = ({ target, target_kind: targetKind, data_class: dataClass }: RouteTarget): CallTarget => ({
+  target,
+  targetKind,
+  dataClass,
+});
+
+/** One decision for a host, for tunnels to it. */
+export const connectRoute = z
+  .strictObject({ connect: z.literal(true), ...routeTarget })
+  .refine(fitsItsKind, kindMessage);
+
+const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const filePath = z.string().min(1);
+
+const credential = z.union([
+  z.enum(["hop_token", "none", "passthrough"]),
+  z.strictObject({ header: z.string().regex(headerName, "must be a header name"), value_file: filePath }),
+]);
+
+const tls = z
+  .strictObject({ ca_file: filePath.optional(), cert_file: filePath.optional(), key_file: filePath.optional() })
+  .refine((files) => (files.cert_file === undefined) === (files.key_file === undefined), {
+    message: "cert_file and key_file go together",
+  });
+
+const url = z.string().refine((text) => {
+  const parsed = URL.parse(text);
+  return (
+    parsed !== null &&
+    /^https?:$/.test(parsed.protocol) &&
+    `${parsed.username}${parsed.password}${parsed.search}${parsed.hash}` === "" &&
+    isUnambiguousPath(parsed.pathname)
+  );
+}, "must be an http or https URL with an unambiguous path, without credentials, query or fragment");
+
+const host = z
+  .string()
+  .refine((text) => normalAuthority(text) !== undefined, "must be a host name with an optional port");
+
+/** The settings of every upstream, whatever its protocol (contract: How a call finds its target). */
+export const commonSettings = {
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be 1-63 of letters, digits, . _ -"),
+  url,
+  hosts: z.array(host).default([]),
+  mode: z.enum(pepModes).optional(),
+  tls: tls.default({}),
+  credential: credential.default("hop_token"),
+  allow_passthrough_when_enforcing: z.boolean().default(false),
+};

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { segmentsOf } from "../message/path.ts";
+import { httpBlockAnswer } from "./answers.ts";
+import {
+  commonSettings,
+  connectRoute,
+  fitsItsKind,
+  kindMessage,
+  routeTarget,
+  toCall,
+  withDefault,
+} from "./common-settings.ts";
+import type { ProtocolKind } from "./protocol.ts";
+import { matchRoute, routePath } from "./routes.ts";
+
+const httpRoute = z
+  .strictObject({
+    connect: z.literal(false),
+    methods: z.array(z.string().regex(/^[A-Z][A-Z-]*$/, "must be an HTTP method in capitals")).min(1),
+    path: routePath,
+    ...routeTarget,
+  })
+  .refine(fitsItsKind, kindMessage);
+
+const entry = z.strictObject({
+  ...commonSettings,
+  protocol: z.literal("http"),
+  routes: z
+    .array(z.preprocess(withDefault("connect", false), z.discriminatedUnion("connect", [httpRoute, connectRoute])))
+    .default([]),
+});
+
+/** Method and path name the call, by the routes of the upstreams file. */
+export const http: ProtocolKind<typeof entry> = {
+  entry,
+  create({ url, routes: routeEntries }) {
+    const routes = routeEntries.flatMap((route) =>
+      route.connect ? [] : [{ methods: new Set(route.methods), segments: segmentsOf(route.path), call: toCall(route) }],
+    );
+    return {
+      // A route begins with a slash of its own.
+      basePath: new URL(url).pathname.replace(/\/$/, ""),
+      takesUpgrades: true,
+      ordersSessions: undefined,
+      targets: () => routes.map(({ call }) => call),
+      resolve(method, path) {
+        const route = matchRoute(routes, method, path);
+        return typeof route === "object" ? route.call : (route ?? "unmapped");
+      },
+      readCall: async () => ({}),
+      blockAnswer: httpBlockAnswer,
+      filterFor: () => undefined,
+    };
+  },
+};

@@ -1,0 +1,55 @@
+import { dataClass } from "@svc/core";
+import { z } from "zod";
+import { bodyHeadersOf, isPlainJson } from "../message/media-type.ts";
+import { commonSettings, connectRoute } from "./common-settings.ts";
+import { jsonRpcBlockAnswer } from "./mcp/block-answer.ts";
+import { isMirrored, readMessage } from "./mcp/message.ts";
+import { createTargets } from "./mcp/targets.ts";
+import { toolListFilter } from "./mcp/tool-lists.ts";
+import type { ProtocolKind } from "./protocol.ts";
+
+const entry = z.strictObject({
+  ...commonSettings,
+  protocol: z.literal("mcp"),
+  data_class: dataClass.optional(),
+  tools: z.record(z.string().min(1), dataClass).default({}),
+  filter_tool_lists: z.boolean().default(false),
+  routes: z.array(connectRoute).default([]),
+});
+
+/** One Streamable HTTP endpoint; the JSON-RPC message in the body names the call. */
+export const mcp: ProtocolKind<typeof entry> = {
+  entry,
+  create({ url, filter_tool_lists: filtersToolLists, ...settings }) {
+    // The endpoint is the URL exactly, a trailing slash included.
+    const { pathname } = new URL(url);
+    const [basePath, endpoint] = pathname === "/" ? ["", "/"] : [pathname, ""];
+    const targets = createTargets(settings);
+    return {
+      basePath,
+      takesUpgrades: false,
+      ordersSessions: "mcp-session-id",
+      targets: () => targets.named,
+      resolve(method, path) {
+        if (path !== endpoint) return "unmapped";
+        if (method === "POST") return "in_body";
+        return method === "GET" || method === "DELETE" ? targets.ofSession : "unmapped";
+      },
+      async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: pauseMs }) {
+        if (!isPlainJson(bodyHeadersOf(headers))) return {};
+        const reading = await body.read({ capBytes, pauseMs });
+        if (reading === "gone" || reading === "paused") return "gone";
+        const message = reading === "whole" ? readMessage(body.bytes()) : undefined;
+        if (!message) return {};
+        const { id, method } = message;
+        return { id, method, call: isMirrored(message, headers) ? targets.ofMessage(message) : undefined };
+      },
+      blockAnswer: jsonRpcBlockAnswer,
+      filterFor({ method, id }, httpMethod, allowedTools) {
+        // A resumed stream may bring the answer to an earlier request.
+        if (!filtersToolLists || (method !== "tools/list" && httpMethod !== "GET")) return undefined;
+        return allowedTools().then((allowed) => (headers) => toolListFilter({ targets, id, allowed }, headers));
+      },
+    };
+  },
+};

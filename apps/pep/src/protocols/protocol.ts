@@ -1,0 +1,73 @@
+import type { TargetKind } from "@svc/core";
+import type { z } from "zod";
+import type { Limits } from "../limits.ts";
+import type { RawHeaders } from "../message/headers.ts";
+import type { RequestBody } from "../message/request-body.ts";
+import type { Answer } from "../message/write-answer.ts";
+import type { Block } from "./answers.ts";
+
+/** A call, as the decision point knows it. */
+export interface CallTarget {
+  readonly target: string;
+  readonly targetKind: TargetKind;
+  /** One data class; for an agent several, space-separated. */
+  readonly dataClass: string;
+}
+
+/** The id of a message that waits for an answer; the answer repeats it. */
+export type MessageId = string | number;
+
+export interface IdentifiedCall {
+  /** Undefined: the configuration names no target for the call. */
+  readonly call?: CallTarget | undefined;
+  readonly id?: MessageId | undefined;
+  /** The message's own method, not HTTP's. */
+  readonly method?: string | undefined;
+}
+
+/** Target to the data classes it may be called for. */
+export type AllowedTools = ReadonlyMap<string, readonly string[]>;
+
+/** Rewrites a response body while it streams. */
+export interface BodyFilter {
+  /** Returns the bytes that can be passed on now. */
+  push(chunk: Buffer): Buffer;
+  /** Returns the rest. */
+  end(): Buffer;
+}
+
+/** The filter of a response with these headers; undefined: it passes unchanged. */
+export type ResponseFilter = (headers: RawHeaders) => BodyFilter | undefined;
+
+/** All that differs between the protocols of upstreams, bound to the settings of one upstream. */
+export interface Protocol {
+  /** The part of the upstream's path that calls are relative to: empty for the root, else with a leading slash. */
+  readonly basePath: string;
+  /** True: WebSocket upgrades are decided and forwarded. */
+  readonly takesUpgrades: boolean;
+  /** The header that names a session whose calls wait for its opening event stream; undefined: calls do not wait. */
+  readonly ordersSessions: string | undefined;
+  /** Every target that the settings name, for `--check`. */
+  targets(): readonly CallTarget[];
+  /** Maps HTTP method and path (relative to `basePath`) to a call. `in_body`: `readCall` reads it from the body. */
+  resolve(method: string, path: string): CallTarget | "in_body" | "unmapped" | "ambiguous";
+  /** Reads a call from the body that will be sent. `gone`: the agent went away or stopped sending. */
+  readCall(
+    body: RequestBody,
+    headers: RawHeaders,
+    limits: Pick<Limits, "bindCapBytes" | "idleBodyMs">,
+  ): Promise<IdentifiedCall | "gone">;
+  blockAnswer(block: Block, id: MessageId | undefined): Answer;
+  /** The filter of the answer to a call while enforcing; undefined: nothing is filtered, and no body is rewritten. */
+  filterFor(
+    call: IdentifiedCall,
+    httpMethod: string | undefined,
+    allowedTools: () => Promise<AllowedTools | undefined>,
+  ): Promise<ResponseFilter> | undefined;
+}
+
+/** A protocol's settings in the upstreams file, and the protocol that they make. */
+export interface ProtocolKind<Entry extends z.ZodType> {
+  readonly entry: Entry;
+  create(entry: z.output<Entry>): Protocol;
+}
