@@ -1,8 +1,7 @@
 export { type AdmittingChange, admittingChange, type WouldBlockGroup } from "./admitting-change.ts";
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
-export type { CheckFacts } from "./check-facts.ts";
-export { type CheckName, checkNames } from "./check-name.ts";
-export { type Compilation, compile, type ScopeDeclaration } from "./compile.ts";
+export type { CheckName } from "./check-name.ts";
+export { compile, type ScopeDeclaration } from "./compile.ts";
 export { covers, isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
@@ -14,22 +13,20 @@ export {
   type Verdict,
   type VerdictFacts,
 } from "./decide.ts";
-export { type DecisionRecord, type RecordContext, recordVersion, toDecisionRecord } from "./decision-record.ts";
+export { type DecisionRecord, recordVersion, toDecisionRecord } from "./decision-record.ts";
 export { type DenyReason, denyReasons, denyReasonTable, isDataClassDeclared, isRecoverable } from "./deny-reason.ts";
-export { type ErrorCode, errorCodes, type OAuthErrorCode, oauthErrorCodes } from "./error-code.ts";
+export { type ErrorCode, errorCodes, type OAuthErrorCode } from "./error-code.ts";
 export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
 export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";
 export { callerOf, type HopRequest } from "./hop.ts";
-export { type IdentityStatus, identityStatuses, type QuarantineReason, quarantineReasons } from "./identity.ts";
+export { type IdentityStatus, identityStatuses, type QuarantineReason } from "./identity.ts";
 export {
   type Access,
   type AdministrativeEventKind,
   accessKinds,
-  administrativeEventKinds,
   type BlockCause,
   type BlockKind,
   blockCauses,
-  blockKinds,
   type ChainMember,
   type DecisionStage,
   decisionStages,
@@ -48,28 +45,18 @@ export {
   type TargetKind,
   targetKinds,
 } from "./kinds.ts";
-export {
-  type AgentManifest,
-  type AgentManifestDocument,
-  type AgentScope,
-  agentManifest,
-  type DeclaredTool,
-  type DiscoverySource,
-} from "./manifest.ts";
+export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export {
   agentName,
   dataClass,
   dataClassList,
-  isMcpServerRef,
   mcpServerRef,
   protocolDataClass,
   scopeName,
-  sentence,
   toolRef,
   userSub,
 } from "./names.ts";
 export {
-  type CompiledPolicy,
   decodePolicyDocument,
   encodePolicyDocument,
   grantsNothing,
@@ -78,16 +65,9 @@ export {
   policySchemaVersion,
   toCatalog,
 } from "./policy.ts";
-export {
-  type AgentIndex,
-  type CallerIndex,
-  indexPolicy,
-  type PolicyIndex,
-  type ToolGrant,
-} from "./policy-index.ts";
+export { indexPolicy, type PolicyIndex } from "./policy-index.ts";
 export {
   type DiffEntry,
-  type DiffKind,
   type Discovered,
   type DiscoveredTool,
   diffKinds,
@@ -100,7 +80,6 @@ export {
   type CallEffect,
   classifySource,
   type Delegation,
-  type EffectiveTaint,
   effectiveTaint,
   type MarkSource,
   type Marks,
@@ -117,4 +96,4 @@ export { page, pagedQuery } from "./wire/page.ts";
 export { reasonRequest } from "./wire/parts.ts";
 export { version } from "./wire/query.ts";
 export * from "./wire/service.ts";
-export { type CamelCased, fromWire, toWire } from "./wire/spelling.ts";
+export { fromWire, toWire } from "./wire/spelling.ts";

@@ -1,6 +1,5 @@
 export {
   type ControlPlaneSettingName,
-  clientSettingNames,
   controlPlaneSettingNames,
   everySettingName,
   type InjectorPodSettingName,
@@ -8,14 +7,13 @@ export {
   injectorSettingNames,
   type PepSettingName,
   pepSettingNames,
-  type SharedSettingName,
   sharedSettingNames,
 } from "./app-settings.ts";
 export { type Listening, listen } from "./listen.ts";
-export { type Environment, type ReadOptions, readSettings, type SettingsResult } from "./read-settings.ts";
-export { type SettingReference, settingsMarkdown, settingsReference } from "./reference.ts";
+export { type Environment, type ReadOptions, readSettings } from "./read-settings.ts";
+export { settingsMarkdown, settingsReference } from "./reference.ts";
 export { defaulted, optional, required, type Setting, type SettingsTable, type SettingValues } from "./setting.ts";
-export { logLevels, sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
+export { sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
 export { readTls, reloadTls, type TlsFiles } from "./tls-files.ts";
 export { commaList, flag, httpUrl, type ListenAddress, listenAddress, oneOf, text, wholeNumber } from "./values.ts";
 export { watchFiles } from "./watch-files.ts";

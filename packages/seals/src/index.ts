@@ -1,46 +1,13 @@
-export {
-  type ChainWalk,
-  type CheckedSeal,
-  chainWalk,
-  type SealFault,
-  type StoredSeal,
-  sealFaults,
-} from "./chain.ts";
-export type { Counts, Entry } from "./entries.ts";
+export { type CheckedSeal, chainWalk } from "./chain.ts";
+export type { Entry } from "./entries.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
 export { type Finding, type FindingKind, findingKinds } from "./finding.ts";
-export { monthOfId, timeOfId } from "./ids.ts";
+export { timeOfId } from "./ids.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";
-export {
-  checkProof,
-  makeProof,
-  type Proof,
-  type ProofFault,
-  type ProofReading,
-  proofFaults,
-  proofSchema,
-} from "./proof.ts";
-export { type ProofHindrance, type Proven, proofHindrances, proveRow } from "./prove.ts";
+export { checkProof, makeProof, type Proof, type ProofFault, proofSchema } from "./proof.ts";
+export { type ProofHindrance, proveRow } from "./prove.ts";
 export { type RecordReader, readLastBatch } from "./record-reader.ts";
-export {
-  type Comparison,
-  compareRows,
-  entriesOf,
-  type TamperedRow,
-  type Tampering,
-  tamperings,
-} from "./rows.ts";
-export { connectionSettings, countQuery, type Query, type RowsAsked, rowsQuery } from "./rows-query.ts";
-export {
-  perSource,
-  type Range,
-  type ReadSeal,
-  readSeal,
-  type Seal,
-  type Sealed,
-  type Sealing,
-  sealHash,
-  sealType,
-  signSeal,
-} from "./seal.ts";
-export { columnsOf, currentFormat, type Source, type SourceFacts, sourceFacts, sources } from "./sources.ts";
+export { compareRows, entriesOf, type TamperedRow } from "./rows.ts";
+export { connectionSettings, rowsQuery } from "./rows-query.ts";
+export { perSource, type Range, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
+export { columnsOf, currentFormat, type Source, sourceFacts, sources } from "./sources.ts";

@@ -1,14 +1,7 @@
-export { type Act, actChain, callerOfToken, nextAct } from "./act-chain.ts";
+export { actChain, callerOfToken, nextAct } from "./act-chain.ts";
 export {
-  actorProofType,
-  identityAssertionType,
   type ProofBinding,
-  type ProofRefusal,
-  type ProofStatement,
-  type ProofVerification,
-  type ProvenAgent,
   popFailureCause,
-  proofLifetimeSeconds,
   proofRefusals,
   signActorProof,
   signIdentityAssertion,
@@ -16,14 +9,7 @@ export {
   verifyActorProof,
   verifyIdentityAssertion,
 } from "./agent-proof.ts";
-export {
-  type HopClaims,
-  hopTokenType,
-  isNarrowed,
-  type NarrowedClaims,
-  type TransactionClaims,
-  transactionTokenType,
-} from "./claims.ts";
+export { type HopClaims, isNarrowed, type NarrowedClaims, type TransactionClaims } from "./claims.ts";
 export { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
 export { issueHopToken, issueTransactionToken } from "./issue.ts";
@@ -36,7 +22,6 @@ export {
   type JwksDocument,
   type KeyLookup,
   KeyRefused,
-  type PublicKeyReading,
   readPublicKey,
   type SigningKey,
   thumbprint,
@@ -45,10 +30,7 @@ export {
   verificationKeyOf,
 } from "./key-set.ts";
 export {
-  type AllowFacts,
-  type ConsentFacts,
   hopTokenLifetimeSeconds,
-  type Issuance,
   narrowedClaims,
   rootGrantClaims,
   siblingClaims,
@@ -56,41 +38,22 @@ export {
 } from "./next-claims.ts";
 export {
   type BindingRefusal,
-  bindingRefusals,
   bindParams,
   bindParamsValue,
   bindParsedParams,
   canonicalJson,
   isBindable,
-  type ParamsBinding,
 } from "./params-binding.ts";
-export { type KeyRefusal, keyRefusals } from "./read-jwk.ts";
+export type { KeyRefusal } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
+export { isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
+export { rememberDecoded, rememberVerified, type VerifiedTokens, type VerifyRemembering } from "./verified-tokens.ts";
 export {
-  isJsonObject,
-  type JsonFacts,
-  type JsonFault,
-  jsonFaults,
-  maxParamsDepth,
-  parseStrictJson,
-  type StrictJson,
-  type StrictJsonOptions,
-} from "./strict-json.ts";
-export {
-  type RememberOptions,
-  rememberDecoded,
-  rememberVerified,
-  type VerifiedTokens,
-  type VerifyRemembering,
-} from "./verified-tokens.ts";
-export {
-  type ClaimsOf,
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
   type TokenKind,
   type TokenRefusal,
   tokenRefusals,
-  type Verification,
   type VerifyOptions,
   verifyToken,
 } from "./verify.ts";
