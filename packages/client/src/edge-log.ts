@@ -2,6 +2,7 @@ import { highestTaint, type Taint } from "@svc/core";
 import type { TraceRecorder } from "@svc/drift/recorder";
 import type { Decision, Hop } from "@svc/hop";
 import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { LRUCache } from "lru-cache";
 import type { HopContext } from "./hop-context.ts";
 
 /** Records one edge for each authorize call (specification: Inline client behaviour, 7). */
@@ -10,7 +11,7 @@ export interface EdgeLog {
   record(context: HopContext, call: Hop["call"], decision: Decision | undefined): void;
 }
 
-/** Sessions whose scope is remembered; the oldest goes first. */
+/** Sessions whose scope is cached. */
 const maxSessions = 10_000;
 
 /**
@@ -19,16 +20,11 @@ const maxSessions = 10_000;
  * @param scope of sessions that this process never saw at hop 1
  */
 export function createEdgeLog(recorder: TraceRecorder, scope: string | undefined): EdgeLog {
-  const scopes = new Map<string, string>();
-  const remember = (sessionId: string, consented: string) => {
-    const [oldest] = scopes.keys();
-    if (scopes.size >= maxSessions && oldest !== undefined) scopes.delete(oldest);
-    scopes.set(sessionId, consented);
-  };
+  const scopes = new LRUCache<string, string>({ max: maxSessions });
   return {
     record(context, { target, targetKind, dataClass, taint }, decision) {
       const claims = decodeUnverifiedHopToken(context.token);
-      if (claims?.targetKind === null && !scopes.has(context.sessionId)) remember(context.sessionId, claims.scope);
+      if (claims?.targetKind === null && !scopes.has(context.sessionId)) scopes.set(context.sessionId, claims.scope);
       recorder.record({
         scope: scopes.get(context.sessionId) ?? scope ?? null,
         chain: context.actChain.slice(1),

@@ -1,8 +1,9 @@
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { decodeBase64url } from "./encoding.ts";
 import { parseExactObject } from "./strict-json.ts";
 
-/** No token of ours comes near; whatever does is refused before a byte of it is decoded. */
+/** Longer than any token of ours; a longer one is refused before it is decoded. */
 const maxTokenLength = 16_384;
 
 /**
@@ -19,7 +20,7 @@ export interface CompactJws {
   readonly payloadSegment: string;
 }
 
-/** The header of a compact JWS (RFC 7515 section 7.1), or undefined for anything else. Nothing of it is verified. */
+/** The unverified header of a compact JWS (RFC 7515 section 7.1), or undefined for anything else. */
 export function splitCompactJws(token: string): CompactJws | undefined {
   if (token.length > maxTokenLength) return undefined;
   const segments = token.split(".", 4);
@@ -32,21 +33,20 @@ export function splitCompactJws(token: string): CompactJws | undefined {
 
 type JwsHeader = z.infer<typeof jwsHeader>;
 
-/** All tokens of one kind and key have the same, to the letter. What is read of one depends on nothing else. */
-const readHeaders = new Map<string, JwsHeader>();
-const [maxHeaders, maxHeaderLength] = [64, 256];
+/** All tokens of one kind and key have the same header, to the letter. */
+const readHeaders = new LRUCache<string, JwsHeader>({ max: 64 });
+const maxHeaderLength = 256;
 
 function readHeader(segment: string): JwsHeader | undefined {
   const known = readHeaders.get(segment);
   if (known !== undefined) return known;
   const header = jwsHeader.safeParse(decodeObject(segment)).data;
   if (header === undefined || segment.length > maxHeaderLength) return header;
-  if (readHeaders.size === maxHeaders) readHeaders.clear();
   readHeaders.set(segment, header);
   return header;
 }
 
-/** The JSON object in a segment; undefined where it is none, or one that two readers could read differently. */
+/** The JSON object in a segment; undefined where it is none, or where two parsers could read it differently. */
 export function decodeObject(segment: string): object | undefined {
   const bytes = decodeBase64url(segment);
   return bytes && parseExactObject(bytes);

@@ -1,7 +1,7 @@
 import { survivesCanonicalization } from "./json-number.ts";
 import { refuse } from "./refusal.ts";
 
-/** What `JSON.parse` hides: members it drops, numbers it changes, text that is no Unicode. */
+/** What `JSON.parse` hides: members it drops, numbers it changes, text that is not Unicode. */
 export interface JsonFacts {
   /** The depth of the shallowest object with a repeated member (the outermost value has depth 1); null where none repeats. */
   readonly duplicateDepth: number | null;
@@ -54,13 +54,12 @@ export function parseStrictJson(
   }
 }
 
-/** Longer texts would seldom be worth the try. */
+/** For longer texts the fast path seldom pays. */
 const maxPlainLength = 16_384;
 
 /**
- * The value of a text that is, to the letter, what `JSON.stringify` makes of its value: so most are, and so there is nothing
- * that the value would not tell. A member that was dropped and a number that was changed would come out otherwise; escapes
- * by number, which can spell what is no Unicode, are left to be read closely.
+ * Fast path: the value of a text that `JSON.stringify` would write the same. Then no member was dropped and no number
+ * changed. Numeric escapes, which can spell lone surrogates, take the slow path.
  */
 function readPlain(text: string, maxDepth: number): unknown {
   if (text.length > maxPlainLength || text.includes("\\u") || !text.isWellFormed()) return undefined;
@@ -151,7 +150,7 @@ function noteMember(scan: Scan, name: string): void {
 /** The text of a JSON string; `"a"` and `"\u0061"` are the same member. */
 const unescaped = (raw: string): string => (raw.includes("\\") ? JSON.parse(raw) : raw.slice(1, -1));
 
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at + 1;

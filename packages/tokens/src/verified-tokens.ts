@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { HopClaims } from "./claims.ts";
 import { sha256Base64url } from "./encoding.ts";
 import type { VerificationKey } from "./key-set.ts";
@@ -13,7 +14,7 @@ import {
   type VerifyOptions,
 } from "./verify.ts";
 
-/** {@link verifyToken} for one kind, remembering what it verified. */
+/** {@link verifyToken} for one kind, caching what it verified. */
 export type VerifyRemembering<Kind extends TokenKind> = (
   token: string,
   options: VerifyOptions,
@@ -21,63 +22,54 @@ export type VerifyRemembering<Kind extends TokenKind> = (
 
 export interface VerifiedTokens<Kind extends TokenKind> {
   readonly verify: VerifyRemembering<Kind>;
-  /**
-   * Remembers a token as verified by `key`: for its signer, who need not check its own signature when the token comes back.
-   * What it says is read from the token, as a verification would. One that does not read as its kind is not remembered.
-   */
-  readonly vouch: (token: string, key: VerificationKey) => void;
+  /** Caches a token we just signed as verified by `key`. One that does not read as its kind is not cached. */
+  readonly prime: (token: string, key: VerificationKey) => void;
 }
 
 export interface RememberOptions {
-  /** How many tokens are remembered; the oldest is forgotten first. */
+  /** Most tokens cached; the least recently used one is dropped. */
   readonly capacity: number;
 }
 
 /**
- * Verifies as {@link verifyToken} does, but the signature of one token only once. Remembered by the token's SHA-256 are
- * its claims and the key that signed it: issuer, epoch and time are checked at every use, and so is that the lookup
- * still holds that very key, so that removing a key forgets everything it ever verified.
+ * Verifies as {@link verifyToken} does, but the signature of one token only once. Claims and key are cached by the
+ * token's SHA-256. Issuer, epoch and time are checked at every use, and that the lookup still returns the same key: so
+ * removing a key drops everything it verified.
  */
 export function rememberVerified<Kind extends TokenKind>(
   kind: Kind,
   { capacity }: RememberOptions,
 ): VerifiedTokens<Kind> {
-  const remembered = new Map<string, Omit<SignedClaims<Kind>, "ok">>();
+  const cached = new LRUCache<string, Omit<SignedClaims<Kind>, "ok">>({ max: capacity });
   return {
     async verify(token, options) {
       const name = sha256Base64url(token);
-      const known = remembered.get(name);
+      const known = cached.get(name);
       if (known !== undefined && options.keys.get(known.key.kid) === known.key)
         return checkPresent(known.claims, options);
 
-      remembered.delete(name);
+      cached.delete(name);
       const signed = await checkSigned(kind, token, options.keys);
       if (!signed.ok) return signed;
       const verification = checkPresent(signed.claims, options);
-      if (verification.ok) remember(remembered, name, signed, capacity);
+      if (verification.ok) cached.set(name, signed);
       return verification;
     },
-    vouch(token, key) {
+    prime(token, key) {
       const claims = readUnverified(kind, token);
-      if (claims !== undefined) remember(remembered, sha256Base64url(token), { claims, key }, capacity);
+      if (claims !== undefined) cached.set(sha256Base64url(token), { claims, key });
     },
   };
 }
 
-/** {@link decodeUnverifiedHopToken}, remembering what the latest tokens said: whoever shows one shows it again. */
+/** {@link decodeUnverifiedHopToken}, caching the claims of the latest tokens: a caller presents one several times. */
 export function rememberDecoded({ capacity }: RememberOptions): (token: string) => HopClaims | undefined {
-  const remembered = new Map<string, HopClaims>();
+  const cached = new LRUCache<string, HopClaims>({ max: capacity });
   return (token) => {
-    const known = remembered.get(token);
+    const known = cached.get(token);
     if (known !== undefined) return known;
     const claims = decodeUnverifiedHopToken(token);
-    if (claims !== undefined) remember(remembered, token, claims, capacity);
+    if (claims !== undefined) cached.set(token, claims);
     return claims;
   };
-}
-
-function remember<T>(entries: Map<string, T>, name: string, entry: T, capacity: number): void {
-  entries.set(name, entry);
-  const [oldest] = entries.keys();
-  if (entries.size > capacity && oldest !== undefined) entries.delete(oldest);
 }

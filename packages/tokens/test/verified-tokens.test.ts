@@ -94,32 +94,32 @@ const hopClaims = fc
   )
   .map(([kind, members]) => ({ ...kind(), ...members }));
 
-test("a token that was vouched for passes as one that was checked, as long as its key stands", async () => {
+test("a token that was primeed for passes as one that was checked, as long as its key stands", async () => {
   const { checked, keys } = counting();
-  const vouching = rememberVerified("hop", { capacity: 10 });
+  const priming = rememberVerified("hop", { capacity: 10 });
   const impostor = { ...(await makeKeyPair()).verification, kid: pair.signing.kid };
   await fc.assert(
     fc.asyncProperty(hopClaims, async (claims) => {
       const token = await issueHopToken(pair.signing, claims);
-      for (const key of keys.values()) vouching.vouch(token, key);
-      const vouchedFor = await vouching.verify(token, options(keys));
+      for (const key of keys.values()) priming.prime(token, key);
+      const primeedFor = await priming.verify(token, options(keys));
       expect(checked).toEqual([]);
-      expect(vouchedFor).toEqual(
+      expect(primeedFor).toEqual(
         await verifyToken("hop", token, options(new Map([[impostor.kid, pair.verification]]))),
       );
-      expect(vouchedFor).toMatchObject({ ok: true });
-      const replaced = await vouching.verify(token, options(new Map([[impostor.kid, impostor]])));
+      expect(primeedFor).toMatchObject({ ok: true });
+      const replaced = await priming.verify(token, options(new Map([[impostor.kid, impostor]])));
       expect(replaced).toEqual({ ok: false, cause: "signature" });
     }),
   );
 });
 
-test("vouching for what is no hop token, or for another's, lets nothing through", async () => {
+test("priming for what is no hop token, or for another's, lets nothing through", async () => {
   const { keys } = counting();
-  const { verify, vouch } = rememberVerified("hop", { capacity: 10 });
+  const { verify, prime } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
   const forged = `${token.slice(0, -4)}AAAA`;
-  for (const key of keys.values()) for (const one of [token, "no.hop.token", ""]) vouch(one, key);
+  for (const key of keys.values()) for (const one of [token, "no.hop.token", ""]) prime(one, key);
   for (const one of [forged, "no.hop.token", ""]) {
     expect(await verify(one, options(keys))).toMatchObject({ ok: false });
   }

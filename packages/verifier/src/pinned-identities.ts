@@ -1,5 +1,6 @@
 import { identityStatuses } from "@svc/core";
 import { importJwks, type VerificationKey } from "@svc/tokens";
+import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { RefreshFault } from "./get-json.ts";
 
@@ -40,25 +41,22 @@ export interface PinnedIdentitiesOptions {
   readonly freshnessMs: number;
 }
 
-/** Agents remembered; the one unused for longest goes first. */
+/** Agents cached; the least recently used one is dropped. */
 const capacity = 1_024;
 /** Identities read at once. */
 const width = 8;
 
 export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdentitiesOptions): PinnedIdentities {
-  /** The longest unused first. */
-  const known = new Map<string, Pinned>();
+  const known = new LRUCache<string, Pinned>({ max: capacity });
   const underWay = new Map<string, Promise<Pinned>>();
 
   const read = async (agent: string): Promise<Pinned> => {
     const askedAtMs = monotonicMs();
-    const before = known.get(agent);
+    const before = known.peek(agent);
     const pinned = { ...(await readIdentity(get, agent)), askedAtMs, lastUsedMs: before?.lastUsedMs ?? askedAtMs };
     const isOlder = before && (pinned.asOfMs < before.asOfMs || pinned.anchorVersion < before.anchorVersion);
     if (isOlder) throw new RefreshFault("rolled back");
     known.set(agent, pinned);
-    const [longestUnused] = known.keys();
-    if (known.size > capacity && longestUnused !== undefined) known.delete(longestUnused);
     return pinned;
   };
 
@@ -75,15 +73,15 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
       const isFresh = remembered && monotonicMs() - remembered.askedAtMs <= freshnessMs;
       const pinned = isFresh ? remembered : await load(agent);
       pinned.lastUsedMs = monotonicMs();
-      known.delete(agent);
-      known.set(agent, pinned);
       return pinned.keys;
     },
 
     async refresh() {
       const nowMs = monotonicMs();
       for (const [agent, { lastUsedMs }] of known) if (nowMs - lastUsedMs > 10 * freshnessMs) known.delete(agent);
-      const due = [...known].filter(([, pinned]) => nowMs - pinned.askedAtMs > freshnessMs / 2).map(([agent]) => agent);
+      const isDue = (agent: string) => nowMs - (known.peek(agent)?.askedAtMs ?? nowMs) > freshnessMs / 2;
+      // The least recently used first, so that reading again changes no order.
+      const due = [...known.rkeys()].filter(isDue);
       const faults: unknown[] = [];
       for (let from = 0; from < due.length; from += width) {
         const loads = await Promise.allSettled(due.slice(from, from + width).map(load));

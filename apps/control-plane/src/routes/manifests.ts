@@ -1,8 +1,8 @@
 import { manifestCreate, manifestQuery, manifestRead } from "@svc/core";
+import { withMemberText } from "@svc/tokens";
 import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { withMemberText } from "../http/json-member.ts";
 import { mount } from "../http/mount.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";

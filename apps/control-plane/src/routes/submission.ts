@@ -1,9 +1,9 @@
 import { type AgentManifest, agentRegistration, type reasonRequest } from "@svc/core";
+import { memberText } from "@svc/tokens";
 import type { Context } from "hono";
 import type { z } from "zod";
 import type { SubmitManifest, Submitted } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
-import { memberText } from "../http/json-member.ts";
 
 /** What registering an agent and submitting a further manifest have in common. */
 

@@ -161,7 +161,7 @@ async function issueVouched(keys: IssuerKeys, verified: VerifiedTokens<"hop">, c
   const token = await issueHopToken(signingKey, claims);
   const key = lookup.get(signingKey.kid);
   // A tool's token comes back for a mint alone.
-  if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) verified.vouch(token, key);
+  if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) verified.prime(token, key);
   return token;
 }
 

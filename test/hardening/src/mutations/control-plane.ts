@@ -37,8 +37,8 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   [
     "endless-bodies-read",
     "http/body.ts",
-    "if (length > capBytes) throw tooLarge(capBytes);",
-    "if (length > 2 * capBytes) throw tooLarge(capBytes);",
+    "await readBounded(request.body, capBytes)",
+    "await readBounded(request.body, 2 * capBytes)",
     reading("a body > over the cap is refused while it streams, not at its end"),
   ],
   [

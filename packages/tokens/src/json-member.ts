@@ -1,4 +1,6 @@
-/** Reading and writing a member as text, for a value that must survive to the byte: numbers, order, escapes. */
+import { endOfString } from "./strict-json.ts";
+
+/** Reads and writes a member as text, for a value that must survive to the byte: numbers, order, escapes. */
 
 /** The source text of a member of a JSON object that is known to be well-formed; undefined where it has none so named. */
 export function memberText(json: string, name: string): string | undefined {
@@ -27,12 +29,6 @@ function skipSpace(json: string, from: number): number {
   let at = from;
   while (/[ \t\n\r]/.test(json[at] ?? "")) at++;
   return at;
-}
-
-function endOfString(json: string, start: number): number {
-  let at = start + 1;
-  while (at < json.length && json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
-  return at + 1;
 }
 
 /** Brackets are balanced in well-formed JSON, so counting them is enough. */
