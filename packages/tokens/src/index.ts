@@ -55,6 +55,7 @@ export {
   type TokenKind,
   type TokenRefusal,
   tokenRefusals,
+  type Verification,
   type VerifyOptions,
   verifyToken,
 } from "./verify.ts";
