@@ -35,7 +35,7 @@ export function guardSuite(name: string, guard: () => ReplayGuard & WitnessMemor
 
     test("keeps its full life whatever is claimed after it", async () => {
       const key = randomUUID();
-      await claim(key, "first", 60);
+      await claim(key, "first", 600);
       await claim(key, "second", 1);
       await claim(key, "first", 1);
       const short = randomUUID();
