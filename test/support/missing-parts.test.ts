@@ -78,7 +78,7 @@ describe("the set-up", () => {
     `${apt}\ncase "$*" in *" install "*) for name in ${names}; do : > "${"$"}{0%/*}/$name"; done;; esac\nchmod 755 "${"$"}{0%/*}"/*`;
   const aptLog = () => readFileSync(join(folder, "apt.log"), "utf8");
   beforeEach(() => {
-    for (const name of ["openssl", "ip", "chromium", "postgres", "initdb", "pg_basebackup"]) program(name);
+    for (const name of ["openssl", "ip", "jq", "chromium", "postgres", "initdb", "pg_basebackup"]) program(name);
     symlinkSync("/usr/bin/chmod", join(folder, "chmod"));
   });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { AuthzClient } from "@svc/client";
-import { type DevStack, spawnDev } from "@svc/test-support";
+import { type DevStack, requires, spawnDev } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { exampleAgents } from "../src/examples/agents.ts";
@@ -150,11 +150,9 @@ async function typed(line: string): Promise<{ code: number; output: string }> {
   });
 }
 
-const hasJq = (process.env.PATH ?? "").split(delimiter).some((each) => existsSync(join(each, "jq")));
-
 for (const line of printed.filter((each) => notRun[each] === undefined)) {
-  const missing = line.includes("| jq") && !hasJq ? " (skipped: this machine has no jq)" : "";
-  test.skipIf(missing !== "")(line + missing, async () => {
+  const { test: runnable } = line.includes("| jq") ? requires("jq") : { test };
+  runnable(line, async () => {
     const { code, output } = await typed(line);
     expect(code, output).toBe(codes[line] ?? 0);
   });

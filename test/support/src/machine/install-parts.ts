@@ -1,4 +1,4 @@
-import { installDebianPackages } from "./debian-packages.ts";
+import { asRoot, installDebianPackages } from "./debian-packages.ts";
 import { isThere } from "./locate.ts";
 import { howToGet, partNames, parts } from "./parts.ts";
 
@@ -11,7 +11,8 @@ export function installMissingParts(print: (line: string) => void, install = ins
     (name) => parts[name].package !== undefined && !parts[name].onDemand && !isThere(name),
   );
   if (missing.length === 0) return;
-  print(`Installing with apt-get: ${missing.map((name) => `${name} (to ${parts[name].purpose})`).join(", ")}`);
+  const wanted = missing.map((name) => `${name} (to ${parts[name].purpose})`).join(", ");
+  print(`${asRoot() === undefined ? "Missing" : "Installing with apt-get"}: ${wanted}`);
   const reason = install(missing.flatMap((name) => parts[name].package ?? []));
   const left = missing.filter((name) => !isThere(name));
   if (left.length === 0) return;

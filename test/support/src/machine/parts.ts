@@ -22,6 +22,7 @@ export const partNames = [
   "postgresql",
   "openssl",
   "ip",
+  "jq",
   "nft",
   "libfaketime",
   "network namespaces",
@@ -53,6 +54,7 @@ export const parts: Readonly<Record<PartName, Part>> = {
   },
   openssl: { purpose: "make certificates", package: "openssl", find: () => onPath("openssl") },
   ip: { purpose: "give control planes networks of their own", package: "iproute2", find: () => onPath("ip") },
+  jq: { purpose: "run the printed examples that pipe into it", package: "jq", find: () => onPath("jq") },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
   libfaketime: {
     purpose: "step a process's clock",
