@@ -1,18 +1,16 @@
 export { type AgentProver, type AgentProverOptions, agentProver } from "./agent-prover.ts";
 export { filePoolStore } from "./pool/file-pool-store.ts";
-export type { PoolSnapshot, PoolStore } from "./pool/pool-store.ts";
 export {
-  createRenewalPool,
   type Lease,
   type LeaseOptions,
   type LeaseResult,
   type PoolFault,
   poolFaults,
-  type RenewalPool,
-  type RenewalPoolOptions,
-  type RenewalSource,
-} from "./pool/renewal-pool.ts";
-export { renewalSource } from "./pool/renewal-source.ts";
+  type Unleased,
+} from "./pool/lease.ts";
+export type { PoolSnapshot, PoolStore } from "./pool/pool-store.ts";
+export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
+export { type RenewalSource, renewalSource } from "./pool/renewal-source.ts";
 export {
   type Answer,
   ask,

@@ -1,5 +1,6 @@
 import type { DenyReason } from "@svc/core";
-import type { Lease, LeaseResult, PoolFault, RenewalPool } from "./pool/renewal-pool.ts";
+import type { Lease, LeaseResult, PoolFault } from "./pool/lease.ts";
+import type { RenewalPool } from "./pool/renewal-pool.ts";
 import type { Answer, UnusableFault } from "./steps/answer.ts";
 import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";

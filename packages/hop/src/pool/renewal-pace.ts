@@ -1,17 +1,17 @@
-/** A failed renewal is tried again at once, then ever more slowly: a control plane that is down is not hammered. */
+/** The first retry of a failed renewal is immediate; the delays then double up to the longest. */
 const firstDelayMs = 250;
 const longestDelayMs = 5_000;
 
-/** Distance at which a refusal on the merits is asked about again; the agent's state or a block may have changed. */
+/** After a refusal a renewal in the background waits this long: the agent's state or a block may have changed. */
 const refusedDelayMs = 1_000;
 
-/** Two renewals closer together than this say nothing about what refreshing gains. */
-const leastElapsedMs = 1_000;
+/** Two renewals closer together than this show nothing about how much longer newer tokens live. */
+const minElapsedMs = 1_000;
 
-/** Who needs the next tokens so soon after the last will go on so for a while. */
-const briskMs = 10_000;
+/** Tokens that were used up within this time are needed as fast again. */
+const highDemandMs = 10_000;
 
-/** When the next renewal may be sent, and when one is due although no call needs a token. */
+/** When the next renewal may be sent, when one is due although no call waits, and how many tokens calls will need. */
 export class RenewalPace {
   readonly #monotonicMs: () => number;
   readonly #random: () => number;
@@ -21,6 +21,8 @@ export class RenewalPace {
   #refusedUntilMs = Number.NEGATIVE_INFINITY;
   #newestExpiryMs = Number.NEGATIVE_INFINITY;
   #renewedAtMs = Number.NEGATIVE_INFINITY;
+  #leasesSinceRenewal = 0;
+  #isResponseLost = false;
 
   constructor(monotonicMs: () => number, random: () => number) {
     this.#monotonicMs = monotonicMs;
@@ -31,43 +33,59 @@ export class RenewalPace {
     return this.#monotonicMs() >= this.#notBeforeMs;
   }
 
-  /** True from about half of the newest tokens' life on, which leaves the other half for a control plane's restart. */
+  /** A stalled control plane would cost one token per attempt; a readiness check costs none. */
+  get needsReadyCheck(): boolean {
+    return this.#isResponseLost;
+  }
+
+  /** True from about half of the newest tokens' life on: the other half covers a restart of the control plane. */
   get isRefreshDue(): boolean {
     return this.#monotonicMs() >= this.#refreshAtMs;
   }
 
-  /** Whether the last tokens went fast: then more are asked for at once. */
-  get isBrisk(): boolean {
-    return this.#monotonicMs() - this.#renewedAtMs < briskMs;
-  }
-
-  /** While nobody waits, a refusal is not asked about again. */
   get isRefusalFresh(): boolean {
     return this.#monotonicMs() < this.#refusedUntilMs;
   }
 
-  renewed(askedAtMs: number, expiresAtMs: number): void {
-    this.#failures = 0;
-    this.#notBeforeMs = Number.NEGATIVE_INFINITY;
-    const share = 0.4 + 0.2 * this.#random();
-    this.#refreshAtMs = this.#endsWithSession(askedAtMs, expiresAtMs)
-      ? Number.POSITIVE_INFINITY
-      : askedAtMs + share * (expiresAtMs - askedAtMs);
-    this.#newestExpiryMs = expiresAtMs;
-    this.#renewedAtMs = askedAtMs;
+  /** Leases to expect before the next renewal. In high demand twice the last number: else the count never grows. */
+  get expectedLeases(): number {
+    const isHighDemand = this.#monotonicMs() - this.#renewedAtMs < highDemandMs;
+    return Math.max(1, this.#leasesSinceRenewal) * (isHighDemand ? 2 : 1);
   }
 
-  /** Siblings that live hardly longer than their elders although time went by: refreshing gains nothing. */
-  #endsWithSession(askedAtMs: number, expiresAtMs: number): boolean {
-    const elapsedMs = askedAtMs - this.#renewedAtMs;
+  leased(): void {
+    this.#leasesSinceRenewal += 1;
+  }
+
+  renewed(sentAtMs: number, expiresAtMs: number): void {
+    this.#failures = 0;
+    this.#isResponseLost = false;
+    this.#leasesSinceRenewal = 0;
+    this.#notBeforeMs = Number.NEGATIVE_INFINITY;
+    const share = 0.4 + 0.2 * this.#random();
+    this.#refreshAtMs = this.#isSessionEnding(sentAtMs, expiresAtMs)
+      ? Number.POSITIVE_INFINITY
+      : sentAtMs + share * (expiresAtMs - sentAtMs);
+    this.#newestExpiryMs = expiresAtMs;
+    this.#renewedAtMs = sentAtMs;
+  }
+
+  /** The new tokens expire hardly later than the ones before although time passed: the session's end bounds them. */
+  #isSessionEnding(sentAtMs: number, expiresAtMs: number): boolean {
+    const elapsedMs = sentAtMs - this.#renewedAtMs;
     const gainedMs = expiresAtMs - this.#newestExpiryMs;
-    return Number.isFinite(elapsedMs) && elapsedMs >= leastElapsedMs && gainedMs < elapsedMs / 2;
+    return Number.isFinite(elapsedMs) && elapsedMs >= minElapsedMs && gainedMs < elapsedMs / 2;
   }
 
   failed(): void {
     this.#failures += 1;
     const delayMs = this.#failures === 1 ? 0 : firstDelayMs * 2 ** (this.#failures - 2);
     this.#notBeforeMs = this.#monotonicMs() + Math.min(delayMs, longestDelayMs);
+  }
+
+  responseLost(): void {
+    this.#isResponseLost = true;
+    this.failed();
   }
 
   refused(): void {

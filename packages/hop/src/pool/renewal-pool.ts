@@ -1,45 +1,9 @@
 import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
-import type { Answer, UnusableFault } from "../steps/answer.ts";
-import type { RenewResult } from "../steps/renew.ts";
 import type { HopCredential } from "../steps/step.ts";
+import type { LeaseOptions, LeaseResult } from "./lease.ts";
 import type { PoolStore } from "./pool-store.ts";
+import type { RenewalSource } from "./renewal-source.ts";
 import { TokenPool } from "./token-pool.ts";
-
-/** What the pool needs of the control plane, on deadlines of its own: a renewal outlives the call that started it. */
-export interface RenewalSource {
-  /** Rejects only where nothing was sent, and so nothing spent. */
-  renew(presented: HopCredential, count: number): Promise<RenewResult>;
-  /** Whether the control plane says that it is ready; asked only after a renewal's answer was lost. Never rejects. */
-  ready(): Promise<boolean>;
-}
-
-/** Faults beyond the steps': all pools are busy, the state could not be read or written, the pool is closed. */
-export const poolFaults = ["pool_full", "state_unavailable", "closed"] as const;
-export type PoolFault = (typeof poolFaults)[number];
-
-/** One unspent token, for one authorize and one exchange. Nobody else holds it. */
-export interface Lease {
-  readonly token: string;
-  /** Returns the token because it was not spent (a deny, no exchange sent). Not called: it counts as spent. */
-  giveBack(): void;
-}
-
-export type LeaseResult =
-  | { readonly kind: "leased"; readonly lease: Lease }
-  /** The presented token is refused, or expired without a live pool, or its pool ran dry. */
-  | { readonly kind: "unauthorized" }
-  | {
-      readonly kind: "unusable";
-      readonly fault: UnusableFault | PoolFault;
-      readonly answer?: Answer;
-      readonly cause?: unknown;
-    };
-
-export interface LeaseOptions {
-  /** Milliseconds to wait for a token; a renewal under way goes on without the caller. */
-  readonly deadlineMs: number;
-  readonly signal?: AbortSignal;
-}
 
 export interface RenewalPoolOptions {
   readonly source: RenewalSource;
@@ -54,16 +18,15 @@ export interface RenewalPoolOptions {
   readonly monotonicMs?: () => number;
   /** [0, 1): spreads the renewals of pools that started together. */
   readonly random?: () => number;
-  /** Runs once after `ms`, without keeping the process alive; answers how to cancel. */
+  /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
   readonly after?: (ms: number, run: () => void) => () => void;
 }
 
 export interface RenewalPool {
   /**
-   * A token to act with in place of the presented one. No token is leased twice unless it was given back, and none
-   * that may have been spent is presented again.
-   *
-   * A renewal refused on its merits still leases the unspent token, so that the decision says so and is recorded.
+   * A token to use in place of the presented one. No token is leased twice unless it was given back, and none that may
+   * have been spent is presented again. After a renewal that was refused on its merits the unspent token is leased, so
+   * that the decision is a recorded deny.
    */
   lease(presented: HopCredential, options: LeaseOptions): Promise<LeaseResult>;
   /** Pools held. */
@@ -98,13 +61,13 @@ export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
     stopSweeping = pools.size > 0 ? after(sweepMs, sweep) : undefined;
   };
 
-  /** Makes room at the cost of a pool nobody misses: an empty one, else the one unused for longest. */
+  /** Ends a dry pool, else the one unused for longest; false where all are busy. */
   const makeRoom = (): boolean => {
     if (pools.size < maxPools) return true;
     const idle = [...pools].filter(([, pool]) => !pool.isBusy);
-    const victim = idle.find(([, pool]) => pool.isDry) ?? idle[0];
-    if (victim) end(...victim);
-    return victim !== undefined;
+    const removable = idle.find(([, pool]) => pool.isDry) ?? idle[0];
+    if (removable) end(...removable);
+    return removable !== undefined;
   };
 
   const poolOf = (presented: HopCredential, key: string): TokenPool | undefined => {
@@ -120,7 +83,7 @@ export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
     async lease(presented, leaseOptions) {
       if (isClosed) return { kind: "unusable", fault: "closed" };
       const key = sha256Base64url(presented.token);
-      // Before anything is spent: siblings are of the token's own session, whatever session the caller names.
+      // Siblings belong to the token's own session, whichever one the caller names: checked before anything is spent.
       const sessionId = pools.get(key)?.sessionId ?? decodeUnverifiedHopToken(presented.token)?.sessionId;
       if (sessionId !== presented.sessionId) return { kind: "unauthorized" };
       const pool = poolOf(presented, key);

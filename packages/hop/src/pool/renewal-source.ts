@@ -1,11 +1,18 @@
 import { isReady } from "../steps/ready.ts";
-import { renew } from "../steps/renew.ts";
-import type { StepOptions, StepPorts } from "../steps/step.ts";
-import type { RenewalSource } from "./renewal-pool.ts";
+import { type RenewResult, renew } from "../steps/renew.ts";
+import type { HopCredential, StepOptions, StepPorts } from "../steps/step.ts";
+
+/** The control plane as a pool sees it, with deadlines of its own: a renewal outlives the call that started it. */
+export interface RenewalSource {
+  /** Rejects only where nothing was sent, and so nothing spent. */
+  renew(presented: HopCredential, count: number): Promise<RenewResult>;
+  /** Whether the control plane is ready; called only after a renewal's response was lost. Never rejects. */
+  ready(): Promise<boolean>;
+}
 
 /**
- * Renewals over the transport. Their deadline is longer than a call's: an answer that comes too late for the call
- * still brings the tokens for the next one, and only a lost answer costs a token.
+ * Renewals over the transport. Their deadline is longer than a call's: a response that is too late for the call still
+ * brings the tokens for the next one, and only a lost response costs a token.
  */
 export function renewalSource(
   ports: StepPorts,

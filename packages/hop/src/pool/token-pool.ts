@@ -1,10 +1,11 @@
-import { denyReasonTable, type ErrorCode, errorCodes } from "@svc/core";
-import type { Unusable } from "../steps/answer.ts";
-import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
+import { denyReasonTable } from "@svc/core";
+import { isUnspentAfter, maxRenewalCount, type RenewResult } from "../steps/renew.ts";
 import type { HopCredential } from "../steps/step.ts";
+import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
+import { lentIn, type PoolState, reservedIn } from "./pool-state.ts";
 import { RenewalPace } from "./renewal-pace.ts";
-import type { LeaseOptions, LeaseResult, RenewalSource } from "./renewal-pool.ts";
-import { keptBack, StateUnavailable, type StockedToken, type StockPorts, TokenStock } from "./token-stock.ts";
+import type { RenewalSource } from "./renewal-source.ts";
+import { reservedCount, StateUnavailable, type StockedToken, type StockPorts, TokenStock } from "./token-stock.ts";
 import { Waiters } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
@@ -13,29 +14,10 @@ export interface TokenPoolPorts extends StockPorts {
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-type Unleased = Exclude<LeaseResult, { kind: "leased" }>;
+/** Fewest siblings worth a renewal: one for now, one for the next call, and the reserved ones. */
+const minRenewalCount = reservedCount + 2;
 
-/** Fewest siblings worth a renewal: one for now, one for the next call, and those kept back. */
-const leastRenewalCount = keptBack + 2;
-
-/** Faults of a store by which the control plane says that it did nothing. */
-const untouchedCodes: readonly unknown[] = [
-  "guard_unavailable",
-  "database_unavailable",
-  "audit_unavailable",
-] satisfies ErrorCode[];
-
-/** Whether the presented token is still unspent: the answer is a refusal of the control plane's own, or never left us. */
-function isUntouched({ fault, answer }: Unusable): boolean {
-  if (fault === "refused") return true;
-  if (fault !== "status" || !answer || !errorCodes.some((code) => code === answer.code)) return false;
-  return (answer.status >= 400 && answer.status < 500) || untouchedCodes.includes(answer.code);
-}
-
-/**
- * The siblings of one presented token. Calls take the free ones; one renewal at a time brings more, before they run
- * out and before they expire.
- */
+/** The siblings of one presented token. Calls lease the free ones; one renewal at a time replaces them. */
 export class TokenPool {
   readonly sessionId: string;
   readonly #presented: string;
@@ -43,18 +25,8 @@ export class TokenPool {
   readonly #stock: TokenStock;
   readonly #pace: RenewalPace;
   readonly #waiters: Waiters;
-  #tending = Promise.resolve();
-  #isTending = false;
-  #isOpen = false;
-  #isClosed = false;
-  #isRejected = false;
-  #isRenewing = false;
-  #isAnswerLost = false;
-  /** Renewals are refused for good: what is left is only good for decisions that say so. */
-  #isOver = false;
-  #isRefusedForNow = false;
-  #onLoan = 0;
-  #leasesSinceRenewal = 0;
+  #state: PoolState = { kind: "unopened" };
+  #working: Promise<void> | undefined;
   #lastLeaseMs: number;
   #lastFailure: Unleased = { kind: "unauthorized" };
 
@@ -73,47 +45,42 @@ export class TokenPool {
   }
 
   get isBusy(): boolean {
-    return this.#isTending || this.#waiters.size > 0;
+    return this.#working !== undefined || this.#waiters.size > 0;
   }
 
-  /** Nothing is left; only the memory remains that the presented token must not be presented again. */
+  /** No token is left; the pool only remembers that the presented token was spent. */
   get isDry(): boolean {
     return this.#isOpen && !this.isBusy && this.#stock.total === 0 && !this.#stock.hasUnsaved;
   }
 
-  /** The presented token itself did not verify: nothing was spent and nothing is worth remembering. */
   get isRejected(): boolean {
-    return this.#isRejected;
+    return this.#state.kind === "rejected";
   }
 
   async lease(options: LeaseOptions): Promise<LeaseResult> {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.#lastLeaseMs = this.#ports.monotonicMs();
-    // Whoever waits already comes first; who comes alone has a past refusal asked again.
-    const isAlone = this.#waiters.size === 0;
-    if (isAlone) this.#isRefusedForNow = false;
-    const result = (isAlone && this.#leaseNow()) || this.#waiters.wait(options);
+    // Waiting calls come first. A call without others before it makes the pool try again after a refusal.
+    const isFirst = this.#waiters.size === 0;
+    if (isFirst && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
+    const result = (isFirst && this.#leaseNow()) || this.#waiters.wait(options);
     this.tend();
     return result;
   }
 
-  /** Renews where that is due, in the background; whoever waits and cannot be helped is told so. */
+  /** Opens, renews and serves in the background, as far as that is due. */
   tend(): void {
-    if (this.#isTending) return;
-    this.#isTending = true;
-    this.#tending = this.#run();
+    if (this.#working) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#working = promise;
+    void this.#work().then(resolve);
   }
 
-  /** Refused for now, one unspent token goes from waiter to waiter, for each to be denied on record. */
-  get #circulates(): boolean {
-    return this.#isRefusedForNow && this.#waiters.size > 0;
-  }
-
-  /** Turns everybody away; resolves when a renewal under way is over and stored. */
+  /** Rejects the waiting calls; resolves when a renewal under way is over and stored. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#waiters.turnAway({ kind: "unusable", fault: "closed" });
-    await this.#tending;
+    this.#enter({ kind: "closed" });
+    this.#waiters.rejectAll({ kind: "unusable", fault: "closed" });
+    await this.#working;
   }
 
   /** Ends the pool for good, its stored state included. */
@@ -122,103 +89,115 @@ export class TokenPool {
     await this.#stock.discard();
   }
 
-  /** The end of the loop and what follows it are one step: no lease can come between them and find nobody tending. */
-  async #run(): Promise<void> {
+  get #isOpen(): boolean {
+    return this.#state.kind !== "unopened" && this.#state.kind !== "closed";
+  }
+
+  /** A closed pool stays closed, whatever its last renewal returns. */
+  #enter(state: PoolState): void {
+    if (this.#state.kind !== "closed") this.#state = state;
+  }
+
+  /** Never rejects. Its last step is synchronous: a lease comes either before it and is served, or starts anew. */
+  async #work(): Promise<void> {
     try {
-      if (!this.#isOpen && this.#pace.mayRenew) {
+      if (this.#state.kind === "unopened" && this.#pace.mayRenew) {
         await this.#stock.open(this.#presented);
-        this.#isOpen = true;
+        this.#enter({ kind: "renewable" });
       }
-      while (this.#isOpen && !this.#isClosed) {
-        if (this.#stock.hasUnsaved && this.#pace.mayRenew) await this.#stock.settle();
+      while (this.#isOpen) {
+        if (this.#stock.hasUnsaved && this.#pace.mayRenew) await this.#stock.save();
         this.#serve();
-        if (this.#isRenewalWanted()) await this.#renew();
-        else if (this.#isReleaseWanted()) await this.#release();
-        else break;
+        const next = this.#nextAction();
+        if (next === "rest") break;
+        await (next === "renew" ? this.#renew() : this.#release());
       }
     } catch (error) {
       this.#failed(error);
     } finally {
-      this.#isTending = false;
-      this.#turnAwayTheHopeless();
+      this.#working = undefined;
+      this.#rejectUnservable();
     }
   }
 
-  #isRenewalWanted(): boolean {
-    const { total } = this.#stock;
-    if (total === 0 || this.#isOver || this.#circulates || !this.#pace.mayRenew) return false;
-    if (this.#waiters.size > 0) return true;
-    return !this.#pace.isRefusalFresh && (total <= keptBack || this.#pace.isRefreshDue);
+  #nextAction(): "renew" | "release" | "rest" {
+    const isWaiting = this.#waiters.size > 0;
+    if (this.#stock.total === 0) return "rest";
+    switch (this.#state.kind) {
+      case "renewable":
+        return this.#pace.mayRenew && (isWaiting || this.#isRefreshDue) ? "renew" : "rest";
+      case "refused":
+        return this.#pace.mayRenew && !isWaiting && this.#isRefreshDue ? "renew" : "rest";
+      case "ended":
+        return isWaiting ? "release" : "rest";
+      case "unopened":
+      case "renewing":
+      case "rejected":
+      case "closed":
+        return "rest";
+      default:
+        return this.#state satisfies never;
+    }
   }
 
-  /** Where nothing is renewed any more, no token needs to be kept back for it. */
-  #isReleaseWanted(): boolean {
-    return this.#isOver && this.#waiters.size > 0 && this.#stock.total > 0;
+  get #isRefreshDue(): boolean {
+    return !this.#pace.isRefusalFresh && (this.#stock.total <= reservedCount || this.#pace.isRefreshDue);
   }
 
+  /** Without renewals no token needs to stay reserved. */
   async #release(): Promise<void> {
-    const token = await this.#stock.draw();
+    const token = await this.#stock.takeAny();
     if (token) this.#stock.giveBack(token);
   }
 
   async #renew(): Promise<void> {
     const { source, monotonicMs } = this.#ports;
-    // A stalled control plane would eat one token per attempt; asking whether it is ready costs none.
-    if (this.#isAnswerLost && !(await source.ready())) return this.#pace.failed();
-    const token = await this.#stock.draw();
+    if (this.#pace.needsReadyCheck && !(await source.ready())) return this.#pace.failed();
+    const token = await this.#stock.takeAny();
     if (!token) return;
-    const askedAtMs = monotonicMs();
-    this.#isRenewing = true;
+    const sentAtMs = monotonicMs();
+    this.#enter({ kind: "renewing" });
     this.#serve();
+    const wanted = reservedCount + this.#waiters.size + this.#pace.expectedLeases - this.#stock.total;
+    const count = Math.min(maxRenewalCount, Math.max(minRenewalCount, wanted));
+    let result: RenewResult;
     try {
-      const presented = { sessionId: this.sessionId, token: token.token };
-      const result = await source.renew(presented, this.#renewalCount());
-      this.#isRenewing = false;
-      await this.#absorb(result, token, askedAtMs);
+      result = await source.renew({ sessionId: this.sessionId, token: token.token }, count);
     } catch (error) {
-      // The source rejects only where nothing was sent; a state fault comes after the token's fate was noted.
-      if (!(error instanceof StateUnavailable)) this.#stock.giveBack(token);
+      // The source rejects only where nothing was sent.
+      this.#stock.giveBack(token);
       throw error;
     } finally {
-      this.#isRenewing = false;
+      this.#enter({ kind: "renewable" });
     }
+    await this.#absorb(result, token, sentAtMs);
   }
 
-  #renewalCount(): number {
-    // As many again as went since the last one would never grow: that is how many it brought.
-    const expected = Math.max(1, this.#leasesSinceRenewal) * (this.#pace.isBrisk ? 2 : 1);
-    const wanted = keptBack + this.#waiters.size + expected - this.#stock.total;
-    return Math.min(maxRenewalCount, Math.max(leastRenewalCount, wanted));
-  }
-
-  async #absorb(result: RenewResult, presented: StockedToken, askedAtMs: number): Promise<void> {
+  async #absorb(result: RenewResult, presented: StockedToken, sentAtMs: number): Promise<void> {
     switch (result.kind) {
       case "renewed": {
-        const expiresAtMs = askedAtMs + result.expiresInSeconds * 1000;
-        this.#pace.renewed(askedAtMs, expiresAtMs);
-        this.#isAnswerLost = false;
-        this.#leasesSinceRenewal = 0;
+        const expiresAtMs = sentAtMs + result.expiresInSeconds * 1000;
+        this.#pace.renewed(sentAtMs, expiresAtMs);
         this.#stock.add(result.tokens.map((token) => ({ token, expiresAtMs })));
-        return this.#stock.settle();
+        return this.#stock.save();
       }
-      case "refused":
-        // The decision itself shall say so, and be recorded: the unspent token goes to those who wait.
-        if (result.denyReason !== null && denyReasonTable[result.denyReason].isFinal) this.#isOver = true;
-        else this.#isRefusedForNow = true;
-        this.#onLoan = 0;
+      case "refused": {
+        const isFinal = result.denyReason !== null && denyReasonTable[result.denyReason].isFinal;
+        this.#enter({ kind: isFinal ? "ended" : "refused", lent: new Set() });
         this.#stock.giveBack(presented);
         return this.#pace.refused();
+      }
       case "token_spent":
         this.#lastFailure = { kind: "unauthorized" };
         return;
       case "unauthorized":
         this.#lastFailure = { kind: "unauthorized" };
-        this.#isRejected = presented.token === this.#presented;
+        if (presented.token === this.#presented) this.#enter({ kind: "rejected" });
         return this.#stock.discard();
       case "unusable":
         this.#lastFailure = result;
-        if (isUntouched(result)) this.#stock.giveBack(presented);
-        else this.#isAnswerLost = true;
+        if (!isUnspentAfter(result)) return this.#pace.responseLost();
+        this.#stock.giveBack(presented);
         return this.#pace.failed();
       default:
         return result satisfies never;
@@ -230,39 +209,32 @@ export class TokenPool {
   }
 
   #leaseNow(): LeaseResult | undefined {
-    const taken = this.#stock.take(this.#leftBehind());
-    if (!taken) return undefined;
-    this.#leasesSinceRenewal += 1;
-    this.#onLoan += 1;
+    const token = this.#stock.takeFree(reservedIn(this.#state));
+    if (!token) return undefined;
+    this.#pace.leased();
+    const lent = lentIn(this.#state);
+    lent?.add(token);
     let isHeld = true;
     const giveBack = () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#onLoan -= 1;
-      this.#stock.giveBack(taken);
+      lent?.delete(token);
+      this.#stock.giveBack(token);
       this.#serve();
     };
-    return { kind: "leased", lease: { token: taken.token, giveBack } };
-  }
-
-  #leftBehind(): number {
-    if (this.#isOver || this.#circulates) return 0;
-    return this.#isRenewing ? keptBack - 1 : keptBack;
+    return { kind: "leased", lease: { token: token.token, giveBack } };
   }
 
   #failed(error: unknown): void {
     if (error instanceof StateUnavailable) {
       this.#pace.failed();
       this.#lastFailure = { kind: "unusable", fault: "state_unavailable" };
-      return;
-    }
-    // A fault of our own (an agent key that cannot sign): whoever waits sees it; nobody else was promised anything.
-    this.#waiters.fail(error);
+    } else this.#waiters.failAll(error);
   }
 
-  #turnAwayTheHopeless(): void {
-    const tokensComeBack = (this.#isOver || this.#circulates) && this.#onLoan > 0;
-    if (!tokensComeBack) this.#waiters.turnAway(this.#lastFailure);
+  /** A lent token that comes back can still serve the waiting calls; nothing else can before the next `tend`. */
+  #rejectUnservable(): void {
+    if (!lentIn(this.#state)?.size) this.#waiters.rejectAll(this.#lastFailure);
     if (this.#isOpen && this.#stock.total === 0) this.#lastFailure = { kind: "unauthorized" };
   }
 }

@@ -12,28 +12,28 @@ export interface StockPorts {
   readonly monotonicMs: () => number;
 }
 
-/** The state could not be read or written, so no token of it may be used. */
+/** The stored state could not be read or written, so none of its tokens may be used. */
 export class StateUnavailable extends Error {
   override readonly name = "StateUnavailable";
 }
 
-/** Tokens kept back: one to renew with, and one spare should the answer be lost. */
-export const keptBack = 2;
+/** Tokens that no call gets: one to renew with, and a spare in case the response is lost. */
+export const reservedCount = 2;
 
-/** A token is worth presenting while decide, exchange and mint (2.5 s together) can still end before it expires. */
-const leastLifeMs = 2_500;
+/** Decide, exchange and mint take 2.5 s together at most: a token must live as long to be of use. */
+const minLifeMs = 2_500;
 
 /**
- * The unspent tokens of one pool, soonest to expire first. Those kept back are stored, and one of them is used only
- * after a save that no longer names it: a restart finds no token that may have been presented. The others are free to
- * use, and a restart forgets them.
+ * The unspent tokens of one pool, soonest to expire first. Only reserved tokens are stored, and one of them is used only
+ * after a save that no longer names it: a restart finds no token that may have been presented. The free ones are lost
+ * on a restart.
  */
 export class TokenStock {
   readonly #key: string;
   readonly #sessionId: string;
   readonly #ports: StockPorts;
   #free: StockedToken[] = [];
-  #kept: StockedToken[] = [];
+  #reserved: StockedToken[] = [];
   #unsaved: StockedToken[] = [];
 
   constructor(key: string, sessionId: string, ports: StockPorts) {
@@ -42,9 +42,9 @@ export class TokenStock {
     this.#ports = ports;
   }
 
-  /** Unspent, unexpired and usable now or after a save. */
+  /** Tokens that can be used now or after a save. */
   get total(): number {
-    return this.#free.length + this.#kept.length;
+    return this.#free.length + this.#reserved.length;
   }
 
   get hasUnsaved(): boolean {
@@ -52,39 +52,38 @@ export class TokenStock {
   }
 
   /**
-   * Takes up what was stored under this key; where nothing was, `presented` is the first token.
+   * Loads what was stored under this key; where nothing was, `presented` is the first token.
    *
    * @throws {StateUnavailable}
    */
   async open(presented: string): Promise<void> {
     const { store, now, monotonicMs } = this.#ports;
-    const snapshot = await guarded(async () => store?.load(this.#key));
+    const snapshot = await accessed(async () => store?.load(this.#key));
     const toMonotonic = monotonicMs() - now();
-    this.#kept = snapshot
+    this.#reserved = snapshot
       ? snapshot.tokens.map(({ token, expiresAt }) => ({ token, expiresAtMs: expiresAt + toMonotonic }))
       : [{ token: presented, expiresAtMs: Number.POSITIVE_INFINITY }];
-    this.prune();
+    this.#prune();
   }
 
-  /** A free token, unless fewer than `leave` would remain in all. */
-  take(leave: number): StockedToken | undefined {
-    this.prune();
-    return this.total > leave ? this.#free.shift() : undefined;
+  /** A free token, unless fewer than `leaving` would remain in all. */
+  takeFree(leaving: number): StockedToken | undefined {
+    this.#prune();
+    return this.total > leaving ? this.#free.shift() : undefined;
   }
 
   /**
-   * Any token, one kept back where none is free.
+   * A free token, else a reserved one.
    *
    * @throws {StateUnavailable}
    */
-  async draw(): Promise<StockedToken | undefined> {
-    this.prune();
-    const free = this.#free.shift();
+  async takeAny(): Promise<StockedToken | undefined> {
+    const free = this.takeFree(0);
     if (free) return free;
-    const [first, ...rest] = this.#kept;
+    const [first, ...rest] = this.#reserved;
     if (!first) return undefined;
-    await this.#save(rest);
-    this.#kept = rest;
+    await this.#write(rest);
+    this.#reserved = rest;
     return first;
   }
 
@@ -92,54 +91,54 @@ export class TokenStock {
     this.#free = sorted([...this.#free, token]);
   }
 
-  /** Adds renewed tokens; none can be used before `settle` stored which are kept back. */
+  /** Adds renewed tokens; none is usable before `save`. */
   add(tokens: readonly StockedToken[]): void {
     this.#unsaved.push(...tokens);
   }
 
   /**
-   * Keeps back the freshest and frees the others.
+   * Reserves and stores the tokens that live longest, and frees the others.
    *
    * @throws {StateUnavailable} and then every token stays where it was
    */
-  async settle(): Promise<void> {
-    const all = sorted([...this.#kept, ...this.#unsaved]);
-    const kept = all.slice(-keptBack);
-    await this.#save(kept);
-    this.#kept = kept;
+  async save(): Promise<void> {
+    const all = sorted([...this.#reserved, ...this.#unsaved]);
+    const reserved = all.slice(-reservedCount);
+    await this.#write(reserved);
+    this.#reserved = reserved;
     this.#unsaved = [];
-    this.#free = sorted([...this.#free, ...all.slice(0, -keptBack)]);
-    this.prune();
+    this.#free = sorted([...this.#free, ...all.slice(0, -reservedCount)]);
+    this.#prune();
   }
 
-  /** Forgets everything, in the store too. A store that cannot forget does no harm: what it holds is unspent. */
+  /** Forgets everything, in the store too. A store that keeps it does no harm: its tokens are unspent. */
   async discard(): Promise<void> {
     this.#free = [];
-    this.#kept = [];
+    this.#reserved = [];
     this.#unsaved = [];
     await this.#ports.store?.remove(this.#key).catch(() => undefined);
   }
 
-  prune(): void {
-    const soonestMs = this.#ports.monotonicMs() + leastLifeMs;
-    const lives = ({ expiresAtMs }: StockedToken) => expiresAtMs > soonestMs;
-    if (!this.#free.every(lives)) this.#free = this.#free.filter(lives);
-    if (!this.#kept.every(lives)) this.#kept = this.#kept.filter(lives);
+  #prune(): void {
+    const soonestMs = this.#ports.monotonicMs() + minLifeMs;
+    const isUsable = ({ expiresAtMs }: StockedToken) => expiresAtMs > soonestMs;
+    if (!this.#free.every(isUsable)) this.#free = this.#free.filter(isUsable);
+    if (!this.#reserved.every(isUsable)) this.#reserved = this.#reserved.filter(isUsable);
   }
 
-  async #save(kept: readonly StockedToken[]): Promise<void> {
+  async #write(reserved: readonly StockedToken[]): Promise<void> {
     const { store, now, monotonicMs } = this.#ports;
     if (!store) return;
     const toWall = now() - monotonicMs();
-    const tokens = kept.map(({ token, expiresAtMs }) => ({ token, expiresAt: Math.floor(expiresAtMs + toWall) }));
+    const tokens = reserved.map(({ token, expiresAtMs }) => ({ token, expiresAt: Math.floor(expiresAtMs + toWall) }));
     const snapshot: PoolSnapshot = { sessionId: this.#sessionId, tokens };
-    await guarded(() => store.save(this.#key, snapshot));
+    await accessed(() => store.save(this.#key, snapshot));
   }
 }
 
 const sorted = (tokens: StockedToken[]): StockedToken[] => tokens.sort((a, b) => a.expiresAtMs - b.expiresAtMs);
 
-async function guarded<T>(access: () => Promise<T>): Promise<T> {
+async function accessed<T>(access: () => Promise<T>): Promise<T> {
   try {
     return await access();
   } catch (cause) {

@@ -1,11 +1,11 @@
-import type { LeaseOptions, LeaseResult } from "./renewal-pool.ts";
+import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
 
 interface Waiter {
   readonly settle: (result: LeaseResult) => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** Calls that wait for a token, in the order they came, each until its own deadline. */
+/** Calls that wait for a token, first come first served, each until its own deadline. */
 export class Waiters {
   readonly #after: (ms: number, run: () => void) => () => void;
   readonly #waiters = new Set<Waiter>();
@@ -42,7 +42,7 @@ export class Waiters {
     });
   }
 
-  /** Gives to one after the other what `next` has, until it has nothing. */
+  /** Serves one after the other until `next` has no lease. */
   serve(next: () => LeaseResult | undefined): void {
     for (const waiter of this.#waiters) {
       const result = next();
@@ -51,11 +51,11 @@ export class Waiters {
     }
   }
 
-  turnAway(result: LeaseResult): void {
+  rejectAll(result: Unleased): void {
     for (const waiter of this.#waiters) waiter.settle(result);
   }
 
-  fail(error: unknown): void {
+  failAll(error: unknown): void {
     for (const waiter of this.#waiters) waiter.fail(error);
   }
 }

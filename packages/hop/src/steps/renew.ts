@@ -1,4 +1,4 @@
-import { type DenyReason, renewResponse } from "@svc/core";
+import { type DenyReason, type ErrorCode, errorCodes, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
 import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
@@ -75,4 +75,18 @@ function isSibling(token: string, before: HopClaims): boolean {
     given.hop === before.hop &&
     JSON.stringify(given.act) === JSON.stringify(before.act)
   );
+}
+
+/** Faults of a store: the control plane changed nothing. */
+const unchangedCodes: readonly unknown[] = [
+  "guard_unavailable",
+  "database_unavailable",
+  "audit_unavailable",
+] satisfies ErrorCode[];
+
+/** Whether the presented token is still unspent: nothing was sent, or the control plane itself refused. */
+export function isUnspentAfter({ fault, answer }: Unusable): boolean {
+  if (fault === "refused") return true;
+  if (fault !== "status" || !answer || !errorCodes.some((code) => code === answer.code)) return false;
+  return (answer.status >= 400 && answer.status < 500) || unchangedCodes.includes(answer.code);
 }

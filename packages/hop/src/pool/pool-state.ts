@@ -1,0 +1,37 @@
+import { reservedCount, type StockedToken } from "./token-stock.ts";
+
+export type PoolState =
+  /** What was stored is not loaded yet. */
+  | { readonly kind: "unopened" }
+  | { readonly kind: "renewable" }
+  /** One of the reserved tokens is presented in a renewal under way. */
+  | { readonly kind: "renewing" }
+  /** Refused for now: unspent tokens pass from call to call, so that the deny of each is recorded. */
+  | { readonly kind: "refused"; readonly lent: Set<StockedToken> }
+  /** Refused for the rest of the session: the same with all tokens left. */
+  | { readonly kind: "ended"; readonly lent: Set<StockedToken> }
+  /** The presented token itself did not verify: nothing was spent, nothing is worth remembering. */
+  | { readonly kind: "rejected" }
+  | { readonly kind: "closed" };
+
+/** Leased tokens that may come back to serve a waiting call. */
+export const lentIn = (state: PoolState): Set<StockedToken> | undefined =>
+  state.kind === "refused" || state.kind === "ended" ? state.lent : undefined;
+
+/** Tokens that a lease must leave in the stock. */
+export function reservedIn(state: PoolState): number {
+  switch (state.kind) {
+    case "refused":
+    case "ended":
+      return 0;
+    case "renewing":
+      return reservedCount - 1;
+    case "unopened":
+    case "renewable":
+    case "rejected":
+    case "closed":
+      return reservedCount;
+    default:
+      return state satisfies never;
+  }
+}
