@@ -3,7 +3,7 @@ import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@s
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import { presentedClaims } from "./decide/inbound-credentials.ts";
-import type { Refusal } from "./guard.ts";
+import type { Refusal } from "./decide/refusal.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
 

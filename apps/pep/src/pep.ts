@@ -81,7 +81,7 @@ function portsOf(
   const { monotonicMs } = steps;
   return {
     ...live,
-    guard: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
+    hop: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
     limits,
     undecided,
     defaultMode,

@@ -1,3 +1,4 @@
+import type { HopTaken } from "@svc/hop";
 import { describe, expect, test } from "vitest";
 import { credentialHeaders, secretsOf } from "../src/forward/outbound-credentials.ts";
 import { acceptsTrailers, requestHeaders, responseHeaders } from "../src/message/headers.ts";
@@ -94,39 +95,36 @@ test.each([
 });
 
 describe("what an upstream is shown", () => {
-  const grant = { sessionId: "s", accessToken: "narrowed", transactionToken: "txn", identityAssertion: "id" };
+  const credential = { sessionId: "s", token: "presented" };
+  const agentsOwn = { inbound: { credential, foreignAuthorization: "Basic x" } };
+  const taken = { token: { accessToken: "narrowed" }, transactionToken: "txn", identityAssertion: "id" } as HopTaken;
   const ours = ["x-svc-session", "s", "txn-token", "txn", "agent-identity", "id"];
   test.each([
-    [
-      "hop_token",
-      { kind: "hop_token" },
-      { grant, foreignAuthorization: "Basic x" },
-      ["authorization", "Bearer narrowed", ...ours],
-    ],
-    [
-      "hop_token without a grant",
-      { kind: "hop_token" },
-      { foreignAuthorization: "Basic x" },
-      ["authorization", "Basic x"],
-    ],
-    ["hop_token without anything", { kind: "hop_token" }, {}, []],
+    ["hop_token", { kind: "hop_token" }, { ...agentsOwn, taken }, ["authorization", "Bearer narrowed", ...ours]],
+    ["hop_token without a token", { kind: "hop_token" }, agentsOwn, ["authorization", "Basic x"]],
+    ["hop_token without anything", { kind: "hop_token" }, { inbound: {} }, []],
     [
       "passthrough",
       { kind: "passthrough" },
-      { grant, foreignAuthorization: "Basic x" },
+      { ...agentsOwn, taken },
       ["authorization", "Basic x", "x-svc-authorization", "Bearer narrowed", ...ours],
     ],
+    ["passthrough without a token", { kind: "passthrough" }, agentsOwn, ["authorization", "Basic x"]],
+    ["none", { kind: "none" }, { ...agentsOwn, taken }, []],
     [
-      "passthrough without a grant",
-      { kind: "passthrough" },
-      { foreignAuthorization: "Basic x" },
-      ["authorization", "Basic x"],
+      "a secret of its own",
+      { kind: "header", name: "x-api-key", value: "k" },
+      { inbound: { credential }, taken },
+      ["x-api-key", "k"],
     ],
-    ["none", { kind: "none" }, { grant, foreignAuthorization: "Basic x" }, []],
-    ["a secret of its own", { kind: "header", name: "x-api-key", value: "k" }, { grant }, ["x-api-key", "k"]],
-    ["a secret of its own without a grant", { kind: "header", name: "x-api-key", value: "k" }, {}, ["x-api-key", "k"]],
-  ] as const)("%s", (_name, credential, carried, want) => {
-    expect(credentialHeaders(credential, carried)).toEqual(want);
+    [
+      "a secret of its own without a token",
+      { kind: "header", name: "x-api-key", value: "k" },
+      { inbound: {} },
+      ["x-api-key", "k"],
+    ],
+  ] as const)("%s", (_name, shown, outbound, want) => {
+    expect(credentialHeaders(shown, outbound)).toEqual(want);
   });
 
   test("an agent cannot set an upstream's own secret", () => {
@@ -134,9 +132,9 @@ describe("what an upstream is shown", () => {
     expect(headers).toEqual(["via", "1.1 svc-pep", "x-api-key", "k"]);
   });
 
-  test("every token of a grant is a secret in a response", () => {
-    expect(secretsOf({ kind: "hop_token" }, { grant })).toEqual(["narrowed", "txn", "id"]);
-    expect(secretsOf({ kind: "header", name: "x-api-key", value: "secret" }, {})).toEqual(["secret"]);
-    expect(secretsOf({ kind: "none" }, {})).toEqual([]);
+  test("every token of a call is a secret in its response", () => {
+    expect(secretsOf({ kind: "hop_token" }, taken)).toEqual(["narrowed", "txn", "id"]);
+    expect(secretsOf({ kind: "header", name: "x-api-key", value: "secret" }, undefined)).toEqual(["secret"]);
+    expect(secretsOf({ kind: "none" }, undefined)).toEqual([]);
   });
 });

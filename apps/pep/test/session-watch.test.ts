@@ -1,7 +1,6 @@
-import type { LeaseResult, Transport } from "@svc/hop";
+import type { Hop, HopPorts, LeaseResult, Transport } from "@svc/hop";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchSession } from "../src/decide/watch-session.ts";
-import type { GuardPorts, Hop } from "../src/guard.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000_000 });
@@ -35,7 +34,7 @@ function watched(lease: () => Promise<LeaseResult>, token = "no token at all", e
   const close = vi.fn();
   const leased = vi.fn(lease);
   const transport: Transport = { send: () => Promise.reject(new Error("not asked here")) };
-  const ports: GuardPorts = {
+  const ports: HopPorts = {
     steps: { transport, monotonicMs: () => 0 },
     pool: { lease: leased, size: 0, close: async () => {} },
     limits: { stepMs: 1_000, hopMs: 2_500 },

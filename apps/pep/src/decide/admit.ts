@@ -1,33 +1,31 @@
 import type { BlockCause } from "@svc/core";
-import type { Allowed, Stage, TraceHeaders } from "@svc/hop";
-import { type GuardPorts, guard, type Hop, type Refusal } from "../guard.ts";
+import {
+  type Allowed,
+  type Hop,
+  type HopPorts,
+  type HopTaken,
+  type SettledBody,
+  type Stage,
+  type TraceHeaders,
+  takeHop,
+} from "@svc/hop";
 import type { PepMode, UndecidedMode } from "../modes.ts";
 import type { CallTarget } from "../protocols/protocol.ts";
-import type { Grant, OutboundCredentials } from "./grant.ts";
 import type { InboundCredentials } from "./inbound-credentials.ts";
-import type { BodyState } from "./settle-body.ts";
-
-/** The outcome of a call before anything is sent upstream. */
-export type Admission =
-  | {
-      readonly kind: "pass";
-      readonly outbound: OutboundCredentials;
-      readonly grant: Grant;
-      readonly hop: Hop;
-      readonly decision: Allowed;
-      readonly isBodyLate: boolean;
-    }
-  /** Observe mode forwards it without any credential of ours. */
-  | { readonly kind: "would_block"; readonly outbound: OutboundCredentials; readonly refusal: Refusal }
-  | { readonly kind: "blocked"; readonly refusal: Refusal }
-  /** The agent went away. */
-  | { readonly kind: "gone" };
+import { type Refusal, refusalOf } from "./refusal.ts";
+import type { BodyRefusal } from "./settle-body.ts";
 
 /** A call that goes upstream. */
-export type Passing = Extract<Admission, { kind: "pass" | "would_block" }>;
+export type Passing =
+  | { readonly kind: "pass"; readonly hop: Hop; readonly taken: HopTaken; readonly refusal?: undefined }
+  /** Observe mode forwards it without any credential of ours. */
+  | { readonly kind: "would_block"; readonly refusal: Refusal; readonly taken?: undefined };
+
+/** The outcome of a call before anything is sent upstream. `gone`: the agent disconnected. */
+export type Admission = Passing | { readonly kind: "blocked"; readonly refusal: Refusal } | { readonly kind: "gone" };
 
 export interface AdmitPorts {
-  readonly guard: GuardPorts;
+  readonly hop: HopPorts;
   readonly undecided: UndecidedMode;
 }
 
@@ -38,32 +36,29 @@ export interface AdmitRequest {
   readonly call: CallTarget | undefined;
   readonly signal: AbortSignal;
   readonly record: { readonly trace: TraceHeaders; stage(stage: Stage, durationMs: number): void };
-  readonly settleBody: (decision: Allowed) => Promise<BodyState>;
+  readonly settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>;
 }
 
 /** The contract's order (What happens to a call): bearer, target, decision, token. */
-export async function admit(ports: AdmitPorts, request: AdmitRequest): Promise<Admission> {
+export async function admit({ hop: ports, undecided }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
   const { inbound, mode, call, signal, record, settleBody } = request;
-  const refuse = (refusal: Refusal): Admission => refusalUnder(mode, ports.undecided, inbound, refusal);
+  const refuse = (refusal: Refusal): Admission => ({
+    kind: mode === "observe" && isForwarded(refusal.cause, undecided) ? "would_block" : "blocked",
+    refusal,
+  });
   const { credential } = inbound;
   if (!credential) return refuse({ cause: "unauthorized" });
   if (!call) return refuse({ cause: "unresolvable_call" });
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };
-  const verdict = await guard(ports.guard, hop, settleBody);
-  switch (verdict.kind) {
-    case "allowed": {
-      const { decision, grant, isBodyLate } = verdict;
-      return { kind: "pass", outbound: outboundOf(inbound, grant), grant, hop, decision, isBodyLate };
-    }
-    case "refused":
-      return refuse(verdict.refusal);
-    case "gone":
-      return verdict;
-    default:
-      throw verdict satisfies never;
-  }
+  const result = await takeHop(ports, hop, settleBody);
+  if (result.kind === "taken") return { kind: "pass", hop, taken: result };
+  const refusal = result.kind === "body_refused" ? bodyRefusal(result) : refusalOf(result);
+  return refusal === "gone" ? { kind: "gone" } : refuse(refusal);
 }
+
+const bodyRefusal = ({ refusal, decision }: { refusal: BodyRefusal; decision: Allowed }): Refusal | "gone" =>
+  refusal === "gone" ? refusal : { cause: refusal, decision };
 
 /** Causes of a call without a decision, or without a token for one: no reviewer of decisions would see it. */
 const undecidedCauses: readonly BlockCause[] = [
@@ -75,21 +70,6 @@ const undecidedCauses: readonly BlockCause[] = [
   "audit_unavailable",
 ];
 
-/** Observe mode forwards a recorded deny, and other refusals only with `SVC_PEP_OBSERVE_UNDECIDED` (contract: Observe mode). */
-function refusalUnder(
-  mode: PepMode,
-  undecided: UndecidedMode,
-  inbound: InboundCredentials,
-  refusal: Refusal,
-): Admission {
-  const isOnItsMerits = refusal.cause === "policy";
-  const isForwarded = isOnItsMerits || (undecided === "forward" && undecidedCauses.includes(refusal.cause));
-  return mode === "observe" && isForwarded
-    ? { kind: "would_block", outbound: outboundOf(inbound), refusal }
-    : { kind: "blocked", refusal };
-}
-
-const outboundOf = ({ foreignAuthorization }: InboundCredentials, grant?: Grant): OutboundCredentials => ({
-  ...(grant && { grant }),
-  ...(foreignAuthorization !== undefined && { foreignAuthorization }),
-});
+/** Observe mode forwards a recorded deny; other refusals only with `SVC_PEP_OBSERVE_UNDECIDED` (contract: Observe mode). */
+const isForwarded = (cause: BlockCause, undecided: UndecidedMode): boolean =>
+  cause === "policy" || (undecided === "forward" && undecidedCauses.includes(cause));

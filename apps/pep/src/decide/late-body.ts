@@ -1,5 +1,9 @@
-import { decideAgain, type GuardPorts, type Refusal } from "../guard.ts";
+import { decideAgain, type HopPorts } from "@svc/hop";
+import type { RequestBody } from "../message/request-body.ts";
 import type { Passing } from "./admit.ts";
+import type { Refusal } from "./refusal.ts";
+import { refusalOf } from "./refusal.ts";
+import { acceptsTaint } from "./settle-body.ts";
 
 /** Decides again before the last bytes of a late body are sent. */
 export interface LateBody {
@@ -9,16 +13,18 @@ export interface LateBody {
   readonly refusal: Refusal | undefined;
 }
 
-/** Undefined for a body that was whole, or free to be late, when its call was decided. */
-export function lateBodyOf(ports: GuardPorts, admission: Passing): LateBody | undefined {
-  if (admission.kind !== "pass" || !admission.isBodyLate) return undefined;
+/** Undefined for a body that needs no second decision. */
+export function lateBodyOf(ports: HopPorts, admission: Passing, body: RequestBody): LateBody | undefined {
+  if (admission.kind !== "pass" || body.isWhole || acceptsTaint(admission.taken.decision)) return undefined;
   const { hop } = admission;
   let refusal: Refusal | undefined;
   return {
     async mayEnd() {
       const again = await decideAgain(ports, hop);
-      if (again.kind === "refused") refusal = again.refusal;
-      return again.kind === "allowed" || (!hop.enforced && refusal?.cause === "policy");
+      if (again.kind === "allowed") return true;
+      const refused = refusalOf(again);
+      if (refused !== "gone") refusal = refused;
+      return !hop.enforced && again.kind === "denied";
     },
     get refusal() {
       return refusal;

@@ -1,10 +1,10 @@
+import { decideAgain, type Hop, type HopPorts } from "@svc/hop";
 import { decodeUnverifiedHopToken, hopTokenLifetimeSeconds } from "@svc/tokens";
-import { decideAgain, type GuardPorts, type Hop } from "../guard.ts";
 import type { Limits } from "../limits.ts";
 
-export interface Watching {
+export interface WatchOptions {
   readonly hop: Hop;
-  /** The narrowed token of the call, for what it tells of the session's end. */
+  /** The narrowed token of the call: its expiry may bound the session. */
   readonly token: string;
   readonly limits: Pick<Limits, "redecideMs">;
   /** Milliseconds since the epoch. */
@@ -14,12 +14,12 @@ export interface Watching {
 }
 
 /**
- * Has a long-lived call decided again and again, and closes it at the session's end or on the first answer that is not
- * an allow (contract: What happens to a call, 4). In observe mode a deny is recorded and closes nothing.
+ * Has a long-lived call decided again every `redecideMs`, and closes it at the session's end or on the first response
+ * that is not an allow (contract: What happens to a call, 4). In observe mode a deny is recorded and closes nothing.
  *
- * @returns how to stop watching
+ * @returns stops watching
  */
-export function watchSession(ports: GuardPorts, { hop, token, limits, now, close }: Watching): () => void {
+export function watchSession(ports: HopPorts, { hop, token, limits, now, close }: WatchOptions): () => void {
   let timer: NodeJS.Timeout;
   let isStopped = false;
   const plan = (latest: string | undefined) => {
@@ -28,9 +28,10 @@ export function watchSession(ports: GuardPorts, { hop, token, limits, now, close
     else timer = setTimeout(() => void again(), limits.redecideMs);
   };
   const again = async () => {
-    const answer = await answerOf(ports, hop);
+    const result = await decideAgain(ports, hop).catch(() => undefined);
     if (isStopped) return;
-    if (answer.isAllowed) plan(answer.token);
+    if (result?.kind === "allowed") plan(result.token);
+    else if (result?.kind === "denied" && !hop.enforced) plan(undefined);
     else close();
   };
   plan(token);
@@ -40,28 +41,12 @@ export function watchSession(ports: GuardPorts, { hop, token, limits, now, close
   };
 }
 
-interface StillAllowed {
-  readonly isAllowed: boolean;
-  readonly token?: string;
-}
-
-async function answerOf(ports: GuardPorts, hop: Hop): Promise<StillAllowed> {
-  try {
-    const answer = await decideAgain(ports, hop);
-    if (answer.kind === "allowed") return { isAllowed: true, token: answer.token };
-    return { isAllowed: !hop.enforced && answer.kind === "refused" && answer.refusal.cause === "policy" };
-  } catch {
-    return { isAllowed: false };
-  }
-}
-
 /**
- * What a token tells of its session's end: the root grant ends with the session, and so does any other token that
- * lives shorter than a hop token should (contract: Tokens). Infinity where it tells nothing; then the next decision
- * finds out.
+ * The root grant ends with its session, and so does a token that lives shorter than a hop token should (contract:
+ * Tokens). Infinity for any other: the next decision finds the session's end.
  */
 function millisecondsToSessionEnd(token: string, nowMs: number): number {
   const claims = decodeUnverifiedHopToken(token);
-  const tells = claims && (claims.hop === 1 || claims.exp - claims.iat < hopTokenLifetimeSeconds);
-  return tells ? Math.max(0, claims.exp * 1000 - nowMs) : Number.POSITIVE_INFINITY;
+  const endsSession = claims && (claims.hop === 1 || claims.exp - claims.iat < hopTokenLifetimeSeconds);
+  return endsSession ? Math.max(0, claims.exp * 1000 - nowMs) : Number.POSITIVE_INFINITY;
 }

@@ -1,8 +1,14 @@
 import type { IncomingMessage } from "node:http";
-import type { TraceHeaders } from "@svc/hop";
-import type { Grant, OutboundCredentials } from "../decide/grant.ts";
+import type { HopTaken, TraceHeaders } from "@svc/hop";
+import type { InboundCredentials } from "../decide/inbound-credentials.ts";
 import { requestHeaders } from "../message/headers.ts";
 import type { Credential, Upstream } from "../upstreams/upstream.ts";
+
+/** The credentials of a forwarded call. Without `taken` it is one that observe mode forwards although it was refused. */
+export interface OutboundCredentials {
+  readonly inbound: InboundCredentials;
+  readonly taken?: HopTaken | undefined;
+}
 
 /** The headers of a forwarded call; `more` are our own for this call. */
 export const outgoingHeaders = (
@@ -21,45 +27,41 @@ export const outgoingHeaders = (
 
 /**
  * The credential headers of a forwarded call: name, value, ... (contract: What happens to a call). An upstream that
- * is not shown the narrowed token knows nothing of us, so it is shown nothing else of ours either.
+ * does not receive the narrowed token receives no other header of ours either.
  */
-export function credentialHeaders(
-  credential: Credential,
-  { grant, foreignAuthorization }: OutboundCredentials,
-): string[] {
+export function credentialHeaders(credential: Credential, { inbound, taken }: OutboundCredentials): string[] {
+  const { foreignAuthorization } = inbound;
+  const own = foreignAuthorization === undefined ? [] : ["authorization", foreignAuthorization];
+  const withToken = (header: string) =>
+    taken ? [header, `Bearer ${taken.token.accessToken}`, ...companionHeaders(inbound, taken)] : [];
   switch (credential.kind) {
     case "none":
       return [];
     case "header":
       return [credential.name, credential.value];
     case "hop_token":
-      return grant
-        ? ["authorization", `Bearer ${grant.accessToken}`, ...companionHeaders(grant)]
-        : own(foreignAuthorization);
+      return taken ? withToken("authorization") : own;
     case "passthrough":
-      return [
-        ...own(foreignAuthorization),
-        ...(grant ? ["x-svc-authorization", `Bearer ${grant.accessToken}`, ...companionHeaders(grant)] : []),
-      ];
+      return [...own, ...withToken("x-svc-authorization")];
     default:
       throw credential satisfies never;
   }
 }
 
-const own = (authorization: string | undefined): string[] =>
-  authorization === undefined ? [] : ["authorization", authorization];
-
-const companionHeaders = ({ sessionId, transactionToken, identityAssertion }: Grant): string[] => [
-  ...["x-svc-session", sessionId],
+const companionHeaders = (
+  { credential }: InboundCredentials,
+  { transactionToken, identityAssertion }: HopTaken,
+): string[] => [
+  ...(credential === undefined ? [] : ["x-svc-session", credential.sessionId]),
   ...(transactionToken === undefined ? [] : ["txn-token", transactionToken]),
   ...(identityAssertion === undefined ? [] : ["agent-identity", identityAssertion]),
 ];
 
-/** What must not come back in a response: our tokens, and an upstream's own secret. */
-export const secretsOf = (credential: Credential, { grant }: OutboundCredentials): string[] =>
+/** Strings that must not come back in a response: our tokens, and an upstream's own secret. */
+export const secretsOf = (credential: Credential, taken: HopTaken | undefined): string[] =>
   [
     credential.kind === "header" ? credential.value : undefined,
-    grant?.accessToken,
-    grant?.transactionToken,
-    grant?.identityAssertion,
+    taken?.token.accessToken,
+    taken?.transactionToken,
+    taken?.identityAssertion,
   ].filter((text) => text !== undefined);

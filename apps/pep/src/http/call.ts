@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Passing } from "../decide/admit.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
+import { blockedDecision, type Refusal } from "../decide/refusal.ts";
 import { watchSession } from "../decide/watch-session.ts";
 import type { CallEnd, CallRecord } from "../events.ts";
-import { blockedDecision, type Refusal } from "../guard.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
@@ -102,13 +102,13 @@ export interface ForwardEnd {
 
 /** Records the end of a forwarded call. Only the first end counts. */
 export function finishForwarded(call: Call, { resolved, admission }: AdmittedCall, end: ForwardEnd): void {
-  const refusal = admission.kind === "would_block" ? admission.refusal : end.refusal;
+  const refusal = admission.refusal ?? end.refusal;
   finishCall(call, {
     ...end,
     mode: resolved.upstream.mode,
     outcome: refusal ? "observed_would_block" : "allowed",
     refusal,
-    decision: admission.kind === "pass" ? admission.decision : undefined,
+    decision: admission.taken?.decision,
   });
 }
 
@@ -137,9 +137,9 @@ export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedC
     return () => {};
   }
   if (admission.kind !== "pass") return releaseStream;
-  const { hop, grant } = admission;
-  const { guard, limits, now } = ports;
-  const stopWatching = watchSession(guard, { hop, token: grant.accessToken, limits, now, close });
+  const { hop, taken } = admission;
+  const { limits, now } = ports;
+  const stopWatching = watchSession(ports.hop, { hop, token: taken.token.accessToken, limits, now, close });
   return () => {
     stopWatching();
     releaseStream();

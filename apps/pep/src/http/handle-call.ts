@@ -1,7 +1,7 @@
 import { admit } from "../decide/admit.ts";
 import { settleBody } from "../decide/settle-body.ts";
 import { bodyHeadersOf } from "../message/media-type.ts";
-import { identifyCall } from "../resolve/identify-call.ts";
+import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
 import { abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
 import type { Turn } from "./session-order.ts";
@@ -37,7 +37,7 @@ async function authorizeAndForward<C extends Call>(
 ): Promise<void> {
   const { ports, request, inbound, body, signal, record } = call;
   const { upstream } = resolved;
-  const identified = await identifyCall(resolved, call);
+  const identified = await identifyCall(call, resolved);
   if (identified === "gone") return abandonCall(call);
   const headers = bodyHeadersOf(request.rawHeaders);
   const admission = await admit(ports, {
@@ -57,4 +57,14 @@ async function authorizeAndForward<C extends Call>(
       await turn.ready(signal);
       return signal.aborted ? abandonCall(call) : kind.forward(call, { resolved, identified, admission, turn });
   }
+}
+
+/** A body is read only for a request that presents a credential. */
+function identifyCall(
+  { request, inbound, body, ports }: Call,
+  resolved: Resolved,
+): IdentifiedCall | Promise<IdentifiedCall | "gone"> {
+  if (resolved.kind === "call") return resolved;
+  if (resolved.kind === "unmapped" || !inbound.credential) return {};
+  return resolved.upstream.protocol.readCall(body, request.rawHeaders, ports.limits);
 }

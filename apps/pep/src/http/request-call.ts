@@ -62,14 +62,15 @@ const requests: CallKind<RequestCall> = {
 };
 
 async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promise<void> {
-  const { ports, request, response, record, generation } = call;
+  const { ports, request, response, record, generation, inbound } = call;
   const { resolved, identified, admission, turn } = admitted;
+  const { taken } = admission;
   const { upstream, path } = resolved;
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
-  const lateBody = lateBodyOf(ports.guard, admission);
+  const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
-  const headers = outgoingHeaders(request, upstream, record.trace, admission.outbound, [
+  const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken }, [
     ...lengthOf(request, body),
     ...(acceptsTrailers(request.rawHeaders) ? ["te", "trailers"] : []),
     // A compressed answer cannot be filtered.
@@ -89,7 +90,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
     response,
     {
       limits: ports.limits,
-      secrets: secretsOf(upstream.credential, admission.outbound),
+      secrets: secretsOf(upstream.credential, taken),
       onSent: turn.sent,
       onAnswered: turn.answered,
       onEventStream(status, close) {

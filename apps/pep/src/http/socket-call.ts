@@ -53,9 +53,10 @@ const webSockets = socketKind(
   // Node before 24.9 hands over every kind of upgrade.
   ({ generation, request, own }) =>
     isWebSocket(request) ? resolveUpgrade(generation.upstreams, requestLineOf(request, own)) : unresolvable,
-  (call, { resolved: { upstream, path }, admission: { outbound } }, events) => {
-    const headers = outgoingHeaders(call.request, upstream, call.record.trace, outbound);
-    const secrets = secretsOf(upstream.credential, outbound);
+  (call, { resolved: { upstream, path }, admission: { taken } }, events) => {
+    const { request, record, inbound } = call;
+    const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken });
+    const secrets = secretsOf(upstream.credential, taken);
     const { upstreamHeadersMs: answerMs } = call.ports.limits;
     openWebSocket(upstream, { path, headers, secrets, answerMs }, call, events);
   },

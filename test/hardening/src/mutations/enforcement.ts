@@ -46,8 +46,8 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "outages-forwarded",
     "decide/admit.ts",
-    "const isForwarded = isOnItsMerits ||",
-    'const isForwarded = isOnItsMerits || mode === "observe" ||',
+    'mode === "observe" && isForwarded(refusal.cause, undecided) ?',
+    'mode === "observe" ?',
     testsOf("apps/pep/test/observe.test.ts")("a call that got no decision is blocked, since nothing was recorded"),
   ],
   [

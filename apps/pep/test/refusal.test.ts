@@ -1,6 +1,6 @@
 import { type Decision, type HopFailure, poolFaults, unusableFaults } from "@svc/hop";
 import { describe, expect, test } from "vitest";
-import { type Refusal, verdictOf } from "../src/guard.ts";
+import { type Refusal, refusalOf } from "../src/decide/refusal.ts";
 
 const decision: Extract<Decision, { outcome: "allow" }> = {
   outcome: "allow",
@@ -63,13 +63,13 @@ describe("the cause of a hop that ended without a token", () => {
         ],
       ]),
   ])("%s", (_name, failure, refusal) => {
-    expect(verdictOf(failure)).toEqual({ kind: "refused", refusal });
+    expect(refusalOf(failure)).toEqual(refusal);
   });
 
   test.each(["lease", "decide", "exchange", "mint"] as const)(
     "an agent that disconnected at the %s has no cause",
     (step) => {
-      expect(verdictOf({ kind: "unusable", step, fault: "aborted" })).toEqual({ kind: "gone" });
+      expect(refusalOf({ kind: "unusable", step, fault: "aborted" })).toBe("gone");
     },
   );
 });
