@@ -13,7 +13,7 @@ export interface Events {
   /** The listener serves upstreams of these modes; called again after a reload. */
   serving(modes: readonly PepMode[]): void;
   stopped(): void;
-  configurationTaken(): void;
+  configurationApplied(): void;
   configurationRefused(): void;
   sessionFileRefused(): void;
   render(): Promise<{ contentType: string; body: string }>;
@@ -58,7 +58,7 @@ export function createEvents(telemetry: Telemetry<"pep">): Events {
       metrics.set("svc_pep_up", 1);
     },
     stopped: () => metrics.set("svc_pep_up", 0),
-    configurationTaken: () => log.info("configuration taken"),
+    configurationApplied: () => log.info("configuration applied"),
     configurationRefused: () => log.warn("configuration refused; the previous one stays"),
     sessionFileRefused: () => log.warn("session file refused; the previous session stays"),
     render: () => telemetry.render(),

@@ -8,7 +8,7 @@ import { runCheck } from "./start/check.ts";
 import { type Config, readConfig } from "./start/config.ts";
 import { help } from "./start/help.ts";
 import { printedConfig } from "./start/printed-config.ts";
-import { ConfigurationRefused } from "./upstreams/live-config.ts";
+import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
 import { upstreamsSchema } from "./upstreams/upstreams-schema.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -43,7 +43,7 @@ function stopOnSignal(pep: Pep): void {
 
 async function run(config: Config): Promise<void> {
   const telemetry = createTelemetry({ app: "pep", version, config: { ...config.telemetry, otel: process.env } });
-  const pep = await startPep(config, { telemetry, tell: say, onQuit: () => process.kill(process.pid, "SIGTERM") });
+  const pep = await startPep(config, { telemetry, log: say, onQuit: () => process.kill(process.pid, "SIGTERM") });
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
   const warned = config.controlPlane.url;

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
@@ -7,55 +9,79 @@ import { createConcurrencyLimiter } from "./http/concurrency-limiter.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import type { PepPorts } from "./http/ports.ts";
 import { createSessionOrder } from "./http/session-order.ts";
-import { type Serving, serve } from "./serving.ts";
 import type { Config } from "./start/config.ts";
 import { configuredUpstreams } from "./upstreams/configured-upstreams.ts";
+import { connectUpstreams } from "./upstreams/connect-upstream.ts";
+import type { Upstreams } from "./upstreams/upstream.ts";
 
 /** A running enforcement point. */
-export interface Pep extends Pick<Serving, "port" | "adminPort"> {
+export interface Pep {
+  readonly port: number;
+  readonly adminPort: number;
   /** Reads the configuration file again. */
   reload(): void;
-  /** Stops being ready, serves on until the grace period nears its end, lets calls finish, and ends. Idempotent. */
+  /** Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. Idempotent. */
   stop(options?: StopOptions): Promise<void>;
 }
 
 export interface StopOptions {
-  /** Serves no longer, and cuts what is under way. */
+  /** Skips the grace period and cuts calls under way. */
   readonly isUrgent?: boolean;
 }
 
 export interface PepOptions {
   readonly telemetry: Telemetry<"pep">;
-  /** Takes one line of plain text for the operator. */
-  readonly tell: (line: string) => void;
-  /** Somebody on this machine asked for the end (`SVC_PEP_QUIT`). */
+  /** Writes one line of plain text for the operator. */
+  readonly log: (line: string) => void;
+  /** Called on `POST /__svc/quit` where `SVC_PEP_QUIT` is set. */
   readonly onQuit?: () => void;
 }
+
+/** The part of the grace period that is kept for calls under way; the agent is served for the rest. */
+const longestFinishMs = 5_000;
 
 /**
  * Puts the enforcement point together and starts it.
  *
- * @throws {ConfigurationRefused} where the configuration file does not hold
- * @throws {KeyRefused} where the agent's key cannot be used; and the system's error where a port or folder cannot
+ * @throws {ConfigurationRefused} if the configuration file is invalid
+ * @throws {KeyRefused} if the agent's key cannot be used; the system's error if a port or folder cannot
  */
-export async function startPep(config: Config, { telemetry, tell, onQuit }: PepOptions): Promise<Pep> {
+export async function startPep(config: Config, { telemetry, log, onQuit }: PepOptions): Promise<Pep> {
   const { limits, sessionFile } = config;
   const events = createEvents(telemetry);
-  const upstreams = configuredUpstreams(config, events, tell);
+  const announce = ({ all }: Upstreams) =>
+    events.serving(all.length === 0 ? [config.mode] : all.map(({ mode }) => mode));
+  const upstreams = configuredUpstreams({
+    file: config.configFile,
+    defaultMode: config.mode,
+    connect: connectUpstreams(config.egress),
+    onConfigApplied(applied) {
+      announce(applied);
+      events.configurationApplied();
+    },
+    onConfigRefused(faults) {
+      events.configurationRefused();
+      for (const fault of faults) log(`${config.configFile}: ${fault}`);
+    },
+  });
   const machinery = await createHopMachinery(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
-  const ports = portsOf(config, machinery, {
-    upstreams: upstreams.live,
-    ambient: () => ambient?.current(),
-    events,
-  });
+  const live = { upstreams: upstreams.live, ambient: () => ambient?.current(), events };
+  const ports = portsOf(config, machinery, live);
   let isReady = true;
   const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
-  const serving = await serve(createProxyServer(ports, endpoints), createAdminServer(endpoints, limits), config);
-  upstreams.serve();
+  const admin = await listen(createAdminServer(endpoints, limits), config.adminListen);
+  const proxy = await listen(createProxyServer(ports, endpoints), config.listen);
+  upstreams.watch();
+  announce(upstreams.live.current);
+
   const stop = async (graceMs: number) => {
     isReady = false;
-    await serving.drain(graceMs);
+    // The agent may outlive the signal (contract: Time budgets).
+    const finishMs = Math.min(longestFinishMs, graceMs / 2);
+    await delay(graceMs - finishMs);
+    await proxy.drain(finishMs);
+    await admin.drain(0);
     ambient?.stop();
     await Promise.all([machinery.close(), upstreams.close()]);
     events.stopped();
@@ -63,8 +89,8 @@ export async function startPep(config: Config, { telemetry, tell, onQuit }: PepO
   };
   let stopped: Promise<void> | undefined;
   return {
-    port: serving.port,
-    adminPort: serving.adminPort,
+    port: proxy.port,
+    adminPort: admin.port,
     reload: upstreams.reload,
     stop({ isUrgent = false } = {}) {
       stopped ??= stop(isUrgent ? 0 : config.graceSeconds * 1000);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { decodeUnverifiedIssuer } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
-import { ConfigurationRefused } from "../src/upstreams/live-config.ts";
+import { ConfigurationRefused } from "../src/upstreams/configured-upstreams.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
 

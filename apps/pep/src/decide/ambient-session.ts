@@ -12,35 +12,27 @@ export interface AmbientSession {
 }
 
 /**
- * The session of an agent that knows nothing of us, from a file that is read again on change (contract: An agent that
- * knows nothing of us). A file that cannot be read as one keeps the session before; a missing file ends it.
+ * The session of an agent that presents none, from a file that is read again on change (contract: An agent that knows
+ * nothing of us). An invalid file keeps the session before; a missing file ends it.
  */
 export function ambientSession(file: string, onRefused: () => void): AmbientSession {
   let session: HopCredential | undefined;
   const read = () => {
-    const text = textOf(file);
-    const found = text === undefined ? undefined : sessionIn(text);
-    if (found === "refused") onRefused();
-    else session = found;
+    let text: string;
+    try {
+      text = readFileSync(file, "utf8");
+    } catch {
+      session = undefined;
+      return;
+    }
+    try {
+      const { session_id: sessionId, token } = sessionFile.parse(JSON.parse(text));
+      session = { sessionId, token };
+    } catch {
+      onRefused();
+    }
   };
   read();
   const watching = watchFiles(() => [file], read);
   return { current: () => session, stop: () => watching.stop() };
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
-function sessionIn(text: string): HopCredential | "refused" {
-  try {
-    const { session_id: sessionId, token } = sessionFile.parse(JSON.parse(text));
-    return { sessionId, token };
-  } catch {
-    return "refused";
-  }
 }

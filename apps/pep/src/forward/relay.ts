@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
 import {
@@ -14,8 +15,17 @@ import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
 
+/** One request as it will be sent, byte for byte what was decided on. */
+export interface Outgoing {
+  readonly method: string;
+  readonly path: string;
+  /** Name, value, ... */
+  readonly headers: string[];
+  readonly body: Buffer | Readable | null;
+}
+
 export interface RelayOptions {
-  readonly limits: Pick<Limits, "idleBodyMs">;
+  readonly limits: Pick<Limits, "upstreamHeadersMs" | "idleBodyMs">;
   /** Strings that must not come back in a response header. */
   readonly secrets: readonly string[];
   /** Called when the request is handed to a connection of the upstream's. */
@@ -36,8 +46,26 @@ export type RelayEnd =
   | { readonly kind: "withdrawn" }
   | { readonly kind: "gone" };
 
-/** Passes an upstream's answer on as it comes, both ways no faster than the slower side. */
-export function createRelay(
+/**
+ * Sends one request once and streams the answer back: no redirect, no retry, no decoding (contract: The forward path).
+ * Never rejects.
+ */
+export function forward(
+  upstream: Pick<Dispatcher, "dispatch">,
+  { method, path, headers, body }: Outgoing,
+  response: ServerResponse,
+  options: RelayOptions,
+): Promise<RelayEnd> {
+  const { upstreamHeadersMs: headersTimeout } = options.limits;
+  return new Promise((resolve) => {
+    // The relay bounds the body's idle time itself: event streams have none.
+    const request = { method: method as Dispatcher.HttpMethod, path, headers, body, headersTimeout, bodyTimeout: 0 };
+    upstream.dispatch(request, createRelay(response, options, resolve));
+  });
+}
+
+/** Streams an upstream's answer to the agent, no faster than the slower side. */
+function createRelay(
   response: ServerResponse,
   options: RelayOptions,
   onEnd: (end: RelayEnd) => void,

@@ -1,9 +1,10 @@
-import type { ClientRequest, IncomingMessage } from "node:http";
+import { type ClientRequest, type IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
 import { createProxyServer } from "http-proxy-3";
-import { type RawHeaders, recordOf, responseHeaders } from "../message/headers.ts";
+import { type RawHeaders, recordOf, responseHeaders, responseVia, settledHeaders } from "../message/headers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
 import type { AgentSocket, ConnectionEvents } from "./connection.ts";
-import { passRefusal } from "./refused-upgrade.ts";
 
 /** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
 export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
@@ -81,7 +82,7 @@ export function openWebSocket(
       return void answer.destroy();
     }
     settle(() => opened(statusCode, () => socket.destroy()));
-    passRefusal(request, socket, answer, responseHeaders(answer.rawHeaders, secrets));
+    passRefusal(request, socket, answer, secrets);
   });
 }
 
@@ -90,4 +91,26 @@ function targetOf({ origin, tls }: Upstream) {
   const url = new URL(origin);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   return { protocol: url.protocol, host: url.hostname, hostname: url.hostname, port, ...tls };
+}
+
+/** Passes an answer on that is no upgrade. The proxy would frame a 204, keep `Connection: Upgrade` and hide a cut. */
+function passRefusal(
+  request: IncomingMessage,
+  socket: AgentSocket["socket"],
+  answer: IncomingMessage,
+  secrets: readonly string[],
+): void {
+  const { statusCode: status = 502, rawHeaders } = answer;
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  try {
+    const headers = settledHeaders(responseHeaders(rawHeaders, secrets), status, request);
+    response.writeHead(status, [...headers, ...responseVia]);
+  } catch {
+    // An upstream's invalid header must not end the process.
+    answer.destroy();
+    return void socket.destroy();
+  }
+  pipeline(answer, response, (error) => (error ? socket.destroy() : socket.end()));
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { lateBodyOf } from "../decide/late-body.ts";
-import { forward } from "../forward/forward.ts";
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
-import type { RelayEnd } from "../forward/relay.ts";
+import { forward, type RelayEnd } from "../forward/relay.ts";
 import { acceptsTrailers, valuesOf } from "../message/headers.ts";
 import { discardRest, writeAnswer } from "../message/write-answer.ts";
 import { upstreamFaultAnswer } from "../protocols/answers.ts";

@@ -64,8 +64,7 @@ export async function runCheck(
     say("--check needs the scopes to compare with as arguments, and SVC_ADMIN_TOKEN");
     return 2;
   }
-  const readFile = (path: string) => readFileSync(path, "utf8");
-  const read = readUpstreams(readFile(config.configFile), { defaultMode: config.mode, readFile });
+  const read = readUpstreams(readFileSync(config.configFile, "utf8"), { defaultMode: config.mode });
   if (!read.ok) {
     for (const fault of read.faults) say(`${config.configFile}: ${fault}`);
     return 2;

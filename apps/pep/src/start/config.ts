@@ -18,7 +18,7 @@ import {
   text,
   wholeNumber,
 } from "@svc/host";
-import { defaultLimits, type Limits } from "../limits.ts";
+import { defaultLimits } from "../limits.ts";
 import { pepModes, undecidedModes } from "../modes.ts";
 import { type EgressProxies, readEgressProxies } from "../upstreams/egress-proxies.ts";
 
@@ -81,29 +81,8 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
   return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
 }
 
-/** The settings as the rest of the app speaks of them. */
-export interface Config {
-  readonly controlPlane: { readonly url: URL; readonly caFile: string | undefined };
-  readonly configFile: string;
-  readonly listen: Values["SVC_PEP_LISTEN"];
-  readonly adminListen: Values["SVC_PEP_ADMIN_LISTEN"];
-  readonly mode: Values["SVC_PEP_MODE"];
-  readonly undecided: Values["SVC_PEP_OBSERVE_UNDECIDED"];
-  readonly limits: Limits;
-  readonly graceSeconds: number;
-  readonly renewalIdleSeconds: number;
-  readonly sessionFile: string | undefined;
-  readonly stateDir: string | undefined;
-  readonly egress: EgressProxies | undefined;
-  readonly mayQuit: boolean;
-  readonly agent: { readonly name: string; readonly keyFile: string } | undefined;
-  readonly telemetry: {
-    readonly key: string | undefined;
-    readonly dev: boolean;
-    readonly discloseIdentities: boolean;
-    readonly logLevel: Values["SVC_LOG_LEVEL"];
-  };
-}
+/** The settings by the names that the app uses. */
+export type Config = ReturnType<typeof toConfig>;
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
@@ -119,7 +98,7 @@ export function readConfig(environment: Environment): ConfigResult {
   return { ok: false, faults: [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults)) };
 }
 
-const toConfig = (values: Values, egress: EgressProxies | undefined): Config => ({
+const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
   controlPlane: { url: values.SVC_CONTROL_PLANE_URL, caFile: values.SVC_CONTROL_PLANE_CA_FILE },
   configFile: values.SVC_PEP_CONFIG,
   listen: values.SVC_PEP_LISTEN,

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { type Environment, sharedSettings } from "@svc/host";
 import { parse, stringify } from "yaml";
+import { ConfigurationRefused } from "../upstreams/configured-upstreams.ts";
 import type { EgressProxies } from "../upstreams/egress-proxies.ts";
-import { ConfigurationRefused } from "../upstreams/live-config.ts";
 import { readUpstreams } from "../upstreams/upstreams-file.ts";
 import { upstreamsFile } from "../upstreams/upstreams-schema.ts";
 import { type Config, pepSettings } from "./config.ts";
@@ -17,8 +17,7 @@ const redacted = "(set, not shown)";
  */
 export function printedConfig(config: Config, environment: Environment): string {
   const text = readFileSync(config.configFile, "utf8");
-  const readFile = (path: string) => readFileSync(path, "utf8");
-  const read = readUpstreams(text, { defaultMode: config.mode, readFile });
+  const read = readUpstreams(text, { defaultMode: config.mode });
   if (!read.ok) throw new ConfigurationRefused(read.faults);
   const { upstreams } = upstreamsFile.parse(parse(text));
   return stringify({

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { z } from "zod";
 import { normalAuthority } from "../message/authority.ts";
@@ -10,8 +11,8 @@ import { upstreamsFile } from "./upstreams-schema.ts";
 export interface ReadUpstreamsOptions {
   /** Of an upstream that names none. */
   readonly defaultMode: PepMode;
-  /** Reads a file that the configuration names; throws where it cannot. */
-  readonly readFile: (path: string) => string;
+  /** Reads a file that the configuration names. Default: from the file system. */
+  readonly readFile?: (path: string) => string;
   /** Why no connection could be made with this material. Default: nothing is. */
   readonly tlsFault?: (tls: UpstreamTls) => string | undefined;
 }
@@ -22,8 +23,9 @@ export type UpstreamsResult =
   /** One line per fault. */
   | { readonly ok: false; readonly faults: readonly string[]; readonly files: readonly string[] };
 
-/** Reads one YAML or JSON text whole: either everything in it holds, or nothing is taken. */
+/** Reads one YAML or JSON text. A single fault refuses all of it. */
 export function readUpstreams(text: string, options: ReadUpstreamsOptions): UpstreamsResult {
+  const { readFile = (path) => readFileSync(path, "utf8") } = options;
   const document = parsed(text);
   if ("fault" in document) return { ok: false, faults: [document.fault], files: [] };
   const read = upstreamsFile.safeParse(document.value);
@@ -33,7 +35,7 @@ export function readUpstreams(text: string, options: ReadUpstreamsOptions): Upst
   const fileOf = (upstream: string, path: string): string => {
     files.push(path);
     try {
-      return options.readFile(path);
+      return readFile(path);
     } catch {
       faults.push(`upstream ${upstream}: ${path} cannot be read`);
       return "";

@@ -67,7 +67,7 @@ export async function startedPep({
   });
   const pep = await startPep(
     { ...config, limits: { ...config.limits, ...limits } },
-    { telemetry, tell: (line) => told.push(line) },
+    { telemetry, log: (line) => told.push(line) },
   );
   onTestFinished(async () => {
     await pep.stop({ isUrgent: true });

@@ -38,7 +38,7 @@ export async function startHurried(
     config: { ...config.telemetry, otel },
     io: { logDestination: { write: () => {} }, writeNotice: () => {} },
   });
-  const pep = await startPep({ ...config, limits: { ...config.limits, redecideMs } }, { telemetry, tell: () => {} });
+  const pep = await startPep({ ...config, limits: { ...config.limits, redecideMs } }, { telemetry, log: () => {} });
   return {
     url: `http://127.0.0.1:${pep.port}`,
     async metric(series) {

@@ -138,4 +138,4 @@ function replace(contents: Readonly<Record<string, string>>): void {
 }
 
 const timesTaken = ({ output }: World["enforcementPoints"][number]): number =>
-  output().split('"configuration taken"').length;
+  output().split('"configuration applied"').length;

@@ -74,7 +74,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "every-tool-listed",
     "protocols/mcp/tool-lists.ts",
-    "return dataClass !== undefined && declared !== undefined && isWithin(dataClass, declared);",
+    "return declared !== undefined && isWithin(call.dataClass, declared);",
     "return true;",
     testsOf("apps/pep/test/tool-lists.test.ts")(
       "a JSON list keeps what is allowed for its data class, and everything beside the tools",
