@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 import { ProgressReporter } from "./test/support/src/progress-reporter.ts";
 
 const inPackage = [
+  "packages/console",
   "packages/core",
   "packages/tokens",
   "packages/seals",

@@ -69,10 +69,10 @@ describe("a visitor", () => {
     await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
     await page.locator(`a[href="/console/actions/${stand.told.tainted}"]`).click();
     expect(await page.locator(".notice").textContent()).toContain("(TAINT_BLOCKED)");
-    const decisive = page.getByRole("row").filter({ hasText: "no: this decided" });
+    const decisive = page.getByRole("row").filter({ hasText: "no: denied" });
     expect(await decisive.textContent()).toContain("mcp:web/fetch");
     expect(await page.getByRole("img", { name: /^Delegation chain/ }).getAttribute("aria-label")).toBe(
-      "Delegation chain: human grace@example.com, then agent researcher, then agent auditor, then tool http:ledger/post_entry",
+      "Delegation chain: person grace@example.com, then agent researcher, then agent auditor, then tool http:ledger/post_entry",
     );
     await page.getByRole("link", { name: "its decisions" }).click();
     expect(await page.locator("tbody tr").count()).toBeGreaterThan(3);
@@ -82,7 +82,7 @@ describe("a visitor", () => {
   test("filters, and pages through what is left without meeting a row twice", async () => {
     const { page } = await signedIn("/console/decisions");
     await page.getByLabel("Outcome").selectOption("allow");
-    await page.getByLabel("Who acts").fill("planner");
+    await page.getByLabel("Caller").fill("planner");
     await page.getByRole("button", { name: "Filter" }).click();
     await page.waitForURL("**agent=planner**");
     const seen: string[] = [];
@@ -96,14 +96,14 @@ describe("a visitor", () => {
       await page.getByRole("link", { name: "Next page" }).click();
     }
     expect(new Set(seen).size).toBe(150);
-    expect(await page.getByLabel("Who acts").inputValue()).toBe("planner");
+    expect(await page.getByLabel("Caller").inputValue()).toBe("planner");
   });
 
   test("goes from what would be blocked to the manifest that admits it, which the service then takes", async () => {
     const { page } = await signedIn("/console/would-block");
     await page.getByRole("link", { name: "expenses" }).click();
-    await page.getByText("All of it at once").click();
-    const change = page.locator("details.change").filter({ hasText: "All of it at once" });
+    await page.getByText("All changes at once").click();
+    const change = page.locator("details.change").filter({ hasText: "All changes at once" });
     expect(await change.textContent()).toContain("svc manifest submit planner.json");
     await change.getByText("planner.json", { exact: true }).last().click();
     const proposed = JSON.parse((await change.locator("pre").nth(1).textContent()) ?? "");
@@ -118,7 +118,7 @@ describe("a visitor", () => {
   test("sees a scope's graph, with everybody in it", async () => {
     const { page } = await signedIn("/console/scope?name=expenses");
     const drawn = await page.locator("svg.graph text.name").allTextContents();
-    expect(drawn.toSorted()).toEqual(["auditor", "planner", "researcher", "the human"]);
+    expect(drawn.toSorted()).toEqual(["auditor", "planner", "researcher", "the person"]);
   });
 });
 

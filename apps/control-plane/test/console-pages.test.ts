@@ -1,7 +1,6 @@
 import { denyReasons } from "@svc/core";
 import { aManifest, aTool, createDatabase, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { failingReads } from "./console-faults.ts";
 import { type Seen, visitor } from "./console-support.ts";
 import { recorder, unknownId } from "./decision-rows.ts";
 import { startPlane, tokens } from "./support.ts";
@@ -32,7 +31,7 @@ const ids = (text: string): string[] => [
 ];
 
 describe("decisions", () => {
-  test("lead on by the signed cursor, each once and newest first", async () => {
+  test("are paged by the signed cursor, each once and newest first", async () => {
     const written = [];
     for (let at = 0; at < 7; at += 1) written.unshift((await records.record({ acting_agent: "pager" })).action_id);
     const seen: string[] = [];
@@ -62,7 +61,7 @@ describe("decisions", () => {
     ["privileged", "true"],
     ["taint", "untrusted_external"],
     ["session_id", ""],
-  ])("%s selects what it selects in the API", async (name, given) => {
+  ])("%s filters as in the API", async (name, given) => {
     const other = await records.consent();
     await records.record({
       decision: "deny",
@@ -82,11 +81,11 @@ describe("decisions", () => {
     expect(shown).toEqual(expected.map(({ action_id: id }) => id));
   });
 
-  test("an instant may be typed as people do, and stays in the form", async () => {
+  test("a time may be typed without seconds and offset, and stays in the form", async () => {
     const page = await look("/console/decisions?since=2026-01-31%2012:00&until=2026-02-01");
     expect(page.status).toBe(200);
     expect(page.text).toContain('value="2026-01-31 12:00"');
-    expect(page.text).toContain("No decision is like this");
+    expect(page.text).toContain("No decisions match");
   });
 
   test.each([
@@ -95,10 +94,10 @@ describe("decisions", () => {
     "nonsense=1",
     "outcome=deny&outcome=allow",
     "since=2026-02-02&until=2026-01-01",
-  ])("?%s is refused with what is wrong with it", async (query) => {
+  ])("?%s is refused with the fault", async (query) => {
     const refused = await look(`/console/decisions?${query}`);
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain("<h1>That address cannot be read</h1>");
+    expect(refused.text).toContain("<h1>Invalid address</h1>");
   });
 });
 
@@ -117,12 +116,12 @@ describe("an action", () => {
     const page = unescaped((await look(`/console/actions/${id}`)).text);
     expect(page).toContain(`(${reason})`);
     expect(page).toContain(remedy);
-    expect(page.match(/no: this decided/g)).toHaveLength(1);
+    expect(page.match(/(?:yes|no): denied</g)).toHaveLength(1);
     const before = checks.findIndex(({ passed }) => !passed);
-    expect(page.match(/<span class="badge allow">yes/g) ?? []).toHaveLength(before);
+    expect(page.match(/<span class="badge allow">(?:yes|no)</g) ?? []).toHaveLength(before);
   });
 
-  test("is drawn back to the human, hop by hop, and said in words beside it", async () => {
+  test("is drawn back to the person, hop by hop, with the same as text", async () => {
     const first = await records.record();
     await records.spend(first.action_id);
     const second = await records.record({
@@ -134,12 +133,12 @@ describe("an action", () => {
       parent_action_id: first.action_id,
     });
     const page = (await look(`/console/actions/${second.action_id}`)).text;
-    expect(page).toContain('aria-label="Delegation chain: human ada, then agent planner, then tool mcp:ledger/read"');
+    expect(page).toContain('aria-label="Delegation chain: person ada, then agent planner, then tool mcp:ledger/read"');
     expect(page).toContain("hop 1 · finance.entries");
     expect(ids(page).toSorted()).toEqual([first.action_id, second.action_id].toSorted());
   });
 
-  test("whose chain is broken says where and why", async () => {
+  test("with a broken chain shows the hop and the reason", async () => {
     const { action_id: id } = await records.record({ hop: 2, chain: ["planner"], acting_agent: "planner" });
     const page = (await look(`/console/actions/${id}`)).text;
     expect(page).toContain("The chain breaks at hop 2");
@@ -147,8 +146,8 @@ describe("an action", () => {
   });
 });
 
-describe("what enforcing would block", () => {
-  test("is grouped as by the API, with the manifest that would admit each group and the command", async () => {
+describe("the would-block review", () => {
+  test("groups calls as the API, with the manifest that admits each group and the command", async () => {
     const observed = {
       hop: 2,
       chain: ["planner"],
@@ -168,18 +167,18 @@ describe("what enforcing would block", () => {
     for (const { target } of groups) expect(page).toContain(`<code>${target}</code>`);
     expect(page).toContain('+          "ref": "http:crm/read",');
     expect(page).toContain('svc manifest submit planner.json --override "why it can be trusted"');
-    expect(page).toContain("All of it at once");
+    expect(page).toContain("All changes at once");
     expect(page).toContain("may then call it, with any parameters");
   });
 
-  test("of all scopes asks for a scope, since a change belongs to one", async () => {
+  test("of all scopes links to each scope, since a change belongs to one", async () => {
     const page = (await look("/console/would-block")).text;
     expect(page).toContain('href="/console/would-block?scope=expenses"');
     expect(page).not.toContain("svc manifest submit");
   });
 });
 
-test("a scope is shown in words, as a graph and as tables, and its older versions stay readable", async () => {
+test("a scope is shown in words, as a graph and as tables, in older versions too", async () => {
   const manifest = aManifest("expenses", {
     tools: [aTool("mcp:ledger/read"), aTool("mcp:ledger/post", { access: "write", privileged: true })],
     downstream_agents: ["clerk"],
@@ -190,18 +189,18 @@ test("a scope is shown in words, as a graph and as tables, and its older version
   expect(page).toContain("bound to its exact parameters");
   expect(page).toMatch(/<text class="name"[^>]*>clerk</);
   const before = await look("/console/scope?name=expenses&version=1");
-  expect(before.text).toContain("Version 1 is not the present one");
+  expect(before.text).toContain("Version 1 is not the latest");
   expect(before.text).not.toContain("mcp:ledger/post");
 });
 
-test("an agent's manifests are shown with what changed between them and what the reconciliation found", async () => {
+test("an agent's manifests are shown with their changes and the reconciliation", async () => {
   const page = unescaped((await look("/console/agents/planner")).text);
   expect(page).toContain("Changes since version 1");
   expect(page).toMatch(/<ins>\+ +"ref": "mcp:ledger\/post",/);
   expect(page).toContain("undiscovered");
 });
 
-test("what is denied for now is shown with its reason, and who said so", async () => {
+test("denials in force are shown with their reasons and actors", async () => {
   await plane.send("/v1/blocks/tool/mcp:ledger", { method: "PUT", body: { reason: "it is hostile" } });
   await plane.send("/v1/agents", { body: { name: "thief", manifest: aManifest("expenses"), override: {} } });
   const { agent_id: id } = (await plane.send("/v1/agents/resolve?name=thief")).json;
@@ -212,18 +211,18 @@ test("what is denied for now is shown with its reason, and who said so", async (
   expect((await look("/console")).text).toContain("it is hostile");
 });
 
-test("a session is shown with its end, its marks and its decisions", async () => {
+test("a session is shown with its marks and decisions", async () => {
   const sessionId = await records.consent();
   const { action_id: id } = await records.record({ session_id: sessionId });
   await records.sql`insert into taint_mark (session_id, member, source, action_id, marked_at)
     values (${sessionId}, null, 'mcp:web/fetch', ${id}, now())`;
   const page = (await look(`/console/sessions/${sessionId}`)).text;
-  expect(page).toContain("the human, and so every chain");
+  expect(page).toContain("the person, and so every chain");
   expect(page).toContain("mcp:web/fetch");
   expect(ids(page)).toEqual([id]);
 });
 
-describe("where there is nothing", () => {
+describe("where nothing is found", () => {
   test.each([
     [`/console/actions/${unknownId}`, "action"],
     ["/console/actions/none", "action"],
@@ -231,14 +230,13 @@ describe("where there is nothing", () => {
     ["/console/agents/nobody", "agent"],
     ["/console/scope?name=nowhere", "scope"],
     ["/console/scope?name=expenses&version=99", "policy version"],
-    ["/console/nowhere", "page"],
-  ])("%s says so with 404 and where to look", async (path, what) => {
+  ])("%s is 404", async (path, what) => {
     const page = await look(path);
     expect(page.status).toBe(404);
-    expect(page.text).toContain(`<h1>There is no such ${what}</h1>`);
+    expect(page.text).toContain(`<h1>No such ${what}</h1>`);
   });
 
-  test("an empty service says on each page what brings the first thing", async () => {
+  test("each page of an empty service says how the first row appears", async () => {
     const fresh = await startPlane();
     const there = visitor(fresh.deps);
     try {
@@ -261,78 +259,24 @@ describe("where there is nothing", () => {
   });
 });
 
-test.each(["/console/sign-in", "/console/decisions"])(
-  "a method that %s does not take is 405 with those it takes",
-  async (path) => {
-    const refused = await visitor(plane.deps).ask(path, {
-      method: "DELETE",
-      headers: { "sec-fetch-site": "same-origin" },
-    });
-    expect(refused.status).toBe(405);
-    expect(refused.headers.get("allow")).toContain("GET");
-  },
-);
-
-describe("when a page cannot be made", () => {
-  test.each([
-    "/console",
-    "/console/decisions",
-    `/console/actions/${unknownId}`,
-    "/console/would-block",
-    "/console/scopes",
-    "/console/scope?name=expenses",
-    "/console/agents",
-    "/console/agents/planner",
-    "/console/sessions",
-    `/console/sessions/${unknownId}`,
-    "/console/denials",
-  ])("%s says with 503 that the database is down, and what to do", async (path) => {
-    const page = await visitor(failingReads(plane.deps, { code: "database_unavailable" })).look(path);
+test("pages are 503 while the database is away, and return with it", async () => {
+  const database = await createDatabase();
+  const direct = new URL(database.appUrl);
+  const proxy = await startFaultProxy(Number(direct.port || 5432));
+  const through = Object.assign(direct, { hostname: "127.0.0.1", port: String(proxy.port) }).href;
+  const behind = await startPlane({ DATABASE_URL: through, SVC_MIGRATION_DATABASE_URL: database.ownerUrl });
+  const there = visitor(behind.deps);
+  try {
+    expect((await there.look("/console")).status).toBe(200);
+    await proxy.refuse();
+    const page = await there.look("/console");
     expect(page.status).toBe(503);
-    expect(page.headers.get("retry-after")).toBe("1");
-    expect(page.text).toContain("The database does not answer");
     expect(page.text).toContain("DATABASE_URL");
-  });
-
-  test("a database that goes away and comes back is a page of 503, and then the pages again", async () => {
-    const database = await createDatabase();
-    const direct = new URL(database.appUrl);
-    const proxy = await startFaultProxy(Number(direct.port || 5432));
-    const through = Object.assign(direct, { hostname: "127.0.0.1", port: String(proxy.port) }).href;
-    const behind = await startPlane({ DATABASE_URL: through, SVC_MIGRATION_DATABASE_URL: database.ownerUrl });
-    const there = visitor(behind.deps);
-    try {
-      expect((await there.look("/console")).status).toBe(200);
-      await proxy.refuse();
-      const page = await there.look("/console");
-      expect(page.status).toBe(503);
-      expect(page.text).toContain("DATABASE_URL");
-      await proxy.accept();
-      await waitUntil("the pages to be back", async () => (await there.look("/console")).status === 200);
-    } finally {
-      await behind.stop();
-      await proxy.stop();
-      await database.drop();
-    }
-  });
-
-  test("an unforeseen fault is told without its cause, and reported", async () => {
-    const reported: unknown[] = [];
-    const broken = failingReads(plane.deps, { code: "EWHATEVER" });
-    const events = { ...plane.deps.events, requestFailed: (fault: unknown) => void reported.push(fault) };
-    const page = await visitor({ ...broken, events }).look("/console/decisions");
-    expect(page.status).toBe(500);
-    expect(page.text).not.toContain("secret-of-the-cause");
-    expect(reported).toHaveLength(1);
-  });
-
-  test.each([
-    ["cache_store", "Not ready: cache store", "refused until it answers"],
-    ["restore", "Not ready: restore", "Raise the issuer's epoch"],
-  ] as const)("what is not ready is named, with what to do: %s", async (name, title, advice) => {
-    const probes = [{ name, check: () => Promise.reject(new Error("down")) }];
-    const page = await visitor({ ...plane.deps, probes }).look("/console");
-    expect(page.status).toBe(200);
-    for (const part of [title, advice]) expect(page.text).toContain(part);
-  });
+    await proxy.accept();
+    await waitUntil("the pages to be back", async () => (await there.look("/console")).status === 200);
+  } finally {
+    await behind.stop();
+    await proxy.stop();
+    await database.drop();
+  }
 });

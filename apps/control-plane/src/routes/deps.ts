@@ -1,8 +1,8 @@
+import type { SignInSettings } from "@svc/console";
 import type { RestoreWatch } from "../background/watch-restore.ts";
 import type { HopDeps } from "../commands/hop/hop-deps.ts";
 import type { EnrollmentDeps } from "../commands/identity/begin-enrollment.ts";
 import type { Probe } from "../commands/readiness.ts";
-import type { SignInSettings } from "../console/sign-in-cookie.ts";
 import type { Events } from "../events/events.ts";
 import type { RouteAuth } from "../http/mount.ts";
 import type { AdministrativeEvents } from "../ports/administrative-event.ts";

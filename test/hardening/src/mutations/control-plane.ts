@@ -3,7 +3,6 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const discovery = testsOf("apps/control-plane/test/discovery.test.ts");
 const reading = testsOf("apps/control-plane/test/http-reading.test.ts");
 const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
-const signIn = testsOf("apps/control-plane/test/console-sign-in.test.ts");
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   [
@@ -70,20 +69,6 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     'if (received > maxAnswerBytes) controller.error(fail(new DiscoveryFault("too_large")));',
     'if (received < 0) controller.error(fail(new DiscoveryFault("too_large")));',
     discovery("an http source > that %s gave no answer, with a remedy"),
-  ],
-  [
-    "cookie-unsigned",
-    "console/sign-in-cookie.ts",
-    "return holders.find((bearer) => timingSafeEqual(macOf(key, end, bearer), presented));",
-    "return presented && holders[0];",
-    signIn("the cookie > cannot be made to last longer, nor be another's"),
-  ],
-  [
-    "cookie-for-ever",
-    "console/sign-in-cookie.ts",
-    "|| Number(end) <= nowSeconds()",
-    "",
-    signIn("the cookie > is over after its hour, to the second"),
   ],
   [
     "id-token-for-another-party",
@@ -167,5 +152,24 @@ export const ofEmbedded = mutationsOf("packages/embedded/src", [
     testsOf("apps/control-plane/test/guard-embedded.test.ts")(
       "the embedded guard > holds an entry to the end of its life and not beyond",
     ),
+  ],
+]);
+
+const signIn = testsOf("packages/console/test/sign-in.test.ts");
+
+export const ofConsole = mutationsOf("packages/console/src", [
+  [
+    "cookie-unsigned",
+    "sign-in-cookie.ts",
+    "return holders.find((viewer) => timingSafeEqual(macOf(key, end, viewer), presented));",
+    "return presented && holders[0];",
+    signIn("the cookie > cannot be extended or forged"),
+  ],
+  [
+    "cookie-for-ever",
+    "sign-in-cookie.ts",
+    "|| Number(end) <= nowSeconds()",
+    "",
+    signIn("the cookie > expires after one hour, to the second"),
   ],
 ]);

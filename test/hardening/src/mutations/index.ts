@@ -1,4 +1,4 @@
-import { ofControlPlane, ofEmbedded } from "./control-plane.ts";
+import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
 import { ofClient, ofEnforcementPoint, ofHop, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
@@ -20,4 +20,5 @@ export const mutations: readonly Mutation[] = [
   ...ofReaders,
   ...ofControlPlane,
   ...ofEmbedded,
+  ...ofConsole,
 ];

@@ -1,0 +1,81 @@
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sql } from "../src/postgres/database.ts";
+import { decisionCounts } from "../src/postgres/decision-counts.ts";
+import { recorder } from "./decision-rows.ts";
+import { startPlane } from "./support.ts";
+
+const hourMs = 3_600_000;
+const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
+
+describe("counting decisions", () => {
+  let plane: Awaited<ReturnType<typeof startPlane>>;
+  let records: Awaited<ReturnType<typeof recorder>>;
+  beforeAll(async () => {
+    plane = await startPlane();
+    records = await recorder(plane);
+  });
+  afterAll(async () => {
+    await records.sql.end();
+    await plane.stop();
+  });
+
+  const observed = { decision: "deny", deny_reason: "TARGET_NOT_DECLARED", enforced: false };
+  const of = (spanMs: number, newest: number) => ({ sinceMs: Date.now() - spanMs, bucketMs: hourMs, newest });
+  const ago = (ms: number) => ({ decided_at: new Date(Date.now() - ms) });
+
+  test("covers the span, each decision in its bucket, and only the newest ones", async () => {
+    for (const row of [{}, { ...observed }, ago(hourMs / 2), { ...observed, ...ago(3 * hourMs) }, ago(48 * hourMs)]) {
+      await records.record(row);
+    }
+    const count = (spanMs: number, newest: number) => plane.deps.decisionCounts.count(of(spanMs, newest));
+    expect(sum((await count(24 * hourMs, 100)).map((row) => row.count))).toBe(4);
+    expect(sum((await count(hourMs, 100)).map((row) => row.count))).toBe(3);
+    const newest = await count(24 * hourMs, 2);
+    expect(sum(newest.map((row) => row.count))).toBe(2);
+    for (const { bucketStartMs, scope } of newest) {
+      expect(Date.now() - bucketStartMs).toBeLessThan(2 * hourMs);
+      expect(bucketStartMs % hourMs).toBe(0);
+      expect(scope).toBe("expenses");
+    }
+  });
+
+  test("in observe mode is by scope, of any time, and only of the newest ones", async () => {
+    const { observedByScope } = plane.deps.decisionCounts;
+    expect(await observedByScope(100)).toEqual([{ scope: "expenses", count: 2 }]);
+    expect(await observedByScope(1)).toEqual([{ scope: "expenses", count: 1 }]);
+  });
+
+  test("reads only the newest rows, also while the statistics are older than the rows", async () => {
+    const rows = Array.from({ length: 2_000 }, () => records.aRow());
+    await records.sql`insert into decision ${records.sql(rows as never)}`;
+    expect(await rowsRead((sql) => decisionCounts(sql, 5_000).count(of(24 * hourMs, 1_000)))).toBe(1_000);
+  });
+
+  /** Of the log, by the one statement that is sent. */
+  async function rowsRead(ask: (sql: Sql) => Promise<unknown>): Promise<number> {
+    const sent: { text: string; values: unknown[] }[] = [];
+    const sql = postgres(plane.database.appUrl, {
+      max: 1,
+      types: { bigint: postgres.BigInt },
+      debug: (_connection, text, values) => void sent.push({ text, values }),
+    });
+    try {
+      await ask(sql);
+      const { text = "", values = [] } = sent.findLast((one) => one.text.includes("from decision")) ?? {};
+      const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`, values as never[]);
+      return scanned(row?.["QUERY PLAN"][0].Plan);
+    } finally {
+      await sql.end();
+    }
+  }
+});
+
+interface PlanNode {
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const scanned = ({ Plans: inner = [], ...node }: PlanNode): number =>
+  (node["Relation Name"]?.startsWith("decision") ? node["Actual Rows"] : 0) + sum(inner.map(scanned));

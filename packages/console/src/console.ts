@@ -1,0 +1,127 @@
+import type { Context } from "hono";
+import { Hono } from "hono";
+import { csrf } from "hono/csrf";
+import { HTTPException } from "hono/http-exception";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { readAssets } from "./assets.ts";
+import { failurePage } from "./failure-page.ts";
+import { layout } from "./layout.ts";
+import { pages } from "./pages/index.ts";
+import type { ConsolePorts, Refusal, Viewer } from "./ports.ts";
+import { signIns } from "./sign-in-cookie.ts";
+import { nextWithin, returningPage, signInPage } from "./sign-in-page.ts";
+import type { Page, View } from "./view.ts";
+
+/** No foreign resources, no inline scripts, no framing, no caching (CSP level 3; RFC 9111). */
+const headers = {
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "Cache-Control": "no-store",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+} as const;
+
+type Answer = Response | Promise<Response>;
+
+/** One request handler's means: the ports, the sign-ins and how a view becomes a response. */
+interface Host extends ConsolePorts {
+  readonly cookies: ReturnType<typeof signIns>;
+  show(c: Context, view: View, viewer?: Viewer): Answer;
+}
+
+/** The read-only pages. Every response is a page or one of its files. */
+export function createConsole(ports: ConsolePorts): Hono {
+  const app = new Hono();
+  const cookies = signIns(ports.signIn, ports.clock);
+  const show: Host["show"] = (c, view, viewer = cookies.holder(c)) => {
+    for (const [name, value] of Object.entries(view.headers ?? {})) {
+      // Browsers would ask for a password, which the console does not have.
+      if (name !== "WWW-Authenticate") c.header(name, value);
+    }
+    return c.html(layout(view, { viewer, version: ports.version }), view.status ?? 200);
+  };
+  const host: Host = { ...ports, cookies, show };
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  });
+  handleErrors(app, host);
+  // RFC 9110 section 7.2: behind a proxy that ends TLS only the host of both is the same.
+  app.use(csrf({ origin: (origin, c) => URL.parse(origin)?.host === c.req.header("host") }));
+  assetRoute(app, host);
+  signInRoutes(app, host);
+  for (const page of pages) pageRoute(app, host, page);
+  return app;
+}
+
+const refusal = (
+  code: string,
+  status: Refusal["status"],
+  message: string,
+  headers: Refusal["headers"] = {},
+): Refusal => ({ code, status, message, headers });
+
+const pageNotFound = refusal("route_not_found", 404, "The console has no such page.");
+
+function handleErrors(app: Hono, { show, refusalOf }: Host): void {
+  const refuse = (c: Context, reason: Refusal) => show(c, failurePage(reason));
+  const onMethodNotAllowed = (c: Context, methods: readonly string[]) =>
+    refuse(c, refusal("method_not_allowed", 405, "The console is read-only.", { Allow: methods.join(", ") }));
+  app.use(methodNotAllowed({ app, onMethodNotAllowed }));
+  app.notFound((c) => refuse(c, pageNotFound));
+  app.onError((thrown, c) =>
+    refuse(
+      c,
+      thrown instanceof HTTPException
+        ? refusal("invalid_request", 400, "The form was not sent from this console.")
+        : refusalOf(thrown),
+    ),
+  );
+}
+
+/** Needs no sign-in: the files hold no data. */
+function assetRoute(app: Hono, { show }: Host): void {
+  const assets = readAssets();
+  app.get("/console/assets/:name", (c) => {
+    const asset = assets.get(c.req.param("name"));
+    if (asset === undefined) return show(c, failurePage(pageNotFound));
+    return c.body(asset.text, 200, { "Content-Type": asset.contentType });
+  });
+}
+
+function signInRoutes(app: Hono, { cookies, show, readQuery, readForm, viewerOf, countCall }: Host): void {
+  app.get("/console/sign-in", (c) => show(c, signInPage(nextWithin(readQuery(c.req.raw.url).next))));
+  app.post("/console/sign-in", async (c) => {
+    const form = await readForm(c.req.raw);
+    const next = nextWithin(form.get("next"));
+    const viewer = viewerOf(form.get("token")?.trim() ?? "");
+    if (viewer === undefined) return show(c, signInPage(next, "This is not an audit reader's token."));
+    await countCall(viewer);
+    cookies.begin(c, viewer);
+    return c.redirect(next, 303);
+  });
+  app.post("/console/sign-out", (c) => {
+    cookies.end(c);
+    return c.redirect("/console/sign-in", 303);
+  });
+}
+
+function pageRoute(app: Hono, host: Host, page: Page): void {
+  app.get(page.path, async (c) => {
+    const viewer = host.cookies.holder(c);
+    if (viewer === undefined) return toSignIn(c);
+    await host.countCall(viewer);
+    const query = Object.entries(host.readQuery(c.req.raw.url)).filter(([, value]) => value !== "");
+    const view = await page.render(host, { params: c.req.param(), query: Object.fromEntries(query) });
+    return host.show(c, view, viewer);
+  });
+}
+
+function toSignIn(c: Context): Answer {
+  const { pathname, search } = new URL(c.req.raw.url);
+  const here = `${pathname}${search}`;
+  if (c.req.header("sec-fetch-site") === "cross-site") return c.html(returningPage(here));
+  return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
+}

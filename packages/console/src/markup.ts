@@ -1,0 +1,56 @@
+import { html } from "hono/html";
+
+/** Markup whose values are all escaped: text that people chose stays text. */
+export type Markup = ReturnType<typeof html>;
+/** A template's value: markup as it is, text escaped, nothing for null, undefined and false. */
+export type Content = Markup | string | number | null | undefined | false | readonly Content[];
+
+/** An address within the console, without the parameters that have no value. */
+export function href(path: string, parameters: Readonly<Record<string, string | undefined>> = {}): string {
+  const given = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+export const link = (to: string, text: Content): Markup => html`<a href="${to}">${text}</a>`;
+
+/** A list of names; "none" where it is empty. */
+export const codes = (names: readonly string[]): Markup =>
+  names.length === 0
+    ? html`<span class="none">none</span>`
+    : html`${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}`;
+
+/** UTC, to the second. */
+export function time(epochMs: number): Markup {
+  const iso = new Date(epochMs).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`;
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+export const count = (value: number): string => whole.format(value);
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+/** One decimal, so that a small share is not shown as 0 %. */
+export const share = (part: number, total: number): string =>
+  total === 0 ? "0 %" : `${((100 * part) / total).toFixed(1)} %`;
+
+export type Tone = "allow" | "deny" | "observe" | "neutral";
+
+/** A colored word; the word alone carries the meaning. */
+export const badge = (tone: Tone, word: string): Markup => html`<span class="badge ${tone}">${word}</span>`;
+
+/** A share as a bar, for a cell that also has the figure. */
+export const bar = (part: number, total: number, tone: Tone): Markup => {
+  const width = total === 0 ? 0 : Math.max(1, (100 * part) / total);
+  return html`<svg class="bar ${tone}" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true"><rect class="whole" width="100" height="6"/><rect class="part" width="${width.toFixed(2)}" height="6"/></svg>`;
+};
+
+export const notice = (tone: Tone, heading: string, body: Content): Markup =>
+  html`<div class="notice ${tone}"><p class="notice-head">${heading}</p>${body}</div>`;
+
+/** Names and values, without those that have no value. */
+export function facts(pairs: readonly (readonly [name: string, value: Content])[]): Markup {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
+  return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}

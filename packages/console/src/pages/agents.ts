@@ -1,0 +1,104 @@
+import { type DiffEntry, manifestStatuses } from "@svc/core";
+import { html } from "hono/html";
+import { notFoundPage } from "../failure-page.ts";
+import { asOptions, type Field, filterForm } from "../form.ts";
+import { badge, facts, href, link, type Markup, time } from "../markup.ts";
+import { agentPath } from "../places.ts";
+import type { AgentIdentity, ManifestVersion } from "../ports.ts";
+import { pager, table } from "../table.ts";
+import { lineDiff, readable } from "../text-diff.ts";
+import type { Page } from "../view.ts";
+import { manifestBadge } from "../words.ts";
+
+const path = "/console/agents";
+const fields: readonly Field[] = [{ name: "status", label: "Latest status", options: asOptions(manifestStatuses) }];
+
+export const agentsPage: Page = {
+  path,
+  async render({ reads }, { query }) {
+    const agents = await reads.agents(query);
+    return {
+      title: "Agents",
+      section: "Agents",
+      body: html`${filterForm(path, fields, query)}
+${table({
+  caption: "By name",
+  columns: [
+    { head: "Agent", cell: ({ name }) => link(agentPath(name), name) },
+    { head: "Latest manifest", cell: ({ latestVersion }) => `version ${latestVersion}` },
+    { head: "Status", cell: ({ latestStatus }) => manifestBadge(latestStatus) },
+    { head: "Id", cell: ({ agentId }) => html`<code>${agentId}</code>` },
+  ],
+  rows: agents.rows,
+  whenEmpty:
+    query.status === undefined
+      ? "No agent is registered yet. Register one with POST /v1/agents."
+      : "No agent's latest manifest has this status.",
+})}
+${pager(path, query, agents)}`,
+    };
+  },
+};
+
+export const agentPage: Page = {
+  path: `${path}/:agent`,
+  async render({ reads }, { params, query }) {
+    const agent = params.agent ?? "";
+    const identity = await reads.agent(agent);
+    if (identity === undefined) return notFoundPage("agent", path, "the agents");
+    const versions = await reads.manifestVersions(identity, query);
+    return {
+      title: agent,
+      section: "Agents",
+      body: html`${identityFacts(identity)}
+<p>${link(href("/console/decisions", { agent }), "Its calls")} · ${link(href("/console/sessions", { agent }), "Sessions with a delegation to it")}</p>
+<section><h2>Manifest versions</h2>
+${versions.rows.map((version, index) => versionSection(version, versions.rows[index + 1] ?? versions.next))}
+${pager(agentPath(agent), query, versions)}</section>`,
+    };
+  },
+};
+
+const identityTones = { none: "neutral", enrolled: "allow", quarantined: "observe", revoked: "deny" } as const;
+
+const identityFacts = ({ agentId, status, anchorVersion, keys, revokedReason, asOfMs }: AgentIdentity): Markup =>
+  facts([
+    ["Id", html`<code>${agentId}</code>`],
+    ["Identity", status === "none" ? "not enrolled" : badge(identityTones[status], status)],
+    ["Anchor version", anchorVersion > 0 && anchorVersion],
+    ["Keys", keys.length > 0 && html`${keys.map(({ kid }) => html`<code>${kid}</code> `)}`],
+    ["Reason", revokedReason],
+    ["Changed", status !== "none" && time(asOfMs)],
+  ]);
+
+function versionSection(version: ManifestVersion, before: ManifestVersion | undefined): Markup {
+  const { status, attestedBy, attestationReason, createdAtMs } = version;
+  const text = readable(version.doc);
+  return html`<article class="version"><h3>Version ${version.version} ${manifestBadge(status)}</h3>
+<p class="quiet">Submitted ${time(createdAtMs)}${attestedBy !== null && html`, attested by ${attestedBy}`}${attestationReason !== null && html`: ${attestationReason}`}</p>
+${reconciliation(version)}
+${before && html`<details open><summary>Changes since version ${before.version}</summary>${lineDiff(readable(before.doc), text)}</details>`}
+<details><summary>The whole manifest</summary><pre tabindex="0">${text}</pre></details></article>`;
+}
+
+function reconciliation({ diff, discoveryOk }: ManifestVersion): Markup {
+  if (diff.length === 0) {
+    return html`<p>${discoveryOk ? "Reconciled: discovery confirms everything it declares." : "Discovery was not configured or failed; nothing contradicts the manifest."}</p>`;
+  }
+  return table<DiffEntry>({
+    caption: "Differences from discovery",
+    columns: [
+      { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
+      { head: "Kind", cell: ({ kind }) => badge(kind === "undiscovered" ? "observe" : "deny", kind) },
+      { head: "Field", cell: ({ field }) => html`<code>${field}</code>` },
+      { head: "Declared", cell: ({ declared }) => html`<code>${jsonText(declared)}</code>` },
+      { head: "Discovered", cell: ({ discovered }) => html`<code>${jsonText(discovered)}</code>` },
+      { head: "Remedy", cell: ({ remedy }) => remedy },
+    ],
+    rows: diff,
+    whenEmpty: "",
+  });
+}
+
+const jsonText = (value: unknown): string =>
+  value === null || value === undefined ? "nothing" : JSON.stringify(value);

@@ -1,0 +1,67 @@
+import { denyReasons, outcomes, taints, targetKinds } from "@svc/core";
+import { html } from "hono/html";
+import { asOptions, type Field, filterForm, withInstants } from "../form.ts";
+import { time } from "../markup.ts";
+import { actionPath, caller, sessionPath, shortId, target } from "../places.ts";
+import type { DecisionRow } from "../ports.ts";
+import { type Column, pager, table } from "../table.ts";
+import type { Page } from "../view.ts";
+import { denyWords, outcomeBadge } from "../words.ts";
+
+const path = "/console/decisions";
+
+const yesNo = [
+  ["true", "yes"],
+  ["false", "no"],
+] as const;
+
+/** Every filter of the audit API. */
+const fields: readonly Field[] = [
+  { name: "outcome", label: "Outcome", options: asOptions(outcomes) },
+  { name: "deny_reason", label: "Deny reason", options: denyReasons.map((reason) => [reason, reason] as const) },
+  { name: "enforced", label: "Enforced", options: yesNo },
+  { name: "agent", label: "Caller" },
+  { name: "target_kind", label: "Target", options: asOptions(targetKinds) },
+  { name: "privileged", label: "Privileged", options: yesNo },
+  { name: "taint", label: "Taint", options: asOptions(taints) },
+  { name: "session_id", label: "Session" },
+  { name: "since", label: "Since (UTC)", isTime: true },
+  { name: "until", label: "Until (UTC)", isTime: true },
+];
+
+export const decisionColumns: readonly Column<DecisionRow>[] = [
+  { head: "Time", cell: ({ record }) => time(record.decidedAtMs) },
+  { head: "Outcome", cell: ({ record }) => outcomeBadge(record) },
+  { head: "Caller", cell: ({ record }) => caller(record) },
+  { head: "Target", cell: ({ record }) => target(record) },
+  { head: "Data", cell: ({ record }) => html`<code>${record.dataClass}</code>` },
+  { head: "Reason", cell: ({ record }) => denyWords(record.denyReason) },
+  { head: "Hop", cell: ({ record }) => record.hop, isNumber: true },
+  { head: "Session", cell: ({ record }) => shortId(sessionPath(record.sessionId), record.sessionId) },
+  { head: "Action", cell: ({ record }) => shortId(actionPath(record.actionId), record.actionId) },
+];
+
+export const decisionsPage: Page = {
+  path,
+  async render({ reads }, { query }) {
+    const decisions = await reads.decisions(withInstants(query));
+    const isFirst = query.cursor === undefined;
+    return {
+      title: "Decisions",
+      section: "Decisions",
+      body: html`${filterForm(path, fields, query)}
+${isFirst && html`<p class="follow"><label><input type="checkbox" data-follow hidden> <span hidden>Follow live</span></label> <span role="status" data-follow-status></span></p>`}
+${table({
+  caption: isFirst ? "Newest decisions" : "Older decisions",
+  columns: decisionColumns,
+  rows: decisions.rows,
+  whenEmpty:
+    Object.keys(query).length === 0
+      ? "No decisions yet. Each call that an agent asks for appears here."
+      : "No decisions match. Clear a filter, or widen the span of time.",
+  isLive: isFirst,
+})}
+${pager(path, query, decisions)}`,
+    };
+  },
+};

@@ -1,0 +1,76 @@
+import { html } from "hono/html";
+import { link, type Markup, time } from "../markup.ts";
+import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";
+import type { EmergencyBlock, RevocationEvent } from "../ports.ts";
+import { type Column, pager, table } from "../table.ts";
+import type { Page } from "../view.ts";
+
+const path = "/console/denials";
+
+/** The API lists any further ones. */
+const shownBlocks = 200;
+const shownSessions = 20;
+
+export const denialsPage: Page = {
+  path,
+  async render({ reads }, { query }) {
+    const [blocks, agents, sessions] = await Promise.all([
+      reads.blocks(shownBlocks),
+      reads.revokedAgents(query),
+      reads.revokedSessions(shownSessions),
+    ]);
+    return {
+      title: "Denials in force",
+      section: "Denials",
+      body: html`<p>These apply from the next decision on, whatever policy version a session keeps.</p>
+<section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
+<section><h2>Revoked agents</h2>
+${table({
+  caption: "Newest first",
+  columns: [
+    { head: "Time", cell: ({ atMs }) => time(atMs) },
+    { head: "Agent", cell: ({ agent }) => agent !== null && link(agentPath(agent), agent) },
+    ...byAndReason,
+  ],
+  rows: agents.rows,
+  whenEmpty: "No agent is revoked.",
+})}
+${pager(path, query, agents)}</section>
+<section><h2>Revoked sessions</h2>
+${table({
+  caption: `The newest ${shownSessions}`,
+  columns: [
+    { head: "Time", cell: ({ atMs }) => time(atMs) },
+    { head: "Session", cell: ({ sessionId }) => sessionId !== null && shortId(sessionPath(sessionId), sessionId) },
+    ...byAndReason,
+  ],
+  rows: sessions,
+  whenEmpty: "No session was revoked.",
+})}</section>`,
+    };
+  },
+};
+
+const byAndReason: readonly Column<RevocationEvent>[] = [
+  { head: "By", cell: ({ actor }) => actor },
+  { head: "Reason", cell: ({ reason }) => reason },
+];
+
+export const blockTable = (blocks: readonly EmergencyBlock[]): Markup =>
+  table({
+    caption: "In force",
+    columns: [
+      { head: "Blocked", cell: blocked },
+      { head: "Reason", cell: ({ reason }) => reason },
+      { head: "Since", cell: ({ createdAtMs }) => time(createdAtMs) },
+      { head: "Until", cell: ({ untilMs }) => (untilMs === null ? "lifted" : time(untilMs)) },
+    ],
+    rows: blocks,
+    whenEmpty: html`No block is in force. Set one with <code>PUT /v1/blocks/{kind}/{ref}</code>.`,
+  });
+
+function blocked({ kind, ref }: EmergencyBlock): Markup {
+  const named =
+    kind === "tool" ? html`<code>${ref}</code>` : link(kind === "agent" ? agentPath(ref) : scopePath(ref), ref);
+  return html`${kind} ${named}`;
+}

@@ -1,0 +1,183 @@
+import { html } from "hono/html";
+import { failurePage } from "../failure-page.ts";
+import { badge, bar, count, href, link, type Markup, notice, share, time } from "../markup.ts";
+import { scopePath } from "../places.ts";
+import type { Query } from "../ports.ts";
+import { table } from "../table.ts";
+import {
+  byReason,
+  countOf,
+  isTainted,
+  type OutcomeSeries,
+  overTime,
+  readTally,
+  shareByScope,
+  type Tally,
+  tallied,
+} from "../tally.ts";
+import type { Page } from "../view.ts";
+import { denyLabel, outcomeTone } from "../words.ts";
+import { blockTable } from "./denials.ts";
+
+const hourMs = 3_600_000;
+const spans = {
+  "1h": { name: "Last hour", ms: hourMs },
+  "24h": { name: "Last 24 hours", ms: 24 * hourMs },
+  "7d": { name: "Last 7 days", ms: 7 * 24 * hourMs },
+  "30d": { name: "Last 30 days", ms: 30 * 24 * hourMs },
+} as const;
+type Span = keyof typeof spans;
+const spanNames = Object.keys(spans) as Span[];
+
+const shownBlocks = 10;
+
+export const overviewPage: Page = {
+  path: "/console",
+  async render(ports, { query }) {
+    const span = spanOf(query);
+    if (span === undefined) return invalidSpan;
+    const [tally, failing, blocks] = await Promise.all([
+      readTally(ports, spans[span].ms),
+      ports.reads.failingChecks(),
+      ports.reads.blocks(shownBlocks),
+    ]);
+    const series = overTime(tally);
+    return {
+      title: "Overview",
+      section: "Overview",
+      plots: true,
+      body: html`${readiness(failing)}
+${spanChoice(span)}
+${figures(tally)}
+${tally.isCut && cutNotice(tally)}
+<section><h2>Decisions over time</h2>
+${plot("outcomes", series)}
+${seriesTable(series)}</section>
+<div class="columns">
+<section><h2>Deny reasons</h2>${reasonTable(tally)}</section>
+<section><h2>Calls that enforcement would block</h2>${scopeTable(tally)}</section>
+<section><h2>Decisions under untrusted data</h2>${plot("tainted", series)}</section>
+<section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
+</div>`,
+    };
+  },
+};
+
+function spanOf({ span = "24h", ...others }: Query): Span | undefined {
+  return Object.keys(others).length === 0 ? spanNames.find((name) => name === span) : undefined;
+}
+
+const invalidSpan = failurePage({
+  code: "invalid_request",
+  status: 400,
+  message: "The overview takes no such query.",
+  headers: {},
+  details: { issues: [{ path: "span", message: `must be one of ${spanNames.join(", ")}, and the only parameter` }] },
+});
+
+const cutNotice = ({ sinceMs }: Tally): Markup =>
+  notice(
+    "neutral",
+    `Only the newest ${count(tallied)} decisions are counted`,
+    html`<p>This span has more: the figures begin at about ${time(sinceMs)}. The audit API and the metrics have exact figures of any span.</p>`,
+  );
+
+function readiness(failing: readonly string[]): Markup {
+  if (failing.length === 0) {
+    return html`<p class="ready">${badge("allow", "ready")} Database and cache store respond.</p>`;
+  }
+  return notice(
+    "deny",
+    `Not ready: ${failing.map((name) => name.replace("_", " ")).join(", ")}`,
+    failing.includes("restore")
+      ? html`<p>The database is older than one that was served before, so no call is allowed. Raise the issuer's epoch, as <a href="/readyz">/readyz</a> says.</p>`
+      : html`<p>Calls that need it are refused until it responds. See <a href="/readyz">/readyz</a> and the service's log.</p>`,
+  );
+}
+
+const spanChoice = (current: Span): Markup =>
+  html`<nav class="choice" aria-label="Span of time"><ul>${spanNames.map(
+    (name) =>
+      html`<li><a href="${href("/console", { span: name })}"${name === current && html` aria-current="true"`}>${spans[name].name}</a></li>`,
+  )}</ul></nav>`;
+
+function figures({ counts, total }: Tally): Markup {
+  const figure = (name: string, value: number, tone: string, to: string): Markup =>
+    html`<div class="figure ${tone}"><dt>${link(to, name)}</dt><dd>${count(value)} <span class="quiet">${share(value, total)}</span></dd></div>`;
+  const of = (tone: ReturnType<typeof outcomeTone>): number => countOf(counts, (row) => outcomeTone(row) === tone);
+  return html`<dl class="figures">
+<div class="figure"><dt>${link("/console/decisions", "Decisions")}</dt><dd>${count(total)}</dd></div>
+${figure("Allowed", of("allow"), "allow", href("/console/decisions", { outcome: "allow" }))}
+${figure("Denied", of("deny"), "deny", href("/console/decisions", { outcome: "deny", enforced: "true" }))}
+${figure("Would block", of("observe"), "observe", "/console/would-block")}
+${figure("Under untrusted data", countOf(counts, isTainted), "neutral", href("/console/decisions", { taint: "untrusted_external" }))}
+</dl>`;
+}
+
+/** Drawn by the script; the table has the same figures. */
+const plot = (kind: "outcomes" | "tainted", series: OutcomeSeries): Markup =>
+  html`<div class="plot" data-plot="${kind}" data-series="${JSON.stringify(series)}"><noscript><p class="empty">Plots need JavaScript; the table has the same figures.</p></noscript></div>`;
+
+function seriesTable({ starts, ...series }: OutcomeSeries): Markup {
+  const rows = starts
+    .map((start, at) => ({
+      start,
+      allowed: series.allowed[at] ?? 0,
+      denied: series.denied[at] ?? 0,
+      observed: series.observed[at] ?? 0,
+      tainted: series.tainted[at] ?? 0,
+    }))
+    .filter(({ allowed, denied, observed }) => allowed + denied + observed > 0)
+    .reverse();
+  return html`<details><summary>As a table</summary>${table({
+    caption: "Newest first, without empty spans",
+    columns: [
+      { head: "From", cell: ({ start }) => time(start * 1000) },
+      { head: "Allowed", cell: ({ allowed }) => count(allowed), isNumber: true },
+      { head: "Denied", cell: ({ denied }) => count(denied), isNumber: true },
+      { head: "Would block", cell: ({ observed }) => count(observed), isNumber: true },
+      { head: "Under untrusted data", cell: ({ tainted }) => count(tainted), isNumber: true },
+    ],
+    rows,
+    whenEmpty: "No decisions in this span.",
+  })}</details>`;
+}
+
+function reasonTable(tally: Tally): Markup {
+  const rows = byReason(tally);
+  const most = rows[0]?.count ?? 0;
+  return table({
+    caption: "Enforced and observed, most frequent first",
+    columns: [
+      {
+        head: "Reason",
+        cell: ({ reason }) =>
+          html`<span title="${reason}">${link(href("/console/decisions", { deny_reason: reason }), denyLabel(reason))}</span>`,
+      },
+      {
+        head: "Calls",
+        cell: (row) => html`${bar(row.count, most, "deny")}<span class="figure-of">${count(row.count)}</span>`,
+        isNumber: true,
+      },
+    ],
+    rows,
+    whenEmpty: "No denied calls in this span.",
+  });
+}
+
+const scopeTable = (tally: Tally): Markup =>
+  table({
+    caption: "By scope, largest share first",
+    columns: [
+      { head: "Scope", cell: ({ scope }) => link(scopePath(scope), scope) },
+      { head: "Decisions", cell: ({ total }) => count(total), isNumber: true },
+      {
+        head: "Would block",
+        cell: ({ scope, observed, total }) =>
+          html`${bar(observed, total, "observe")}<span class="figure-of">${link(href("/console/would-block", { scope }), share(observed, total))}</span>`,
+        isNumber: true,
+      },
+    ],
+    rows: shareByScope(tally),
+    whenEmpty: "No decisions in this span.",
+  });

@@ -1,0 +1,118 @@
+import { type PolicyDocument, policySchemaVersion } from "@svc/core";
+import { html } from "hono/html";
+import { consentWords } from "../consent-words.ts";
+import { notFoundPage } from "../failure-page.ts";
+import { badge, codes, facts, href, link, type Markup, notice, plural, time } from "../markup.ts";
+import { agentPath, scopePath } from "../places.ts";
+import { scopeGraph } from "../scope-graph.ts";
+import { pager, table } from "../table.ts";
+import type { Page } from "../view.ts";
+import { guaranteeWords } from "../words.ts";
+
+const path = "/console/scopes";
+
+export const scopesPage: Page = {
+  path,
+  async render({ reads }, { query }) {
+    const scopes = await reads.scopes(query);
+    return {
+      title: "Scopes",
+      section: "Scopes",
+      body: html`${table({
+        caption: "By name",
+        columns: [
+          { head: "Scope", cell: ({ scope }) => link(scopePath(scope), scope) },
+          { head: "Policy", cell: ({ version }) => `version ${version}` },
+          { head: "Compiled", cell: ({ compiledAtMs }) => time(compiledAtMs) },
+          {
+            head: "Consent",
+            cell: ({ schemaVersion }) =>
+              schemaVersion === policySchemaVersion ? badge("allow", "possible") : badge("deny", "resubmit a manifest"),
+          },
+          { head: "Would block", cell: ({ scope }) => link(href("/console/would-block", { scope }), "review") },
+        ],
+        rows: scopes.rows,
+        whenEmpty: "No scope yet. The first accepted manifest that names a scope creates it.",
+      })}
+${pager(path, query, scopes)}`,
+    };
+  },
+};
+
+export const scopePage: Page = {
+  path: "/console/scope",
+  async render({ reads }, { query }) {
+    const policy = await reads.policy(query);
+    if (policy === undefined) return notFoundPage("scope", path, "the scopes");
+    const { scope, version, latestVersion, document } = policy;
+    if (document === undefined) return notFoundPage("policy version", path, "the scopes");
+    return {
+      title: scope,
+      section: "Scopes",
+      body: html`${
+        version !== latestVersion &&
+        notice(
+          "observe",
+          `Version ${version} is not the latest`,
+          html`<p>Sessions that began with it keep it. A consent now grants ${link(scopePath(scope), `version ${latestVersion}`)}.</p>`,
+        )
+      }
+<section><h2>What a consent grants</h2>${consentWords(document)}</section>
+<section><h2>Who may delegate to whom</h2>
+${scopeGraph(document) ?? html`<p class="quiet">No drawing of ${plural(Object.keys(document.agents).length, "agent")}. The table lists them.</p>`}
+${agentTable(document)}</section>
+<section><h2>Tools</h2>${toolTable(document)}</section>
+<section><h2>Policy</h2>${facts([
+        ["Version", html`${version} ${previousVersion(scope, version)}`],
+        ["Longest chain", plural(document.hop_budget, "hop")],
+        ["Delegation paths", document.paths.length],
+        ["Observed calls", link(href("/console/would-block", { scope }), "calls that enforcement would block")],
+        ["Sessions", link(href("/console/sessions", { scope }), "consents to this scope")],
+      ])}</section>`,
+    };
+  },
+};
+
+const previousVersion = (scope: string, version: number): Markup | false =>
+  version > 1 && html`(before: ${link(scopePath(scope, version - 1), `version ${version - 1}`)})`;
+
+const agentTable = ({ agents, paths }: PolicyDocument): Markup =>
+  table({
+    caption: "Agents of the scope",
+    columns: [
+      { head: "Agent", cell: ([name]) => link(agentPath(name), name) },
+      { head: "Delegation by the person", cell: ([, agent]) => (agent.entry ? "direct" : "through another agent") },
+      { head: "May delegate to", cell: ([, agent]) => codes(agent.downstream_agents) },
+      { head: "Hop budget", cell: ([, agent]) => agent.hop_budget, isNumber: true },
+      { head: "Shortest path", cell: ([name]) => shortestPath(paths, name) },
+      { head: "Manifest", cell: ([, agent]) => `version ${agent.manifest_version}` },
+    ],
+    rows: Object.entries(agents),
+    whenEmpty: "No agent declares this scope.",
+  });
+
+function shortestPath(paths: PolicyDocument["paths"], agent: string): Markup {
+  const own = paths.filter(({ path: chain }) => chain.at(-1) === agent);
+  const [first] = own.toSorted((a, b) => a.path.length - b.path.length);
+  return first === undefined
+    ? badge("deny", "unreachable")
+    : html`person${first.path.map((name) => html` → <code>${name}</code>`)}, up to ${plural(first.effective_hop_budget, "hop")}`;
+}
+
+const toolTable = ({ tools }: PolicyDocument): Markup =>
+  table({
+    caption: "Tools of the scope",
+    columns: [
+      { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
+      { head: "Data", cell: ({ data_classes: classes }) => codes(classes) },
+      { head: "Privileged", cell: ({ privileged }) => (privileged ? "yes, bound to its parameters" : "no") },
+      { head: "After untrusted data", cell: ({ accepts_taint: accepts }) => (accepts ? "allowed" : "denied") },
+      {
+        head: "Results",
+        cell: ({ result_taint: taint }) => (taint === "untrusted_external" ? "untrusted" : "trusted"),
+      },
+      { head: "Guarantee", cell: ({ guarantee_level: level }) => guaranteeWords[level] },
+    ],
+    rows: tools,
+    whenEmpty: "No tool is declared.",
+  });

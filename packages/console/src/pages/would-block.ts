@@ -1,0 +1,132 @@
+import { type AdmittingChange, type AgentManifestDocument, admittingChange, agentManifest } from "@svc/core";
+import { html } from "hono/html";
+import { type Field, filterForm, withInstants } from "../form.ts";
+import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";
+import { agentPath } from "../places.ts";
+import type { ConsoleReads, ScopeCount, WouldBlock } from "../ports.ts";
+import { changeSection, type ProposedChange } from "../proposed-change.ts";
+import { pager, table } from "../table.ts";
+import type { Page } from "../view.ts";
+import { denyWords } from "../words.ts";
+
+const path = "/console/would-block";
+
+const fields: readonly Field[] = [
+  { name: "scope", label: "Scope" },
+  { name: "since", label: "Since (UTC)", isTime: true },
+  { name: "until", label: "Until (UTC)", isTime: true },
+];
+
+export const wouldBlockPage: Page = {
+  path,
+  async render({ reads }, { query }) {
+    const { scope } = query;
+    const [groups, scopes] = await Promise.all([
+      reads.wouldBlocks(withInstants(query)),
+      scope === undefined ? reads.observedByScope(newestObserved) : [],
+    ]);
+    return {
+      title: "Calls that enforcement would block",
+      section: "Would block",
+      body: html`<p class="lead">Observe mode let these calls pass although the policy denies them. Like calls are one row. Declare the ones to allow, then enforce.</p>
+${filterForm(path, fields, query)}
+${groupTable(groups.rows)}
+${pager(path, query, groups)}
+${scope === undefined ? scopeChoice(scopes) : await changes(reads, scope, groups.rows)}`,
+    };
+  },
+};
+
+const groupTable = (groups: readonly WouldBlock[]): Markup =>
+  table({
+    caption: "By caller and target",
+    columns: [
+      { head: "Caller", cell: ({ actingAgent }) => actingAgent },
+      { head: "Target", cell: ({ target }) => html`<code>${target}</code>` },
+      { head: "Data", cell: ({ dataClass }) => html`<code>${dataClass}</code>` },
+      { head: "Reason", cell: ({ denyReason }) => denyWords(denyReason) },
+      { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
+      { head: "First", cell: ({ firstMs }) => time(firstMs) },
+      { head: "Last", cell: ({ lastMs }) => time(lastMs) },
+      {
+        head: "Decisions",
+        cell: ({ actingAgent, denyReason }) =>
+          link(
+            href("/console/decisions", { agent: actingAgent, deny_reason: denyReason ?? undefined, enforced: "false" }),
+            "show",
+          ),
+      },
+    ],
+    rows: groups,
+    whenEmpty:
+      "0 to review. Either no enforcement point is in observe mode (SVC_PEP_MODE=observe), or every observed call is allowed.",
+  });
+
+/** The choice of scopes covers only the newest so many observed calls. */
+const newestObserved = 20_000;
+
+/** A change belongs to one scope of a manifest. */
+const scopeChoice = (scopes: readonly ScopeCount[]): Markup => html`<section><h2>Manifest changes</h2>
+${table({
+  caption: `Choose a scope to see the manifest changes that admit its calls (of the newest ${count(newestObserved)})`,
+  columns: [
+    { head: "Scope", cell: ({ scope }) => link(href(path, { scope }), scope) },
+    { head: "Calls", cell: ({ count: calls }) => count(calls), isNumber: true },
+  ],
+  rows: scopes,
+  whenEmpty: "0 to review.",
+})}</section>`;
+
+async function changes(reads: ConsoleReads, scope: string, groups: readonly WouldBlock[]): Promise<Markup> {
+  if (groups.length === 0) return html``;
+  const byAgent = Map.groupBy(groups, ({ actingAgent }) => actingAgent);
+  const manifests = await reads.acceptedManifests([...byAgent.keys()]);
+  return html`<section><h2>Manifest changes</h2>
+${notice("neutral", "Each change is a proposal", html`<p>The service reconciles a submitted change with what the agent's servers advertise. It applies to new consents; sessions keep their policy version.</p>`)}
+${[...byAgent].map(([agent, own]) => agentChanges(agent, scope, own, manifests.get(agent)))}</section>`;
+}
+
+function agentChanges(agent: string, scope: string, groups: readonly WouldBlock[], doc: string | undefined): Markup {
+  const current = doc === undefined ? undefined : readDocument(doc);
+  return html`<section><h3>${current === undefined ? agent : link(agentPath(agent), agent)}: ${plural(groups.length, "kind of call", "kinds of calls")}</h3>
+${groups.map((group) => changeSection(agent, titleOf(group), current, changeOf(group, scope, current)))}
+${together(agent, scope, groups, current)}</section>`;
+}
+
+const titleOf = ({ target, dataClass, count: calls }: WouldBlock): string =>
+  `${target} for ${dataClass}, ${plural(calls, "call")}`;
+
+/** Undefined where the stored row is damaged. */
+function readDocument(doc: string): AgentManifestDocument | undefined {
+  const document: unknown = JSON.parse(doc);
+  return agentManifest.safeParse(document).success ? (document as AgentManifestDocument) : undefined;
+}
+
+const changeOf = (group: WouldBlock, scope: string, current: AgentManifestDocument | undefined): AdmittingChange =>
+  // Every row is a deny and has a reason.
+  admittingChange(
+    { ...group, agent: group.actingAgent, denyReason: group.denyReason ?? "TARGET_NOT_DECLARED" },
+    scope,
+    current,
+  );
+
+/** Each change builds on the current manifest, so several of one agent are submitted as one. */
+function together(
+  agent: string,
+  scope: string,
+  groups: readonly WouldBlock[],
+  current: AgentManifestDocument | undefined,
+): Markup | undefined {
+  const changes: ProposedChange[] = [];
+  for (const group of groups) {
+    const change = changeOf(group, scope, changes.at(-1)?.manifest ?? current);
+    if (change.kind === "manifest") changes.push(change);
+  }
+  const last = changes.at(-1);
+  if (last === undefined || changes.length < 2) return undefined;
+  return changeSection(agent, "All changes at once", current, {
+    ...last,
+    summary: changes.map(({ summary }) => summary).join(" "),
+    warnings: [...new Set(changes.flatMap(({ warnings }) => warnings))],
+  });
+}

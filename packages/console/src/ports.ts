@@ -1,0 +1,217 @@
+import type {
+  Block,
+  Chain,
+  DecisionRecord,
+  DiffEntry,
+  Explanation,
+  IdentityStatus,
+  ManifestStatus,
+  PolicyDocument,
+  SessionStatus,
+} from "@svc/core";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+
+/** The query of an address: each parameter once, as sent. */
+export type Query = Readonly<Record<string, string>>;
+
+/** One page of a list. */
+export interface Listed<Row> {
+  readonly rows: readonly Row[];
+  /** The first row of the next page; undefined on the last one. */
+  readonly next: Row | undefined;
+  readonly nextCursor: string | null;
+}
+
+/** Why a request is refused; what the ports throw becomes one. */
+export interface Refusal {
+  readonly code: string;
+  readonly status: ContentfulStatusCode;
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly details?: { readonly [name: string]: unknown } | undefined;
+}
+
+/** The holder of a bearer token that reads the record. */
+export interface Viewer {
+  readonly plane: "admin" | "audit" | "identity";
+  readonly label: string;
+  /** Identifies the token without containing it. */
+  readonly id: string;
+}
+
+export interface SignInSettings {
+  /** The same in every process, so that each accepts the others' cookies. */
+  readonly key: Uint8Array;
+  /** Whose tokens may sign in now; a token that leaves the settings ends its sign-ins. */
+  readonly holders: readonly Viewer[];
+  /** False only where browsers reach the console without TLS: on loopback or in development. */
+  readonly isSecure: boolean;
+}
+
+export interface ConsolePorts {
+  readonly reads: ConsoleReads;
+  readonly clock: { nowMs(): number };
+  /** Of the running build. */
+  readonly version: string;
+  readonly signIn: SignInSettings;
+  /** The viewer whose token this is; undefined for any other text. */
+  viewerOf(token: string): Viewer | undefined;
+  /** @throws where the viewer has called too often */
+  countCall(viewer: Viewer): Promise<void>;
+  /** @throws for malformed encoding and repeated parameters */
+  readQuery(url: string): Query;
+  /** @throws for a body that is not a well-formed form */
+  readForm(request: Request): Promise<ReadonlyMap<string, string>>;
+  /** Reports an unforeseen fault; its cause is not in the refusal. */
+  refusalOf(thrown: unknown): Refusal;
+}
+
+/** What the pages show. Reads that take a query throw for one that the audit API would refuse. */
+export interface ConsoleReads {
+  /** Newest first. */
+  decisions(query: Query): Promise<Listed<DecisionRow>>;
+  countDecisions(count: DecisionCountQuery): Promise<readonly DecisionCount[]>;
+  /** Over the newest decisions in observe mode: how many belong to which scope, most first. */
+  observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+  wouldBlocks(query: Query): Promise<Listed<WouldBlock>>;
+  action(actionId: string): Promise<Action | undefined>;
+  sessions(query: Query): Promise<Listed<SessionSummary>>;
+  session(sessionId: string): Promise<SessionRead | undefined>;
+  agents(query: Query): Promise<Listed<AgentSummary>>;
+  agent(name: string): Promise<AgentIdentity | undefined>;
+  /** Newest first. */
+  manifestVersions(agent: AgentIdentity, query: Query): Promise<Listed<ManifestVersion>>;
+  /** By agent, the latest accepted manifest as submitted. */
+  acceptedManifests(agents: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  scopes(query: Query): Promise<Listed<ScopeSummary>>;
+  /** `name`, and `version` where it is not the latest. */
+  policy(query: Query): Promise<PolicyRead | undefined>;
+  blocks(limit: number): Promise<readonly EmergencyBlock[]>;
+  revokedAgents(query: Query): Promise<Listed<RevocationEvent>>;
+  revokedSessions(limit: number): Promise<readonly RevocationEvent[]>;
+  /** Names of the readiness checks that fail now. */
+  failingChecks(): Promise<readonly string[]>;
+}
+
+export interface DecisionRow {
+  readonly record: DecisionRecord;
+}
+
+export interface DecisionCountQuery {
+  readonly sinceMs: number;
+  readonly bucketMs: number;
+  /** Only the newest so many are counted. */
+  readonly newest: number;
+}
+
+export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyReason" | "enforced" | "taint"> {
+  readonly scope: string;
+  readonly bucketStartMs: number;
+  readonly count: number;
+}
+
+export interface ScopeCount {
+  readonly scope: string;
+  readonly count: number;
+}
+
+export interface WouldBlock
+  extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+export interface Action {
+  readonly record: DecisionRecord;
+  readonly explanation: Explanation;
+  readonly chain: Chain;
+  readonly session: SessionFacts;
+}
+
+export interface SessionFacts {
+  readonly sessionId: string;
+  readonly userSub: string;
+  readonly scope: string;
+  readonly policyVersion: number;
+  readonly hopBudget: number;
+  readonly consentedBy: string;
+  readonly consentedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export interface SessionSummary {
+  readonly facts: SessionFacts;
+  readonly status: SessionStatus;
+  readonly revocation: { readonly atMs: number; readonly by: string; readonly reason: string | null } | null;
+}
+
+export interface SessionRead extends SessionSummary {
+  /** `agent` is null for the person. */
+  readonly marks: readonly {
+    readonly agent: string | null;
+    readonly source: string;
+    readonly actionId: string;
+    readonly markedAtMs: number;
+  }[];
+}
+
+export interface AgentSummary {
+  readonly agentId: string;
+  readonly name: string;
+  readonly latestVersion: number;
+  readonly latestStatus: ManifestStatus;
+}
+
+export interface AgentIdentity {
+  readonly agentId: string;
+  readonly agent: string;
+  readonly status: IdentityStatus;
+  readonly anchorVersion: number;
+  readonly keys: readonly { readonly kid: string }[];
+  readonly revokedReason: string | null;
+  readonly asOfMs: number;
+}
+
+export interface ManifestVersion {
+  readonly version: number;
+  readonly status: ManifestStatus;
+  readonly attestedBy: string | null;
+  readonly attestationReason: string | null;
+  /** As submitted. */
+  readonly doc: string;
+  readonly createdAtMs: number;
+  readonly discoveryOk: boolean;
+  readonly diff: readonly DiffEntry[];
+}
+
+export interface ScopeSummary {
+  readonly scope: string;
+  readonly version: number;
+  readonly schemaVersion: number;
+  readonly compiledAtMs: number;
+}
+
+export interface PolicyRead {
+  readonly scope: string;
+  readonly latestVersion: number;
+  readonly version: number;
+  /** Undefined where the scope has no policy of this version. */
+  readonly document: PolicyDocument | undefined;
+}
+
+export interface EmergencyBlock {
+  readonly kind: Block["kind"];
+  readonly ref: string;
+  readonly reason: string;
+  readonly untilMs: number | null;
+  readonly createdAtMs: number;
+}
+
+export interface RevocationEvent {
+  readonly atMs: number;
+  readonly actor: string;
+  readonly agent: string | null;
+  readonly sessionId: string | null;
+  readonly reason: string | null;
+}
