@@ -49,7 +49,7 @@ export interface CallEnd {
 }
 
 export function createEvents(telemetry: Telemetry<"pep">): Events {
-  const { metrics, log } = telemetry;
+  const { metrics } = telemetry;
   return {
     startCall: (received) => startCall(telemetry, received),
     serving(modes) {
@@ -58,9 +58,9 @@ export function createEvents(telemetry: Telemetry<"pep">): Events {
       metrics.set("svc_pep_up", 1);
     },
     stopped: () => metrics.set("svc_pep_up", 0),
-    configurationApplied: () => log.info("configuration applied"),
-    configurationRefused: () => log.warn("configuration refused; the previous one stays"),
-    sessionFileRefused: () => log.warn("session file refused; the previous session stays"),
+    configurationApplied: () => telemetry.emit({ log: ["info", "configuration applied"] }),
+    configurationRefused: () => telemetry.emit({ log: ["warn", "configuration refused; the previous one stays"] }),
+    sessionFileRefused: () => telemetry.emit({ log: ["warn", "session file refused; the previous session stays"] }),
     render: () => telemetry.render(),
     shutdown: () => telemetry.shutdown(),
   };

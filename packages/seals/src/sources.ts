@@ -1,7 +1,4 @@
-/**
- * The rows that are sealed, in the order in which a batch holds them. Exchanges and renewals are rows of one table, told
- * apart by which of two identifiers they bear.
- */
+/** The sealed rows, in the order of a batch. Exchanges and renewals are rows of one table. */
 export const sources = ["session", "decision", "exchange", "mint", "renewal", "event"] as const;
 export type Source = (typeof sources)[number];
 
@@ -9,7 +6,7 @@ export interface SourceFacts {
   readonly table: string;
   /** A time-ordered UUID (RFC 9562 section 5.7), unique among the source's rows. */
   readonly id: string;
-  /** The column and the value that tell the source's rows from others of their table. */
+  /** The column and value that the source's rows of the table have. */
   readonly only?: readonly [column: string, value: string];
   /** Whether rows go when their month does (see the control plane's retention). */
   readonly retires: boolean;
@@ -24,66 +21,30 @@ export const sourceFacts: Readonly<Record<Source, SourceFacts>> = {
   event: { table: "administrative_event", id: "event_id", retires: false },
 };
 
-const spendColumns = [
-  "jti_hash",
-  "action_id",
-  "session_id",
-  "kind",
-  "prover",
-  "proof_jti_hash",
-  "spent_at",
-  "renewal_id",
-  "actor",
-  "agent",
-] as const;
+const columns = (names: string): readonly string[] => names.split(" ");
+
+const spendColumns = columns(
+  "jti_hash action_id session_id kind prover proof_jti_hash spent_at renewal_id actor agent",
+);
 
 /**
- * What a leaf is made of. A seal names its format, and a format is never edited: a column that a table gains later is
+ * The columns of a leaf. A seal names its format, and a format is never edited: a column that a table gains later is
  * listed by the next format, and must be null in the rows that were sealed under an earlier one.
  */
-const formats = [
+const formats: readonly Readonly<Record<Source, readonly string[]>>[] = [
   {
-    session: [
-      "session_id",
-      "user_sub",
-      "scope",
-      "policy_version",
-      "hop_budget",
-      "consented_by",
-      "consented_at",
-      "expires_at",
-    ],
-    decision: [
-      "action_id",
-      "seq",
-      "record_version",
-      "session_id",
-      "stage",
-      "hop",
-      "chain",
-      "acting_agent",
-      "target",
-      "target_kind",
-      "data_class",
-      "decision",
-      "deny_reason",
-      "recoverable",
-      "enforced",
-      "privileged",
-      "taint",
-      "taint_source",
-      "policy_version",
-      "guarantee_level",
-      "parent_action_id",
-      "decided_at",
-      "present",
-    ],
+    session: columns("session_id user_sub scope policy_version hop_budget consented_by consented_at expires_at"),
+    decision: columns(
+      "action_id seq record_version session_id stage hop chain acting_agent target target_kind data_class decision " +
+        "deny_reason recoverable enforced privileged taint taint_source policy_version guarantee_level " +
+        "parent_action_id decided_at present",
+    ),
     exchange: spendColumns,
-    mint: ["action_id", "session_id", "params_hash", "prover", "proof_jti_hash", "minted_at"],
+    mint: columns("action_id session_id params_hash prover proof_jti_hash minted_at"),
     renewal: spendColumns,
-    event: ["event_id", "kind", "ts", "actor", "session_id", "agent", "reason", "details"],
+    event: columns("event_id kind ts actor session_id agent reason details"),
   },
-] as const satisfies readonly Readonly<Record<Source, readonly string[]>>[];
+];
 
 /** Of the seals that are written today; formats count from 1. */
 export const currentFormat = formats.length;

@@ -16,7 +16,7 @@ export {
 } from "./contract.ts";
 export type { SpanFacts } from "./contract-types.ts";
 export { verdictFacts } from "./facts.ts";
-export { createLogger, createLogWriter, type SpanIds } from "./logger.ts";
+export { createLogWriter, type SpanIds } from "./logger.ts";
 export { type Counts, createMetrics, type Metrics } from "./metrics.ts";
 export { createNotice } from "./notice.ts";
 export { createIdentities, pseudonym } from "./pseudonym.ts";

@@ -9,27 +9,24 @@ export interface SpanIds {
   readonly spanId: string;
 }
 
-type LogMethod = <M extends string>(message: M & StaticText<M>, facts?: LogFacts, span?: SpanIds) => void;
-
 /**
- * Structured log lines: `level`, `time` (ISO 8601, UTC), the contract's fields and `msg`, which is a literal: what
+ * Writes one structured line: `level`, `time` (ISO 8601, UTC), the contract's fields and `msg`, which is a literal: what
  * varies goes into fields. Without a `span` the active one is attached.
  */
-export interface Logger {
-  log<M extends string>(level: LogLevel, message: M & StaticText<M>, facts?: LogFacts, span?: SpanIds): void;
-  readonly debug: LogMethod;
-  readonly info: LogMethod;
-  readonly warn: LogMethod;
-  readonly error: LogMethod;
-}
+export type Log = <M extends string>(
+  level: LogLevel,
+  message: M & StaticText<M>,
+  facts?: LogFacts,
+  span?: SpanIds,
+) => void;
 
-/** Writes one line. `Logger` is the same with messages held to literals; only this package calls it directly. */
+/** `Log` for any text; only this package calls it with one that is not a literal. */
 export type WriteLog = (level: LogLevel, message: string, facts?: LogFacts, span?: SpanIds) => void;
 
 export interface LogWriterOptions {
   readonly component: Component;
   readonly level: LogLevel;
-  /** Takes whole lines; standard output by default. A line whose write throws is lost. */
+  /** Receives whole lines; standard output by default. A line whose write throws is lost. */
   readonly destination?: DestinationStream | undefined;
   /** Other processes write to the same standard output, so each write must be one that arrives in one piece. */
   readonly sharesOutput?: boolean | undefined;
@@ -43,14 +40,13 @@ const maxBufferedBytes = 1024 * 1024;
 /** Whole lines at a time; for an output that is shared no more than a pipe takes in one piece (PIPE_BUF). */
 const maxWriteBytes = { alone: 65_536, shared: 4096 } as const;
 
-/** So many bytes are written at once; fewer wait for company, since every write wakes two threads. */
+/** Fewer bytes wait for further lines, since every write wakes two threads. */
 const minWriteBytes = { alone: 32_768, shared: 2048 } as const;
 const maxWaitMs = 20;
 
 /**
- * Standard output, written off the event loop's back: a reader that stalls costs lines (counted), never a decision,
- * and never more than 1 MiB. A line waits at most 20 ms; what waits is written when the process exits, and lost with a
- * process that is killed.
+ * Standard output, written asynchronously: a stalled reader costs lines (counted), never a decision, and at most 1 MiB
+ * of memory. A line waits at most 20 ms; waiting lines are written at exit, and lost when the process is killed.
  */
 function standardOutput(use: "alone" | "shared", onLost: () => void): DestinationStream {
   const stream = destination({
@@ -67,7 +63,7 @@ function standardOutput(use: "alone" | "shared", onLost: () => void): Destinatio
     if (!isClosed) stream.flush();
   };
   stream.on("drop", onLost);
-  // Other errors keep the lines buffered and try again with the next one; a reader that went away does not come back.
+  // Other errors keep the lines buffered and retry with the next one; a reader that closed does not come back.
   stream.on("error", (error: NodeJS.ErrnoException) => {
     isClosed ||= error.code === "EPIPE";
   });
@@ -111,7 +107,7 @@ function toFields(facts: LogFacts | undefined, span: SpanIds | undefined): Field
   return fields;
 }
 
-/** The member of a line that tells its time. Answers that were committed together are logged in the same millisecond. */
+/** The `time` member of a line, formatted once a millisecond: answers committed together are logged together. */
 function isoTime(): () => string {
   let atMs = Number.NaN;
   let text = "";
@@ -139,12 +135,4 @@ export function createLogWriter(options: LogWriterOptions): WriteLog {
   return (at, message, facts, span = activeSpan()) => {
     if (lines.isLevelEnabled(at)) lines[at](toFields(facts, span), message);
   };
-}
-
-export function createLogger(write: WriteLog): Logger {
-  const at =
-    (level: LogLevel): LogMethod =>
-    (message, facts, span) =>
-      write(level, message, facts, span);
-  return { log: write, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

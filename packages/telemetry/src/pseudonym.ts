@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { PseudonymKind } from "./contract.ts";
 import type { IdentityFacts } from "./contract-types.ts";
 import type { Disclosed, Pseudonym } from "./value-kind.ts";
@@ -18,30 +19,25 @@ export interface Identities {
   readonly taintSource?: string | null | undefined;
 }
 
-const maxRemembered = 4096;
-const maxRememberedLength = 1024;
+const maxCachedLength = 1024;
 
 /** The same few agents act over and over: their pseudonyms are computed once. Bounded in number and in length. */
-function remembering(compute: (kind: PseudonymKind, value: string) => Pseudonym): typeof compute {
-  const known = new Map<string, Pseudonym>();
+function cached(compute: (kind: PseudonymKind, value: string) => Pseudonym): typeof compute {
+  const known = new LRUCache<string, Pseudonym>({ max: 4096 });
   return (kind, value) => {
     const id = `${kind}:${value}`;
-    const found = known.get(id);
-    if (found !== undefined) return found;
-    const made = compute(kind, value);
-    if (id.length > maxRememberedLength) return made;
-    if (known.size >= maxRemembered) known.clear();
-    known.set(id, made);
+    const made = known.get(id) ?? compute(kind, value);
+    if (id.length <= maxCachedLength) known.set(id, made);
     return made;
   };
 }
 
 /**
- * Turns identities into span attributes: keyed pseudonyms, or with the disclosure opt-in the names themselves, never
- * both (specification: Events, rules 2 and 5). The chain's value is its JSON array.
+ * Identities as span attributes: keyed pseudonyms, or with the disclosure opt-in the names, never both (specification:
+ * Events, rules 2 and 5). The chain's value is its JSON array.
  */
 export function createIdentities(key: string, disclose: boolean): (who: Identities) => IdentityFacts {
-  const refOf = remembering((kind, value) => pseudonym(key, kind, value));
+  const refOf = cached((kind, value) => pseudonym(key, kind, value));
   const ref = (kind: PseudonymKind, value: string | null | undefined) =>
     value == null ? undefined : refOf(kind, value);
   const plain = (value: string | null | undefined) => (value == null ? undefined : (value as Disclosed));

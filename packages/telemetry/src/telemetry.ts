@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { DestinationStream } from "pino";
 import type { LogLevel } from "./contract.ts";
 import type { IdentityFacts, SpanFacts, SpanName, StaticText } from "./contract-types.ts";
-import { createLogger, createLogWriter, type Logger, type SpanIds } from "./logger.ts";
+import { createLogWriter, type SpanIds } from "./logger.ts";
 import { type Counts, createMetrics, type Metrics, type Observations, type Rendered } from "./metrics.ts";
 import { shareMetrics } from "./multiprocess.ts";
 import { createNotice, type Notice } from "./notice.ts";
@@ -15,13 +15,13 @@ import { errorType } from "./value-kind.ts";
 
 export type App = "control_plane" | "pep";
 
-/** Everything one event leaves behind, from one set of facts. */
+/** Span facts, counts and log line of one event. */
 interface EventOf<A extends App, Message extends string> {
-  /** Set on the span; those that are log fields stand in the log line too. */
+  /** Set on the span; those that are log fields are in the log line too. */
   readonly facts?: SpanFacts | undefined;
   readonly count?: Counts<A> | undefined;
   readonly observe?: Observations<A> | undefined;
-  /** The message is a literal: what varies stands in `facts`. */
+  /** The message is a literal: what varies is in `facts`. */
   readonly log?: readonly [level: LogLevel, message: Message] | undefined;
   /** A caught fault: its class name becomes `error.type`, the span fails. A deny is no error. */
   readonly error?: unknown;
@@ -33,16 +33,15 @@ export interface Telemetry<A extends App> {
   startSpan(name: SpanName<A>, inbound: TraceHeaders): Span;
   /** Runs `work` with `span` active: log lines written meanwhile, awaited work included, carry its ids. */
   within<T>(span: Span, work: () => T): T;
-  /** Counts, observes and logs; `facts` serve the log line, which belongs to the active span. */
+  /** Counts, observes and logs; `facts` are those of the log line, which carries the active span's ids. */
   emit<M extends string>(event: TelemetryEvent<A, M>): void;
-  /** The same for `span`, which gets the facts and ends. */
+  /** The same for `span`: sets the facts on it and ends it. */
   finish<M extends string>(span: Span, event: TelemetryEvent<A, M>): void;
   /** Identities as span attributes: pseudonyms, or names where disclosure is on; never both. */
   identify(who: Identities): IdentityFacts;
   readonly metrics: Metrics<A>;
-  readonly log: Logger;
   readonly notice: Notice;
-  /** The answer to a scrape; for all workers of the deployment where they share a directory. */
+  /** The scrape; of all workers of the deployment where they share a directory. */
   render(): Promise<Rendered>;
   /** Sends what is queued, within `withinMillis` (3000), and writes the last state of the metrics. */
   shutdown(withinMillis?: number): Promise<void>;
@@ -66,7 +65,7 @@ export interface TelemetryConfig {
   readonly otel: TracingEnvironment;
 }
 
-/** What the outside world provides; each has its process's own as default. */
+/** By default the process's own. */
 export interface TelemetryIo {
   readonly logDestination?: DestinationStream;
   readonly writeNotice?: (line: string) => void;
@@ -169,7 +168,6 @@ export function createTelemetry({ app, version, config, io = {} }: TelemetryOpti
     },
     identify,
     metrics,
-    log: createLogger(writeLog),
     notice,
     render: () => (shared ?? metrics).render(),
     async shutdown(withinMillis = 3000) {

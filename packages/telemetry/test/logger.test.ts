@@ -7,17 +7,17 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test, vi } from "vitest";
 import { components, errorType, type LogLevel, logLevels } from "../src/index.ts";
-import { createLogger, createLogWriter, type SpanIds } from "../src/logger.ts";
+import { createLogWriter, type Log, type SpanIds } from "../src/logger.ts";
 
 function logging(level: LogLevel = "info", activeSpan?: () => SpanIds | undefined) {
   const lines: string[] = [];
-  const write = createLogWriter({
+  const log: Log = createLogWriter({
     component: "pep",
     level,
     destination: { write: (line) => lines.push(line) },
     ...(activeSpan && { activeSpan }),
   });
-  return { log: createLogger(write), lines, records: () => lines.map((line) => JSON.parse(line)) };
+  return { log, lines, records: () => lines.map((line) => JSON.parse(line)) };
 }
 
 const actionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
@@ -32,7 +32,7 @@ test("a line has level, time, the contract's fields and a message: no pid, no ho
     "authz.hop": 2,
     "error.type": errorType(new RangeError("canary")),
   };
-  log.warn("decision not recorded", facts, span);
+  log("warn", "decision not recorded", facts, span);
   expect(records()).toEqual([
     {
       level: "warn",
@@ -54,7 +54,7 @@ test("each line tells its own moment, lines of the same one and later ones alike
   const clock = vi.spyOn(Date, "now");
   for (const nowMs of [1_700_000_000_250, 1_700_000_000_250, 1_700_000_000_251, 1_600_000_000_000]) {
     clock.mockReturnValue(nowMs);
-    log.info("decision not recorded");
+    log("info", "decision not recorded");
   }
   clock.mockRestore();
   expect(records().map(({ time }) => time)).toEqual([
@@ -67,7 +67,7 @@ test("each line tells its own moment, lines of the same one and later ones alike
 
 test("fields that do not apply are left out", () => {
   const { log, records } = logging();
-  log.info("ready", { "authz.session_id": null, "authz.hop": undefined });
+  log("info", "ready", { "authz.session_id": null, "authz.hop": undefined });
   expect(Object.keys(records()[0])).toEqual(["level", "time", "authz.component", "msg"]);
 });
 
@@ -80,13 +80,13 @@ test.each(components)("the component %s stands on every line", (component) => {
 
 test.each(logLevels)("at level %s nothing below it is written", (level) => {
   const { log, records } = logging(level);
-  for (const at of logLevels) log.log(at, "ready");
+  for (const at of logLevels) log(at, "ready");
   expect(records().map((record) => record.level)).toEqual(logLevels.slice(logLevels.indexOf(level)));
 });
 
 test("the active span's ids are attached where no span is given", () => {
   const { log, records } = logging("info", () => span);
-  log.error("guard unreachable");
+  log("error", "guard unreachable");
   expect(records()).toMatchObject([{ trace_id: span.traceId, span_id: span.spanId }]);
 });
 
@@ -102,7 +102,7 @@ test.each(hostile)(
   "a name that holds line breaks, escapes or JSON (%j) leaves one line with its static message",
   (name) => {
     const { log, lines } = logging();
-    log.info("call blocked", { "authz.session_id": name, "authz.action_id": name, "authz.hop": 1 });
+    log("info", "call blocked", { "authz.session_id": name, "authz.action_id": name, "authz.hop": 1 });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^\P{Cc}+\n$/u);
     expect(lines[0]).not.toContain("canary");
@@ -113,13 +113,13 @@ test.each(hostile)(
 test("what does not compile is not written either", () => {
   const { log, lines } = logging();
   // @ts-expect-error an unknown field
-  log.info("ready", { agent: "canary" });
+  log("info", "ready", { agent: "canary" });
   // @ts-expect-error the error itself
-  log.info("ready", { err: new Error("canary") });
+  log("info", "ready", { err: new Error("canary") });
   // @ts-expect-error a message in place of the class name
-  log.info("ready", { "error.type": "canary: at line 1" });
+  log("info", "ready", { "error.type": "canary: at line 1" });
   // @ts-expect-error the component is the process's own
-  log.info("ready", { "authz.component": "canary" });
+  log("info", "ready", { "authz.component": "canary" });
   expect(lines).toHaveLength(4);
   expect(lines.join("")).not.toContain("canary");
 });
@@ -128,11 +128,11 @@ test("messages are literals: text with something varying in it does not compile"
   const { log, records } = logging();
   const agent: string = "planner";
   // @ts-expect-error a variable
-  log.info(agent);
+  log("info", agent);
   // @ts-expect-error a template with a hole
-  log.info(`agent ${agent} blocked`);
+  log("info", `agent ${agent} blocked`);
   const either: "call allowed" | "call blocked" = records().length > 5 ? "call allowed" : "call blocked";
-  log.info(either);
+  log("info", either);
   expect(records()).toHaveLength(3);
 });
 

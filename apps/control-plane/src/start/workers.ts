@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import { randomBytes } from "node:crypto";
-import { createLogger, createLogWriter, createNotice } from "@svc/telemetry";
+import { createLogWriter, createNotice } from "@svc/telemetry";
 import type { Config } from "./config.ts";
 import { type Supervision, supervise, type WorkerProcess } from "./supervise.ts";
 
@@ -18,7 +18,6 @@ export interface WorkersOptions {
  */
 export function superviseWorkers({ config, say, killAfterMs }: WorkersOptions): Supervision {
   const writeLog = createLogWriter({ component: "control_plane", level: config.logLevel });
-  const log = createLogger(writeLog);
   const notice = createNotice(writeLog, say);
   if (config.metricsFolder === undefined) {
     notice("several workers serve, and a scrape sees only one of them", ["PROMETHEUS_MULTIPROC_DIR"]);
@@ -36,7 +35,7 @@ export function superviseWorkers({ config, say, killAfterMs }: WorkersOptions): 
     onServing: (url) => say(`control plane listening on ${url}, ${config.workers} workers`),
     onReplaced(how) {
       say(`a worker ended (${how}); another takes its place`);
-      log.warn("a worker ended; another takes its place");
+      writeLog("warn", "a worker ended; another takes its place");
     },
     killAfterMs,
   });

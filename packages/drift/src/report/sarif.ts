@@ -1,6 +1,6 @@
 import { isAbsolute, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type DenyReason, denyReasons } from "@svc/core";
+import { type DenyReason, denyReasons, denyReasonTable } from "@svc/core";
 import type { Location, Log, ReportingDescriptor, Result } from "sarif";
 import { type DriftErrorKind, type DriftReport, driftErrorKinds } from "../drift-report.ts";
 import { placeOf, undeclaredWords, unexercisedWords } from "./words.ts";
@@ -34,7 +34,7 @@ export function sarifReport(report: DriftReport): string {
 const rule = (id: RuleId, text: string): ReportingDescriptor => ({ id, shortDescription: { text } });
 
 const rules: ReportingDescriptor[] = [
-  ...denyReasons.map((reason) => rule(reason, `A recorded call that the manifests refuse: ${reason}.`)),
+  ...denyReasons.map((reason) => rule(reason, `The manifests deny a recorded call: ${denyReasonTable[reason].label}.`)),
   ...driftErrorKinds.map((kind) => rule(kind, `The run proves nothing: ${kind}.`)),
   rule("never_exercised", "A declared edge that no run exercised."),
 ];
