@@ -1,4 +1,4 @@
-import { type CamelCased, fromWire } from "@svc/core";
+import { type CamelCased, fromWire, snakeCase } from "@svc/core";
 import { ask, bodyAs, type StepPorts, type TransportResponse, type Unusable, unusable } from "@svc/hop";
 import type { z } from "zod";
 import { type Asked, ControlPlaneUnavailable } from "./errors.ts";
@@ -100,12 +100,7 @@ function queryText(query: object = {}): string {
 
 /** The members' names only: what they hold is data. */
 const inSnakeCase = (value: object): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      member,
-    ]),
-  );
+  Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), member]));
 
 /**
  * One segment of a path.

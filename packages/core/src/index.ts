@@ -96,4 +96,4 @@ export { page, pagedQuery } from "./wire/page.ts";
 export { reasonRequest } from "./wire/parts.ts";
 export { version } from "./wire/query.ts";
 export * from "./wire/service.ts";
-export { type CamelCased, fromWire, toWire } from "./wire/spelling.ts";
+export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";

@@ -85,7 +85,7 @@ export const agentManifest = z
   })
   .refine(namesAreEitherKind, "a name is either a tool or an agent, not both")
   .transform((manifest) => ({
-    discovery: [manifest.discovery ?? []].flat(),
+    discovery: [manifest.discovery ?? []].flat() as readonly DiscoverySource[],
     scopes: new Map(Object.entries(manifest.scopes)) as ReadonlyMap<string, AgentScope>,
   }));
 export type AgentManifest = z.output<typeof agentManifest>;

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { invalidRequest, toIssues } from "./issues.ts";
 import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
 
@@ -26,6 +26,9 @@ export function decodeQuery<Schema extends z.ZodType>(raw: RawQuery, schema: Sch
   if (!decoded.success) throw invalidQuery(toIssues(decoded.error));
   return decoded.data;
 }
+
+/** @throws {ApiError} `invalid_request` for any parameter. */
+export const requireNoQuery = (url: string): unknown => decodeQuery(readQuery(url), z.strictObject({}));
 
 const invalidQuery = (issues: Parameters<typeof invalidRequest>[1]) =>
   invalidRequest("The query is not what this route takes.", issues);

@@ -1,17 +1,27 @@
 import type { ConsoleReads, Listed, Query } from "@svc/console";
-import { agentsQuery, decisionsQuery, pagedQuery, scopeName, sessionsQuery, version, wouldBlockQuery } from "@svc/core";
+import {
+  agentsQuery,
+  decisionsQuery,
+  fromWire,
+  pagedQuery,
+  scopeName,
+  sessionsQuery,
+  version,
+  wouldBlockQuery,
+} from "@svc/core";
 import { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import { failingProbes } from "../commands/readiness.ts";
 import { explainAction } from "../commands/record/explain.ts";
 import { readChain } from "../commands/record/read-chain.ts";
-import { openPage, type PageRequest, toPage } from "../http/page.ts";
+import type { ListRequest } from "../http/list.ts";
+import { openPage, toPage } from "../http/page.ts";
 import { decodeQuery } from "../http/query.ts";
 import type { AdministrativeEvent } from "../ports/administrative-event.ts";
-import { readHistory, toDecisionFilter } from "./decisions.ts";
+import { readDecisions } from "./decisions.ts";
 import type { Deps } from "./deps.ts";
-import { toSessionFilter } from "./sessions.ts";
-import { groupPosition, readGroups } from "./would-block.ts";
+import { readSessions } from "./sessions.ts";
+import { readWouldBlocks, wouldBlockPosition } from "./would-block.ts";
 
 /** `name` in the query, since a scope may be named `..`, which no path can hold. */
 const scopeQuery = z.strictObject({ name: scopeName, version });
@@ -19,16 +29,19 @@ const versionsShown = 10;
 
 /** The console's reads over the ports of the audit routes. */
 export function consoleReads(deps: Deps): ConsoleReads {
-  /** @param read reads one row beyond the limit: it begins the next page */
-  const list = async <Row>(
+  const list = async <Schema extends z.ZodObject, Row>(
     path: string,
-    query: Query,
-    paging: { readonly limit: number; readonly cursor?: string | undefined },
-    read: (request: PageRequest) => Promise<readonly Row[]>,
+    sent: Query,
+    schema: Schema,
+    read: (request: ListRequest<Schema>) => Promise<readonly Row[]>,
     positionOf: (row: Row) => string,
+    pageSize?: number,
   ): Promise<Listed<Row>> => {
-    const request = openPage(deps.cursorKey, path, query, paging);
-    const rows = await read(request);
+    const decoded = decodeQuery(sent, schema);
+    const paging = decoded as unknown as { readonly limit: number; readonly cursor?: string };
+    const request = openPage(deps.cursorKey, path, sent, { ...paging, ...(pageSize && { limit: pageSize }) });
+    const query = fromWire(schema, decoded);
+    const rows = await read({ query, after: request.after, limit: request.limit + 1 });
     const { data, page } = toPage(deps.cursorKey, request, rows, (row) => row, positionOf);
     return { rows: data, next: rows[request.limit], nextCursor: page.next_cursor };
   };
@@ -41,72 +54,63 @@ export function consoleReads(deps: Deps): ConsoleReads {
     return deps.administrativeEvents.page({ ...anyOther, kind, beforeId, limit });
   };
   return {
-    decisions(query) {
-      const asked = decodeQuery(query, decisionsQuery);
-      return list(
+    decisions: (query) =>
+      list(
         "/console/decisions",
         query,
-        asked,
-        (request) => readHistory(deps, request, toDecisionFilter(asked)),
+        decisionsQuery,
+        (request) => readDecisions(deps, request),
         ({ seq }) => String(seq),
-      );
-    },
+      ),
     countDecisions: (count) => deps.decisionCounts.count(count),
     observedByScope: (newest) => deps.decisionCounts.observedByScope(newest),
-    wouldBlocks(query) {
-      const { scope, since: sinceMs, until: untilMs, ...paging } = decodeQuery(query, wouldBlockQuery);
-      const filter = { scope, sinceMs, untilMs };
-      return list("/console/would-block", query, paging, (request) => readGroups(deps, request, filter), groupPosition);
-    },
+    wouldBlocks: (query) =>
+      list(
+        "/console/would-block",
+        query,
+        wouldBlockQuery,
+        (request) => readWouldBlocks(deps, request),
+        wouldBlockPosition,
+      ),
     async action(actionId) {
       const [explained, read] = await Promise.all([explainAction(deps, actionId), readChain(deps, actionId)]);
       return explained && read && { ...explained, ...read };
     },
-    sessions(query) {
-      const asked = decodeQuery(query, sessionsQuery);
-      const fixed = { filter: toSessionFilter(asked), nowMs: deps.clock.nowMs() };
-      return list(
+    sessions: (query) =>
+      list(
         "/console/sessions",
         query,
-        asked,
-        ({ after: before, limit }) => deps.sessions.page({ ...fixed, before, limit: limit + 1 }),
+        sessionsQuery,
+        (request) => readSessions(deps, request),
         ({ facts }) => facts.sessionId,
-      );
-    },
+      ),
     session: async (id) => (isUuid(id) ? deps.sessions.read(id, deps.clock.nowMs()) : undefined),
-    agents(query) {
-      const { status, ...paging } = decodeQuery(query, agentsQuery);
-      return list(
+    agents: (query) =>
+      list(
         "/console/agents",
         query,
-        paging,
-        ({ after: afterName, limit }) => deps.manifests.listAgents({ status, afterName, limit: limit + 1 }),
+        agentsQuery,
+        ({ query: { status }, after: afterName, limit }) => deps.manifests.listAgents({ status, afterName, limit }),
         ({ name }) => name,
-      );
-    },
+      ),
     agent: (name) => deps.identities.byName(name),
-    manifestVersions({ agentId }, query) {
-      const paging = { ...decodeQuery(query, pagedQuery), limit: versionsShown };
-      return list(
+    manifestVersions: ({ agentId }, query) =>
+      list(
         `/console/agents/${agentId}`,
         query,
-        paging,
+        pagedQuery,
         ({ after, limit }) =>
-          deps.declarations.versions({
-            agentId,
-            before: after === undefined ? undefined : Number(after),
-            limit: limit + 1,
-          }),
+          deps.declarations.versions({ agentId, before: after === undefined ? undefined : Number(after), limit }),
         (row) => String(row.version),
-      );
-    },
+        versionsShown,
+      ),
     acceptedManifests: (agents) => deps.declarations.accepted(agents),
     scopes: (query) =>
       list(
         "/console/scopes",
         query,
-        decodeQuery(query, pagedQuery),
-        ({ after, limit }) => deps.declarations.scopes({ after, limit: limit + 1 }),
+        pagedQuery,
+        ({ after, limit }) => deps.declarations.scopes({ after, limit }),
         ({ scope }) => scope,
       ),
     async policy(query) {
@@ -126,8 +130,8 @@ export function consoleReads(deps: Deps): ConsoleReads {
       list(
         "/console/denials",
         query,
-        decodeQuery(query, pagedQuery),
-        ({ after, limit }) => revocations("agent_revoked", after, limit + 1),
+        pagedQuery,
+        ({ after, limit }) => revocations("agent_revoked", after, limit),
         ({ eventId }) => eventId,
       ),
     revokedSessions: (limit) => revocations("session_revoked", undefined, limit),

@@ -4,7 +4,7 @@ import type { HopDeps } from "../commands/hop/hop-deps.ts";
 import type { EnrollmentDeps } from "../commands/identity/begin-enrollment.ts";
 import type { Probe } from "../commands/readiness.ts";
 import type { Events } from "../events/events.ts";
-import type { RouteAuth } from "../http/mount.ts";
+import type { RouteAuth } from "../http/authentication.ts";
 import type { AdministrativeEvents } from "../ports/administrative-event.ts";
 import type { Blocks } from "../ports/blocks.ts";
 import type { DecisionCounts } from "../ports/decision-counts.ts";

@@ -3,73 +3,55 @@ import { z } from "zod";
 import { failingProbes, type ProbeName, singleFlight } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { mount } from "../http/mount.ts";
+import { route } from "../http/route.ts";
+import { iso } from "../http/times.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Health";
-/** Asked without credentials: they say that the process serves, and whom it cannot reach, no more. */
+
+/** Without credentials: they say whether the process serves, and which store it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/livez",
-      access: "none",
-      tag,
-      summary: "The process is up.",
-      replies: { 200: { description: "It is.", schema: livenessRead } },
-      errors: [],
-    },
-    ({ c }) => c.json({ status: "ok" }),
-  );
+  route(app, deps, "GET /livez", {
+    access: "none",
+    tag,
+    summary: "The process is up.",
+    reply: { description: "It is.", schema: livenessRead },
+    errors: [],
+    handle: () => ({ status: "ok" as const }),
+  });
 
   const unready = singleFlight(() => failingProbes(deps.probes));
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/readyz",
-      access: "none",
-      tag,
-      summary: "Database and cache store answered just now, and no restore waits to be acknowledged.",
-      replies: {
-        200: {
-          description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
-          schema: readinessRead,
-        },
-      },
-      errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],
+  route(app, deps, "GET /readyz", {
+    access: "none",
+    tag,
+    summary: "Database and cache store answered just now, and no restore waits to be acknowledged.",
+    reply: {
+      description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
+      schema: readinessRead,
     },
-    async ({ c }) => {
+    errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],
+    handle: async () => {
       const [first, ...others] = await unready();
       if (first !== undefined) throw notReady([first, ...others]);
-      const housekeeping = { last_run: shown(deps.lastHousekeepingMs()) };
-      return c.json({ status: "ok", housekeeping, sealing: { oldest_unsealed: shown(deps.oldestUnsealedMs()) } });
+      const housekeeping = { lastRun: isoOrNull(deps.lastHousekeepingMs()) };
+      return { status: "ok" as const, housekeeping, sealing: { oldestUnsealed: isoOrNull(deps.oldestUnsealedMs()) } };
     },
-  );
+  });
 
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/metrics",
-      access: "none",
-      tag,
-      summary: "Metrics in the Prometheus text format.",
-      replies: { 200: { description: "Every series.", schema: z.string(), mediaType: "text/plain" } },
-      errors: [],
-    },
-    async ({ c }) => {
+  route(app, deps, "GET /metrics", {
+    access: "none",
+    tag,
+    summary: "Metrics in the Prometheus text format.",
+    reply: { description: "Every series.", schema: z.string(), mediaType: "text/plain" },
+    errors: [],
+    handle: async () => {
       const { contentType, body } = await deps.renderMetrics();
-      return c.body(body, 200, { "Content-Type": contentType });
+      return new Response(body, { headers: { "Content-Type": contentType, "Cache-Control": "no-store" } });
     },
-  );
+  });
 }
 
-const shown = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 const codeOf = {
   database: "database_unavailable",
@@ -83,8 +65,7 @@ const acknowledging =
   "POST /v1/issuer-epoch, which acknowledges it.";
 
 /** The code is that of the first; `details.failing` names them all. */
-function notReady([first, ...others]: readonly [ProbeName, ...ProbeName[]]): ApiError {
-  const failing = [first, ...others];
+function notReady(failing: readonly [ProbeName, ...ProbeName[]]): ApiError {
   const advice = failing.includes("restore") ? ` ${acknowledging}` : "";
-  return new ApiError(codeOf[first], `Not ready: ${failing.join(", ")}.${advice}`, { details: { failing } });
+  return new ApiError(codeOf[failing[0]], `Not ready: ${failing.join(", ")}.${advice}`, { details: { failing } });
 }

@@ -3,54 +3,40 @@ import { withMemberText } from "@svc/tokens";
 import { submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { mount } from "../http/mount.ts";
+import { jsonHeaders } from "../http/json-response.ts";
+import { route } from "../http/route.ts";
+import { iso } from "../http/times.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
-import { answerSubmission, submissionErrors, submissionReplies, toSubmission } from "./submission.ts";
+import { accepted, submissionErrors, submissionReply, toSubmission } from "./submission.ts";
 
 const tag = "Manifests";
 
 export function manifestRoutes(app: App, deps: Deps): void {
-  mount(
-    app,
-    deps,
-    {
-      method: "post",
-      path: "/v1/manifests",
-      access: "admin",
-      tag,
-      summary: "Submit a further manifest version of a registered agent.",
-      body: manifestCreate,
-      replies: submissionReplies,
-      errors: ["agent_not_found", ...submissionErrors],
-    },
-    async ({ c, caller, body, bodyText }) => {
+  route(app, deps, "POST /v1/manifests", {
+    access: "admin",
+    tag,
+    summary: "Submit a further manifest version of a registered agent.",
+    body: manifestCreate,
+    reply: submissionReply,
+    errors: ["agent_not_found", ...submissionErrors],
+    handle: async ({ caller, body, bodyText }) => {
       const submission = toSubmission(body, bodyText, caller.label);
       const command = { ...submission, place: "next", agent: body.agent } as const;
-      return answerSubmission(c, command, await submitManifest(deps, command));
+      return accepted(command, await submitManifest(deps, command));
     },
-  );
+  });
 
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/v1/manifests/{scope}",
-      access: "admin",
-      tag,
-      summary: "Read the manifest that touches a scope.",
-      query: manifestQuery,
-      replies: { 200: { description: "The manifest version.", schema: manifestRead } },
-      errors: ["scope_not_found", "manifest_version_not_found", "database_unavailable"],
-    },
-    async ({ c, params: { scope }, query: { version, agent } }) => {
-      const manifest = await findManifest(deps, { scope, version, agent });
-      return c.body(toManifestRead(manifest), 200, {
-        "Content-Type": "application/json",
-      });
-    },
-  );
+  route(app, deps, "GET /v1/manifests/{scope}", {
+    access: "admin",
+    tag,
+    summary: "Read the manifest that touches a scope.",
+    query: manifestQuery,
+    reply: { description: "The manifest version.", schema: manifestRead },
+    errors: ["scope_not_found", "manifest_version_not_found", "database_unavailable"],
+    handle: async ({ params: { scope }, query: { version, agent } }) =>
+      new Response(manifestText(await findManifest(deps, { scope, version, agent })), { headers: jsonHeaders }),
+  });
 }
 
 async function findManifest({ manifests }: Deps, query: ManifestQuery): Promise<StoredManifest> {
@@ -63,16 +49,6 @@ async function findManifest({ manifests }: Deps, query: ManifestQuery): Promise<
     : new ApiError("scope_not_found", "No accepted manifest touches this scope.");
 }
 
-/** The document's own text stands in the answer, unparsed. */
-const toManifestRead = (manifest: StoredManifest): string =>
-  withMemberText(
-    {
-      agent: manifest.agent,
-      version: manifest.version,
-      status: manifest.status,
-      attested_by: manifest.attestedBy,
-      created_at: new Date(manifest.createdAtMs).toISOString(),
-    },
-    "doc",
-    manifest.doc,
-  );
+/** `doc` is the document's own text, unparsed: numbers, order and escapes as submitted. */
+const manifestText = ({ agent, version, status, attestedBy, createdAtMs, doc }: StoredManifest): string =>
+  withMemberText({ agent, version, status, attested_by: attestedBy, created_at: iso(createdAtMs) }, "doc", doc);

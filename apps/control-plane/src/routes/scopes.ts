@@ -1,28 +1,21 @@
 import { type PolicyIndex, scopeCatalog, scopeCatalogQuery, toCatalog } from "@svc/core";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { mount } from "../http/mount.ts";
+import { jsonResponse } from "../http/json-response.ts";
+import { route } from "../http/route.ts";
 import type { Deps } from "./deps.ts";
 
 export function scopeRoutes(app: App, deps: Deps): void {
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/v1/scopes/{scope}/catalog",
-      access: "admin",
-      tag: "Scopes",
-      summary: "Show what consenting to a scope grants.",
-      query: scopeCatalogQuery,
-      replies: { 200: { description: "The compiled policy without its paths.", schema: scopeCatalog } },
-      errors: ["scope_not_found", "policy_version_not_found", "database_unavailable"],
-    },
-    async ({ c, params: { scope }, query: { version } }) => {
-      const { policy } = await findPolicy(deps, scope, version);
-      return c.json(toCatalog(policy));
-    },
-  );
+  route(app, deps, "GET /v1/scopes/{scope}/catalog", {
+    access: "admin",
+    tag: "Scopes",
+    summary: "Show what consenting to a scope grants.",
+    query: scopeCatalogQuery,
+    reply: { description: "The compiled policy without its paths.", schema: scopeCatalog },
+    errors: ["scope_not_found", "policy_version_not_found", "database_unavailable"],
+    handle: async ({ params: { scope }, query: { version } }) =>
+      jsonResponse(toCatalog((await findPolicy(deps, scope, version)).policy), 200),
+  });
 }
 
 async function findPolicy({ policies }: Deps, scope: string, version: number | undefined): Promise<PolicyIndex> {

@@ -1,14 +1,15 @@
-import { type AgentManifest, agentRegistration, type reasonRequest } from "@svc/core";
+import { type AgentManifest, agentRegistration } from "@svc/core";
 import { memberText } from "@svc/tokens";
-import type { Context } from "hono";
-import type { z } from "zod";
 import type { SubmitManifest, Submitted } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
+import { requireKind } from "../http/require-kind.ts";
 
 /** What registering an agent and submitting a further manifest have in common. */
 
-export const submissionReplies = {
-  201: { description: "Accepted: a new manifest version; its scopes are compiled.", schema: agentRegistration },
+export const submissionReply = {
+  status: 201,
+  description: "Accepted: a new manifest version; its scopes are compiled.",
+  schema: agentRegistration,
 };
 export const submissionErrors = [
   "needs_review",
@@ -19,7 +20,7 @@ export const submissionErrors = [
 
 interface SubmissionBody {
   readonly manifest: AgentManifest;
-  readonly override?: z.output<typeof reasonRequest> | undefined;
+  readonly override?: { readonly reason?: string | undefined } | undefined;
 }
 
 export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: string) => ({
@@ -31,21 +32,17 @@ export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy
 });
 
 /** @throws {ApiError} for everything but an accepted version. */
-export function answerSubmission(c: Context, { agent }: Pick<SubmitManifest, "agent">, result: Submitted): Response {
-  switch (result.kind) {
-    case "accepted":
-      return c.json({ agent_id: result.agentId, manifest_version: result.version, status: result.status }, 201);
-    case "refused":
-      throw refusal(result);
-    case "agent_exists":
-      throw new ApiError("agent_exists", `${agent} is registered: submit its manifest to /v1/manifests.`);
-    case "agent_not_found":
-      throw new ApiError("agent_not_found", `${agent} was never registered: register it at /v1/agents.`);
-    case "policy_too_large":
-      throw new ApiError("policy_too_large", "A scope would have more than 10,000 delegation paths.", {
-        details: { scope: result.scope, branching_agents: result.branchingAgents },
-      });
-  }
+export function accepted({ agent }: Pick<SubmitManifest, "agent">, result: Submitted) {
+  const { agentId, version, status } = requireKind(result, "accepted", {
+    refused: refusal,
+    agent_exists: `${agent} is registered: submit its manifest to /v1/manifests.`,
+    agent_not_found: `${agent} was never registered: register it at /v1/agents.`,
+    policy_too_large: ({ scope, branchingAgents }) =>
+      new ApiError("policy_too_large", "A scope would have more than 10,000 delegation paths.", {
+        details: { scope, branching_agents: branchingAgents },
+      }),
+  });
+  return { agentId, manifestVersion: version, status };
 }
 
 const refusal = ({ status, diff }: Extract<Submitted, { kind: "refused" }>): ApiError =>

@@ -1,62 +1,49 @@
 import { keySet, serverMetadata, tokenExchangeGrantType } from "@svc/core";
-import type { z } from "zod";
 import type { App } from "../http/endpoint.ts";
-import { mount } from "../http/mount.ts";
+import { jsonResponse } from "../http/json-response.ts";
+import { route } from "../http/route.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Issuer";
 
-/** Short, since a key that was removed at once must be forgotten soon. */
-const cached = { "Cache-Control": "public, max-age=60" };
+/** Short, so that a key that was removed at once is soon forgotten. */
+const headers = { "Cache-Control": "public, max-age=60" };
 
 export function wellKnownRoutes(app: App, deps: Deps): void {
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/.well-known/jwks.json",
-      access: "none",
-      tag,
-      summary: "The issuer's public keys.",
-      replies: {
-        200: {
-          description: "Every key that signs now, will sign next, or signed what is still valid.",
-          schema: keySet,
-        },
-      },
-      errors: [],
+  route(app, deps, "GET /.well-known/jwks.json", {
+    access: "none",
+    tag,
+    summary: "The issuer's public keys.",
+    reply: {
+      description: "Every key that signs now, will sign next, or signed what is still valid.",
+      schema: keySet,
     },
-    async ({ c }) => c.json((await deps.issuerKeys.latest()).published, 200, cached),
-  );
+    errors: [],
+    handle: async () => jsonResponse((await deps.issuerKeys.latest()).published, 200, headers),
+  });
 
-  mount(
-    app,
-    deps,
-    {
-      method: "get",
-      path: "/.well-known/oauth-authorization-server",
-      access: "none",
-      tag,
-      summary: "Metadata by which a stock OAuth client finds the token endpoint.",
-      replies: { 200: { description: "The metadata.", schema: serverMetadata } },
-      errors: [],
-    },
-    ({ c }) => c.json(toMetadata(deps.issuer), 200, cached),
-  );
+  route(app, deps, "GET /.well-known/oauth-authorization-server", {
+    access: "none",
+    tag,
+    summary: "Metadata by which a stock OAuth client finds the token endpoint.",
+    reply: { description: "The metadata.", schema: serverMetadata },
+    headers,
+    errors: [],
+    handle: () => toMetadata(deps.issuer),
+  });
 }
 
-const toMetadata = (issuer: string): z.input<typeof serverMetadata> => {
+function toMetadata(issuer: string) {
   const at = (path: string): string => `${issuer.replace(/\/$/, "")}${path}`;
   return {
     issuer,
-    token_endpoint: at("/v1/token/exchange"),
-    jwks_uri: at("/.well-known/jwks.json"),
-    grant_types_supported: [tokenExchangeGrantType],
+    tokenEndpoint: at("/v1/token/exchange"),
+    jwksUri: at("/.well-known/jwks.json"),
+    grantTypesSupported: [tokenExchangeGrantType],
     // Required by RFC 8414, and there is no authorization endpoint.
-    response_types_supported: [],
+    responseTypesSupported: [],
     // The subject token is the credential.
-    token_endpoint_auth_methods_supported: ["none"],
-    service_documentation: at("/docs"),
+    tokenEndpointAuthMethodsSupported: ["none"],
+    serviceDocumentation: at("/docs"),
   };
-};
+}

@@ -2,7 +2,14 @@ import type { z } from "zod";
 
 /** Bodies between their wire spelling (`snake_case`) and the one of the code (`camelCase`). */
 
-type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+export const camelCase = <Name extends string>(name: Name) =>
+  name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as CamelCase<Name>;
+
+export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** `T` with every member in `camelCase`. The keys of a record are data and stay. */
 export type CamelCased<T> = T extends readonly (infer Item)[]
@@ -79,7 +86,7 @@ function membersOf(schema: z.core.$ZodType): readonly Member[] {
   const { def } = (schema as AnySchema)._zod;
   const members = Object.entries(def.type === "object" ? def.shape : {}).map(([snake, member]) => ({
     snake,
-    camel: snake.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+    camel: camelCase(snake),
     member,
   }));
   known.set(schema, members);

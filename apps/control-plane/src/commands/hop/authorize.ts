@@ -22,9 +22,9 @@ export interface AuthorizeCommand {
   readonly target: string;
   readonly targetKind: TargetKind;
   readonly dataClass: string;
-  readonly taint: Taint | undefined;
+  readonly taint?: Taint | undefined;
   readonly enforced: boolean;
-  readonly actorToken: string | undefined;
+  readonly actorToken?: string | undefined;
 }
 
 /** A committed decision, allow or deny. */

@@ -13,7 +13,7 @@ export interface RenewCommand {
   readonly subject: SubjectToken;
   /** 1-8. */
   readonly count: number;
-  readonly actorToken: string | undefined;
+  readonly actorToken?: string | undefined;
 }
 
 export type Renewed =

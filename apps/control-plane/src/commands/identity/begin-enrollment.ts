@@ -18,9 +18,9 @@ export interface BeginEnrollment {
   readonly agent: string;
   /** As presented. */
   readonly jwk: unknown;
-  readonly claims: Readonly<Record<string, unknown>> | undefined;
-  readonly principalAssertion: string | undefined;
-  readonly enrollToken: string | undefined;
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+  readonly principalAssertion?: string | undefined;
+  readonly enrollToken?: string | undefined;
   /** The label of the admin bearer; undefined where the enroll token is the credential. */
   readonly begunBy: string | undefined;
 }

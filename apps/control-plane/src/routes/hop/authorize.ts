@@ -1,13 +1,15 @@
 import { authorizeRequest, authorizeResponse } from "@svc/core";
+import type { Context } from "hono";
 import { type AuthorizeCommand, authorize, type Decided } from "../../commands/hop/authorize.ts";
 import type { HopDeps } from "../../commands/hop/hop-deps.ts";
 import type { Events } from "../../events/events.ts";
-import { ApiError } from "../../http/api-error.ts";
+import type { RouteAuth } from "../../http/authentication.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import { mount, type RouteAuth } from "../../http/mount.ts";
-import { hopFault } from "./fault.ts";
+import { requireKind } from "../../http/require-kind.ts";
+import { route } from "../../http/route.ts";
+import { iso } from "../../http/times.ts";
+import { actorUnproven, hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
 export interface HopRouteDeps extends HopDeps, RouteAuth {
@@ -17,79 +19,36 @@ export interface HopRouteDeps extends HopDeps, RouteAuth {
 export function authorizeRoute(app: App, deps: HopRouteDeps): void {
   const { events } = deps;
   openSpan(app, "/v1/authorize", events, events.decideStarted, events.authorizeMalformed);
-  mount(
-    app,
-    deps,
-    {
-      method: "post",
-      path: "/v1/authorize",
-      access: "current_hop",
-      tag: "Hops",
-      summary: "Decide one hop; the decision is committed before it is told.",
-      body: authorizeRequest,
-      replies: { 200: { description: "The decision, allow and deny alike.", schema: authorizeResponse } },
-      ownHeaders: true,
-      errors: ["unauthorized", "audit_unavailable"],
-    },
-    async ({ c, caller, body }) => {
-      const decided = await answer(deps, () => takeSpan(c), {
-        subject: caller,
-        sessionId: body.session_id,
-        target: body.target,
-        targetKind: body.target_kind,
-        dataClass: body.data_class,
-        taint: body.taint,
-        enforced: body.enforced,
-        actorToken: body.actor_token,
-      });
-      return jsonResponse(toResponse(decided), 200);
-    },
-  );
+  route(app, deps, "POST /v1/authorize", {
+    access: "current_hop",
+    tag: "Hops",
+    summary: "Decide one hop. The answer follows the commit of the decision.",
+    body: authorizeRequest,
+    reply: { description: "The decision, allow and deny alike.", schema: authorizeResponse },
+    errors: ["unauthorized", "audit_unavailable"],
+    handle: async ({ c, caller, body }) => toAnswer(await decided(deps, c, { ...body, subject: caller })),
+  });
 }
 
-async function answer(
-  deps: HopRouteDeps,
-  span: () => ReturnType<typeof takeSpan>,
-  command: AuthorizeCommand,
-): Promise<Decided> {
+async function decided(deps: HopRouteDeps, c: Context, command: AuthorizeCommand): Promise<Decided> {
   const result = await authorize(deps, command).catch((error: unknown) => {
-    deps.events.decisionNotRecorded(span(), error);
+    deps.events.decisionNotRecorded(takeSpan(c), error);
     throw hopFault(error, "audit_unavailable", "The decision could not be recorded, so there is none. Try again.");
   });
-  deps.events.authorizeAnswered(span(), result);
-  switch (result.kind) {
-    case "decided":
-      return result;
-    case "unauthorized":
-      throw new ApiError("unauthorized", "The bearer must be the session's current-hop token.");
-    case "observe_not_admitted":
-      throw invalidRequest("This scope may not be observed.", [
+  deps.events.authorizeAnswered(takeSpan(c), result);
+  return requireKind(result, "decided", {
+    unauthorized: "The bearer must be the session's current-hop token.",
+    observe_not_admitted: () =>
+      invalidRequest("This scope may not be observed.", [
         { path: "enforced", message: "must be true: SVC_OBSERVE_SCOPES does not list the session's scope" },
-      ]);
-    case "invalid_proof":
-      throw invalidRequest("The actor token does not prove the caller.", [
-        { path: "actor_token", message: "must be signed by the caller's enrolled key for this token" },
-      ]);
-  }
+      ]),
+    invalid_proof: actorUnproven,
+  });
 }
 
-const toResponse = ({ record, consentableScopes }: Decided) => ({
-  action_id: record.actionId,
-  decision: record.decision,
-  deny_reason: record.denyReason,
-  recoverable: record.recoverable,
-  ...(record.recoverable && { consentable_scopes: consentableScopes }),
-  enforced: record.enforced,
-  hop: record.hop,
-  acting_agent: record.actingAgent,
-  target: record.target,
-  target_kind: record.targetKind,
-  data_class: record.dataClass,
-  privileged: record.privileged,
-  transaction_required: record.privileged,
-  taint: record.taint,
-  taint_source: record.taintSource,
-  policy_version: record.policyVersion,
-  guarantee_level: record.guaranteeLevel,
-  decided_at: new Date(record.decidedAtMs).toISOString(),
+const toAnswer = ({ record, consentableScopes }: Decided) => ({
+  ...record,
+  ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
+  transactionRequired: record.privileged,
+  decidedAt: iso(record.decidedAtMs),
 });

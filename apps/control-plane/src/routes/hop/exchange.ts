@@ -13,43 +13,37 @@ import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/h
 import type { App } from "../../http/endpoint.ts";
 import { readForm } from "../../http/form.ts";
 import { jsonResponse } from "../../http/json-response.ts";
-import { mount } from "../../http/mount.ts";
 import { retryAfter } from "../../http/rate-limit.ts";
+import { route } from "../../http/route.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
 export function exchangeRoute(app: App, deps: HopRouteDeps): void {
   const { events } = deps;
   openSpan(app, "/v1/token/exchange", events, events.exchangeStarted, events.exchangeMalformed);
-  mount(
-    app,
-    deps,
-    {
-      method: "post",
-      path: "/v1/token/exchange",
-      access: "none",
-      tag: "Hops",
-      summary: "RFC 8693: spend the current-hop token and an allow for the next hop's token.",
-      reads: { mediaType: "application/x-www-form-urlencoded", schema: exchangeForm },
-      replies: {
-        200: { description: "The narrowed token.", schema: exchangeResponse },
-        400: {
-          description:
-            "RFC 6749 section 5.2: `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `invalid_target`.",
-          schema: oauthError,
-        },
-        403: { description: "`invalid_target`: the allow no longer holds.", schema: oauthError },
-        413: { description: "`invalid_request`: the body is over 1 MiB.", schema: oauthError },
-        429: { description: "`slow_down`: over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
-        503: {
-          description: "`invalid_grant`: the single use could not be decided; nothing was issued.",
-          schema: oauthError,
-        },
+  route(app, deps, "POST /v1/token/exchange", {
+    access: "none",
+    tag: "Hops",
+    summary: "RFC 8693: spend the current-hop token and an allow for the next hop's token.",
+    reads: { mediaType: "application/x-www-form-urlencoded", schema: exchangeForm },
+    reply: { description: "The narrowed token.", schema: exchangeResponse },
+    otherReplies: {
+      400: {
+        description:
+          "RFC 6749 section 5.2: `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `invalid_target`.",
+        schema: oauthError,
       },
-      ownHeaders: true,
-      errors: [],
+      403: { description: "`invalid_target`: the allow no longer holds.", schema: oauthError },
+      413: { description: "`invalid_request`: the body is over 1 MiB.", schema: oauthError },
+      429: { description: "`slow_down`: over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
+      503: {
+        description: "`invalid_grant`: the single use could not be decided; nothing was issued.",
+        schema: oauthError,
+      },
     },
-    async ({ c }) => {
+    headers: noStore,
+    errors: [],
+    handle: async ({ c }) => {
       const form = await readForm(c.req.raw);
       if (!form.ok) return refuse(form.status, "invalid_request", form.description);
       const reading = readCommand(form.fields);
@@ -58,18 +52,18 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       const waitSeconds = subject === undefined ? 0 : await deps.limits.session(subject);
       return waitSeconds > 0
         ? refuse(429, "slow_down", "too many calls: try again later", waitSeconds)
-        : answer(deps, c, { ...reading.command, subject });
+        : exchanged(deps, c, { ...reading.command, subject });
     },
-  );
+  });
 }
 
-async function answer(deps: HopRouteDeps, c: Context, command: ExchangeCommand): Promise<Response> {
+async function exchanged(deps: HopRouteDeps, c: Context, command: ExchangeCommand) {
   const result = await exchange(deps, command).catch((error: unknown) => {
     deps.events.exchangeUnavailable(takeSpan(c), error);
   });
   if (result === undefined) return refuse(503, "invalid_grant", "single use cannot be decided now; start again");
   deps.events.exchangeAnswered(takeSpan(c), result);
-  return result.kind === "exchanged" ? jsonResponse(toResponse(result), 200, noStore) : refuse(...refusalOf(result));
+  return result.kind === "exchanged" ? toAnswer(result) : refuse(...refusalOf(result));
 }
 
 type Refusal = readonly [status: 400 | 403 | 413 | 429 | 503, error: OAuthErrorCode, description: string];
@@ -81,7 +75,7 @@ function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
     case "invalid_proof":
       return [400, "invalid_request", "actor_token is missing or does not prove the caller"];
     case "invalid_grant":
-      // One answer for every cause, so that nobody learns which record exists.
+      // One answer for every cause, so that no caller learns which record exists.
       return [400, "invalid_grant", "no unspent allow for exactly this hop: authorize again"];
     case "denied":
       return [403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`];
@@ -144,9 +138,5 @@ function refuse(
   return jsonResponse({ error, error_description: description }, status, headers);
 }
 
-const toResponse = (result: Extract<Exchanged, { kind: "exchanged" }>) => ({
-  access_token: result.accessToken,
-  issued_token_type: jwtTokenType,
-  token_type: "Bearer" as const,
-  expires_in: result.expiresInSeconds,
-});
+const toAnswer = ({ accessToken, expiresInSeconds }: Extract<Exchanged, { kind: "exchanged" }>) =>
+  ({ accessToken, issuedTokenType: jwtTokenType, tokenType: "Bearer", expiresIn: expiresInSeconds }) as const;
