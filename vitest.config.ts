@@ -34,12 +34,31 @@ const blackBox = [
   "test/support",
 ];
 
-const project = (root: string, include: string) => ({
+/** Tests that take minutes: `pnpm test:long` runs them alone. Those of `test/fuzz` run in both, there with more rounds. */
+const long = [
+  "test/conformance/command.test.ts",
+  "test/conformance/key-load.test.ts",
+  "test/e2e/pep-memory.test.ts",
+  "test/faults/deployment.test.ts",
+  "test/faults/revocation-race.test.ts",
+  "test/scale/*.test.ts",
+];
+const inBoth = ["test/fuzz/fuzz.test.ts"];
+
+const within = (root: string, files: readonly string[]) =>
+  files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));
+
+const project = (root: string, include: string, isLong: boolean) => ({
   extends: true as const,
-  test: { name: root.replace(/^[a-z]+\//, ""), root, include: [include] },
+  test: {
+    name: root.replace(/^[a-z]+\//, ""),
+    root,
+    include: isLong ? within(root, [...long, ...inBoth]) : [include],
+    exclude: isLong ? [] : ["**/node_modules/**", ...within(root, long)],
+  },
 });
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   // The key that counts: resolve.conditions alone fails while dist is absent.
   ssr: { resolve: { conditions: ["@svc/source", "node", "development|production"] } },
   test: {
@@ -51,11 +70,12 @@ export default defineConfig({
     teardownTimeout: 60_000,
     onConsoleLog: (text) => !text.includes("oidc-provider WARNING"),
     // .ci/run reads the report.
-    reporters: [["json", { outputFile: "node_modules/.cache/vitest.json" }], new ProgressReporter()],
+    reporters: [["json", { outputFile: `node_modules/.cache/vitest-${mode}.json` }], new ProgressReporter()],
+    env: { TEST_LONG: String(mode === "long") },
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...[...inPackage, ...startsServers].map((root) => project(root, "test/**/*.test.ts")),
-      ...blackBox.map((root) => project(root, "**/*.test.ts")),
+      ...[...inPackage, ...startsServers].map((root) => project(root, "test/**/*.test.ts", mode === "long")),
+      ...blackBox.map((root) => project(root, "**/*.test.ts", mode === "long")),
     ],
   },
-});
+}));

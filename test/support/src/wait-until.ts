@@ -7,13 +7,17 @@ const patienceMs = 240_000;
  * Waits until `condition` holds, that is neither throws nor returns false, and returns what it returned.
  * @param what completes "waited 240000 ms for ..."
  */
-export async function waitUntil<T>(what: string, condition: () => T | Promise<T>, timeoutMs = patienceMs): Promise<T> {
+export async function waitUntil<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  timeoutMs = patienceMs,
+): Promise<Exclude<T, false>> {
   const endMs = performance.now() + timeoutMs;
   let last: unknown;
   do {
     try {
       const value = await condition();
-      if (value !== false) return value;
+      if (value !== false) return value as Exclude<T, false>;
     } catch (cause) {
       last = cause;
     }

@@ -33,6 +33,7 @@ function standIn<T extends object>(): T {
     get: (_target, key) => {
       // `await` must not take it for a promise.
       if (key === "then") return undefined;
+      if (key === Symbol.toPrimitive) return () => "";
       return key === Symbol.iterator ? () => [].values() : value;
     },
     apply: () => value,
