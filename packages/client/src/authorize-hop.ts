@@ -1,8 +1,8 @@
 import { type DenyReason, isRecoverable, type Taint, type TargetKind } from "@svc/core";
 import {
   type Allowed,
-  type Answer,
   type Decision,
+  type ErrorResponse,
   type HopFailure,
   type HopPorts,
   type HopTaken,
@@ -102,7 +102,7 @@ const requests = {
 } as const satisfies Record<HopFailure["step"], Asked>;
 
 /** A lease is refused without a response of its own: its pool remembers that the token is spent. */
-const spentOrRefused: Answer = {
+const spentOrRefused: ErrorResponse = {
   status: 401,
   code: "unauthorized",
   message: "The context's token is spent, expired or refused.",
@@ -110,16 +110,16 @@ const spentOrRefused: Answer = {
 
 function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal | undefined): unknown {
   const request = requests[failure.step];
-  const { answer = spentOrRefused } = failure;
+  const { response = spentOrRefused } = failure;
   switch (failure.kind) {
     case "denied":
       return failure.denyReason
         ? policyDenied(failure.decision, failure.denyReason, sessionId)
-        : rejection(request, answer);
+        : rejection(request, response);
     case "unauthorized":
-      return rejection(request, answer);
+      return rejection(request, response);
     case "audit_unavailable":
-      return new ControlPlaneUnavailable(request, failure.kind, answer);
+      return new ControlPlaneUnavailable(request, failure.kind, response);
     case "unusable": {
       const { fault } = failure;
       return fault === "closed"

@@ -1,5 +1,5 @@
 import type { DenyReason, DiffEntry, Taint } from "@svc/core";
-import type { Answer, PoolFault, UnusableFault } from "@svc/hop";
+import type { ErrorResponse, PoolFault, UnusableFault } from "@svc/hop";
 
 /** What a deny tells of itself (specification: Client exceptions). */
 export interface DenyFacts {
@@ -61,7 +61,7 @@ export interface Asked {
 export type UnavailableFault = UnusableFault | Exclude<PoolFault, "closed"> | "audit_unavailable";
 
 /**
- * The control plane could not be reached, or nothing safe can be made of its answer. Fatal to the hop: no path goes on
+ * The control plane could not be reached, or nothing safe can be made of its response. Fatal to the hop: no path goes on
  * with a token that was not narrowed. A retry is reasonable.
  */
 export class ControlPlaneUnavailable extends Error implements Asked {
@@ -69,7 +69,7 @@ export class ControlPlaneUnavailable extends Error implements Asked {
   readonly fault: UnavailableFault;
   readonly method: Asked["method"];
   readonly path: string;
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, where there was a response. */
   readonly status: number | null;
   /** `error.code` of the answer, where it had one. */
   readonly code: string | null;
@@ -77,19 +77,19 @@ export class ControlPlaneUnavailable extends Error implements Asked {
   readonly reason: string | null;
   readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(asked: Asked, fault: UnavailableFault, answer?: Answer, cause?: unknown) {
-    const said = answer ? `: ${answer.status}${answer.code === undefined ? "" : ` ${answer.code}`}` : "";
+  constructor(asked: Asked, fault: UnavailableFault, response?: ErrorResponse, cause?: unknown) {
+    const status = response ? `: ${response.status}${response.code === undefined ? "" : ` ${response.code}`}` : "";
     super(
-      `control plane unavailable (${fault}) at ${asked.method} ${asked.path}${said}`,
+      `control plane unavailable (${fault}) at ${asked.method} ${asked.path}${status}`,
       cause === undefined ? undefined : { cause },
     );
     this.fault = fault;
     this.method = asked.method;
     this.path = asked.path;
-    this.status = answer?.status ?? null;
-    this.code = answer?.code ?? null;
-    this.reason = answer?.message ?? null;
-    this.details = answer?.details ?? {};
+    this.status = response?.status ?? null;
+    this.code = response?.code ?? null;
+    this.reason = response?.message ?? null;
+    this.details = response?.details ?? {};
   }
 }
 
@@ -97,13 +97,13 @@ export class ControlPlaneUnavailable extends Error implements Asked {
 export class ControlPlaneRejected extends Error implements Asked {
   override readonly name: string = "ControlPlaneRejected";
   readonly status: number;
-  /** `error.code` of the answer. */
+  /** `error.code` of the response. */
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly method: Asked["method"];
   readonly path: string;
 
-  constructor(asked: Asked, { status, code = "unauthorized", message = code, details = {} }: Answer) {
+  constructor(asked: Asked, { status, code = "unauthorized", message = code, details = {} }: ErrorResponse) {
     super(message);
     this.status = status;
     this.code = code;
@@ -121,10 +121,10 @@ export class ManifestRejected extends ControlPlaneRejected {
   /** True for 409: submitting again with `overrideReason` is accepted, and attests the manifest. */
   readonly needsReview: boolean;
 
-  constructor(asked: Asked, answer: Answer, diff: readonly DiffEntry[]) {
-    super(asked, answer);
+  constructor(asked: Asked, response: ErrorResponse, diff: readonly DiffEntry[]) {
+    super(asked, response);
     this.diff = diff;
-    this.needsReview = answer.status === 409;
+    this.needsReview = response.status === 409;
   }
 
   /** One line for each entry: the tool reference and what to do about it. */

@@ -1,5 +1,5 @@
 import { type CamelCased, fromWire, snakeCase } from "@svc/core";
-import { ask, bodyAs, type StepPorts, type TransportResponse, type Unusable, unusable } from "@svc/hop";
+import { parseBody, type StepPorts, send, type TransportResponse, type Unusable, unusable } from "@svc/hop";
 import type { z } from "zod";
 import { type Asked, ControlPlaneUnavailable } from "./errors.ts";
 import { errorOf, rejection } from "./refusal.ts";
@@ -55,7 +55,7 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, refus
     { signal }: CallOptions = {},
   ): Promise<TransportResponse> {
     const asked = { method, path };
-    const heard = await ask(
+    const sent = await send(
       ports.steps,
       {
         method,
@@ -66,14 +66,14 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, refus
       },
       { deadlineMs: ports.timeoutMs, ...(signal && { signal }) },
     );
-    if (heard.kind === "unusable") throw refuse(asked, heard, signal);
-    if (heard.response.status !== expected) throw refuse(asked, unusable("status", heard.response), signal);
-    return heard.response;
+    if (sent.kind === "unusable") throw refuse(asked, sent, signal);
+    if (sent.response.status !== expected) throw refuse(asked, unusable("status", sent.response), signal);
+    return sent.response;
   }
 
   return {
     async ask(request, schema, options) {
-      const read = bodyAs(schema, await expectedAnswer(request, request.expected ?? 200, options));
+      const read = parseBody(schema, await expectedAnswer(request, request.expected ?? 200, options));
       // Without the answer: the body of a success may hold a token.
       if (read === undefined) throw new ControlPlaneUnavailable(request, "malformed");
       return fromWire(schema, read);
@@ -86,9 +86,11 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, refus
 
 /** Consent's own rule: a 401 is a refusal, anything else an outage that says why (specification: Client exceptions). */
 export const consentErrorOf: Refusal = (asked, refused, signal) => {
-  const { fault, answer, cause } = refused;
+  const { fault, response, cause } = refused;
   if (fault === "aborted" && signal?.aborted) return signal.reason;
-  return answer?.status === 401 ? rejection(asked, answer) : new ControlPlaneUnavailable(asked, fault, answer, cause);
+  return response?.status === 401
+    ? rejection(asked, response)
+    : new ControlPlaneUnavailable(asked, fault, response, cause);
 };
 
 function queryText(query: object = {}): string {

@@ -12,15 +12,6 @@ export type { PoolSnapshot, PoolStore } from "./pool/pool-store.ts";
 export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
 export { type RenewalSource, renewalSource } from "./pool/renewal-source.ts";
 export {
-  type Answer,
-  ask,
-  bodyAs,
-  type Unusable,
-  type UnusableFault,
-  unusable,
-  unusableFaults,
-} from "./steps/answer.ts";
-export {
   type Allowed,
   type DecideRequest,
   type DecideResult,
@@ -30,8 +21,16 @@ export {
 } from "./steps/decide.ts";
 export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
 export { type MintRequest, type MintResult, mint } from "./steps/mint.ts";
-export { isReady } from "./steps/ready.ts";
 export { maxRenewalCount, type RenewResult, renew } from "./steps/renew.ts";
+export {
+  type ErrorResponse,
+  parseBody,
+  send,
+  type Unusable,
+  type UnusableFault,
+  unusable,
+  unusableFaults,
+} from "./steps/send.ts";
 export {
   type ActorProver,
   type HopCredential,

@@ -1,10 +1,10 @@
 import type { DenyReason } from "@svc/core";
 import type { Lease, LeaseResult, PoolFault } from "./pool/lease.ts";
 import type { RenewalPool } from "./pool/renewal-pool.ts";
-import type { Answer, UnusableFault } from "./steps/answer.ts";
 import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
 import { mint } from "./steps/mint.ts";
+import type { ErrorResponse, UnusableFault } from "./steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
 
 /** What a hop is taken with. */
@@ -55,22 +55,22 @@ export type HopFailure =
       readonly decision: Decision;
       /** Null where the response named none. */
       readonly denyReason: DenyReason | null;
-      readonly answer?: Answer;
+      readonly response?: ErrorResponse;
     }
   /** The presented token, or at the exchange its sibling or the allow, is spent, expired or refused. */
   | {
       readonly kind: "unauthorized";
       readonly step: Exclude<HopStep, "mint">;
       readonly decision?: Allowed;
-      readonly answer?: Answer;
+      readonly response?: ErrorResponse;
     }
-  | { readonly kind: "audit_unavailable"; readonly step: "decide"; readonly answer: Answer }
+  | { readonly kind: "audit_unavailable"; readonly step: "decide"; readonly response: ErrorResponse }
   | {
       readonly kind: "unusable";
       readonly step: HopStep;
       readonly decision?: Allowed;
       readonly fault: UnusableFault | PoolFault;
-      readonly answer?: Answer;
+      readonly response?: ErrorResponse;
       readonly cause?: unknown;
     };
 

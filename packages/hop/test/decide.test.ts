@@ -37,7 +37,7 @@ const deny = {
 const answering = (answer: Scripted, request = {}) =>
   decide(portsOf(scripted(answer)), credential, { ...asked, ...request }, options);
 
-test("an allow is decided, in full", async () => {
+test("an allow is returned with all its facts", async () => {
   expect(await answering({ status: 200, body: allow })).toEqual({
     kind: "decided",
     decision: {
@@ -58,14 +58,14 @@ test("an allow is decided, in full", async () => {
   });
 });
 
-test("a deny is a value: reason, whether consent would help, and to what", async () => {
+test("a deny is returned with its reason and the scopes whose consent would admit the call", async () => {
   expect(await answering({ status: 200, body: deny })).toMatchObject({
     kind: "decided",
     decision: { outcome: "deny", denyReason: "SCOPE_NOT_CONSENTED", recoverable: true, consentableScopes: ["travel"] },
   });
 });
 
-test("the request names session, target and class, bears the token and passes the trace on", async () => {
+test("the request carries session, target, data class, token and trace context", async () => {
   const transport = scripted({ status: 200, body: { ...allow, enforced: false } });
   const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
   const request = { ...asked, taint: "untrusted_external", enforced: false } as const;
@@ -86,9 +86,9 @@ test("the request names session, target and class, bears the token and passes th
   });
 });
 
-describe("what cannot be acted on", () => {
+describe("a response that is no decision", () => {
   test.each<[string, Scripted, object]>([
-    ["401", refusal(401, "unauthorized"), { kind: "unauthorized", answer: { status: 401, code: "unauthorized" } }],
+    ["401", refusal(401, "unauthorized"), { kind: "unauthorized", response: { status: 401, code: "unauthorized" } }],
     ["503 audit_unavailable", refusal(503, "audit_unavailable"), { kind: "audit_unavailable" }],
     [
       "an allow without action_id",
@@ -104,10 +104,10 @@ describe("what cannot be acted on", () => {
     [
       "503 otherwise",
       refusal(503, "database_unavailable"),
-      { fault: "status", answer: { code: "database_unavailable" } },
+      { fault: "status", response: { code: "database_unavailable" } },
     ],
-    ["400", refusal(400, "invalid_request"), { fault: "status", answer: { status: 400 } }],
-    ["500 without a body", { status: 500, body: "" }, { fault: "status", answer: { status: 500 } }],
+    ["400", refusal(400, "invalid_request"), { fault: "status", response: { status: 400 } }],
+    ["500 without a body", { status: 500, body: "" }, { fault: "status", response: { status: 500 } }],
     ["a redirect", { status: 307, body: "" }, { fault: "status" }],
     ["201 with a decision", { status: 201, body: allow }, { fault: "status" }],
     ["200 with HTML", { status: 200, body: "<html>sign in</html>" }, { fault: "malformed" }],
@@ -118,7 +118,7 @@ describe("what cannot be acted on", () => {
       { fault: "malformed" },
     ],
     ["a deny without a reason", { status: 200, body: { ...deny, deny_reason: null } }, { fault: "malformed" }],
-    ["a reason nobody knows", { status: 200, body: { ...deny, deny_reason: "WHIM" } }, { fault: "malformed" }],
+    ["an unknown deny reason", { status: 200, body: { ...deny, deny_reason: "WHIM" } }, { fault: "malformed" }],
     ["another target", { status: 200, body: { ...allow, target: "http:ledger/other" } }, { fault: "mismatch" }],
     ["another target kind", { status: 200, body: { ...allow, target_kind: "agent" } }, { fault: "mismatch" }],
     ["another data class", { status: 200, body: { ...allow, data_class: "finance" } }, { fault: "mismatch" }],
@@ -132,8 +132,8 @@ describe("what cannot be acted on", () => {
   });
 });
 
-describe("tried once more", () => {
-  test("after a refused connect only, with what is left of the deadline", async () => {
+describe("a decision is requested a second time", () => {
+  test("after a refused connect, with the time left of the deadline", async () => {
     const transport = scripted("refused", { status: 200, body: allow });
     let now = 0;
     const ports = portsOf(transport, { monotonicMs: () => (now += 100) });
@@ -150,7 +150,7 @@ describe("tried once more", () => {
     },
   );
 
-  test("not a third time, not past the deadline, not for a caller who left", async () => {
+  test("but not a third time, not after the deadline and not after an abort", async () => {
     const twice = scripted("refused");
     expect(await decide(portsOf(twice), credential, asked, options)).toMatchObject({ fault: "refused" });
     expect(twice.sent).toHaveLength(2);
@@ -164,7 +164,7 @@ describe("tried once more", () => {
   });
 });
 
-test("the stage is timed once, however it ended", async () => {
+test("the duration of a step is reported once, also where it fails", async () => {
   const stages: unknown[] = [];
   let now = 0;
   const ports = portsOf(scripted("timeout"), { monotonicMs: () => (now += 5) });
@@ -172,7 +172,7 @@ test("the stage is timed once, however it ended", async () => {
   expect(stages).toEqual([["decide", 10]]);
 });
 
-test("an error of our own passes, so that no bug looks like an outage", async () => {
+test("an error that is no transport fault is thrown", async () => {
   const transport = { send: () => Promise.reject(new RangeError("bug")) };
   await expect(decide(portsOf(transport), credential, asked, options)).rejects.toThrow(RangeError);
 });

@@ -22,14 +22,14 @@ const body = (token: string) => ({
 const answering = (answer: Scripted) => exchange(portsOf(scripted(answer)), subject, asked, options);
 const granting = async (claims: HopClaims) => answering({ status: 200, body: body(await signed(claims)) });
 
-test("the narrowed token comes back with its claims", async () => {
+test("the narrowed token is returned with its claims", async () => {
   expect(await granting(right)).toMatchObject({
     kind: "exchanged",
     token: { expiresInSeconds: 60, claims: { aud: target, hop: 3, sub: root.sub } },
   });
 });
 
-test("the form is RFC 8693's, without a proof where no key is held", async () => {
+test("the form is that of RFC 8693, without an actor token where no key is held", async () => {
   const transport = scripted("timeout");
   await exchange(portsOf(transport), subject, { ...asked, taint: "untrusted_external" }, options);
   expect(transport.sent[0]?.path).toBe("/v1/token/exchange");
@@ -46,7 +46,7 @@ test("the form is RFC 8693's, without a proof where no key is held", async () =>
   });
 });
 
-test("with a key, every exchange carries a proof over its subject token", async () => {
+test("with a key, every exchange carries an actor token bound to its subject token", async () => {
   const transport = scripted("timeout");
   const prover = { prove: (token: string) => `proof-of-${token.length}` };
   await exchange(portsOf(transport, { prover }), subject, asked, options);
@@ -55,7 +55,7 @@ test("with a key, every exchange carries a proof over its subject token", async 
   expect(form.get("actor_token_type")).toBe("urn:ietf:params:oauth:token-type:jwt");
 });
 
-describe("a token that is not exactly what was asked for is unusable", () => {
+describe("a token that does not match the request is unusable", () => {
   test.each<[string, Partial<HopClaims>]>([
     ["aud", { aud: "http:ledger/other" }],
     ["a broader scope", { scope: "finance" }],
@@ -91,11 +91,11 @@ describe("refusals", () => {
     [
       "503 invalid_grant",
       oauthRefusal(503, "invalid_grant"),
-      { kind: "unusable", answer: { status: 503, code: "invalid_grant" } },
+      { kind: "unusable", response: { status: 503, code: "invalid_grant" } },
     ],
     ["400 invalid_target", oauthRefusal(400, "invalid_target"), { kind: "unusable" }],
     ["400 invalid_request", oauthRefusal(400, "invalid_request"), { kind: "unusable" }],
-    ["403 of something in between", { status: 403, body: "<html>" }, { kind: "unusable", answer: { status: 403 } }],
+    ["403 of a proxy", { status: 403, body: "<html>" }, { kind: "unusable", response: { status: 403 } }],
     ["200 with HTML", { status: 200, body: "<html>" }, { kind: "unusable", fault: "malformed" }],
     ["200 with no token", { status: 200, body: body("nonsense") }, { kind: "unusable", fault: "malformed" }],
     ["a redirect", { status: 302, body: "" }, { kind: "unusable", fault: "status" }],

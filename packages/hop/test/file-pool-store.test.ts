@@ -16,20 +16,20 @@ afterEach(() => rm(directory, { recursive: true }));
 const snapshot = (expiresAt: number) => ({ sessionId: "s", tokens: [{ token: "t", expiresAt }] });
 const far = Date.now() + 60_000;
 
-test("a saved snapshot is read back by another process, and only its owner may read it", async () => {
+test("a saved snapshot can be read by a later process, and by its owner only", async () => {
   await (await filePoolStore(directory)).save("key", snapshot(far));
   expect(await (await filePoolStore(directory)).load("key")).toEqual(snapshot(far));
   expect(await readdir(directory)).toEqual(["key.json"]);
   expect((await stat(join(directory, "key.json"))).mode & 0o777).toBe(0o600);
 });
 
-test("a folder it makes is its owner's alone", async () => {
+test("a folder it creates can be read by its owner only", async () => {
   const inner = join(directory, "deep", "state");
   await filePoolStore(inner);
   expect((await stat(inner)).mode & 0o777).toBe(0o700);
 });
 
-test("an unknown key is undefined, and removing it is quiet", async () => {
+test("an unknown key loads as undefined and can be removed", async () => {
   const store = await filePoolStore(directory);
   expect(await store.load("key")).toBeUndefined();
   await store.remove("key");
@@ -38,7 +38,7 @@ test("an unknown key is undefined, and removing it is quiet", async () => {
   expect(await readdir(directory)).toEqual([]);
 });
 
-test("leftovers and what expired are swept at the start; the memory of a spent token and foreign files stay", async () => {
+test("unfinished and expired files are removed at start; the record of a spent token and foreign files stay", async () => {
   const store = await filePoolStore(directory);
   await store.save("live", snapshot(far));
   await store.save("expired", snapshot(Date.now() - 1));
@@ -53,12 +53,12 @@ test("leftovers and what expired are swept at the start; the memory of a spent t
   expect((await readdir(directory)).sort()).toEqual(["README", "live.json", "spent.json", "torn.json"]);
 });
 
-test("a torn file is an error, not an absence", async () => {
+test("a truncated file is an error, not an absence", async () => {
   await writeFile(join(directory, "torn.json"), "{");
   await expect((await filePoolStore(directory)).load("torn")).rejects.toThrow();
 });
 
-test("a snapshot that cannot take its place leaves nothing behind", async () => {
+test("a snapshot that cannot be renamed leaves no file", async () => {
   await mkdir(join(directory, "key.json"));
   await expect((await filePoolStore(directory)).save("key", snapshot(far))).rejects.toThrow();
   expect(await readdir(directory)).toEqual(["key.json"]);
@@ -66,7 +66,7 @@ test("a snapshot that cannot take its place leaves nothing behind", async () => 
 
 const budget = { deadlineMs: 1_000 };
 
-test("a restarted process goes on with the stored tokens", async () => {
+test("a restarted process uses the stored tokens", async () => {
   const time = new TestTime();
   const plane = new SimulatedPlane(time);
   const presented = await plane.issue("agent");
@@ -84,7 +84,7 @@ test("a restarted process goes on with the stored tokens", async () => {
   expect(plane.presentedAgain).toEqual([]);
 });
 
-test("a process killed at any moment leaves no token that its successor could present twice", async () => {
+test("a process killed at any moment leaves no token that the next one could present twice", async () => {
   const lives = fc.array(
     fc.record({
       calls: fc.integer({ min: 0, max: 12 }),
@@ -136,7 +136,7 @@ function mortal(store: PoolStore, { source }: SimulatedPlane) {
   };
 }
 
-test("no renewed token is used before it is stored, and none that was used is stored", async () => {
+test("no renewed token is used before it is stored, and no used token is stored", async () => {
   const time = new TestTime();
   const plane = new SimulatedPlane(time);
   const presented = await plane.issue("root");
@@ -154,7 +154,7 @@ test("no renewed token is used before it is stored, and none that was used is st
   await pool.close();
 });
 
-test("where the state cannot be written no token is leased, and where it can again all are still there", async () => {
+test("while the state cannot be written no token is leased; afterwards none is missing", async () => {
   const time = new TestTime();
   const plane = new SimulatedPlane(time);
   const presented = await plane.issue("root");

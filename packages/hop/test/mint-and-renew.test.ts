@@ -7,7 +7,7 @@ import {
   transactionClaims,
 } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
-import { isReady, mint, renew } from "../src/index.ts";
+import { mint, renew, renewalSource } from "../src/index.ts";
 import { portsOf, refusal, type Scripted, scripted } from "./support/scripted-transport.ts";
 import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
 
@@ -33,7 +33,7 @@ describe("mint", () => {
   });
   const minting = (answer: Scripted) => mint(portsOf(scripted(answer)), credential, asked, options);
 
-  test("the transaction token comes back", async () => {
+  test("the transaction token is returned", async () => {
     const answer = await body(right);
     expect(await minting({ status: 200, body: answer })).toEqual({
       kind: "minted",
@@ -42,7 +42,7 @@ describe("mint", () => {
     });
   });
 
-  test("the parameters are sent as they were written, number spelling included", async () => {
+  test("the parameters are sent as they are spelled", async () => {
     const transport = scripted("timeout");
     await mint(portsOf(transport, { prover: { prove: () => "proof" } }), credential, asked, options);
     expect(transport.sent[0]?.headers).toMatchObject({ authorization: "Bearer narrowed" });
@@ -79,15 +79,15 @@ describe("mint", () => {
     ],
     ["403 without a reason", refusal(403, "mint_refused"), { kind: "denied", denyReason: null }],
     ["another 403", { status: 403, body: "<html>" }, { kind: "unusable", fault: "status" }],
-    ["409 already_minted", refusal(409, "already_minted"), { kind: "unusable", answer: { code: "already_minted" } }],
+    ["409 already_minted", refusal(409, "already_minted"), { kind: "unusable", response: { code: "already_minted" } }],
     [
       "422 params_unbindable",
       refusal(422, "params_unbindable"),
-      { kind: "unusable", answer: { code: "params_unbindable" } },
+      { kind: "unusable", response: { code: "params_unbindable" } },
     ],
-    ["401", refusal(401, "unauthorized"), { kind: "unusable", answer: { status: 401 } }],
+    ["401", refusal(401, "unauthorized"), { kind: "unusable", response: { status: 401 } }],
     ["HTML", { status: 200, body: "<html>" }, { kind: "unusable", fault: "malformed" }],
-    ["a lost answer", "unreachable", { kind: "unusable", fault: "unreachable" }],
+    ["a lost response", "unreachable", { kind: "unusable", fault: "unreachable" }],
   ])("%s", async (_name, answer, want) => {
     expect(await minting(answer)).toMatchObject(want);
   });
@@ -106,12 +106,12 @@ describe("renew", () => {
   const renewing = (answer: Scripted, count = 2) => renew(portsOf(scripted(answer)), presented, count, options);
   const answered = (...tokens: string[]): Scripted => ({ status: 200, body: { tokens, expires_in: 60 } });
 
-  test("siblings come back", async () => {
+  test("siblings are returned", async () => {
     const tokens = [await sibling(), await sibling()];
     expect(await renewing(answered(...tokens))).toEqual({ kind: "renewed", tokens, expiresInSeconds: 60 });
   });
 
-  test("the request bears the token, names the count and carries a proof where a key is held", async () => {
+  test("the request carries the token, the count and, with a key, an actor token", async () => {
     const transport = scripted("timeout");
     await renew(portsOf(transport, { prover: { prove: () => "proof" } }), presented, 8, options);
     expect(transport.sent[0]).toMatchObject({
@@ -134,7 +134,7 @@ describe("renew", () => {
     });
   });
 
-  test("one sibling twice, or more than were asked for, is unusable", async () => {
+  test("a repeated sibling, or more than the count, is unusable", async () => {
     const one = await sibling();
     expect(await renewing(answered(one, one))).toMatchObject({ fault: "mismatch" });
     expect(await renewing(answered(one, await sibling()), 1)).toMatchObject({ fault: "mismatch" });
@@ -148,7 +148,7 @@ describe("renew", () => {
       refusal(403, "renewal_refused", { deny_reason: "SESSION_REVOKED" }),
       { kind: "refused", denyReason: "SESSION_REVOKED" },
     ],
-    ["503", refusal(503, "guard_unavailable"), { kind: "unusable", answer: { code: "guard_unavailable" } }],
+    ["503", refusal(503, "guard_unavailable"), { kind: "unusable", response: { code: "guard_unavailable" } }],
     ["no tokens", { status: 200, body: { tokens: [], expires_in: 60 } }, { kind: "unusable", fault: "malformed" }],
     [
       "tokens that live no more",
@@ -166,5 +166,5 @@ test.each<[Scripted, boolean]>([
   [{ status: 503, body: "" }, false],
   ["unreachable", false],
 ])("ready after %o: %s", async (answer, want) => {
-  expect(await isReady(portsOf(scripted(answer)), options)).toBe(want);
+  expect(await renewalSource(portsOf(scripted(answer))).ready()).toBe(want);
 });

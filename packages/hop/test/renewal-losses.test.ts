@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { budget, setUp, tokenOf } from "./support/pool-set-up.ts";
 import type { Fate } from "./support/simulated-plane.ts";
 
-describe("what was lost", () => {
+describe("lost requests and responses", () => {
   const fates = fc.constantFrom<Fate>(
     "answered",
     "request_lost",
@@ -21,7 +21,7 @@ describe("what was lost", () => {
     { maxLength: 15 },
   );
 
-  test("whatever is lost, refused or given back, no jti is presented twice", async () => {
+  test("no jti is presented twice, whatever is lost, refused or given back", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom("root", "agent"), steps, fc.array(fates), async (kind, script, wire) => {
         // A pool that idled out is forgotten, and with it that its token was presented: the control plane refuses that one.
@@ -50,7 +50,7 @@ describe("what was lost", () => {
     );
   });
 
-  test("no single loss after the first renewal ends the session, however many calls come at once", async () => {
+  test("one loss after the first renewal never ends the session, however many calls are concurrent", async () => {
     const calm = fc.integer({ min: 1, max: 6 });
     const losses = fc.array(fc.tuple(calm, fc.constantFrom<Fate>("request_lost", "answer_lost")), { maxLength: 10 });
     const bursts = fc.array(
@@ -74,7 +74,7 @@ describe("what was lost", () => {
     );
   });
 
-  test("renewals in quick succession do not end the refreshing: calls go on beyond the tokens' minute", async () => {
+  test("renewals in quick succession do not stop later ones: calls continue after the tokens' minute", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");
     for (const { calls, waitMs } of [
@@ -110,7 +110,7 @@ describe("what was lost", () => {
     expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
   });
 
-  test("a refused connect spends nothing: the presented token still works afterwards", async () => {
+  test("a refused connect spends nothing: the presented token works afterwards", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
     plane.fateOf = () => "refused_connect";
@@ -132,18 +132,18 @@ describe("what was lost", () => {
   ])("after a %i %s the presented token is used again: %s", async (status, code, want) => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
-    plane.refusal = { kind: "unusable", fault: "status", answer: { status, ...(code && { code }) } };
+    plane.refusal = { kind: "unusable", fault: "status", response: { status, ...(code && { code }) } };
     expect(await pool.lease(presented, budget)).toMatchObject({
       kind: "unusable",
       fault: "status",
-      answer: { status },
+      response: { status },
     });
     plane.refusal = undefined;
     await time.advance(6_000);
     expect((await pool.lease(presented, budget)).kind).toBe(want ? "leased" : "unauthorized");
   });
 
-  test("where the only token's renewal is lost, the call learns of the fault and later ones are unauthorized", async () => {
+  test("where the only token's renewal is lost, the call gets the fault and later calls are unauthorized", async () => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("root");
     plane.fateOf = () => "answer_lost";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { budget, setUp, tokenOf } from "./support/pool-set-up.ts";
 
 describe("one presented token serves many calls", () => {
-  test.each(["root", "agent"] as const)("20 in a row on a %s token, over minutes", async (kind) => {
+  test.each(["root", "agent"] as const)("20 sequential calls on a %s token, over minutes", async (kind) => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue(kind);
     for (let call = 0; call < 20; call += 1) {
@@ -13,7 +13,7 @@ describe("one presented token serves many calls", () => {
     expect(plane.presentedAgain).toEqual([]);
   });
 
-  test.each([10, 100])("%i at once", async (count) => {
+  test.each([10, 100])("%i concurrent calls", async (count) => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("agent");
     const leases = await Promise.all(Array.from({ length: count }, () => pool.lease(presented, budget)));
@@ -24,7 +24,7 @@ describe("one presented token serves many calls", () => {
     expect(Math.max(...plane.renewals)).toBeLessThanOrEqual(8);
   });
 
-  test("a call in a row rarely waits: the next token is there before it is asked for", async () => {
+  test("sequential calls rarely wait: the next token is renewed in advance", async () => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("root");
     await pool.lease(presented, budget);
@@ -42,7 +42,7 @@ describe("one presented token serves many calls", () => {
   });
 });
 
-describe("a renewal brings as many tokens", () => {
+describe("the count of a renewal", () => {
   const countsOf = async (betweenCallsMs: number) => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
@@ -53,19 +53,19 @@ describe("a renewal brings as many tokens", () => {
     return plane.renewals;
   };
 
-  test("as one may, where calls come one after the other: seven of eight serve a call", async () => {
+  test("reaches the maximum under sequential calls: seven tokens of eight serve a call", async () => {
     const counts = await countsOf(10);
     expect(counts.slice(4).every((count) => count === 8)).toBe(true);
     expect(counts.length).toBeLessThanOrEqual(9);
   });
 
-  test("as are likely to be used before they expire, where calls are rare", async () => {
+  test("stays at what is used before it expires, where calls are rare", async () => {
     expect(Math.max(...(await countsOf(20_000)))).toBeLessThanOrEqual(4);
   });
 });
 
 describe("a given-back token", () => {
-  test("serves again, and giving back twice does not double it", async () => {
+  test("is leased again, and once only after it was given back twice", async () => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("root");
     const first = await pool.lease(presented, budget);
@@ -81,7 +81,7 @@ describe("a given-back token", () => {
 });
 
 describe("the life of a pool", () => {
-  test("an agent's token stays the handle after its own expiry while calls come", async () => {
+  test("an agent's expired token keeps working while calls come", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");
     for (let minute = 0; minute < 20; minute += 1) {
@@ -91,7 +91,7 @@ describe("the life of a pool", () => {
     }
   });
 
-  test("idle for longer than its seconds, it ends and the expired token is unauthorized", async () => {
+  test("after its idle time a pool ends and the expired token is unauthorized", async () => {
     const { time, plane, pool } = setUp({ idleSeconds: 300 });
     const presented = await plane.issue("agent");
     await pool.lease(presented, budget);
@@ -102,7 +102,7 @@ describe("the life of a pool", () => {
     expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized" });
   });
 
-  test("an expired token without a pool is unauthorized and leaves nothing behind", async () => {
+  test("an expired token without a pool is unauthorized and creates none", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");
     await time.advance(61_000);
@@ -110,7 +110,7 @@ describe("the life of a pool", () => {
     expect(pool.size).toBe(0);
   });
 
-  test("it ends with the session", async () => {
+  test("a pool ends with the session", async () => {
     const { time, plane, pool } = setUp({ sessionSeconds: 90 });
     const presented = await plane.issue("agent");
     for (let seconds = 0; seconds < 80; seconds += 10) {
@@ -124,7 +124,7 @@ describe("the life of a pool", () => {
     expect(plane.renewals.length).toBe(renewals);
   });
 
-  test("another session's name, or something that is no hop token, is unauthorized before anything is sent", async () => {
+  test("another session's id, and a text that is no hop token, are unauthorized before anything is sent", async () => {
     const { plane, pool } = setUp();
     const presented = await plane.issue("root");
     expect(await pool.lease({ ...presented, sessionId: "other" }, budget)).toEqual({ kind: "unauthorized" });
@@ -138,10 +138,10 @@ describe("the life of a pool", () => {
 
 describe("a renewal refused on its merits", () => {
   const refused = (denyReason: "SESSION_REVOKED" | "AGENT_QUARANTINED") =>
-    ({ kind: "refused", denyReason, answer: { status: 403, code: "renewal_refused" } }) as const;
+    ({ kind: "refused", denyReason, response: { status: 403, code: "renewal_refused" } }) as const;
 
   test.each(["SESSION_REVOKED", "AGENT_QUARANTINED"] as const)(
-    "%s: every call still gets an unspent token, so that its deny is recorded",
+    "%s: every call gets an unspent token, so that its deny is recorded",
     async (reason) => {
       const { plane, pool } = setUp();
       const presented = await plane.issue("root");
@@ -157,7 +157,7 @@ describe("a renewal refused on its merits", () => {
     },
   );
 
-  test("for good: nothing is renewed any more, and what expires is unauthorized", async () => {
+  test("finally: nothing is renewed again, and after expiry calls are unauthorized", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");
     tokenOf(await pool.lease(presented, budget));
@@ -176,7 +176,7 @@ describe("a renewal refused on its merits", () => {
     expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized" });
   });
 
-  test("for now: once it is lifted, calls go on without the presented token having been spent", async () => {
+  test("temporarily: afterwards calls succeed, and the presented token was not spent", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
     plane.refusal = refused("AGENT_QUARANTINED");
@@ -192,7 +192,7 @@ describe("a renewal refused on its merits", () => {
 });
 
 describe("bounds", () => {
-  test("many tokens hold no more than the configured pools, and the longest unused goes first", async () => {
+  test("there are no more pools than configured, and the one unused for longest is ended first", async () => {
     const { time, plane, pool } = setUp({ maxPools: 10 });
     const kept = await plane.issue("root");
     await pool.lease(kept, budget);
@@ -206,7 +206,7 @@ describe("bounds", () => {
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
   });
 
-  test("a pool that ran dry makes room before a live one does", async () => {
+  test("a dry pool is ended before a live one", async () => {
     const { plane, pool } = setUp({ maxPools: 2 });
     const kept = await plane.issue("root");
     tokenOf(await pool.lease(kept, budget));
@@ -218,7 +218,7 @@ describe("bounds", () => {
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
   });
 
-  test("tokens that verify nowhere push no live pool out", async () => {
+  test("tokens that do not verify never end a live pool", async () => {
     const { time, plane, pool } = setUp({ maxPools: 2 });
     const kept = await plane.issue("root");
     tokenOf(await pool.lease(kept, budget));
@@ -228,7 +228,7 @@ describe("bounds", () => {
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
   });
 
-  test("where every pool is busy, a further token is turned away and nothing of it is spent", async () => {
+  test("while every pool is busy, a further token is rejected and not spent", async () => {
     const { plane, pool } = setUp({ maxPools: 1 });
     const [first, second] = [await plane.issue("root"), await plane.issue("root")];
     const [one, two] = await Promise.all([pool.lease(first, budget), pool.lease(second, budget)]);
@@ -238,7 +238,7 @@ describe("bounds", () => {
     tokenOf(await pool.lease(second, budget));
   });
 
-  test("a caller waits no longer than its deadline, and the renewal's tokens serve the next one", async () => {
+  test("a caller waits until its deadline only, and the renewal's tokens serve the next caller", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
     const { renew } = plane.source;
@@ -264,7 +264,7 @@ describe("bounds", () => {
     expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
   });
 
-  test("closing turns waiting calls away, ends every timer and refuses more", async () => {
+  test("closing rejects waiting and later calls and ends every timer", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("root");
     const waiting = pool.lease(presented, budget);

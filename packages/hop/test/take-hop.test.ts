@@ -202,7 +202,7 @@ describe("every other result of a step, and whether the lease was given back", (
     [
       "exchange: denied, without a reason",
       { exchange: oauthRefusal(403, "invalid_target") },
-      { kind: "denied", step: "exchange", denyReason: null, answer: { code: "invalid_target" } },
+      { kind: "denied", step: "exchange", denyReason: null, response: { code: "invalid_target" } },
       given,
     ],
     [
@@ -228,7 +228,7 @@ describe("every other result of a step, and whether the lease was given back", (
     [
       "exchange: 503",
       { exchange: oauthRefusal(503, "invalid_grant") },
-      { kind: "unusable", step: "exchange", fault: "status", answer: { status: 503 } },
+      { kind: "unusable", step: "exchange", fault: "status", response: { status: 503 } },
       spent,
     ],
     [
@@ -258,7 +258,7 @@ describe("every other result of a step, and whether the lease was given back", (
     [
       "mint: minted before",
       { mint: refusal(409, "already_minted") },
-      { kind: "unusable", step: "mint", fault: "status", answer: { code: "already_minted" } },
+      { kind: "unusable", step: "mint", fault: "status", response: { code: "already_minted" } },
       spent,
     ],
     ...(["refused", "unreachable", "timeout", "aborted", "too_large"] as const).map(

@@ -1,4 +1,4 @@
-import type { Answer, UnusableFault } from "../steps/answer.ts";
+import type { ErrorResponse, UnusableFault } from "../steps/send.ts";
 
 /** One unspent token, for one authorize and one exchange, leased to one caller at a time. */
 export interface Lease {
@@ -18,7 +18,7 @@ export type Unleased =
   | {
       readonly kind: "unusable";
       readonly fault: UnusableFault | PoolFault;
-      readonly answer?: Answer;
+      readonly response?: ErrorResponse;
       readonly cause?: unknown;
     };
 

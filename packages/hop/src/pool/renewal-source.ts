@@ -1,12 +1,12 @@
-import { isReady } from "../steps/ready.ts";
 import { type RenewResult, renew } from "../steps/renew.ts";
+import { send } from "../steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "../steps/step.ts";
 
 /** The control plane as a pool sees it, with deadlines of its own: a renewal outlives the call that started it. */
 export interface RenewalSource {
   /** Rejects only where nothing was sent, and so nothing spent. */
   renew(presented: HopCredential, count: number): Promise<RenewResult>;
-  /** Whether the control plane is ready; called only after a renewal's response was lost. Never rejects. */
+  /** Whether the control plane's `/readyz` is 200; called only after a renewal's response was lost. Never rejects. */
   ready(): Promise<boolean>;
 }
 
@@ -20,6 +20,10 @@ export function renewalSource(
 ): RenewalSource {
   return {
     renew: (presented, count) => renew(ports, presented, count, { ...options, deadlineMs }),
-    ready: () => isReady(ports, { ...options, deadlineMs: Math.min(deadlineMs, 1_000) }),
+    async ready() {
+      const readyOptions = { ...options, deadlineMs: Math.min(deadlineMs, 1_000) };
+      const sent = await send(ports, { method: "GET", path: "/readyz", headers: {} }, readyOptions);
+      return sent.kind === "received" && sent.response.status === 200;
+    },
   };
 }

@@ -1,16 +1,16 @@
 import {
   type AuthorizeResponse,
   authorizeResponse,
+  type CamelCased,
   type DenyReason,
-  type GuaranteeLevel,
+  fromWire,
   type Taint,
   type TargetKind,
 } from "@svc/core";
 import { z } from "zod";
 import type { TransportResponse } from "../transport.ts";
-import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
-import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
-import { timed } from "./timed.ts";
+import { type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type StepOptions, type StepPorts, timed } from "./step.ts";
 
 export interface DecideRequest {
   readonly target: string;
@@ -23,25 +23,10 @@ export interface DecideRequest {
   readonly enforced?: boolean;
 }
 
-interface DecisionFacts {
-  /** Names the committed audit record. */
-  readonly actionId: string;
-  readonly enforced: boolean;
-  readonly hop: number;
-  readonly actingAgent: string;
-  readonly target: string;
-  readonly targetKind: TargetKind;
-  readonly dataClass: string;
-  readonly privileged: boolean;
-  /** The call needs a transaction token bound to its parameters. */
-  readonly transactionRequired: boolean;
-  readonly taint: Taint;
-  readonly taintSource: string | null;
-  readonly policyVersion: number;
-  readonly guaranteeLevel: GuaranteeLevel | null;
-  /** ISO 8601, UTC. */
-  readonly decidedAt: string;
-}
+/** `actionId` names the committed record; `transactionRequired`: the call needs a token bound to its parameters. */
+type DecisionFacts = CamelCased<
+  Omit<AuthorizeResponse, "decision" | "deny_reason" | "recoverable" | "consentable_scopes">
+>;
 
 export type Allowed = DecisionFacts & { readonly outcome: "allow" };
 export type Denied = DecisionFacts & {
@@ -56,9 +41,9 @@ export type Decision = Allowed | Denied;
 export type DecideResult =
   | { readonly kind: "decided"; readonly decision: Decision }
   /** 401: the token does not verify, or is another session's. */
-  | { readonly kind: "unauthorized"; readonly answer: Answer }
-  /** The decision has no committed record, so nobody may act on it. */
-  | { readonly kind: "audit_unavailable"; readonly answer: Answer }
+  | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
+  /** The decision has no committed record, so it may not be used. */
+  | { readonly kind: "audit_unavailable"; readonly response: ErrorResponse }
   | Unusable;
 
 /**
@@ -87,74 +72,52 @@ async function authorize(
   request: DecideRequest,
   options: StepOptions,
 ): Promise<DecideResult> {
-  const heard = await ask(
-    ports,
-    {
-      method: "POST",
-      path: "/v1/authorize",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify({
-        session_id: sessionId,
-        target: request.target,
-        target_kind: request.targetKind,
-        data_class: request.dataClass,
-        ...(request.taint && { taint: request.taint }),
-        enforced: request.enforced ?? true,
-      }),
-    },
-    options,
-  );
-  return heard.kind === "unusable" ? heard : read(heard.response, sessionId, request);
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  const body = JSON.stringify({
+    session_id: sessionId,
+    target: request.target,
+    target_kind: request.targetKind,
+    data_class: request.dataClass,
+    ...(request.taint && { taint: request.taint }),
+    enforced: request.enforced ?? true,
+  });
+  const sent = await send(ports, { method: "POST", path: "/v1/authorize", headers, body }, options);
+  return sent.kind === "unusable" ? sent : read(sent.response, sessionId, request);
 }
 
-// The record's name apart, so that a decision nobody recorded is told from a malformed one.
-const unrecordedDecision = authorizeResponse.omit({ action_id: true }).extend({ session_id: z.string().optional() });
-const recordName = z.object({ action_id: z.string().min(1) });
+/** Without a record's id a decision is well-formed, and not usable. */
+const decisionBody = authorizeResponse.extend({
+  action_id: z.string().min(1).nullable().catch(null),
+  session_id: z.string().optional(),
+});
 
-function read(response: TransportResponse, sessionId: string, asked: DecideRequest): DecideResult {
-  if (response.status === 401) return { kind: "unauthorized", answer: answerOf(response) };
-  if (response.status === 503 && answerOf(response).code === "audit_unavailable") {
-    return { kind: "audit_unavailable", answer: answerOf(response) };
-  }
-  if (response.status !== 200) return unusable("status", response);
-  const body = bodyAs(unrecordedDecision, response);
+function read(response: TransportResponse, sessionId: string, request: DecideRequest): DecideResult {
+  if (response.status !== 200) return refusal(errorResponse(response));
+  const body = parseBody(decisionBody, response);
   if (!body) return unusable("malformed", response);
-  const record = bodyAs(recordName, response);
-  if (!record) return { kind: "audit_unavailable", answer: answerOf(response) };
-  if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);
-  const decision = toDecision({ ...body, ...record });
+  const { action_id } = body;
+  if (action_id === null) return { kind: "audit_unavailable", response: errorResponse(response) };
+  if (!matchesRequest(body, sessionId, request)) return unusable("mismatch", response);
+  const decision = toDecision({ ...body, action_id });
   return decision ? { kind: "decided", decision } : unusable("malformed", response);
 }
 
-type UnrecordedDecision = z.output<typeof unrecordedDecision>;
+function refusal(response: ErrorResponse): DecideResult {
+  if (response.status === 401) return { kind: "unauthorized", response };
+  if (response.status === 503 && response.code === "audit_unavailable") return { kind: "audit_unavailable", response };
+  return { kind: "unusable", fault: "status", response };
+}
 
-const answersWhatWasAsked = (body: UnrecordedDecision, sessionId: string, asked: DecideRequest): boolean =>
+const matchesRequest = (body: z.output<typeof decisionBody>, sessionId: string, request: DecideRequest): boolean =>
   (body.session_id ?? sessionId) === sessionId &&
-  body.target === asked.target &&
-  body.target_kind === asked.targetKind &&
-  body.data_class === asked.dataClass &&
-  body.enforced === (asked.enforced ?? true);
+  body.target === request.target &&
+  body.target_kind === request.targetKind &&
+  body.data_class === request.dataClass &&
+  body.enforced === (request.enforced ?? true);
 
 /** Undefined for an allow that carries a reason and for a deny that carries none. */
 function toDecision(body: AuthorizeResponse): Decision | undefined {
-  const facts = {
-    actionId: body.action_id,
-    enforced: body.enforced,
-    hop: body.hop,
-    actingAgent: body.acting_agent,
-    target: body.target,
-    targetKind: body.target_kind,
-    dataClass: body.data_class,
-    privileged: body.privileged,
-    transactionRequired: body.transaction_required,
-    taint: body.taint,
-    taintSource: body.taint_source,
-    policyVersion: body.policy_version,
-    guaranteeLevel: body.guarantee_level,
-    decidedAt: body.decided_at,
-  };
-  if (body.decision === "allow") return body.deny_reason === null ? { ...facts, outcome: "allow" } : undefined;
-  if (body.deny_reason === null) return undefined;
-  const { deny_reason: denyReason, recoverable, consentable_scopes: consentableScopes = [] } = body;
-  return { ...facts, outcome: "deny", denyReason, recoverable, consentableScopes };
+  const { decision, denyReason, recoverable, consentableScopes = [], ...facts } = fromWire(authorizeResponse, body);
+  if (decision === "allow") return denyReason === null ? { ...facts, outcome: "allow" } : undefined;
+  return denyReason === null ? undefined : { ...facts, outcome: "deny", denyReason, recoverable, consentableScopes };
 }

@@ -8,10 +8,8 @@ import {
 } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { type Answer, answerOf, ask, bodyAs, type Unusable, unusable } from "./answer.ts";
-import { heldClaims } from "./held-claims.ts";
-import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
-import { timed } from "./timed.ts";
+import { type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type StepOptions, type StepPorts, timed, unverifiedClaims } from "./step.ts";
 
 export interface ExchangeRequest {
   /** RFC 8693 `resource`. */
@@ -26,21 +24,21 @@ export interface ExchangeRequest {
 export interface NarrowedToken {
   readonly accessToken: string;
   readonly expiresInSeconds: number;
-  /** Compared with what was asked; not verified. */
+  /** Compared with the request; not verified. */
   readonly claims: HopClaims;
 }
 
 export type ExchangeResult =
   | { readonly kind: "exchanged"; readonly token: NarrowedToken }
-  /** 403 `invalid_target`: the allow no longer holds. The reason, where the answer names one. */
-  | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly answer: Answer }
+  /** 403 `invalid_target`: the allow no longer holds. The reason, where the response names one. */
+  | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly response: ErrorResponse }
   /** 400 `invalid_grant`: the token or the allow was spent, or is not this hop's. */
-  | { readonly kind: "unauthorized"; readonly answer: Answer }
+  | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   | Unusable;
 
 /**
- * `POST /v1/token/exchange` (RFC 8693). Never retried: whatever is answered or lost, the subject token counts as spent
- * unless the result is `denied`. A token that is not exactly what was asked for is `unusable`.
+ * `POST /v1/token/exchange` (RFC 8693). Never retried: unless the result is `denied` or nothing was sent, the subject
+ * token may be spent. A token that does not match the request is `unusable`.
  */
 export function exchange(
   ports: StepPorts,
@@ -63,48 +61,45 @@ export function exchange(
       }),
     });
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const question = { method: "POST", path: "/v1/token/exchange", headers, body: form.toString() } as const;
-    const heard = await ask(ports, question, options);
-    return heard.kind === "unusable" ? heard : read(heard.response, subject, request);
+    const sent = await send(ports, { method: "POST", path: "/v1/token/exchange", headers, body: `${form}` }, options);
+    return sent.kind === "unusable" ? sent : read(sent.response, subject, request);
   });
 }
 
-function read(response: TransportResponse, subject: HopCredential, asked: ExchangeRequest): ExchangeResult {
-  if (response.status !== 200) return refusal(response);
-  const body = bodyAs(exchangeResponse, response);
+function read(response: TransportResponse, subject: HopCredential, request: ExchangeRequest): ExchangeResult {
+  if (response.status !== 200) return refusal(errorResponse(response));
+  const body = parseBody(exchangeResponse, response);
   const claims = body && decodeUnverifiedHopToken(body.access_token);
-  // Here and below without the answer: the body of a 200 holds a token.
+  // Without the response: the body of a 200 holds a token.
   if (!body || !claims) return unusable("malformed");
-  if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");
+  if (!matchesRequest(claims, subject, request)) return unusable("mismatch");
   const token = { accessToken: body.access_token, expiresInSeconds: body.expires_in, claims };
   return { kind: "exchanged", token };
 }
 
-function refusal(response: TransportResponse): ExchangeResult {
-  const answer = answerOf(response);
-  if (response.status === 403 && answer.code === "invalid_target") {
-    return { kind: "denied", denyReason: reasonNamedIn(answer), answer };
-  }
-  if (response.status === 400 && answer.code === "invalid_grant") return { kind: "unauthorized", answer };
-  return { kind: "unusable", fault: "status", answer };
+function refusal(response: ErrorResponse): ExchangeResult {
+  const { status, code } = response;
+  if (status === 403 && code === "invalid_target") return { kind: "denied", denyReason: reasonIn(response), response };
+  if (status === 400 && code === "invalid_grant") return { kind: "unauthorized", response };
+  return { kind: "unusable", fault: "status", response };
 }
 
-/** RFC 6749 section 5.2 leaves a refusal no member for the reason but its description. */
-const reasonNamedIn = ({ message = "" }: Answer): DenyReason | null =>
+/** The description is the only member of RFC 6749 section 5.2 that can name the reason. */
+const reasonIn = ({ message = "" }: ErrorResponse): DenyReason | null =>
   denyReasons.find((reason) => message.split(/[^A-Z_]+/).includes(reason)) ?? null;
 
 /** Every claim the exchange promises (specification: Hop token claims), so that no other hop's token is ever used. */
-function narrowsAsAsked(given: HopClaims, subject: HopCredential, asked: ExchangeRequest): boolean {
-  const before = heldClaims(subject.token);
+function matchesRequest(given: HopClaims, subject: HopCredential, request: ExchangeRequest): boolean {
+  const before = unverifiedClaims(subject.token);
   return (
     before !== undefined &&
-    given.aud === asked.target &&
-    given.scope === asked.dataClass &&
-    given.actionId === asked.actionId &&
+    given.aud === request.target &&
+    given.scope === request.dataClass &&
+    given.actionId === request.actionId &&
     given.sessionId === subject.sessionId &&
     given.sub === before.sub &&
     given.hop === before.hop + 1 &&
-    isSameChain(given, { sub: before.sub, aud: asked.target, act: nextAct(before) })
+    isSameChain(given, { sub: before.sub, aud: request.target, act: nextAct(before) })
   );
 }
 

@@ -2,9 +2,8 @@ import { type DenyReason, transactionResponse } from "@svc/core";
 import { decodeBase64url } from "@svc/tokens";
 import { z } from "zod";
 import type { TransportResponse } from "../transport.ts";
-import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
-import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
-import { timed } from "./timed.ts";
+import { denyReasonOf, type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type StepOptions, type StepPorts, timed } from "./step.ts";
 
 export interface MintRequest {
   /** The narrowed token's own `action_id`. */
@@ -12,8 +11,8 @@ export interface MintRequest {
   /** The narrowed token's audience. */
   readonly target: string;
   /**
-   * The call's JSON object, as text: it is sent exactly as given, so that what is bound is what the target will read,
-   * number spelling included.
+   * The call's JSON object, as text. Sent exactly as given, number spelling included: the token binds what the target
+   * reads.
    */
   readonly paramsJson: string;
 }
@@ -21,7 +20,7 @@ export interface MintRequest {
 export type MintResult =
   | { readonly kind: "minted"; readonly transactionToken: string; readonly expiresInSeconds: number }
   /** 403 `mint_refused`: the verdict on the present state is a deny. */
-  | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly answer: Answer }
+  | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly response: ErrorResponse }
   | Unusable;
 
 /**
@@ -40,13 +39,13 @@ export function mint(
     const members = [`"action_id":${JSON.stringify(request.actionId)}`, `"params":${request.paramsJson}`];
     if (ports.prover) members.push(`"actor_token":${JSON.stringify(await ports.prover.prove(narrowed.token))}`);
     const headers = { "content-type": "application/json", authorization: `Bearer ${narrowed.token}` };
-    const question = { method: "POST", path: "/v1/token/transaction", headers, body: `{${members.join()}}` } as const;
-    const heard = await ask(ports, question, options);
-    return heard.kind === "unusable" ? heard : read(heard.response, narrowed, request);
+    const body = `{${members.join()}}`;
+    const sent = await send(ports, { method: "POST", path: "/v1/token/transaction", headers, body }, options);
+    return sent.kind === "unusable" ? sent : read(sent.response, narrowed, request);
   });
 }
 
-// The text stands inside a body of ours: anything but one object could add members to it.
+// The text becomes part of the body: anything but one object could add members to it.
 function requireOneObject(json: string): void {
   let value: unknown;
   try {
@@ -59,18 +58,18 @@ function requireOneObject(json: string): void {
   }
 }
 
-function read(response: TransportResponse, narrowed: HopCredential, asked: MintRequest): MintResult {
-  if (response.status !== 200) return refusal(response);
-  const body = bodyAs(transactionResponse, response);
+function read(response: TransportResponse, narrowed: HopCredential, request: MintRequest): MintResult {
+  if (response.status !== 200) return refusal(errorResponse(response));
+  const body = parseBody(transactionResponse, response);
   const claims = body && transactionClaims.safeParse(payloadOf(body.transaction_token)).data;
   if (!body || !claims) return unusable("malformed");
-  const isAsAsked =
-    body.action_id === asked.actionId &&
-    claims.txn === asked.actionId &&
-    claims.aud === asked.target &&
-    claims.tctx.target === asked.target &&
+  const matchesRequest =
+    body.action_id === request.actionId &&
+    claims.txn === request.actionId &&
+    claims.aud === request.target &&
+    claims.tctx.target === request.target &&
     claims.sid === narrowed.sessionId;
-  if (!isAsAsked) return unusable("mismatch");
+  if (!matchesRequest) return unusable("mismatch");
   return { kind: "minted", transactionToken: body.transaction_token, expiresInSeconds: body.expires_in };
 }
 
@@ -81,7 +80,7 @@ const transactionClaims = z.object({
   tctx: z.object({ target: z.string() }),
 });
 
-/** What a token says of itself; whoever admits it verifies it. */
+/** Unverified: the target verifies the token. */
 function payloadOf(token: string): unknown {
   const bytes = decodeBase64url(token.split(".", 3)[1] ?? "");
   try {
@@ -91,10 +90,7 @@ function payloadOf(token: string): unknown {
   }
 }
 
-function refusal(response: TransportResponse): MintResult {
-  const answer = answerOf(response);
-  if (response.status === 403 && answer.code === "mint_refused") {
-    return { kind: "denied", denyReason: denyReasonOf(answer), answer };
-  }
-  return { kind: "unusable", fault: "status", answer };
-}
+const refusal = (response: ErrorResponse): MintResult =>
+  response.status === 403 && response.code === "mint_refused"
+    ? { kind: "denied", denyReason: denyReasonOf(response), response }
+    : { kind: "unusable", fault: "status", response };

@@ -1,10 +1,8 @@
 import { type DenyReason, type ErrorCode, errorCodes, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { type Answer, answerOf, ask, bodyAs, denyReasonOf, type Unusable, unusable } from "./answer.ts";
-import { heldClaims } from "./held-claims.ts";
-import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
-import { timed } from "./timed.ts";
+import { denyReasonOf, type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type StepOptions, type StepPorts, timed, unverifiedClaims } from "./step.ts";
 
 /** The most siblings one renewal may ask for. */
 export const maxRenewalCount = 8;
@@ -12,11 +10,11 @@ export const maxRenewalCount = 8;
 export type RenewResult =
   | { readonly kind: "renewed"; readonly tokens: readonly string[]; readonly expiresInSeconds: number }
   /** 409: the presented token was spent before. */
-  | { readonly kind: "token_spent"; readonly answer: Answer }
+  | { readonly kind: "token_spent"; readonly response: ErrorResponse }
   /** 401: the presented token does not verify, or cannot renew. */
-  | { readonly kind: "unauthorized"; readonly answer: Answer }
+  | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   /** 403 `renewal_refused`: session, revocation, identity or block; nothing was spent. */
-  | { readonly kind: "refused"; readonly denyReason: DenyReason | null; readonly answer: Answer }
+  | { readonly kind: "refused"; readonly denyReason: DenyReason | null; readonly response: ErrorResponse }
   | Unusable;
 
 /**
@@ -32,38 +30,38 @@ export function renew(
   return timed("renew", ports, options, async () => {
     const body = { count, ...(ports.prover && { actor_token: await ports.prover.prove(presented.token) }) };
     const headers = { "content-type": "application/json", authorization: `Bearer ${presented.token}` };
-    const question = { method: "POST", path: "/v1/token/renew", headers, body: JSON.stringify(body) } as const;
-    const heard = await ask(ports, question, options);
-    return heard.kind === "unusable" ? heard : read(heard.response, presented, count);
+    const request = { method: "POST", path: "/v1/token/renew", headers, body: JSON.stringify(body) } as const;
+    const sent = await send(ports, request, options);
+    return sent.kind === "unusable" ? sent : read(sent.response, presented, count);
   });
 }
 
 function read(response: TransportResponse, presented: HopCredential, count: number): RenewResult {
-  if (response.status !== 200) return refusal(response);
-  const body = bodyAs(renewResponse, response);
+  if (response.status !== 200) return refusal(errorResponse(response));
+  const body = parseBody(renewResponse, response);
   if (!body || body.expires_in <= 0) return unusable("malformed");
-  const before = heldClaims(presented.token);
-  const isAsAsked =
+  const before = unverifiedClaims(presented.token);
+  const matchesRequest =
     before !== undefined &&
     body.tokens.length <= count &&
     new Set(body.tokens).size === body.tokens.length &&
     body.tokens.every((token) => isSibling(token, before));
-  if (!isAsAsked) return unusable("mismatch");
+  if (!matchesRequest) return unusable("mismatch");
   return { kind: "renewed", tokens: body.tokens, expiresInSeconds: body.expires_in };
 }
 
-function refusal(response: TransportResponse): RenewResult {
-  const answer = answerOf(response);
-  if (response.status === 401) return { kind: "unauthorized", answer };
-  if (response.status === 409 && answer.code === "token_spent") return { kind: "token_spent", answer };
-  if (response.status === 403 && answer.code === "renewal_refused") {
-    return { kind: "refused", denyReason: denyReasonOf(answer), answer };
+function refusal(response: ErrorResponse): RenewResult {
+  const { status, code } = response;
+  if (status === 401) return { kind: "unauthorized", response };
+  if (status === 409 && code === "token_spent") return { kind: "token_spent", response };
+  if (status === 403 && code === "renewal_refused") {
+    return { kind: "refused", denyReason: denyReasonOf(response), response };
   }
-  return { kind: "unusable", fault: "status", answer };
+  return { kind: "unusable", fault: "status", response };
 }
 
 function isSibling(token: string, before: HopClaims): boolean {
-  const given = heldClaims(token);
+  const given = unverifiedClaims(token);
   return (
     given !== undefined &&
     given.jti !== before.jti &&
@@ -85,8 +83,8 @@ const unchangedCodes: readonly unknown[] = [
 ] satisfies ErrorCode[];
 
 /** Whether the presented token is still unspent: nothing was sent, or the control plane itself refused. */
-export function isUnspentAfter({ fault, answer }: Unusable): boolean {
+export function isUnspentAfter({ fault, response }: Unusable): boolean {
   if (fault === "refused") return true;
-  if (fault !== "status" || !answer || !errorCodes.some((code) => code === answer.code)) return false;
-  return (answer.status >= 400 && answer.status < 500) || unchangedCodes.includes(answer.code);
+  if (fault !== "status" || !response || !errorCodes.some((code) => code === response.code)) return false;
+  return (response.status >= 400 && response.status < 500) || unchangedCodes.includes(response.code);
 }

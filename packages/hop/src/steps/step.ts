@@ -1,3 +1,4 @@
+import { rememberDecoded } from "@svc/tokens";
 import type { Transport } from "../transport.ts";
 
 export const stages = ["decide", "exchange", "mint", "renew"] as const;
@@ -5,7 +6,7 @@ export type Stage = (typeof stages)[number];
 
 /** Proof of possession of the acting agent's key (RFC 8693 `actor_token`). */
 export interface ActorProver {
-  /** A fresh `agent-proof+jwt` bound to `subjectToken`; single use, so asked for once per request. */
+  /** A fresh, single-use `agent-proof+jwt` bound to `subjectToken`; called once per request. */
   prove(subjectToken: string): string | Promise<string>;
 }
 
@@ -14,23 +15,23 @@ export interface StepPorts {
   readonly transport: Transport;
   /** Present where an agent key is held: then exchange, mint and renew each carry an actor token. */
   readonly prover?: ActorProver;
-  /** Milliseconds on a clock that never steps; measures stage times. */
+  /** Milliseconds on a clock that never steps. */
   readonly monotonicMs: () => number;
 }
 
-/** W3C trace context to pass on; steps never read it. */
+/** W3C trace context, passed on unread. */
 export interface TraceHeaders {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
 
-/** What one call of a step is given. */
+/** Options of one step. */
 export interface StepOptions {
   /** Milliseconds this step may take, a repeated connect included. */
   readonly deadlineMs: number;
   readonly signal?: AbortSignal;
   readonly trace?: TraceHeaders;
-  /** Told once per step, however it ended. */
+  /** Called once per step, however it ended. */
   readonly onStage?: (stage: Stage, durationMs: number) => void;
 }
 
@@ -39,3 +40,22 @@ export interface HopCredential {
   readonly sessionId: string;
   readonly token: string;
 }
+
+/** Runs one step and reports its duration, also where it throws. */
+export async function timed<T>(
+  stage: Stage,
+  ports: StepPorts,
+  { onStage }: StepOptions,
+  step: () => Promise<T>,
+): Promise<T> {
+  if (!onStage) return step();
+  const startedMs = ports.monotonicMs();
+  try {
+    return await step();
+  } finally {
+    onStage(stage, ports.monotonicMs() - startedMs);
+  }
+}
+
+/** The unverified claims of a token; a sibling is decoded when it is issued, and looked up when it is spent. */
+export const unverifiedClaims = rememberDecoded({ capacity: 1024 });

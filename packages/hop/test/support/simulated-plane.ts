@@ -48,14 +48,14 @@ export class SimulatedPlane {
     const fate = this.fateOf();
     if (fate === "refused_connect") return { kind: "unusable", fault: "refused" };
     if (fate === "guard_unavailable") {
-      return { kind: "unusable", fault: "status", answer: { status: 503, code: "guard_unavailable" } };
+      return { kind: "unusable", fault: "status", response: { status: 503, code: "guard_unavailable" } };
     }
     const claims = this.#claims(token);
     if (this.refusal) return this.refusal;
     if (fate === "request_lost") return this.#losing(claims);
     this.renewals.push(count);
-    if (!this.#isLive(claims)) return { kind: "unauthorized", answer: { status: 401, code: "unauthorized" } };
-    if (!this.#spend(claims)) return { kind: "token_spent", answer: { status: 409, code: "token_spent" } };
+    if (!this.#isLive(claims)) return { kind: "unauthorized", response: { status: 401, code: "unauthorized" } };
+    if (!this.#spend(claims)) return { kind: "token_spent", response: { status: 409, code: "token_spent" } };
     const siblings = Array.from({ length: count }, () =>
       siblingClaims(claims, "trusted_internal", {
         jti: freshJti(),

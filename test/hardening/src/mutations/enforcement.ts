@@ -100,24 +100,24 @@ export const ofHop = mutationsOf("packages/hop/src", [
   [
     "another-calls-decision",
     "steps/decide.ts",
-    'if (!answersWhatWasAsked(body, sessionId, asked)) return unusable("mismatch", response);',
+    'if (!matchesRequest(body, sessionId, request)) return unusable("mismatch", response);',
     "",
-    steps("what cannot be acted on > %s"),
+    steps("a response that is no decision > %s"),
   ],
   [
     "unrecorded-allow",
     "steps/decide.ts",
-    "z.object({ action_id: z.string().min(1) })",
-    "z.object({ action_id: z.string() })",
-    steps("what cannot be acted on > %s"),
+    "action_id: z.string().min(1).nullable()",
+    "action_id: z.string().nullable()",
+    steps("a response that is no decision > %s"),
   ],
   [
     "another-hops-token",
     "steps/exchange.ts",
-    'if (!narrowsAsAsked(claims, subject, asked)) return unusable("mismatch");',
+    'if (!matchesRequest(claims, subject, request)) return unusable("mismatch");',
     "",
     testsOf("packages/hop/test/exchange.test.ts")(
-      "a token that is not exactly what was asked for is unusable > another %s",
+      "a token that does not match the request is unusable > another %s",
     ),
   ],
 ]);

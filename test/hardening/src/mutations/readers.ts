@@ -50,7 +50,7 @@ export const ofReaders: readonly Mutation[] = [
   {
     name: "decision-on-another-target",
     file: "packages/hop/src/steps/decide.ts",
-    text: "body.target === asked.target &&",
+    text: "body.target === request.target &&",
     replacement: "",
     killedBy: answers(
       "what the control plane answers to a decision, however broken, allows nothing but what was asked, or is unusable",
