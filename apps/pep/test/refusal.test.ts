@@ -19,28 +19,28 @@ const decision: Extract<Decision, { outcome: "allow" }> = {
   guaranteeLevel: "full",
   decidedAt: "2026-01-01T00:00:00.000Z",
 };
-const answer = { status: 400 };
+const response = { status: 400 };
 
 describe("the cause of a hop that ended without a token", () => {
   test.each<[name: string, failure: HopFailure, want: Refusal]>([
     [
       "denied",
-      { kind: "denied", step: "exchange", decision, denyReason: "TAINT_BLOCKED", answer },
+      { kind: "denied", step: "exchange", decision, denyReason: "TAINT_BLOCKED", response },
       { cause: "policy", decision, denyReason: "TAINT_BLOCKED" },
     ],
     [
       "denied without a reason",
-      { kind: "denied", step: "mint", decision, denyReason: null, answer },
+      { kind: "denied", step: "mint", decision, denyReason: null, response },
       { cause: "policy", decision, denyReason: null },
     ],
     ["unauthorized at the lease", { kind: "unauthorized", step: "lease" }, { cause: "unauthorized" }],
-    ["unauthorized at the decision", { kind: "unauthorized", step: "decide", answer }, { cause: "unauthorized" }],
+    ["unauthorized at the decision", { kind: "unauthorized", step: "decide", response }, { cause: "unauthorized" }],
     [
       "unauthorized at the exchange",
-      { kind: "unauthorized", step: "exchange", decision, answer },
+      { kind: "unauthorized", step: "exchange", decision, response },
       { cause: "unauthorized", decision },
     ],
-    ["no record", { kind: "audit_unavailable", step: "decide", answer }, { cause: "audit_unavailable" }],
+    ["no record", { kind: "audit_unavailable", step: "decide", response }, { cause: "audit_unavailable" }],
     ...poolFaults.map((fault): [string, HopFailure, Refusal] => [
       `the pool's fault ${fault}`,
       { kind: "unusable", step: "lease", fault },

@@ -116,9 +116,7 @@ export const ofHop = mutationsOf("packages/hop/src", [
     "steps/exchange.ts",
     'if (!matchesRequest(claims, subject, request)) return unusable("mismatch");',
     "",
-    testsOf("packages/hop/test/exchange.test.ts")(
-      "a token that does not match the request is unusable > another %s",
-    ),
+    testsOf("packages/hop/test/exchange.test.ts")("a token that does not match the request is unusable > another %s"),
   ],
 ]);
 
