@@ -8,9 +8,9 @@ import { type Config, readConfig } from "./start/config.ts";
 import type { ControlPlane } from "./start/control-plane.ts";
 import { drainTimes } from "./start/drain-times.ts";
 import { openDatabase } from "./start/stores.ts";
-import { superviseWorkers, tellServing } from "./start/workers.ts";
+import { reportServing, superviseWorkers } from "./start/workers.ts";
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -18,20 +18,20 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 
 function configure(purpose: "serve" | "migrate"): Config {
   const result = readConfig(process.env, { purpose });
-  // Its supervisor said so for all workers.
-  if (cluster.isPrimary) for (const warning of result.warnings) say(`WARNING: ${warning}`);
+  // The supervisor logged them for all workers.
+  if (cluster.isPrimary) for (const warning of result.warnings) log(`WARNING: ${warning}`);
   if (result.ok) return result.config;
-  for (const fault of result.faults) say(fault);
-  say("The control plane did not start. Every setting is listed in apps/control-plane/README.md.");
+  for (const fault of result.faults) log(fault);
+  log("The control plane did not start. Every setting is listed in apps/control-plane/README.md.");
   process.exit(1);
 }
 
 /** For a job that runs before the processes, which then start with SVC_MIGRATE=never. */
 async function migrateOnce(config: Config): Promise<void> {
-  const database = await openDatabase(config, say);
+  const database = await openDatabase(config, log);
   try {
     await migrate(database);
-    say("the schema is up to date");
+    log("the schema is up to date");
   } finally {
     await database.stop();
   }
@@ -58,20 +58,20 @@ function drainOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () 
   onStopSignal(() => void stop());
 }
 
-/** What whoever runs it should know, said once however many processes serve. */
+/** Logged once, not per worker. */
 function advise(config: Config): void {
   if (config.redisUrl === undefined) {
-    say("WARNING: the replay guard is in process: it serves this one process only; set REDIS_URL for several");
+    log("WARNING: the replay guard is in process: it serves this one process only; set REDIS_URL for several");
   }
   if (config.tls === undefined && !isLoopback(config.host)) {
-    say("WARNING: tokens travel in plain HTTP: set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or terminate TLS in front");
+    log("WARNING: tokens travel in plain HTTP: set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or terminate TLS in front");
   }
-  if (config.madeUpAdminToken !== undefined) say(`admin token for development: ${config.madeUpAdminToken}`);
+  if (config.madeUpAdminToken !== undefined) log(`admin token for development: ${config.madeUpAdminToken}`);
 }
 
 /** @returns the address it listens on */
 async function serve(config: Config): Promise<string> {
-  // Here and not above: a supervisor does without it.
+  // A supervisor does not load it.
   const { startControlPlane } = await import("./start/control-plane.ts");
   const telemetry = createTelemetry({
     app: "control_plane",
@@ -86,19 +86,19 @@ async function serve(config: Config): Promise<string> {
       otel: process.env,
     },
   });
-  const onTaken = ({ message }: Error): never => {
-    say(message);
+  const onDatabaseLost = ({ message }: Error): never => {
+    log(message);
     process.exit(1);
   };
-  const controlPlane = await startControlPlane({ config, version, telemetry, onProgress: say, onTaken });
+  const controlPlane = await startControlPlane({ config, version, telemetry, onProgress: log, onDatabaseLost });
   drainOnSignal(controlPlane, config, () => telemetry.shutdown());
-  tellServing(controlPlane.url);
+  reportServing(controlPlane.url);
   return controlPlane.url;
 }
 
 async function serveByWorkers(config: Config): Promise<never> {
   if (config.migrate === "start") await migrateOnce(config);
-  const workers = superviseWorkers({ config, say, killAfterMs: noticeMs + deadlineMs + lastWordsMs });
+  const workers = superviseWorkers({ config, log, killAfterMs: noticeMs + deadlineMs + lastWordsMs });
   onStopSignal(workers.stop);
   process.exit(await workers.ended);
 }
@@ -107,7 +107,7 @@ async function run(config: Config): Promise<void> {
   if (cluster.isWorker) return void (await serve(config));
   advise(config);
   if (config.workers > 1) return serveByWorkers(config);
-  say(`control plane listening on ${await serve(config)}`);
+  log(`control plane listening on ${await serve(config)}`);
 }
 
 /** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
@@ -134,13 +134,13 @@ try {
       await check();
       break;
     default:
-      say(
+      log(
         `unknown command "${command}": run without one to serve, with "migrate" to bring the schema up to date, ` +
-          'or with "check" to hear whether the settings are safe',
+          'or with "check" to check whether the settings are safe',
       );
       process.exit(2);
   }
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
+  log(error instanceof Error ? error.message : String(error));
   process.exit(1);
 }

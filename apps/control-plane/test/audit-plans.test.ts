@@ -1,9 +1,9 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DecisionFilter } from "../src/ports/decision-log.ts";
-import type { Sql } from "../src/postgres/database.ts";
+import { poolOf, type Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
-import { auditPool } from "../src/start/stores.ts";
+import { connectForAudit } from "../src/start/stores.ts";
 import { startPlane } from "./support.ts";
 
 const plane = await startPlane();
@@ -51,7 +51,7 @@ const rowsVisited = (plan: Plan): number => {
 
 /** Of the statement that is really sent, on a connection of which it was asked so often that a plan for all values might serve. */
 async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
-  const sql = auditPool(plane.database.appUrl, 1);
+  const sql = connectForAudit(plane.database.appUrl, 1);
   let values: readonly unknown[] = [];
   sql.options.debug = (_connection, text, sent) => {
     if (isOfDecisions.test(text)) values = sent;
@@ -73,7 +73,7 @@ async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
 const isOfDecisions = /\bfrom decision\b/;
 
 const visitedBy = async (filter: DecisionFilter): Promise<number> =>
-  rowsVisited(await planOf((sql) => decisionReads(sql, 5_000).page({ filter, beforeSeq: undefined, limit })));
+  rowsVisited(await planOf((sql) => decisionReads(poolOf(sql, 5_000)).page({ filter, beforeSeq: undefined, limit })));
 
 describe("a page reads hardly more of the log than it shows", () => {
   const cases: readonly [string, DecisionFilter][] = [

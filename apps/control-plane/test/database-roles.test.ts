@@ -4,9 +4,9 @@ import { createDatabase } from "@svc/test-support";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, type Sql } from "../src/postgres/database.ts";
-import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { migrate } from "../src/postgres/migrate.ts";
+import { retention } from "../src/postgres/retention.ts";
 import { query } from "./support.ts";
 
 const deployed = (name: string): string =>
@@ -58,8 +58,7 @@ const insertDecision = `
     data_class, decision, recoverable, enforced, privileged, taint, policy_version, decided_at)
   values (first_id_of(this_month()), 2, gen_random_uuid(), 'authorize', 1, '{}', 'ada', 'planner', 'agent', 'finance',
     'allow', false, true, false, 'trusted_internal', 1, now())`;
-const keeper = () =>
-  housekeeping({ sql: service, clock: { nowMs: () => 0 }, ids: { next: uuidv7 }, readDeadlineMs: 5_000 });
+const keeper = () => retention({ pool: poolOf(service, 5_000), clock: { nowMs: () => 0 }, ids: { next: uuidv7 } });
 
 describe("the roles of roles.sql", () => {
   test("leave everything to an owner that nobody logs in as", async () => {

@@ -1,6 +1,5 @@
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Sql } from "../src/postgres/database.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { decisionCounts } from "../src/postgres/decision-counts.ts";
 import { recorder } from "./decision-rows.ts";
 import { startPlane } from "./support.ts";
@@ -49,17 +48,14 @@ describe("counting decisions", () => {
   test("reads only the newest rows, also while the statistics are older than the rows", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;
-    expect(await rowsRead((sql) => decisionCounts(sql, 5_000).count(of(24 * hourMs, 1_000)))).toBe(1_000);
+    expect(await rowsRead((sql) => decisionCounts(poolOf(sql, 5_000)).count(of(24 * hourMs, 1_000)))).toBe(1_000);
   });
 
   /** Of the log, by the one statement that is sent. */
   async function rowsRead(ask: (sql: Sql) => Promise<unknown>): Promise<number> {
     const sent: { text: string; values: unknown[] }[] = [];
-    const sql = postgres(plane.database.appUrl, {
-      max: 1,
-      types: { bigint: postgres.BigInt },
-      debug: (_connection, text, values) => void sent.push({ text, values }),
-    });
+    const sql = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+    sql.options.debug = (_connection, text, values) => void sent.push({ text, values });
     try {
       await ask(sql);
       const { text = "", values = [] } = sent.findLast((one) => one.text.includes("from decision")) ?? {};

@@ -2,8 +2,8 @@ import { aManifest } from "@svc/test-support";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, describe, expect, test } from "vitest";
-import { connect } from "../src/postgres/database.ts";
-import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { connect, poolOf } from "../src/postgres/database.ts";
+import { retention } from "../src/postgres/retention.ts";
 import { submitter } from "./submitting.ts";
 import { startPlane } from "./support.ts";
 
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 const keepHouse = () =>
-  housekeeping({ sql: service, clock: { nowMs: Date.now }, ids: { next: uuidv7 }, readDeadlineMs: 5_000 }).retire();
+  retention({ pool: poolOf(service, 5_000), clock: { nowMs: Date.now }, ids: { next: uuidv7 } }).retire();
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
 
 async function issued(hoursSinceExpiry: number): Promise<Buffer> {

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
+import type { HighWaterMarkStore } from "../src/ports/high-water-mark.ts";
 import type { ReplayGuard } from "../src/ports/replay-guard.ts";
-import type { WitnessMemory } from "../src/ports/witness.ts";
 
 /** What every replay guard promises; run on each of them. */
-export function guardSuite(name: string, guard: () => ReplayGuard & WitnessMemory): void {
+export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMarkStore): void {
   const claim = (key: string, actionId: string, ttlSeconds = 60) => guard().claim({ key, actionId, ttlSeconds });
 
   describe(`${name}: a claim`, () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KeyDeps } from "../src/commands/key/issuer-key.ts";
 import { removeKey } from "../src/commands/key/remove-key.ts";
 import { rotateKey } from "../src/commands/key/rotate-key.ts";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
 import { issuerKeyStore, keyMaker } from "../src/postgres/key-store.ts";
 import { migrate } from "../src/postgres/migrate.ts";
@@ -49,9 +49,8 @@ async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array
     },
   });
   const keys = await issuerKeys({
-    sql: counted,
+    pool: poolOf(counted, 5_000),
     clock,
-    deadlineMs: 5_000,
     encryptionKey,
     fixedKey: undefined,
     ...changes,
@@ -61,7 +60,7 @@ async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array
     clock,
     ids: { next: () => crypto.randomUUID() },
     issuerKeys: keys,
-    issuerKeyStore: issuerKeyStore(sql, 5_000),
+    issuerKeyStore: issuerKeyStore(poolOf(sql, 5_000)),
     makeKey: keyMaker(encryptionKey),
   };
   return { keys, deps, reads };

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../src/postgres/database.ts";
+import { connect, poolOf } from "../src/postgres/database.ts";
 import { decisionLog, decisionReads } from "../src/postgres/decisions.ts";
 import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
 import { spendLedger } from "../src/postgres/spends.ts";
@@ -134,19 +134,11 @@ describe("a look-up by action touches one partition", () => {
   /** What the ports really send, with the values they send along. */
   async function statementsOf(lookUp: (typeof lookUps)[number][1], actionId: string) {
     const sent: { text: string; values: readonly unknown[] }[] = [];
-    const watched = postgres(plane.database.appUrl, {
-      max: 1,
-      onnotice: () => {},
-      types: { bigint: postgres.BigInt },
-      debug: (_connection, text, values) => void sent.push({ text, values }),
-    });
+    const watched = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+    watched.options.debug = (_connection, text, values) => void sent.push({ text, values });
+    const pool = poolOf(watched, 5_000);
     try {
-      const ports = {
-        log: decisionLog(watched, 5_000),
-        decisions: decisionReads(watched, 5_000),
-        spends: spendLedger(watched, 5_000),
-      };
-      await lookUp(ports, actionId);
+      await lookUp({ log: decisionLog(pool), decisions: decisionReads(pool), spends: spendLedger(pool) }, actionId);
     } finally {
       await watched.end();
     }

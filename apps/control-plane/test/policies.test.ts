@@ -1,6 +1,6 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { policyStore } from "../src/postgres/policies.ts";
 import { query, startPlane } from "./support.ts";
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 describe("a pinned policy", () => {
   test("is read once, however many ask for it at once", async () => {
-    const policies = policyStore(sql, 5_000);
+    const policies = policyStore(poolOf(sql, 5_000));
     const asked = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
     expect(new Set(asked).size).toBe(1);
     expect(asked[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
@@ -33,7 +33,7 @@ describe("a pinned policy", () => {
 
   test("is served from memory once read: the database may be gone", async () => {
     const own = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
-    const policies = policyStore(own, 1_000);
+    const policies = policyStore(poolOf(own, 1_000));
     const before = await policies.pinned("one", 1);
     await own.end();
     expect(await policies.pinned("one", 1)).toBe(before);
@@ -41,7 +41,7 @@ describe("a pinned policy", () => {
   });
 
   test("that is not there yet is asked for again", async () => {
-    const policies = policyStore(sql, 5_000);
+    const policies = policyStore(poolOf(sql, 5_000));
     expect(await policies.pinned("one", 3)).toBeUndefined();
     await query(
       plane.database.ownerUrl,
@@ -51,7 +51,7 @@ describe("a pinned policy", () => {
   });
 
   test("of one version is never taken for another's, whatever the scope is called", async () => {
-    const policies = policyStore(sql, 5_000);
+    const policies = policyStore(poolOf(sql, 5_000));
     expect((await policies.pinned("one", 1))?.version).toBe(1);
     expect((await policies.pinned("one", 2))?.version).toBe(2);
     expect(await policies.pinned("1 one", 1)).toBeUndefined();
@@ -59,7 +59,7 @@ describe("a pinned policy", () => {
 });
 
 test("the latest version is read at the moment of asking", async () => {
-  const policies = policyStore(sql, 5_000);
+  const policies = policyStore(poolOf(sql, 5_000));
   expect(await policies.latest("three")).toEqual({ version: 1, schemaVersion: 1 });
   await query(
     plane.database.ownerUrl,
@@ -71,7 +71,9 @@ test("the latest version is read at the moment of asking", async () => {
 
 describe("the current policies of agents", () => {
   const currentOf = async (...agents: string[]) =>
-    (await policyStore(sql, 5_000).currentOf(agents)).map(({ scope, version }) => `${scope} ${version}`).toSorted();
+    (await policyStore(poolOf(sql, 5_000)).currentOf(agents))
+      .map(({ scope, version }) => `${scope} ${version}`)
+      .toSorted();
 
   test("are those of the scopes that their latest accepted manifests touch", async () => {
     expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);

@@ -101,13 +101,13 @@ describe("an act whose record cannot be written", () => {
   };
 
   test("did not happen either", async () => {
-    const { sessionEnds, blocks, issuerKeyStore } = plane.deps;
+    const { sessionEnds, blockChanges, issuerKeyStore } = plane.deps;
     const session = await consent();
     const [event, before, keys] = [await taken(), await epochsOf(session), await kidOf()];
     const ending = { by: "alice", atMs: Date.now(), reason: null };
     const block = { kind: "tool", ref: "t", reason: "r", untilMs: null, createdAtMs: Date.now() } as const;
     await expect(sessionEnds.end(session, ending, () => event)).rejects.toThrow(/administrative_event/);
-    await expect(blocks.set(block, event)).rejects.toThrow(/administrative_event/);
+    await expect(blockChanges.set(block, event)).rejects.toThrow(/administrative_event/);
     const removal = issuerKeyStore.change(async (change) => {
       await change.remove(keys, Date.now());
       await change.record(event);

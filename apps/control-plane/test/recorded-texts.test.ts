@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { uuidv7 } from "uuidv7";
 import { afterAll, expect, test } from "vitest";
 import type { Exchange } from "../src/ports/spend-ledger.ts";
-import { connect } from "../src/postgres/database.ts";
+import { connect, poolOf } from "../src/postgres/database.ts";
 import { type Append, insertDecisions } from "../src/postgres/decision-inserts.ts";
 import { decisionLog, decisionReads } from "../src/postgres/decisions.ts";
 import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
@@ -60,7 +60,7 @@ const named = (record: Omit<DecisionRecord, "actionId">): DecisionRecord => ({ .
 
 test("a record is read as it was written, whatever its texts hold and however many go together", async () => {
   const epochs = await epochsOf();
-  const reads = decisionReads(sql, 5_000);
+  const reads = decisionReads(poolOf(sql, 5_000));
   await fc.assert(
     fc.asyncProperty(fc.array(facts, { minLength: 1, maxLength: 20 }), async (drawn) => {
       const appends = drawn.map((record): Append => ({ record: named(record), epochs }));
@@ -75,7 +75,7 @@ test("a record is read as it was written, whatever its texts hold and however ma
 
 test("a text that the database cannot hold fails alone", async () => {
   const epochs = await epochsOf();
-  const log = decisionLog(sql, 5_000);
+  const log = decisionLog(poolOf(sql, 5_000));
   const drawn = fc.sample(facts, 5).map(named);
   const answers = await Promise.allSettled(
     drawn.map((record, index) =>
@@ -116,7 +116,7 @@ test("a spend is read as it was written, whosever key proved possession", async 
       kind: "exchange",
       prover: prover?.agent ?? null,
       proof_jti_hash: prover?.proofJtiHash ?? null,
-      spent_at: new Date(spentAtMs),
+      spent_at: spentAtMs,
     })),
   );
 });

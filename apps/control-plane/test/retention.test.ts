@@ -2,8 +2,8 @@ import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../src/postgres/database.ts";
-import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { connect, poolOf } from "../src/postgres/database.ts";
+import { retention } from "../src/postgres/retention.ts";
 import { recorder } from "./decision-rows.ts";
 import { query, startPlane } from "./support.ts";
 
@@ -17,11 +17,10 @@ afterAll(async () => {
 });
 
 const nowMs = Date.now();
-const keeper = housekeeping({
-  sql: service,
+const keeper = retention({
+  pool: poolOf(service, 5_000),
   clock: { nowMs: () => nowMs },
   ids: { next: uuidv7 },
-  readDeadlineMs: 5_000,
 });
 
 const keepMonths = (months: number | null) => owner`update retention set keep_months = ${months}`;

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type DecisionRecord, recordVersion } from "@svc/core";
 import { createDatabase } from "@svc/test-support";
 import { uuidv7 } from "uuidv7";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { decisionLog } from "../src/postgres/decisions.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { aKey, auditConnection, examine, sealer } from "./sealing.ts";
@@ -24,7 +24,7 @@ const pool = (maxConnections: number): Sql =>
   connect({ url: database.appUrl, maxConnections, statementTimeoutMs: 20_000 });
 const [writer, sealing] = [pool(2), pool(1)];
 const session = await aSession(writer);
-const log = decisionLog(writer, 5_000);
+const log = decisionLog(poolOf(writer, 5_000));
 
 /** A session of a policy that grants nothing; its epochs. */
 async function aSession(sql: Sql) {

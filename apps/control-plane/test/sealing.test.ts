@@ -4,8 +4,8 @@ import type { SigningKey } from "@svc/tokens";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../src/postgres/database.ts";
-import { housekeeping } from "../src/postgres/housekeeping.ts";
+import { connect, poolOf } from "../src/postgres/database.ts";
+import { retention } from "../src/postgres/retention.ts";
 import { settledMoments } from "../src/postgres/seals/settled.ts";
 import { recorder } from "./decision-rows.ts";
 import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
@@ -183,11 +183,10 @@ describe("a key that was rotated", () => {
 });
 
 describe("a month past its life", () => {
-  const keeper = housekeeping({
-    sql: service,
+  const keeper = retention({
+    pool: poolOf(service, 5_000),
     clock: { nowMs: Date.now },
     ids: { next: uuidv7 },
-    readDeadlineMs: 5_000,
   });
   let report: Awaited<ReturnType<typeof examine>>;
   beforeAll(async () => {

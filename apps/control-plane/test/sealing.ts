@@ -12,7 +12,7 @@ import { waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, importIssuerKey, type SigningKey, verificationKeyOf } from "@svc/tokens";
 import postgres from "postgres";
 import type { RecordSeals } from "../src/ports/record-seals.ts";
-import type { Sql } from "../src/postgres/database.ts";
+import { poolOf, type Sql } from "../src/postgres/database.ts";
 import { recordSeals } from "../src/postgres/seals/record-seals.ts";
 
 export const aKey = async (): Promise<SigningKey> => importIssuerKey(await generatePrivateJwk());
@@ -29,9 +29,8 @@ export const sealer = (
   { settleMs = 0, ...options }: SealerOptions = {},
 ): RecordSeals =>
   recordSeals({
-    sql,
+    pool: poolOf(sql, 5_000),
     signingKey: async () => key(),
-    readDeadlineMs: 5_000,
     settleMs: perSource(() => settleMs),
     ...options,
   });

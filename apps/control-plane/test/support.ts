@@ -1,6 +1,7 @@
 import { createTelemetry } from "@svc/telemetry";
 import { createDatabase, type TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
+import { verifySubject } from "../src/commands/hop/subject-token.ts";
 import { createEvents } from "../src/events/events.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
 import { createApp } from "../src/routes/app.ts";
@@ -48,28 +49,31 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   const stores = await openStores(config, {
     onGuardUnavailable: () => {},
     onStandbySilent: () => {},
-    onTaken: () => {},
+    onDatabaseLost: () => {},
     onProgress: () => {},
   });
   const clock = { nowMs: () => Date.now() };
   const encryptionKey = new Uint8Array(32).fill(7);
-  const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: 5_000, encryptionKey, fixedKey: undefined });
-  const keepers = {
-    houseKeeper: { lastDoneMs: () => null },
-    sealKeeper: { oldestUnsealedMs: () => null },
+  const keys = await issuerKeys({ pool: stores.reader, clock, encryptionKey, fixedKey: undefined });
+  const runs = {
+    retentionRun: { lastDoneMs: () => null },
+    sealingRun: { oldestUnsealedMs: () => null },
     restoreWatch: await startRestoreWatch(stores, events),
   };
-  const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, ...keepers };
+  const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, ...runs };
   const deps = compose({ ...parts, url: "https://plane.test", isDraining: () => false });
   return {
     deps,
     database,
     config,
     ...testApp(deps),
-    with: (changes) => testApp({ ...deps, ...changes }),
+    with(changes) {
+      const changed: Deps = { ...deps, ...changes };
+      return testApp({ ...changed, verifySubject: (token) => verifySubject(changed, token) });
+    },
     async stop() {
       keys.close();
-      keepers.restoreWatch.close();
+      runs.restoreWatch.close();
       await stores.close();
       await telemetry.shutdown();
       await database.drop();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { warmUp } from "../src/postgres/warm-up.ts";
 import { query, startPlane } from "./support.ts";
 
@@ -40,7 +40,7 @@ test("a process that is ready holds the twelve connections that hops wait for, i
 
 test("each of them has planned the statements of the hot path, and nothing was written", async () => {
   const [writer, reader] = [pool(plane.database.appUrl), pool(plane.database.appUrl)];
-  await warmUp({ writer, reader });
+  await warmUp({ writer: poolOf(writer, 5_000), reader: poolOf(reader, 5_000) });
   expect(await planned(writer, "insert into decision")).toEqual([1, 1, 1]);
   expect(await planned(writer, "insert into spend")).toEqual([1, 1, 1]);
   expect(await planned(reader, "select %session_epoch")).toEqual([1, 1, 1]);
@@ -49,5 +49,5 @@ test("each of them has planned the statements of the hot path, and nothing was w
 
 test("a database that lets nobody in holds up no start", async () => {
   const gone = Object.assign(new URL(plane.database.appUrl), { pathname: "/no_such_database" }).href;
-  await warmUp({ writer: pool(gone), reader: pool(gone) });
+  await warmUp({ writer: poolOf(pool(gone), 5_000), reader: poolOf(pool(gone), 5_000) });
 });

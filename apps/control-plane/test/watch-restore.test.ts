@@ -1,11 +1,12 @@
 import { embeddedWitness } from "@svc/embedded/cache";
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RestoreUnacknowledged, RestoreUnknown, watchRestore } from "../src/background/watch-restore.ts";
-import type { WitnessCount } from "../src/ports/witness.ts";
-import { connect, type Sql } from "../src/postgres/database.ts";
+import { watchRestore } from "../src/background/watch-restore.ts";
+import type { HighWaterMarkCounter } from "../src/ports/high-water-mark.ts";
+import { RestoreUnacknowledged, RestoreUnknown } from "../src/ports/restore-watch.ts";
+import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
+import { highWaterMarkCounter } from "../src/postgres/high-water-mark.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { witnessCount } from "../src/postgres/witness.ts";
 import { query } from "./support.ts";
 
 const deployment = "0b1f5b2e-0000-4000-8000-000000000001";
@@ -13,7 +14,7 @@ const deployment = "0b1f5b2e-0000-4000-8000-000000000001";
 /** A database whose count a test sets, and which raises whenever it is asked and may. */
 function fakeDatabase(count: bigint) {
   const state = { deployment, count, raises: 0, isDown: false };
-  const port: WitnessCount = {
+  const port: HighWaterMarkCounter = {
     async read() {
       if (state.isDown) throw new Error("no database");
       return { deployment: state.deployment, count: state.count };
@@ -29,11 +30,11 @@ function fakeDatabase(count: bigint) {
 }
 
 /** Watches with these stores; `told` is what it reported. */
-async function watched(count: WitnessCount, memory = embeddedWitness(), everyMs = 3_600_000) {
+async function watched(counter: HighWaterMarkCounter, memory = embeddedWitness(), everyMs = 3_600_000) {
   const told: string[] = [];
   const watch = await watchRestore({
-    count,
-    memory,
+    counter,
+    store: memory,
     onBehind: () => told.push("behind"),
     onFault: (error) => told.push(`fault: ${(error as Error).message}`),
     everyMs,
@@ -86,7 +87,7 @@ describe("while the database is behind", () => {
   test("it is never raised, so that it does not catch up by itself, and what happened is told once", async () => {
     const { state, port } = fakeDatabase(3n);
     let looks = 0;
-    const counting: WitnessCount = {
+    const counting: HighWaterMarkCounter = {
       ...port,
       read() {
         looks++;
@@ -145,7 +146,7 @@ test("a database that is taken back under a running process is noticed", async (
 
 test("the store is told of a count only after its commit, and never where that failed", async () => {
   const { port } = fakeDatabase(3n);
-  const failing: WitnessCount = { ...port, raise: () => Promise.reject(new Error("unknown commit")) };
+  const failing: HighWaterMarkCounter = { ...port, raise: () => Promise.reject(new Error("unknown commit")) };
   const { watch, told, memory } = await watched(failing);
   expect([await memory.seen(deployment), told]).toEqual([0n, ["fault: unknown commit"]]);
   watch.close();
@@ -154,12 +155,12 @@ test("the store is told of a count only after its commit, and never where that f
 describe("the count of a real database", () => {
   let database: TestDatabase;
   let sql: Sql;
-  let count: WitnessCount;
+  let count: HighWaterMarkCounter;
   beforeAll(async () => {
     database = await createDatabase();
     await migrate(database);
     sql = connect({ url: database.appUrl, maxConnections: 8, statementTimeoutMs: 5_000 });
-    count = witnessCount({ reader: sql, writer: sql, readDeadlineMs: 5_000, commitDeadlineMs: 5_000 });
+    count = highWaterMarkCounter(poolOf(sql, 5_000), poolOf(sql, 5_000));
   });
   afterAll(async () => {
     await sql.end();

@@ -1,100 +1,64 @@
 import { singleFlight } from "../commands/readiness.ts";
-import type { Witness, WitnessCount, WitnessMemory } from "../ports/witness.ts";
-
-/**
- * `behind`: the database is older than one that was served before, so that spends and revocations are forgotten.
- * `unknown`: this process could not compare yet.
- */
-export type Standing = "unknown" | "current" | "behind";
-
-/** Nothing is granted until the issuer's epoch refuses all that was issued before (contract: Issuer keys, restore). */
-export class RestoreUnacknowledged extends Error {
-  readonly code = "restore_unacknowledged";
-}
-
-/** Of a process that has not seen both stores since its start. */
-export class RestoreUnknown extends Error {
-  readonly code = "guard_unavailable";
-}
-
-export interface RestoreWatch {
-  /** Compares now; where a store does not answer, what was found last still stands. Never rejects. */
-  look(): Promise<Standing>;
-  /** The same, begun after the call. */
-  lookAfresh(): Promise<Standing>;
-  /** The highest count that is known to have been seen of this database; whoever acknowledges goes above it. */
-  seen(): Promise<bigint>;
-  /**
-   * Costs a comparison, no call.
-   * @throws {RestoreUnacknowledged}
-   * @throws {RestoreUnknown}
-   */
-  requireAcknowledged(): void;
-  close(): void;
-}
+import type { HighWaterMark, HighWaterMarkCounter, HighWaterMarkStore } from "../ports/high-water-mark.ts";
+import { type RestoreState, RestoreUnacknowledged, RestoreUnknown, type RestoreWatch } from "../ports/restore-watch.ts";
+import { repeat } from "./repeat.ts";
 
 export interface WatchRestore {
-  readonly count: WitnessCount;
-  readonly memory: WitnessMemory;
-  /** Told once, until it is acknowledged. */
+  readonly counter: HighWaterMarkCounter;
+  readonly store: HighWaterMarkStore;
+  /** Called once, until the restore is acknowledged. */
   readonly onBehind: () => void;
-  /** Told once, until it works again. */
+  /** Called once, until it works again. */
   readonly onFault: (error: unknown) => void;
   /** Default 2 seconds. */
   readonly everyMs?: number;
 }
 
 /**
- * Keeps a witness of how far the database has come where a restore does not reach, and compares the two: now and every
- * some seconds. Resolves after the first attempt.
+ * Keeps the database's high water mark in the cache store, which no restore reaches, and compares the two now and every
+ * few seconds. Resolves after the first attempt.
  */
-export async function watchRestore(watching: WatchRestore): Promise<RestoreWatch> {
-  const { count, memory, onBehind, onFault, everyMs = 2_000 } = watching;
-  let standing: Standing = "unknown";
-  let seen: Witness | undefined;
+export async function watchRestore(settings: WatchRestore): Promise<RestoreWatch & { close(): void }> {
+  const { counter, store, onBehind, onFault, everyMs = 2_000 } = settings;
+  let state: RestoreState = "unknown";
+  let seen: HighWaterMark | undefined;
   let isReported = false;
-  let isClosed = false;
-  let timer: NodeJS.Timeout | undefined;
 
   const compare = singleFlight(async (): Promise<void> => {
-    const compared = await compareOnce(count, memory);
+    const compared = await compareOnce(counter, store);
     seen = compared.seen;
-    if (compared.isBehind && standing !== "behind") onBehind();
-    standing = compared.isBehind ? "behind" : "current";
+    if (compared.isBehind && state !== "behind") onBehind();
+    state = compared.isBehind ? "behind" : "current";
   });
-  const look = (): Promise<Standing> =>
-    compare().then(
-      () => standing,
-      () => standing,
-    );
-  const lookAfresh = async (): Promise<Standing> => {
-    // One that is on its way may have begun before.
+  const look = async (): Promise<RestoreState> => {
+    await compare().catch(() => {});
+    return state;
+  };
+  const lookAfresh = async (): Promise<RestoreState> => {
+    // One that is under way may have begun before the call.
     await look();
     return look();
   };
-  /** First compared, then raised: raised while it is behind, it would catch up by itself. */
-  const pass = async (): Promise<void> => {
+  /** Compares first: a database that is behind must not catch up by being raised. */
+  const raise = async (): Promise<void> => {
     await compare();
-    if (standing !== "current" || seen === undefined) return;
-    const raised = await count.raise(seen);
-    // After the commit, which a synchronous standby has as well: its promotion is no restore.
-    if (raised !== undefined) await memory.keep({ deployment: seen.deployment, count: raised });
+    if (state !== "current" || seen === undefined) return;
+    const raised = await counter.raise(seen);
+    // After the commit, which a synchronous standby has too: its promotion is no restore.
+    if (raised !== undefined) await store.keep({ deployment: seen.deployment, count: raised });
   };
-  const attempt = async (): Promise<void> => {
+  const loop = repeat(async () => {
     try {
-      await pass();
+      await raise();
       isReported = false;
     } catch (error) {
-      if (!isReported && !isClosed) onFault(error);
+      if (!isReported && !loop.isClosed()) onFault(error);
       isReported = true;
     }
-  };
-  const keepOn = async (): Promise<void> => {
-    await attempt();
-    if (!isClosed) timer = setTimeout(keepOn, everyMs).unref();
-  };
+    return everyMs;
+  });
 
-  await keepOn();
+  await loop.firstRun;
   return {
     look,
     lookAfresh,
@@ -103,22 +67,22 @@ export async function watchRestore(watching: WatchRestore): Promise<RestoreWatch
       return seen?.count ?? 0n;
     },
     requireAcknowledged() {
-      if (standing === "behind") throw new RestoreUnacknowledged("the database is older than one that was served");
-      if (standing === "unknown") throw new RestoreUnknown("the stores could not be compared since the start");
+      if (state === "behind") throw new RestoreUnacknowledged("the database is older than one that was served");
+      if (state === "unknown") throw new RestoreUnknown("the stores could not be compared since the start");
     },
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
+    close: loop.close,
   };
 }
 
-/** What was seen is read before the count it is compared with, which another process may be raising. */
-async function compareOnce(count: WitnessCount, memory: WitnessMemory): Promise<{ seen: Witness; isBehind: boolean }> {
-  const { deployment, count: before } = await count.read();
-  const seen = { deployment, count: await memory.seen(deployment) };
+/** Reads the kept mark before the count that it compares, since another process may raise both. */
+async function compareOnce(
+  counter: HighWaterMarkCounter,
+  store: HighWaterMarkStore,
+): Promise<{ seen: HighWaterMark; isBehind: boolean }> {
+  const { deployment, count: before } = await counter.read();
+  const seen = { deployment, count: await store.seen(deployment) };
   if (seen.count <= before) return { seen, isBehind: false };
-  const now = await count.read();
-  if (now.deployment !== deployment) throw new Error("another database took its place while it was compared");
+  const now = await counter.read();
+  if (now.deployment !== deployment) throw new Error("another database took its place during the comparison");
   return { seen, isBehind: now.count < seen.count };
 }

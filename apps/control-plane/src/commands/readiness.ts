@@ -1,37 +1,68 @@
 import { within } from "../ports/deadline.ts";
+import type { ReplayGuard } from "../ports/replay-guard.ts";
+import type { RestoreWatch } from "../ports/restore-watch.ts";
 
-/** What readiness asks of one store. */
+/** Readiness of one dependency. */
 export interface Probe {
   readonly name: "database" | "cache_store" | "restore" | "draining";
-  /** Resolves when the store serves just now; rejects, or does not answer in time, when it does not. */
+  /** Rejects, or takes too long, when it cannot serve. */
   check(): Promise<void>;
 }
 
 export type ProbeName = Probe["name"];
 
-const probeBoundMs = 1_000;
+export interface ProbeDeps {
+  readonly probeDatabase: () => Promise<void>;
+  readonly guard: Pick<ReplayGuard, "ping" | "evictionPolicy">;
+  readonly restoreWatch: Pick<RestoreWatch, "look">;
+  readonly isDraining: () => boolean;
+  readonly onEvictionUnknown: () => void;
+}
 
-/** What does not answer just now. */
+export const readinessProbes = ({ probeDatabase, restoreWatch, isDraining, ...store }: ProbeDeps): readonly Probe[] => [
+  { name: "database", check: probeDatabase },
+  {
+    name: "cache_store",
+    check: async () => {
+      await probeGuard(store);
+      if ((await restoreWatch.look()) === "unknown") throw new Error("the high water mark could not be compared yet");
+    },
+  },
+  {
+    name: "restore",
+    check: async () => {
+      if ((await restoreWatch.look()) === "behind") throw new Error("the database is older than one that was served");
+    },
+  },
+  {
+    name: "draining",
+    check: async () => {
+      if (isDraining()) throw new Error("this process is draining");
+    },
+  },
+];
+
+/** An evicting store could forget a spend, so it cannot serve (contract: the single use). */
+async function probeGuard({ guard, onEvictionUnknown }: Pick<ProbeDeps, "guard" | "onEvictionUnknown">): Promise<void> {
+  await guard.ping();
+  const policy = await guard.evictionPolicy();
+  if (policy === "evicts") throw new Error("the cache store may evict live entries");
+  if (policy === "unknown") onEvictionUnknown();
+}
+
+const deadlineMs = 1_000;
+
 export async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
-  const answers = await Promise.all(probes.map(async (probe) => ((await answersInTime(probe)) ? [] : [probe.name])));
-  return answers.flat();
+  const late = () => new Error(`no answer within ${deadlineMs} ms`);
+  const results = await Promise.allSettled(probes.map(async (probe) => within(deadlineMs, probe.check(), late)));
+  return probes.filter((_, index) => results[index]?.status === "rejected").map(({ name }) => name);
 }
 
-/** Whether the probe answered well within the bound. */
-async function answersInTime(probe: Probe): Promise<boolean> {
-  try {
-    await within(probeBoundMs, probe.check(), () => new Error(`no answer within ${probeBoundMs} ms`));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Whoever asks while an answer is on its way gets that one: a probe storm is one probe. */
-export function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
+/** Callers share a call that is under way, so that a probe storm is one probe. */
+export function singleFlight<T>(call: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   return () => {
-    running ??= ask().finally(() => {
+    running ??= call().finally(() => {
       running = undefined;
     });
     return running;

@@ -113,7 +113,7 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
           "the database is older than one that was served: nothing is granted until the issuer epoch is raised",
         ],
       }),
-    witnessFailed: (error: unknown) =>
+    highWaterMarkFailed: (error: unknown) =>
       telemetry.emit({ error, log: ["warn", "the witness of the database could not be kept; it is tried again soon"] }),
     clockBehind: () =>
       telemetry.emit({

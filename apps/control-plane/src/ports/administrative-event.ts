@@ -13,15 +13,20 @@ export interface AdministrativeEvent {
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
 }
 
+type Concerns = "sessionId" | "agent" | "reason";
+
+/** Absent members are null in the record. */
+export type NewEvent = Omit<AdministrativeEvent, Concerns> & Partial<Pick<AdministrativeEvent, Concerns>>;
+
 export interface EventQuery {
   readonly kind: AdministrativeEventKind | undefined;
   readonly sessionId: string | undefined;
   readonly agent: string | undefined;
-  /** Epoch milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs: number | undefined;
-  /** Epoch milliseconds, exclusive. */
+  /** Exclusive. */
   readonly untilMs: number | undefined;
-  /** An event's identifier: those made before it only. */
+  /** Exclusive: the identifier of an event. */
   readonly beforeId: string | undefined;
   readonly limit: number;
 }

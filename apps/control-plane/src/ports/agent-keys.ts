@@ -1,6 +1,6 @@
 import type { VerificationKey } from "@svc/tokens";
 
 export interface AgentKeys {
-  /** The pinned keys of an enrolled agent; none where it is not enrolled. Read at the moment of asking. */
+  /** The keys of an enrolled agent, read at every call; empty for other agents. */
   keysOf(agent: string): Promise<readonly VerificationKey[]>;
 }

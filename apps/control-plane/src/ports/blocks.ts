@@ -1,26 +1,27 @@
 import type { BlockKind } from "@svc/core";
-import type { AdministrativeEvent } from "./administrative-event.ts";
+import type { NewEvent } from "./administrative-event.ts";
 
-/** A deny that no pinned policy outlives (contract: Emergency blocks). */
+/** An emergency deny above every pinned policy (contract: Emergency blocks). */
 export interface StandingBlock {
   readonly kind: BlockKind;
   readonly ref: string;
   readonly reason: string;
-  /** From then on it blocks nothing; null for one that must be lifted. */
+  /** Null: until it is lifted. */
   readonly untilMs: number | null;
   readonly createdAtMs: number;
 }
 
 export interface Blocks {
-  /**
-   * Sets the block, or changes the one that stands, which keeps its `createdAtMs`, and answers it. With it a fresh
-   * denial epoch and the event, all or nothing, durable when it resolves; a block that stands just so is left alone.
-   */
-  set(block: StandingBlock, event: AdministrativeEvent): Promise<StandingBlock>;
-  /** Lifts the block that stands, with a fresh denial epoch and the event. Whether one stood. */
-  lift(kind: BlockKind, ref: string, event: AdministrativeEvent): Promise<boolean>;
-  /** Those in force at `nowMs`, by kind and ref, each after the one the page before ended with. */
+  /** The blocks in force at `nowMs`, by kind and ref. */
   page(query: BlockQuery): Promise<readonly StandingBlock[]>;
+}
+
+/** Each change commits a new denial epoch and the event with it; durable when it resolves. */
+export interface BlockChanges {
+  /** Sets the block, or changes the one in force, which keeps its `createdAtMs`. An equal block stays as it is. */
+  set(block: StandingBlock, event: NewEvent): Promise<StandingBlock>;
+  /** False if no such block was in force. */
+  lift(kind: BlockKind, ref: string, event: NewEvent): Promise<boolean>;
 }
 
 export interface BlockQuery {

@@ -1,4 +1,3 @@
-/** Time, identifiers and randomness, so that commands can be driven by a test. */
 export interface Clock {
   /** Epoch milliseconds. */
   nowMs(): number;

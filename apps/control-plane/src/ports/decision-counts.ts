@@ -1,9 +1,9 @@
 import type { DecisionRecord } from "@svc/core";
 
 export interface DecisionCounts {
-  /** Over the newest decisions of a span: alike ones together, in no order. */
+  /** Counts equal decisions among the newest ones of a span; in no order. */
   count(query: CountQuery): Promise<readonly DecisionCount[]>;
-  /** Over the newest so many that observe mode let pass: how many were of which scope, most first. */
+  /** Counts the newest observed denies by scope, most first. */
   observedByScope(newest: number): Promise<readonly ScopeCount[]>;
 }
 
@@ -13,18 +13,16 @@ export interface ScopeCount {
 }
 
 export interface CountQuery {
-  /** Epoch milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs: number;
-  /** Into which the span is cut, from the Unix epoch on. */
+  /** Length of a bucket; buckets start at the Unix epoch. */
   readonly bucketMs: number;
-  /** How many decisions are looked at, the newest: what bounds the time that it takes. */
+  /** At most so many decisions are read, which bounds the time. */
   readonly newest: number;
 }
 
-/** Decisions that differ in nothing told here. */
 export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyReason" | "enforced" | "taint"> {
   readonly scope: string;
-  /** Epoch milliseconds: where their part of the span begins. */
   readonly bucketStartMs: number;
   readonly count: number;
 }

@@ -1,14 +1,14 @@
 import type { DecisionRecord, Delegation, NewMark, RecordedHop } from "@svc/core";
 import type { Epochs } from "./session-state.ts";
 
-/** What committing a decision must do besides: nothing, hold still for marks, or set some. */
+/** What the commit of a decision does to the session's taint marks. */
 export type Marking =
   | { readonly kind: "none" }
-  /** An edge that marks flow back along: commits before or after a concurrent mark, never beside it. */
+  /** An edge along which marks spread. It commits before or after a concurrent mark, never beside it. */
   | { readonly kind: "delegation" }
-  /** Computed from the session's delegations as they stand when the marks are set. */
   | {
       readonly kind: "marks";
+      /** Called with the session's delegations at the time of the commit. */
       readonly marksFor: (delegations: readonly Delegation[]) => readonly NewMark[];
       /** SHA-256 of the presented token's `jti`: a spent token never marks. */
       readonly jtiHash: Uint8Array;
@@ -21,16 +21,17 @@ export interface Committed {
 
 export interface DecisionLog {
   /**
-   * Commits the record and its marks, all or nothing; durable when it resolves. `stale` when session or denials
-   * changed since `epochs` were read: nothing was written, read again and decide again.
+   * Commits the record and its marks, all or nothing; durable when it resolves. `stale`: the session or the denials
+   * changed since `epochs` were read, and nothing was written.
    */
   append(record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale">;
   find(actionId: string): Promise<DecisionRecord | undefined>;
 }
 
 export interface DecisionReads {
-  /** The action and every ancestor that exists, in one query; undefined where the action does not. */
+  /** The action and its stored ancestors, in one query. Undefined without such an action. */
   lineage(actionId: string): Promise<Lineage | undefined>;
+  /** Newest first. */
   page(query: DecisionQuery): Promise<readonly DecisionRow[]>;
 }
 
@@ -39,7 +40,6 @@ export interface Lineage {
   readonly reached: ReadonlyMap<string, RecordedHop>;
 }
 
-/** A decision as the audit log shows it. */
 export interface DecisionRow {
   /** Position in the log, for keyset paging. */
   readonly seq: bigint;
@@ -55,45 +55,45 @@ export interface DecisionFilter {
   readonly denyReason?: DecisionRecord["denyReason"] | undefined;
   readonly enforced?: boolean | undefined;
   readonly targetKind?: DecisionRecord["targetKind"] | undefined;
-  /** Epoch milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs?: number | undefined;
-  /** Epoch milliseconds, exclusive. */
+  /** Exclusive. */
   readonly untilMs?: number | undefined;
   readonly taint?: DecisionRecord["taint"] | undefined;
   readonly privileged?: boolean | undefined;
 }
 
-/** Everything that observe mode let pass in one way, together (contract: Audit, would-block). */
+export interface DecisionQuery {
+  readonly filter: DecisionFilter;
+  /** Exclusive. */
+  readonly beforeSeq: bigint | undefined;
+  readonly limit: number;
+}
+
+/** Equal observed denies, counted together (contract: Audit, would-block). */
 export interface WouldBlock
   extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** Position among the groups, for keyset paging. */
+  /** For keyset paging. */
   readonly position: WouldBlockPosition;
 }
 
-/** Agent, target, its kind, reason, and a hash of the data class. */
+/** Agent, target, target kind, reason, and a hash of the data class. */
 export type WouldBlockPosition = readonly [string, string, string, string, string];
 
 export interface WouldBlockQuery {
   readonly scope: string | undefined;
-  /** Epoch milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs: number | undefined;
-  /** Epoch milliseconds, exclusive. */
+  /** Exclusive. */
   readonly untilMs: number | undefined;
   readonly after: WouldBlockPosition | undefined;
   readonly limit: number;
 }
 
 export interface WouldBlocks {
-  /** In the order of their positions. */
+  /** In the order of `position`. */
   page(query: WouldBlockQuery): Promise<readonly WouldBlock[]>;
-}
-
-/** Newest first; rows before `beforeSeq` only. */
-export interface DecisionQuery {
-  readonly filter: DecisionFilter;
-  readonly beforeSeq: bigint | undefined;
-  readonly limit: number;
 }

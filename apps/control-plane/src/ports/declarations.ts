@@ -1,16 +1,17 @@
 import type { DiffEntry, ManifestStatus } from "@svc/core";
 
-/** What agents declared and what was made of it, for people who read through it. */
+/** Manifests and policies for people who read them. */
 export interface Declarations {
-  /** The newest policy of each scope, by name; those behind `after` only. */
+  /** The newest policy of each scope, by name. */
   scopes(query: ScopeQuery): Promise<readonly ScopeSummary[]>;
-  /** Every version that an agent submitted, newest first; those older than `before` only. */
+  /** Every version of an agent, newest first. */
   versions(query: VersionQuery): Promise<readonly SubmittedVersion[]>;
-  /** By agent: the latest accepted manifest, as it was submitted, of those agents that have one. */
+  /** The latest accepted manifest of each agent that has one, as it was submitted. */
   accepted(agents: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 export interface ScopeQuery {
+  /** Exclusive. */
   readonly after: string | undefined;
   readonly limit: number;
 }
@@ -24,6 +25,7 @@ export interface ScopeSummary {
 
 export interface VersionQuery {
   readonly agentId: string;
+  /** Exclusive. */
   readonly before: number | undefined;
   readonly limit: number;
 }
@@ -33,7 +35,7 @@ export interface SubmittedVersion {
   readonly status: ManifestStatus;
   readonly attestedBy: string | null;
   readonly attestationReason: string | null;
-  /** As submitted, byte for byte. */
+  /** Byte for byte as it was submitted. */
   readonly doc: string;
   readonly createdAtMs: number;
   readonly discoveryOk: boolean;

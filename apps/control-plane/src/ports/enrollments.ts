@@ -3,22 +3,22 @@ import type { PublicJwk } from "@svc/tokens";
 import type { Principal } from "./identity-provider.ts";
 
 export interface Enrollments {
-  /** Commits the token and its administrative event, all or nothing. */
+  /** Commits the token and its administrative event together. */
   issueToken(token: NewEnrollToken): Promise<void>;
-  /** Whether an enroll token would be taken: a fast answer; `begin` decides. */
+  /** A fast answer; `begin` decides. */
   isTokenGood(use: TokenUse): Promise<boolean>;
-  /** Spends the enroll token, where there is one, with the enrollment: a database constraint decides. */
+  /** Spends the enroll token, if there is one, together with the enrollment; a database constraint decides. */
   begin(enrollment: NewEnrollment): Promise<"begun" | "token_refused" | "agent_revoked">;
-  /** Takes one of the tries, before the proof is looked at, so that no number of parallel ones are more than allowed. */
+  /** Uses up one try before the proof is checked, so that parallel requests get no more tries. */
   takeTry(enrollmentId: string, nowMs: number): Promise<PendingEnrollment | "unknown" | "over">;
   /**
-   * Ends the enrollment, once: pins the key where somebody stands behind it and it is no other agent's, with a fresh
-   * denial epoch and an administrative event, all or nothing. A quarantine leaves a present identity as it stands.
+   * Ends the enrollment once: pins the key if a person is bound to it and no other agent has it. Commits a new denial
+   * epoch and an administrative event with it. A quarantine leaves an existing identity as it is.
    */
   complete(completion: CompleteEnrollment): Promise<Completion>;
 }
 
-/** Tokens are kept and looked up as their SHA-256. */
+/** Tokens are stored and found by their SHA-256. */
 export interface NewEnrollToken {
   readonly tokenHash: Uint8Array;
   readonly agentId: string;
@@ -36,7 +36,7 @@ export interface TokenUse {
   readonly nowMs: number;
 }
 
-/** Who stands behind the key, or why nobody does. */
+/** The person that is bound to the key, or the reason for none. */
 export type Binding = { readonly principal: Principal } | { readonly quarantine: QuarantineReason };
 
 export interface NewEnrollment {
@@ -46,10 +46,10 @@ export interface NewEnrollment {
   /** RFC 7638. */
   readonly thumbprint: string;
   readonly challenge: string;
-  /** JSON text, as the agent said it. */
+  /** JSON text as the agent sent it. */
   readonly claims: string | null;
   readonly binding: Binding;
-  /** The label of the bearer; null where an enroll token was enough. */
+  /** The label of the bearer; null if an enroll token was the credential. */
   readonly begunBy: string | null;
   readonly enrollTokenHash: Uint8Array | null;
   readonly begunAtMs: number;

@@ -2,20 +2,24 @@ import type { IdentityStatus } from "@svc/core";
 import type { VerificationKey } from "@svc/tokens";
 
 export interface Identities {
-  /** Read at the moment of asking; undefined where no such agent is registered. */
+  /** Read at every call; undefined for an unknown agent. */
   byName(agent: string): Promise<AgentIdentity | undefined>;
   byId(agentId: string): Promise<AgentIdentity | undefined>;
-  /**
-   * Commits revocation, fresh denial epoch and administrative event, all or nothing; durable when it resolves. An agent
-   * that is revoked already stays as it is. Undefined where there is no such agent.
-   */
-  revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
+  /** By time, then by agent. */
   revocations(query: RevocationQuery): Promise<readonly Revocation[]>;
   /**
-   * Up to where the list of revocations is whole: what a query from now on does not see is of this time or later,
-   * however late its transaction commits. It never falls; the Unix epoch where nobody was revoked yet.
+   * Revocations before this time are all visible, however late their transactions commit. Never falls; the Unix epoch
+   * before the first revocation.
    */
   revocationsWholeUntilMs(): Promise<number>;
+}
+
+export interface AgentRevocations {
+  /**
+   * Commits the revocation, a new denial epoch and the administrative event together; durable when it resolves. A
+   * revoked agent stays as it is. Undefined for an unknown agent.
+   */
+  revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
 }
 
 /** An agent's pinned identity (specification: Agent identity). */
@@ -23,12 +27,12 @@ export interface AgentIdentity {
   readonly agentId: string;
   readonly agent: string;
   readonly status: IdentityStatus;
-  /** 0 until the agent first enrolled. */
+  /** 0 before the first enrollment. */
   readonly anchorVersion: number;
-  /** None but an enrolled agent's. */
+  /** Empty unless the agent is enrolled. */
   readonly keys: readonly Pick<VerificationKey, "kid" | "publicJwk">[];
   readonly revokedReason: string | null;
-  /** When it last changed, by the database's clock; never falls. */
+  /** Time of the last change, by the database's clock; never falls. */
   readonly asOfMs: number;
 }
 
@@ -43,7 +47,7 @@ export interface RevokeAgent {
 
 export interface Revoked {
   readonly identity: AgentIdentity;
-  /** False where it had been revoked before. */
+  /** False if it was revoked before. */
   readonly isNew: boolean;
 }
 
@@ -53,11 +57,9 @@ export interface Revocation {
   readonly asOfMs: number;
 }
 
-/** By time, then by agent. */
 export interface RevocationQuery {
-  /** Epoch milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs: number | undefined;
-  /** Where the page before ended. */
   readonly after: Pick<Revocation, "asOfMs" | "agentId"> | undefined;
   readonly limit: number;
 }

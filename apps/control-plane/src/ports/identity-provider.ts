@@ -2,18 +2,18 @@
 export interface Principal {
   /** Of the provider. */
   readonly issuer: string;
-  /** The person, as this provider knows them. */
+  /** `sub` at that provider. */
   readonly subject: string;
 }
 
-/** The provider gave no usable answer within its deadline: nothing is known about the assertion. */
+/** The provider gave no usable answer within its deadline. */
 export class IdentityProviderUnavailable extends Error {
   readonly code = "identity_provider_unavailable";
 }
 
 export interface IdentityProvider {
   /**
-   * Whom an ID token speaks of. Undefined where it is not valid here and now, or its `nonce` is not the given one.
+   * The person that an ID token names. Undefined for an invalid token or another `nonce`.
    * @throws {IdentityProviderUnavailable}
    */
   principalOf(idToken: string, nonce: string): Promise<Principal | undefined>;

@@ -1,66 +1,68 @@
 import type { JwksDocument, KeyLookup, SigningKey } from "@svc/tokens";
-import type { AdministrativeEvent } from "./administrative-event.ts";
+import type { NewEvent } from "./administrative-event.ts";
 
 /** The issuer's keys as this process knows them. */
 export interface KeySet {
-  /** The denial epoch they were read under: every change of the keys replaced it. */
+  /** The denial epoch of the read. Every change of the keys replaces it. */
   readonly epoch: string;
   readonly lookup: KeyLookup;
   readonly signingKey: SigningKey;
-  /** Tokens issued in an earlier second are refused: the issuer epoch. */
+  /** The issuer epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds: number;
   readonly published: JwksDocument;
-  /** Those that are published, oldest first. */
+  /** The published keys, oldest first. */
   readonly keys: readonly KeyFacts[];
 }
 
-/** One of the issuer's keys; a key of the settings was made and activated at a time that nobody here knows. */
+/** The times of a key from the settings are unknown. */
 export interface KeyFacts {
   /** RFC 7638 thumbprint. */
   readonly kid: string;
   readonly createdAtMs: number | null;
   readonly activatesAtMs: number | null;
-  /** When the next key takes over; null where there is none. */
+  /** When the next key takes over. */
   readonly supersededAtMs: number | null;
+}
+
+/** The key that signs at a moment: the newest active one. `keys` are in the order of activation. */
+export function signingAt<Key extends { readonly activatesAtMs: number | null }>(
+  keys: readonly Key[],
+  nowMs: number,
+): Key {
+  const signing = keys.findLast(({ activatesAtMs }) => (activatesAtMs ?? 0) <= nowMs) ?? keys[0];
+  if (signing === undefined) throw new Error("no signing key is left: rotate one in");
+  return signing;
 }
 
 export interface IssuerKeys {
   current(): KeySet;
-  /** Reads the keys again, single-flight, unless they are of this denial epoch already. */
+  /** The keys of this denial epoch; reads them again if need be, single-flight. */
   asOf(epoch: string): Promise<KeySet>;
-  /**
-   * The keys as they stand now: read after the call began, since another process may have changed them just before.
-   * Whatever is presented, they are read at most ten times a second: a caller waits for its turn.
-   */
+  /** Reads the keys after the call, since another process may have changed them; at most ten times a second. */
   recheck(): Promise<KeySet>;
   /** For publication: at most a second old, or the last that could be read. */
   latest(): Promise<KeySet>;
 }
 
 export interface IssuerKeyStore {
-  /**
-   * Runs `work` in one transaction, all or nothing, while no other change of the keys runs anywhere. Durable when it
-   * resolves.
-   */
+  /** Runs `work` in one transaction, under the lock on the keys; durable when it resolves. */
   change<T>(work: (change: KeyChange) => Promise<T>): Promise<T>;
 }
 
-/** What a change of the keys reads and writes, under the lock. */
 export interface KeyChange {
-  /** Every key that was not removed, oldest first. */
+  /** The keys that were not removed, in the order of activation. */
   readonly keys: readonly ManagedKey[];
   wasRemoved(kid: string): Promise<boolean>;
   add(key: MadeKey, createdAtMs: number, activatesAtMs: number): Promise<void>;
-  /** A key that was to sign later does from `atMs` on. */
   activate(kid: string, atMs: number): Promise<void>;
-  /** Its private half is destroyed, and nothing it signed verifies any more. */
+  /** Destroys the private half. Nothing that the key signed verifies any more. */
   remove(kid: string, atMs: number): Promise<void>;
   /** Refuses every token issued before; never falls. */
   raiseEpoch(notBeforeMs: number): Promise<void>;
-  /** Takes the database for what it is from now on, however much further it was seen before. */
+  /** Raises the high water mark above the one that was seen. */
   acknowledgeRestore(seen: bigint): Promise<void>;
-  /** Writes the event, and a fresh denial epoch with it, so that every process notices the change with its next call. */
-  record(event: AdministrativeEvent): Promise<void>;
+  /** Writes the event and a new denial epoch, so that every process notices the change with its next call. */
+  record(event: NewEvent): Promise<void>;
 }
 
 export interface ManagedKey {
@@ -71,7 +73,7 @@ export interface ManagedKey {
 export interface MadeKey {
   readonly kid: string;
   readonly publicJwk: object;
-  /** Useless without the key that seals it. */
+  /** Encrypted with the key-encryption key. */
   readonly sealedPrivateJwk: string;
 }
 

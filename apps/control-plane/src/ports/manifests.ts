@@ -1,38 +1,41 @@
 import type { DiffEntry, ManifestStatus, PolicyDocument } from "@svc/core";
-import type { AdministrativeEvent } from "./administrative-event.ts";
+import type { NewEvent } from "./administrative-event.ts";
 
-export interface Manifests {
+export interface ManifestSubmissions {
   /**
-   * Runs `work` in one transaction, all or nothing, while no other submission of this agent runs anywhere. What `work`
-   * throws undoes all of it and is thrown on.
+   * Runs `work` in one transaction while no other submission of this agent runs. An error of `work` undoes all of it
+   * and is thrown.
    */
   submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
+}
+
+export interface Manifests {
   agentId(name: string): Promise<string | undefined>;
-  /** By name, each after the one the page before ended with. */
+  /** By name. */
   listAgents(query: AgentQuery): Promise<readonly AgentSummary[]>;
-  /** The most recent reconciliation of an agent. */
+  /** The latest reconciliation of an agent. */
   report(agentId: string): Promise<StoredReport | undefined>;
-  /** The newest manifest version that touches the scope and matches; accepted ones only where no version is pinned. */
+  /** The newest version that touches the scope and matches; an accepted one unless a version is given. */
   find(query: ManifestQuery): Promise<StoredManifest | undefined>;
 }
 
-/** What a submission reads and writes, under the agent's lock. */
+/** Reads and writes under the agent's lock. */
 export interface ManifestSubmission {
-  /** Undefined where it never registered. */
+  /** Undefined before its registration. */
   readonly agent: RegisteredAgent | undefined;
-  /** From here on no other submission that touches any of these scopes compiles or reads them. Once, before any claim. */
+  /** Keeps other submissions from these scopes. Call it once, before any claim. */
   lockScopes(scopes: readonly string[]): Promise<void>;
-  /** Claims all of the names, or none and answers those that stand claimed as the other kind. */
+  /** Claims all names, or none: then it returns those that are claimed as the other kind. */
   claimNames(claims: readonly NameClaim[]): Promise<readonly NameClaim[]>;
   addAgent(agent: { readonly agentId: string; readonly name: string; readonly createdAtMs: number }): Promise<void>;
   addVersion(version: NewManifestVersion): Promise<void>;
   addReport(report: NewReport): Promise<void>;
-  /** The latest accepted manifest of each agent that has any version touching one of the scopes. */
+  /** The latest accepted manifest of each agent with a version that touches one of the scopes. */
   acceptedManifests(scopes: readonly string[]): Promise<readonly AcceptedManifest[]>;
   /** By scope. */
   latestPolicies(scopes: readonly string[]): Promise<ReadonlyMap<string, StoredPolicy>>;
   addPolicy(policy: NewPolicy): Promise<void>;
-  addEvent(event: AdministrativeEvent): Promise<void>;
+  addEvent(event: NewEvent): Promise<void>;
 }
 
 export interface RegisteredAgent {
@@ -53,7 +56,7 @@ export interface NewManifestVersion {
   readonly status: ManifestStatus;
   readonly attestedBy: string | null;
   readonly attestationReason: string | null;
-  /** The manifest's text exactly as submitted. */
+  /** Byte for byte as it was submitted. */
   readonly doc: string;
   readonly scopes: readonly string[];
   readonly createdAtMs: number;
@@ -62,7 +65,7 @@ export interface NewManifestVersion {
 export interface NewReport {
   readonly reportId: string;
   readonly agentName: string;
-  /** Null for a refused first registration, which has neither agent nor version. */
+  /** Null for a refused first registration. */
   readonly agentId: string | null;
   readonly manifestVersion: number | null;
   readonly status: ManifestStatus;
@@ -107,7 +110,7 @@ export interface StoredReport {
   readonly status: ManifestStatus;
   readonly discoveryOk: boolean;
   readonly diff: readonly DiffEntry[];
-  /** A person's word in place of discovery's. */
+  /** Of a person, in place of discovery. */
   readonly attestation: { readonly by: string; readonly reason: string | null } | null;
   readonly checkedAtMs: number;
 }
@@ -123,7 +126,7 @@ export interface StoredManifest {
   readonly version: number;
   readonly status: ManifestStatus;
   readonly attestedBy: string | null;
-  /** As submitted, byte for byte. */
+  /** Byte for byte as it was submitted. */
   readonly doc: string;
   readonly createdAtMs: number;
 }

@@ -1,16 +1,16 @@
 import type { PolicyIndex } from "@svc/core";
 
 export interface Policies {
-  /** One version of a scope's policy. Immutable, so served from memory once read; undefined where there is none. */
+  /** One version of a scope's policy. It never changes, so it is read once. Undefined if it is not stored. */
   pinned(scope: string, version: number): Promise<PolicyIndex | undefined>;
-  /** The newest version of a scope, read at the moment of asking; undefined where none was ever compiled. */
+  /** The newest version, read at every call; undefined if none was compiled. */
   latest(scope: string): Promise<LatestPolicy | undefined>;
-  /** The newest versions of every scope that any of these agents' accepted manifests touch. */
+  /** The newest versions of every scope in these agents' accepted manifests. */
   currentOf(agents: readonly string[]): Promise<readonly PolicyIndex[]>;
 }
 
 export interface LatestPolicy {
   readonly version: number;
-  /** The schema version its row was written under: one that is not today's cannot be read. */
+  /** The schema version of its row. Only a row of the current one can be read. */
   readonly schemaVersion: number;
 }

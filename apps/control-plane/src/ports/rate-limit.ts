@@ -1,11 +1,10 @@
-/** So many calls in so many seconds. */
 export interface RateBudget {
   readonly calls: number;
   readonly seconds: number;
 }
 
 export interface RateLimit {
-  /** Counts one call under the key. 0 where it may go on, else the whole seconds until the next one may. Never throws. */
+  /** Counts one call. 0 within the budget, else the whole seconds until the next call. Never throws. */
   take(key: string): Promise<number>;
 }
 

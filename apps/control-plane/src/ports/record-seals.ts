@@ -1,12 +1,12 @@
-/** Seals the record after the fact: who changes, removes or inserts a row later is found out (see packages/seals). */
+/** Seals the record, so that a later change, removal or insertion of a row is found (see packages/seals). */
 export interface RecordSeals {
   /**
-   * Seals every row that nothing can come before any more, in as many batches as it takes; each is durable by itself.
-   * `busy` where another process is at it. Throws where the database cannot serve.
+   * Seals every row that no other row can precede any more, in durable batches. `busy`: another process does it.
+   * Throws if the database cannot serve.
    */
   seal(): Promise<"done" | "busy">;
-  /** The database's clock, by which rows are sealed. */
+  /** The database's clock, which decides what is sealed. */
   nowMs(): Promise<number>;
-  /** The time in the identifier of the oldest row that is not sealed; null where all are. */
+  /** The time in the identifier of the oldest unsealed row; null if all are sealed. */
   oldestUnsealedMs(): Promise<number | null>;
 }

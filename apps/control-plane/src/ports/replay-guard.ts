@@ -1,4 +1,4 @@
-/** One attempt to use a token: which token, and which allow it is spent on. */
+/** One attempt to use a token for an action. */
 export interface GuardClaim {
   /** Hash of the token's `jti`; never the `jti` itself. */
   readonly key: string;
@@ -6,32 +6,32 @@ export interface GuardClaim {
 }
 
 /**
- * `claimed`: this attempt is the first. `same_action`: an earlier attempt with the same allow came first, be it a late
- * write of our own; the database decides. `other_action`: the token went to another allow.
+ * `claimed`: the first attempt. `same_action`: an attempt for the same action came first, perhaps a late write of this
+ * process; the database decides. `other_action`: the token went to another action.
  */
 export type ClaimOutcome = "claimed" | "same_action" | "other_action";
 
-/** `evicts`: may drop a live entry under memory pressure. `unknown`: the store does not tell. */
+/** `evicts`: may drop a live entry under memory pressure. `unknown`: the store does not report it. */
 export type EvictionPolicy = "keeps" | "evicts" | "unknown";
 
-/** No answer within the guard's own deadline, or none to be had. Whether the entry was written is unknown. */
+/** No answer within the guard's deadline. Whether the entry was written is unknown. */
 export class GuardUnavailable extends Error {
   readonly code = "guard_unavailable";
 }
 
 /**
- * Rejects replays fast, and remembers a spend that the database lost on a failover (contract: Hop endpoints, "The
- * single use is decided..."). Every method but `evictionPolicy` throws GuardUnavailable within the guard's own deadline.
+ * Rejects replays fast, and remembers a spend that the database lost in a failover (contract: Hop endpoints, "The
+ * single use is decided..."). Every method but `evictionPolicy` throws GuardUnavailable within the guard's deadline.
  */
 export interface ReplayGuard {
-  /** Atomic across every process on the same store. The first claim gives the entry its full life. */
+  /** Atomic across every process on the same store. The first claim sets the entry's lifetime. */
   claim(claim: GuardClaim & { readonly ttlSeconds: number }): Promise<ClaimOutcome>;
-  /** Forgets the entry if it is this action's. Only after a definite rollback: an unknown commit keeps it. */
+  /** Deletes the entry of this action. Only after a definite rollback: an unknown commit keeps it. */
   release(claim: GuardClaim): Promise<void>;
-  /** Whether a claim would be taken just now: it writes. */
+  /** Writes, as a claim does. */
   ping(): Promise<void>;
   evictionPolicy(): Promise<EvictionPolicy>;
-  /** Waits for the first connection, but not for long: to be asked before it would count as an outage. */
+  /** Waits for the first connection, at most so long. */
   connected(withinMs: number): Promise<void>;
   close(): Promise<void>;
 }

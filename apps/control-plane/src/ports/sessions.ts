@@ -1,17 +1,20 @@
 import type { SessionStatus, Taint } from "@svc/core";
 import type { SessionFacts } from "./session-state.ts";
 
-export interface Sessions {
+export interface SessionStarts {
   /**
-   * Commits session, its state and the consent's administrative event, all or nothing; durable when it resolves.
-   * Answers the denial epoch it was committed under, so that no key signs for it that was removed before.
+   * Commits the session, its state and the event of the consent together; durable when it resolves. Returns the denial
+   * epoch of the commit, so that no key signs the root grant that was removed before.
    */
   create(session: SessionFacts, eventId: string): Promise<string>;
-  /** Facts that never change, so served from memory once read. */
+}
+
+export interface Sessions {
+  /** The facts never change, so they are read once. */
   find(sessionId: string): Promise<SessionFacts | undefined>;
-  /** As it stands at the moment of asking. */
+  /** Read at every call. */
   read(sessionId: string, nowMs: number): Promise<SessionRead | undefined>;
-  /** Newest first; those older than `before` only. */
+  /** Newest first. */
   page(query: SessionQuery): Promise<readonly SessionSummary[]>;
 }
 
@@ -27,7 +30,7 @@ export interface SessionRead extends SessionSummary {
 }
 
 export interface TaintMark {
-  /** Null for the human, whose name an agent may bear. */
+  /** Null for the human: an agent may have the human's name. */
   readonly agent: string | null;
   readonly taint: Taint;
   readonly source: string;
@@ -38,13 +41,14 @@ export interface TaintMark {
 export interface SessionFilter {
   readonly userSub?: string | undefined;
   readonly scope?: string | undefined;
-  /** An agent that was delegated to in the session, and so held a token of it. */
+  /** An agent that got a delegation in the session. */
   readonly agent?: string | undefined;
   readonly status?: SessionStatus | undefined;
 }
 
 export interface SessionQuery {
   readonly filter: SessionFilter;
+  /** Exclusive: a session's id. */
   readonly before: string | undefined;
   readonly limit: number;
   readonly nowMs: number;

@@ -1,7 +1,7 @@
 import type { Committed, Marking } from "./decision-log.ts";
 import type { Epochs } from "./session-state.ts";
 
-/** Proof of possession that a spend used up. */
+/** A used proof of possession. */
 export interface Prover {
   readonly agent: string;
   /** SHA-256 of the proof's `jti`. */
@@ -16,13 +16,13 @@ export interface SpendBase {
   readonly spentAtMs: number;
 }
 
-/** An exchange spends a token and an allow together. */
+/** Spends a token and an allow together. */
 export interface Exchange extends SpendBase {
   readonly kind: "exchange";
   readonly actionId: string;
 }
 
-/** A renewal spends a token alone, and is an event of the audit by itself. */
+/** Spends a token alone, and is itself an event of the audit. */
 export interface Renewal extends SpendBase {
   readonly kind: "renewal";
   /** Time-ordered: the event's identifier. */
@@ -36,9 +36,8 @@ export interface Renewal extends SpendBase {
 export type Spend = Exchange | Renewal;
 
 /**
- * `spent`: durable, and no other call will ever get this answer for this token or allow. The others spent nothing:
- * `token_spent`, `allow_spent` and `proof_used` say what was used before; `stale` that session or denials changed since
- * `epochs` were read.
+ * `spent`: durable, and no other call ever gets it for this token or allow. The others spent nothing: `token_spent`,
+ * `allow_spent` and `proof_used` name what was used before; `stale`: session or denials changed since `epochs`.
  */
 export type SpendOutcome =
   | (Committed & { readonly kind: "spent" })
@@ -47,10 +46,10 @@ export type SpendOutcome =
 export interface SpendLedger {
   /** Atomic across processes, its marks included; a database constraint decides. */
   spend(spend: Spend, marking: Marking, epochs: Epochs): Promise<SpendOutcome>;
-  /** What was spent before: a fast answer, never proof that nothing was. */
+  /** Earlier spends: a fast answer, never proof that there are none. */
   spent(sessionId: string, jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent>;
   mint(mint: Mint, epochs: Epochs): Promise<MintOutcome>;
-  /** Whether an exchange spent this allow, and whether a transaction token was minted for it. */
+  /** Whether the allow was exchanged, and whether a transaction token was minted for it. */
   uses(sessionId: string, actionId: string): Promise<{ readonly exchanged: boolean; readonly minted: boolean }>;
 }
 

@@ -1,42 +1,26 @@
-import type { AdministrativeEventKind } from "@svc/core";
-import type { AdministrativeEvent, AdministrativeEvents, EventQuery } from "../ports/administrative-event.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { AdministrativeEvent, AdministrativeEvents, EventQuery, NewEvent } from "../ports/administrative-event.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-/** In the transaction of the act itself, so that neither stands without the other. */
-export async function insertAdministrativeEvent(tx: Transaction, event: AdministrativeEvent): Promise<void> {
+/** Call it in the transaction of the act itself. */
+export async function insertAdministrativeEvent(
+  tx: Transaction,
+  { eventId, kind, atMs, actor, sessionId = null, agent = null, reason = null, details }: NewEvent,
+): Promise<void> {
   await tx`
     insert into administrative_event (event_id, kind, ts, actor, session_id, agent, reason, details)
-    values (${event.eventId}, ${event.kind}, ${new Date(event.atMs)}, ${event.actor}, ${event.sessionId},
-      ${event.agent}, ${event.reason}, ${tx.json(event.details)})`;
+    values (${eventId}, ${kind}, ${new Date(atMs)}, ${actor}, ${sessionId}, ${agent}, ${reason}, ${tx.json(details)})`;
 }
 
-export const administrativeEvents = (sql: Sql, deadlineMs: number): AdministrativeEvents => ({
-  page: (query) => bounded(deadlineMs, page(sql, query)),
+export const administrativeEvents = (pool: Pool): AdministrativeEvents => ({
+  page: (query) => pool.run((sql) => page(sql, query)),
 });
 
-interface EventRow {
-  event_id: string;
-  kind: AdministrativeEventKind;
-  ts: Date;
-  actor: string;
-  session_id: string | null;
-  agent: string | null;
-  reason: string | null;
-  details: AdministrativeEvent["details"];
-}
-
-/**
- * Renewals are told by their spends. Each source is cut to a page by itself, so that each walks an index of its own; the
- * identifiers of both are time-ordered, which makes them one order.
- */
-async function page(sql: Sql, query: EventQuery): Promise<readonly AdministrativeEvent[]> {
-  const rows = await sql<EventRow[]>`
-    select event_id, kind, ts, actor, session_id, agent, reason, details
-    from (${sourcesOf(sql, query)}) as event
-    order by event_id desc limit ${query.limit}`;
-  return rows.map(toEvent);
-}
+/** Renewals come from their spends. Each source is cut to a page alone, so that each walks its own index. */
+const page = (sql: Sql, query: EventQuery) => sql<AdministrativeEvent[]>`
+  select event_id as "eventId", kind, ts as "atMs", actor, session_id as "sessionId", agent, reason, details
+  from (${sourcesOf(sql, query)}) as event
+  order by event_id desc limit ${query.limit}`;
 
 function sourcesOf(sql: Sql, query: EventQuery) {
   if (query.kind === "token_renewed") return renewals(sql, query);
@@ -64,14 +48,3 @@ const renewals = (sql: Sql, { sessionId, agent, beforeId, limit, ...span }: Even
     ${withinSpan(sql, span, sql`spent_at`, sql`renewal_id`)}
     ${beforeId === undefined ? sql`` : sql`and renewal_id < ${beforeId}`}
   order by renewal_id desc limit ${limit}`;
-
-const toEvent = (row: EventRow): AdministrativeEvent => ({
-  eventId: row.event_id,
-  kind: row.kind,
-  atMs: row.ts.getTime(),
-  actor: row.actor,
-  sessionId: row.session_id,
-  agent: row.agent,
-  reason: row.reason,
-  details: row.details,
-});

@@ -1,15 +1,15 @@
 import { type PublicJwk, readPublicKey, type VerificationKey } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
 import type { AgentKeys } from "../ports/agent-keys.ts";
-import { bounded, type Sql } from "./database.ts";
+import type { Pool, Sql } from "./database.ts";
 
 interface PinnedKey {
-  jwk: PublicJwk;
-  thumbprint: string;
+  readonly jwk: PublicJwk;
+  readonly thumbprint: string;
 }
 
-/** Which key is pinned is read every time; what the key is never changes under one thumbprint. */
-export const agentKeys = (sql: Sql, deadlineMs: number): AgentKeys => {
+/** Reads which key is pinned at every call. The key of one thumbprint never changes, so it is imported once. */
+export const agentKeys = (pool: Pool): AgentKeys => {
   const imported = new LRUCache<string, VerificationKey>({ max: 10_000 });
   const importKey = async ({ jwk, thumbprint }: PinnedKey): Promise<readonly VerificationKey[]> => {
     const known = imported.get(thumbprint);
@@ -21,7 +21,7 @@ export const agentKeys = (sql: Sql, deadlineMs: number): AgentKeys => {
   };
   return {
     async keysOf(agent) {
-      const [pinned] = await bounded(deadlineMs, findPinned(sql, agent));
+      const [pinned] = await pool.run((sql) => findPinned(sql, agent));
       return pinned === undefined ? [] : importKey(pinned);
     },
   };

@@ -1,6 +1,6 @@
 import { connect } from "./database.ts";
 
-/** Connections of one process, by what they are for. */
+/** Connections of one process. */
 export interface PoolSizes {
   readonly writer: number;
   readonly reader: number;
@@ -9,13 +9,12 @@ export interface PoolSizes {
   readonly health: number;
 }
 
-/** One holds the claim on the database, one answers probes, and each pool has two, so that no call waits for one other. */
+/** One for the claim on the database, one for probes, and two for each pool. */
 export const fewestConnections = 10;
 
 /**
- * Shares out the connections that a process may open (`SVC_DATABASE_CONNECTIONS`), one of which holds its claim on the
- * database. Commits of concurrent hops go together and reads share connections, so few serve many; the pools are apart
- * so that no audit query, submission or probe stands before a commit.
+ * Shares out `SVC_DATABASE_CONNECTIONS`. Separate pools keep audit queries, submissions and probes from delaying a
+ * commit. Few connections serve many hops, since concurrent commits go together.
  */
 export function poolSizesOf(connections: number): PoolSizes {
   const shared = connections - 2;
@@ -30,14 +29,13 @@ export interface Demand {
 }
 
 /**
- * Connections are opened as they are needed, so a server that cannot hold them would refuse the first calls of a busy
- * hour. What other deployments and people take of it is not known here.
- * @throws where the server admits fewer than the processes of this start may open.
+ * Fails at the start, since connections are opened under load. Other users of the server are not counted.
+ * @throws if the server admits fewer connections than the processes of this start may open.
  */
 export async function requireRoom(url: string, { processes, connections }: Demand): Promise<void> {
   const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 5_000 });
   try {
-    // The lowest limit holds; -1 stands for none. `reserved_connections` came with PostgreSQL 16.
+    // -1: no limit. `reserved_connections` came with PostgreSQL 16.
     const [row] = await sql<{ admitted: number }[]>`
       select least(
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int

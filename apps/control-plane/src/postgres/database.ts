@@ -1,31 +1,59 @@
 import postgres from "postgres";
 import { within } from "../ports/deadline.ts";
 
-export type Sql = postgres.Sql<{ bigint: bigint }>;
-export type Transaction = postgres.TransactionSql<{ bigint: bigint }>;
+export type Sql = postgres.Sql<{ bigint: bigint; date: number }>;
+export type Transaction = postgres.TransactionSql<{ bigint: bigint; date: number }>;
 
-/** The database did not answer in time, or could not take the statement. The caller knows nothing of its effect. */
+/** The database did not answer in time, or could not take the statement. Whether it took effect is unknown. */
 export class DatabaseUnavailable extends Error {
   readonly code = "database_unavailable";
 }
 
-export interface PoolSettings {
+/** Connections, and the deadline of everything that is done on them. */
+export interface Pool {
+  readonly sql: Sql;
+  readonly deadlineMs: number;
+  run<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T>;
+  /** In one transaction. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** The same connections with another deadline. */
+  within(deadlineMs: number): Pool;
+}
+
+export const poolOf = (sql: Sql, deadlineMs: number): Pool => ({
+  sql,
+  deadlineMs,
+  run: (work) => bounded(deadlineMs, work(sql)),
+  // The driver's type unwraps arrays of promises, which no result here is.
+  transaction: <T>(work: (tx: Transaction) => Promise<T>) => bounded(deadlineMs, sql.begin(work) as Promise<T>),
+  within: (otherMs) => poolOf(sql, otherMs),
+});
+
+interface ConnectionSettings {
   readonly url: string;
   readonly maxConnections: number;
-  /** The server gives up on a statement after this long. */
+  /** The server cancels a statement after this time. */
   readonly statementTimeoutMs: number;
-  /** For what a connection itself holds, such as a lock: it is never replaced while it works. */
+  /** For a connection that holds a lock: it is never replaced while it works. */
   readonly isHeld?: boolean;
   /**
-   * Plans each statement for the values it is sent with, for reads that differ much by them. Else PostgreSQL may settle, the
-   * sixth time on a connection, for one plan for all values, by which a page with a rare filter reads the whole log.
+   * Plans each statement for its values. Else PostgreSQL may choose one plan for all values after five runs, and then a
+   * page with a rare filter reads the whole log.
    */
   readonly plansAfresh?: boolean;
 }
 
+/** Reads times as epoch milliseconds. */
+const epochMs = {
+  to: 1184,
+  from: [1082, 1114, 1184],
+  serialize: (time: Date | number) => new Date(time).toISOString(),
+  parse: (text: string) => Date.parse(text),
+};
+
 /**
- * A pool whose every commit is durable when it is acknowledged, whatever the server's default. Connections are made
- * again by themselves; nothing is queued for longer than the caller's deadline (see `bounded`).
+ * Makes every acknowledged commit durable, whatever the server's default. Reconnects by itself. Use a Pool for every
+ * statement that a caller waits for: the driver alone can wait without end.
  */
 export const connect = ({
   url,
@@ -33,7 +61,7 @@ export const connect = ({
   statementTimeoutMs,
   isHeld = false,
   plansAfresh = false,
-}: PoolSettings): Sql =>
+}: ConnectionSettings): Sql =>
   postgres(url, {
     max: maxConnections,
     connect_timeout: 2,
@@ -41,7 +69,7 @@ export const connect = ({
     // Retry soon: a database that is back must be noticed at once.
     backoff: () => 0.1,
     onnotice: () => {},
-    types: { bigint: postgres.BigInt },
+    types: { bigint: postgres.BigInt, date: epochMs },
     connection: {
       application_name: "svc-control-plane",
       synchronous_commit: "on",
@@ -52,10 +80,7 @@ export const connect = ({
     },
   });
 
-/**
- * Answers within the deadline or throws DatabaseUnavailable: the driver itself can wait for ever when no server
- * answers. A statement that finishes later is not undone, so a caller must treat it as unknown.
- */
+/** @throws {DatabaseUnavailable} at the deadline. A statement that finishes later is not undone: its effect is unknown. */
 export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Promise<T> {
   try {
     return await within(deadlineMs, work, () => new DatabaseUnavailable(`no answer within ${deadlineMs} ms`));
@@ -65,19 +90,15 @@ export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Prom
 }
 
 /**
- * Connection faults of driver and network, the server's classes for "not now" (08, 53, 57, 58, read-only, timeouts), and
- * those with which it turns connections away: no such account or password (28), no such database (3D), or one that takes
- * no connections (55000).
+ * Connection faults, the server's classes for "not now" (08, 53, 57, 58, read-only, timeouts), and those of a refused
+ * connection: account or password (28), database (3D), no connections allowed (55000).
  */
 const unavailableCodes =
   /^(?:08|28|3D|53|57|58)|^(?:25006|55000|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
 
 const isUnavailable = (error: unknown): boolean => unavailableCodes.test(codeOf(error));
 
-/**
- * Whether the server itself refused the statement, so that none of it was committed: bad data, a violated constraint, or
- * the victim of a deadlock. A lost connection or a timeout says nothing of that.
- */
+/** The server refused the statement: bad data, a violated constraint, or a deadlock. Other faults may follow a commit. */
 export const committedNothing = (error: unknown): boolean => /^(?:22|23)...$|^(?:40001|40P01)$/.test(codeOf(error));
 
 const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");

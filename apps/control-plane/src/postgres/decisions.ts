@@ -11,27 +11,27 @@ import type {
   Marking,
 } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/session-state.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
+import { selectedColumns } from "./decision-columns.ts";
 import { type Append, insertDecisions } from "./decision-inserts.ts";
-import { type DecisionColumns, recordColumns, toRecord } from "./decision-rows.ts";
 import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-/** Records that were just committed: most are asked for within the second, by their exchange. Some 1 KiB each. */
-const rememberedRecords = 10_000;
+/** Most records are read within a second, by their exchange. Some 1 KiB each. */
+const cachedRecords = 10_000;
 
-export const decisionLog = (writer: Sql, commitDeadlineMs: number): DecisionLog => {
-  // Records never change, so one that was committed may be answered without asking again.
-  const committed = new LRUCache<string, DecisionRecord>({ max: rememberedRecords });
+export const decisionLog = (writer: Pool): DecisionLog => {
+  // A committed record never changes.
+  const committed = new LRUCache<string, DecisionRecord>({ max: cachedRecords });
   const appendPlain = groupCommit<Append, boolean>({
-    write: (appends) => insertDecisions(writer, appends),
+    write: (appends) => insertDecisions(writer.sql, appends),
     keysOf: () => [],
-    deadlineMs: commitDeadlineMs,
+    deadlineMs: writer.deadlineMs,
   });
   const append = async (record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale"> => {
     if (marking.kind === "none") return (await appendPlain({ record, epochs })) ? { marks: 0 } : "stale";
-    return bounded(commitDeadlineMs, appendLocking(writer, { record, epochs }, marking));
+    return writer.run((sql) => appendLocking(sql, { record, epochs }, marking));
   };
   return {
     async append(record, marking, epochs) {
@@ -39,16 +39,16 @@ export const decisionLog = (writer: Sql, commitDeadlineMs: number): DecisionLog 
       if (outcome !== "stale") committed.set(record.actionId, record);
       return outcome;
     },
-    find: async (actionId) => committed.get(actionId) ?? bounded(commitDeadlineMs, find(writer, actionId)),
+    find: async (actionId) => committed.get(actionId) ?? writer.run((sql) => find(sql, actionId)),
   };
 };
 
-export const decisionReads = (sql: Sql, deadlineMs: number): DecisionReads => ({
-  lineage: (actionId) => bounded(deadlineMs, lineage(sql, actionId)),
-  page: (query) => bounded(deadlineMs, page(sql, query)),
+export const decisionReads = (pool: Pool): DecisionReads => ({
+  lineage: (actionId) => pool.run((sql) => lineage(sql, actionId)),
+  page: (query) => pool.run((sql) => page(sql, query)),
 });
 
-/** Alone, since it waits for its session's lock. */
+/** In a statement of its own, since it waits for the session's lock. */
 async function appendLocking(
   sql: Sql,
   append: Append,
@@ -74,21 +74,17 @@ async function appendMarking(
 }
 
 async function find(sql: Sql, actionId: string): Promise<DecisionRecord | undefined> {
-  const [row] = await sql<DecisionColumns[]>`
-    select ${recordColumns(sql)} from decision d where d.action_id = ${actionId}`;
-  return row && toRecord(row);
-}
-
-interface LineageRow extends DecisionColumns {
-  exchanged: boolean;
+  const [record] = await sql<DecisionRecord[]>`
+    select ${sql.unsafe(selectedColumns)} from decision d where d.action_id = ${actionId}`;
+  return record;
 }
 
 /**
- * Up through the parents in one query, each looked up by itself, so that only its own month is touched. A chain is at most
- * 32 hops; the bound stops a cycle that only damage could make.
+ * Looks up each parent by itself, so that only its own month is read. A chain has at most 32 hops; the bound stops a
+ * cycle, which only damage to the database can make.
  */
 async function lineage(sql: Sql, actionId: string): Promise<Lineage | undefined> {
-  const rows = await sql<LineageRow[]>`
+  const rows = await sql<(DecisionRecord & { exchanged: boolean })[]>`
     with recursive up as (
       select d.*, 1 as depth from decision d where d.action_id = ${actionId}
       union all
@@ -96,38 +92,27 @@ async function lineage(sql: Sql, actionId: string): Promise<Lineage | undefined>
       from up cross join lateral (select * from decision where action_id = up.parent_action_id limit 1) d
       where up.depth < 64
     )
-    select ${recordColumns(sql)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
+    select ${sql.unsafe(selectedColumns)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
     from up d order by d.depth`;
-  const hops = rows.map((row): RecordedHop => ({ record: toRecord(row), exchanged: row.exchanged }));
+  const hops = rows.map(({ exchanged, ...record }): RecordedHop => ({ record, exchanged }));
   const [action] = hops;
   return action && { action, reached: new Map(hops.map((hop) => [hop.record.actionId, hop])) };
 }
 
-interface PageRow extends DecisionColumns {
-  seq: bigint;
-  spent_at: Date | null;
-  params_hash: string | null;
-}
-
 async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Promise<readonly DecisionRow[]> {
-  const rows = await sql<PageRow[]>`
-    select ${recordColumns(sql)}, d.seq, s.spent_at, m.params_hash
+  const rows = await sql<(DecisionRecord & Omit<DecisionRow, "record">)[]>`
+    select ${sql.unsafe(selectedColumns)}, d.seq, s.spent_at as "spentAtMs", m.params_hash as "paramsHash"
     from (
       select d.* from decision d where ${conditions(sql, filter, beforeSeq)} order by d.seq desc limit ${limit}
     ) d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
     order by d.seq desc`;
-  return rows.map((row) => ({
-    seq: row.seq,
-    record: toRecord(row),
-    spentAtMs: row.spent_at?.getTime() ?? null,
-    paramsHash: row.params_hash,
-  }));
+  return rows.map(({ seq, spentAtMs, paramsHash, ...record }) => ({ seq, record, spentAtMs, paramsHash }));
 }
 
-/** Only what is asked stands in the statement, so that the planner finds the index of each filter. */
+/** The statement holds the given filters only, so that the planner finds their index. */
 function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefined) {
   const { sessionId, agent, enforced, targetKind, taint, privileged } = filter;
-  const asked = [
+  const given = [
     beforeSeq !== undefined && sql`and d.seq < ${beforeSeq}`,
     sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
     agent !== undefined && sql`and d.acting_agent = ${agent}`,
@@ -137,14 +122,12 @@ function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefi
     taint !== undefined && sql`and d.taint = ${taint}`,
     privileged !== undefined && (privileged ? sql`and d.privileged` : sql`and not d.privileged`),
   ].flatMap((condition) => (condition === false ? [] : [condition]));
-  return [sql`true`, withinSpan(sql, filter, sql`d.decided_at`, sql`d.action_id`), ...asked];
+  return [sql`true`, withinSpan(sql, filter, sql`d.decided_at`, sql`d.action_id`), ...given];
 }
 
 /**
- * A reason exists exactly for denies (a constraint of the table), so there are two ways to say that a row is one, and an
- * index of denies serves only the statements that say it in its own way: `deny_reason is not null` those of an agent and
- * those that were observed, `decision = 'deny'` the rest. Whichever is said, the planner is left no index that would have
- * it read what it does not show.
+ * A deny has a reason and an allow has none (a constraint of the table). A partial index serves only the condition it is
+ * written with: `deny_reason is not null` with an agent and for observed denies, `decision = 'deny'` otherwise.
  */
 function ofOutcome(sql: Sql, { agent, outcome, denyReason, enforced }: DecisionFilter) {
   if (outcome === "allow") return [sql`and d.decision = 'allow'`, denyReason != null && sql`and false`];

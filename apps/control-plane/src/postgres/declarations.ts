@@ -1,67 +1,29 @@
-import type { DiffEntry, ManifestStatus } from "@svc/core";
 import type { Declarations, ScopeQuery, ScopeSummary, SubmittedVersion, VersionQuery } from "../ports/declarations.ts";
-import { bounded, type Sql } from "./database.ts";
+import type { Pool, Sql } from "./database.ts";
 
-export const declarations = (sql: Sql, deadlineMs: number): Declarations => ({
-  scopes: (query) => bounded(deadlineMs, scopes(sql, query)),
-  versions: (query) => bounded(deadlineMs, versions(sql, query)),
-  accepted: (agents) => bounded(deadlineMs, accepted(sql, agents)),
+export const declarations = (pool: Pool): Declarations => ({
+  scopes: (query) => pool.run((sql) => scopes(sql, query)),
+  versions: (query) => pool.run((sql) => versions(sql, query)),
+  accepted: (agents) => pool.run((sql) => accepted(sql, agents)),
 });
 
-interface ScopeRow {
-  scope: string;
-  version: number;
-  schema_version: number;
-  created_at: Date;
-}
+/** Compares names by byte, so that no locale changes the pages. */
+const scopes = (sql: Sql, { after, limit }: ScopeQuery) => sql<ScopeSummary[]>`
+  select p.scope, p.version, p.schema_version as "schemaVersion", p.created_at as "compiledAtMs"
+  from (
+    select scope, max(version) as version from compiled_policy
+    where true ${after === undefined ? sql`` : sql`and scope collate "C" > ${after}`}
+    group by scope order by scope collate "C" limit ${limit}
+  ) newest join compiled_policy p using (scope, version)
+  order by p.scope collate "C"`;
 
-/** Names are compared by byte, so that no locale moves the pages. */
-async function scopes(sql: Sql, { after, limit }: ScopeQuery): Promise<readonly ScopeSummary[]> {
-  const rows = await sql<ScopeRow[]>`
-    select p.scope, p.version, p.schema_version, p.created_at
-    from (
-      select scope, max(version) as version from compiled_policy
-      where true ${after === undefined ? sql`` : sql`and scope collate "C" > ${after}`}
-      group by scope order by scope collate "C" limit ${limit}
-    ) newest join compiled_policy p using (scope, version)
-    order by p.scope collate "C"`;
-  return rows.map((row) => ({
-    scope: row.scope,
-    version: row.version,
-    schemaVersion: row.schema_version,
-    compiledAtMs: row.created_at.getTime(),
-  }));
-}
-
-interface VersionRow {
-  version: number;
-  status: ManifestStatus;
-  attested_by: string | null;
-  attestation_reason: string | null;
-  doc: string;
-  created_at: Date;
-  discovery_ok: boolean | null;
-  diff: DiffEntry[] | null;
-}
-
-async function versions(sql: Sql, { agentId, before, limit }: VersionQuery): Promise<readonly SubmittedVersion[]> {
-  const rows = await sql<VersionRow[]>`
-    select m.version, m.status, m.attested_by, m.attestation_reason, m.doc, m.created_at, r.discovery_ok, r.diff
-    from manifest_version m left join reconciliation_report r
-      on r.agent_id = m.agent_id and r.manifest_version = m.version
-    where m.agent_id = ${agentId} ${before === undefined ? sql`` : sql`and m.version < ${before}`}
-    order by m.version desc limit ${limit}`;
-  return rows.map((row) => ({
-    version: row.version,
-    status: row.status,
-    attestedBy: row.attested_by,
-    attestationReason: row.attestation_reason,
-    doc: row.doc,
-    createdAtMs: row.created_at.getTime(),
-    discoveryOk: row.discovery_ok ?? false,
-    diff: row.diff ?? [],
-  }));
-}
+const versions = (sql: Sql, { agentId, before, limit }: VersionQuery) => sql<SubmittedVersion[]>`
+  select m.version, m.status, m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", m.doc,
+    m.created_at as "createdAtMs", coalesce(r.discovery_ok, false) as "discoveryOk", coalesce(r.diff, '[]') as diff
+  from manifest_version m left join reconciliation_report r
+    on r.agent_id = m.agent_id and r.manifest_version = m.version
+  where m.agent_id = ${agentId} ${before === undefined ? sql`` : sql`and m.version < ${before}`}
+  order by m.version desc limit ${limit}`;
 
 async function accepted(sql: Sql, agents: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await sql<{ name: string; doc: string }[]>`

@@ -1,9 +1,8 @@
 import type { Transaction } from "./database.ts";
 
 /**
- * In the transaction of whatever concerns all sessions (a revocation, a block, a key): what is decided on the state
- * before it can no longer be written. Random, not counted: after a failover a counter could climb back to a number that
- * a decision still holds.
+ * Call it in the transaction of every change that concerns all sessions (revocation, block, key): a decision on the
+ * earlier state can then no longer be written. Random, since after a failover a counter could repeat.
  */
 export async function replaceDenialEpoch(tx: Transaction): Promise<void> {
   await tx`update denial_epoch set epoch = gen_random_uuid()`;

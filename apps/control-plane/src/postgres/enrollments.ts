@@ -1,40 +1,30 @@
-import type { PublicJwk } from "@svc/tokens";
 import type { Enrollments, NewEnrollment, NewEnrollToken, PendingEnrollment, TokenUse } from "../ports/enrollments.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
 import { complete } from "./enrollment-completion.ts";
 
-export const enrollmentStore = (writer: Sql, deadlineMs: number): Enrollments => ({
-  async issueToken(token) {
-    await bounded(
-      deadlineMs,
-      writer.begin((tx) => issueToken(tx, token)),
-    );
-  },
-  isTokenGood: (use) => bounded(deadlineMs, isTokenGood(writer, use)),
-  begin: (enrollment) => bounded(deadlineMs, begin(writer, enrollment)),
-  takeTry: (enrollmentId, nowMs) => bounded(deadlineMs, takeTry(writer, enrollmentId, nowMs)),
-  complete: (completion) =>
-    bounded(
-      deadlineMs,
-      writer.begin((tx) => complete(tx, completion)),
-    ),
+export const enrollments = (writer: Pool): Enrollments => ({
+  issueToken: (token) => writer.transaction((tx) => issueToken(tx, token)),
+  isTokenGood: (use) => writer.run((sql) => isTokenGood(sql, use)),
+  begin: (enrollment) => writer.run((sql) => begin(sql, enrollment)),
+  takeTry: (enrollmentId, nowMs) => writer.run((sql) => takeTry(sql, enrollmentId, nowMs)),
+  complete: (completion) => writer.transaction((tx) => complete(tx, completion)),
 });
 
 async function issueToken(tx: Transaction, token: NewEnrollToken): Promise<void> {
+  const { eventId, agent, agentId, issuedBy, issuedAtMs } = token;
+  const expiresAt = new Date(token.expiresAtMs);
   await tx`
     insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
-    values (${token.tokenHash}, ${token.agentId}, ${token.issuedBy}, ${new Date(token.issuedAtMs)},
-      ${new Date(token.expiresAtMs)})`;
+    values (${token.tokenHash}, ${agentId}, ${issuedBy}, ${new Date(issuedAtMs)}, ${expiresAt})`;
+  const details = { agent_id: agentId, expires_at: expiresAt.toISOString() };
   await insertAdministrativeEvent(tx, {
-    eventId: token.eventId,
+    eventId,
     kind: "enroll_token_issued",
-    atMs: token.issuedAtMs,
-    actor: token.issuedBy,
-    sessionId: null,
-    agent: token.agent,
-    reason: null,
-    details: { agent_id: token.agentId, expires_at: new Date(token.expiresAtMs).toISOString() },
+    atMs: issuedAtMs,
+    actor: issuedBy,
+    agent,
+    details,
   });
 }
 
@@ -46,7 +36,7 @@ async function isTokenGood(sql: Sql, { tokenHash, agentId, nowMs }: TokenUse): P
   return rows.length === 1;
 }
 
-/** One statement: it inserts only where token and agent still stand. */
+/** One statement, which inserts only if the token and the agent are still good. */
 async function begin(sql: Sql, begun: NewEnrollment): ReturnType<Enrollments["begin"]> {
   const { agentId, enrollTokenHash, binding } = begun;
   const principal = "principal" in binding ? binding.principal : null;
@@ -71,20 +61,14 @@ async function begin(sql: Sql, begun: NewEnrollment): ReturnType<Enrollments["be
   return use === null || (await isTokenGood(sql, use)) ? "agent_revoked" : "token_refused";
 }
 
-interface PendingRow {
-  agent: string;
-  jwk: PublicJwk;
-  challenge: string;
-}
-
 async function takeTry(sql: Sql, enrollmentId: string, nowMs: number): Promise<PendingEnrollment | "unknown" | "over"> {
-  const [row] = await sql<PendingRow[]>`
+  const [pending] = await sql<PendingEnrollment[]>`
     update enrollment e set tries = tries + 1
     from agent a
     where e.enrollment_id = ${enrollmentId} and a.agent_id = e.agent_id
       and e.tries < 3 and e.completed_at is null and e.expires_at > ${new Date(nowMs)}
-    returning a.name as agent, e.jwk, e.challenge`;
-  if (row !== undefined) return { agent: row.agent, publicJwk: row.jwk, challenge: row.challenge };
+    returning a.name as agent, e.jwk as "publicJwk", e.challenge`;
+  if (pending !== undefined) return pending;
   const known = await sql`select from enrollment where enrollment_id = ${enrollmentId}`;
   return known.length === 0 ? "unknown" : "over";
 }

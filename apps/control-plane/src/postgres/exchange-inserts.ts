@@ -3,17 +3,16 @@ import type { Exchange } from "../ports/spend-ledger.ts";
 import type { Sql, Transaction } from "./database.ts";
 import { rowsLiteral, type Value } from "./row-literals.ts";
 
-/** A spend to be committed under the epochs it was decided on. */
+/** A spend to commit under the epochs of its decision. */
 export interface ExchangeInsert {
   readonly spend: Exchange;
   readonly epochs: Epochs;
 }
 
 /**
- * Inserts, in one statement, each spend whose allow is recorded, whose session runs, whose epochs still stand and whose
- * token, allow and proof nothing spent before; answers which were. No two rows may share one of those three. Each
- * allow is looked up by itself, so that only its own month is touched; by the first and the last of them, of which the
- * server knows before it starts, it does not even open the others.
+ * Inserts, in one statement, each spend with a recorded allow, a running session, current epochs, and an unused token,
+ * allow and proof; returns for each whether it did. No two rows may share one of these three. Each allow is looked up
+ * alone, so that only its month is read; the bounds of all allows let the server skip other months at its start.
  */
 export async function insertExchanges(
   sql: Sql | Transaction,

@@ -1,6 +1,6 @@
 import type { Transaction } from "./database.ts";
 
-/** Tables that hold present state, not records. */
+/** Tables with present state; all others hold records. */
 export const presentState: readonly string[] = [
   "session_state",
   "denial_epoch",
@@ -13,10 +13,10 @@ export const presentState: readonly string[] = [
   "witness",
 ];
 
-/** The owner's word alone, which the service only reads. */
+/** Only the owner writes them. */
 const ownersOwn = ["schema_migration", "retention", "retired_month"];
 
-/** They run with the owner's rights, and take no argument that could be abused. */
+/** They run with the owner's rights and take no argument. */
 const housekeepingFunctions = [
   "make_decision_partitions",
   "retire_oldest_month",
@@ -24,7 +24,7 @@ const housekeepingFunctions = [
   "purge_ended",
 ];
 
-/** Rights are granted anew at every run, so that a table added later is covered. No role: the owner itself serves. */
+/** Runs after every migration, so that new tables are covered. No role: the owner itself serves. */
 export async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {
   if (role === undefined) return;
   await tx`grant usage on schema public to ${tx(role)}`;

@@ -1,11 +1,11 @@
 import { bounded, committedNothing } from "./database.ts";
 
 export interface GroupCommitSettings<Row, Outcome> {
-  /** Writes all rows in one statement, all or nothing, and answers their outcomes in their order. */
+  /** Writes all rows in one statement, all or nothing, and returns their outcomes in order. */
   readonly write: (rows: readonly Row[]) => Promise<readonly Outcome[]>;
-  /** What no two rows of one statement, or of two at once, may share: the database could not tell their outcomes apart. */
+  /** No two rows of concurrent statements may share a key: the database could not tell their outcomes apart. */
   readonly keysOf: (row: Row) => readonly string[];
-  /** How long a caller waits, queueing included. What it no longer waits for is not sent any more. */
+  /** For a caller, queueing included. A row without a waiting caller is not sent. */
   readonly deadlineMs: number;
 }
 
@@ -17,18 +17,16 @@ interface Entry<Row, Outcome> {
   isAwaited: boolean;
 }
 
-/** Two, so that one is being made while the other is being flushed. */
+/** One is prepared while the other is flushed to disk. */
 const batchesInFlight = 2;
 const rowsPerBatch = 256;
-/** A second batch beside the first costs a commit of its own, so fewer rows than these wait for the first to end. */
-const worthASecond = 32;
+/** A second batch costs a commit of its own, so fewer rows wait for the first one. */
+const minRowsForSecondBatch = 32;
 
 /**
- * Commits rows of concurrent callers together: those of one turn of the event loop at once where nothing else is being
- * written, else in the next batch. Rows that are worth two commits go in two halves: callers that are answered together
- * come back together, and as one batch they would have database and process wait for each other. Each caller is answered
- * after the commit of its own batch, and a row that the database refuses fails alone.
- * @returns what writes one row; it throws DatabaseUnavailable where the row may or may not have been committed.
+ * Commits the rows of concurrent callers together: those of one turn of the event loop, or those that arrived during the
+ * last batch. Many rows go in two halves, so that database and process need not wait for each other. A row that the
+ * database refuses fails alone. The returned function throws DatabaseUnavailable if the commit of its row is unknown.
  */
 export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Outcome>): (row: Row) => Promise<Outcome> {
   const { write, keysOf, deadlineMs } = settings;
@@ -52,20 +50,21 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   }
 
   function flush(): void {
-    while (inFlight < batchesInFlight && queue.length >= (inFlight === 0 ? 1 : worthASecond)) {
+    while (inFlight < batchesInFlight && queue.length >= (inFlight === 0 ? 1 : minRowsForSecondBatch)) {
       const share = Math.floor(queue.length / (batchesInFlight - inFlight));
-      const batch = nextBatch(Math.min(rowsPerBatch, share < worthASecond ? queue.length : share));
+      const batch = nextBatch(Math.min(rowsPerBatch, share < minRowsForSecondBatch ? queue.length : share));
       if (batch.length === 0) return;
       inFlight++;
-      void overWithin(deadlineMs, settle(batch, write)).then(() => {
+      const release = () => {
         inFlight--;
         for (const { keys } of batch) for (const key of keys) keysInFlight.delete(key);
         flush();
-      });
+      };
+      // At its deadline too: a statement on a dead connection must not block later rows.
+      bounded(deadlineMs, settle(batch, write)).then(release, release);
     }
   }
 
-  /** Requests that were read from their sockets in one turn share a batch. */
   function flushSoon(): void {
     if (isFlushDue || inFlight === batchesInFlight) return;
     isFlushDue = true;
@@ -86,22 +85,7 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   };
 }
 
-/**
- * Resolves when the work is over, or when its time is: a statement that never ends, on a connection that nobody knows is dead,
- * must not hold up those that come after. By then nobody waits for its outcome, so its keys are free again too.
- */
-function overWithin(deadlineMs: number, work: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, deadlineMs);
-  const end = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-  work.then(end, end);
-  return promise;
-}
-
-/** A batch that was refused committed nothing, so it is halved until the row that is at fault stands alone. */
+/** A refused batch committed nothing, so it is halved until the faulty row is alone. */
 async function settle<Row, Outcome>(
   batch: readonly Entry<Row, Outcome>[],
   write: GroupCommitSettings<Row, Outcome>["write"],

@@ -3,19 +3,17 @@ import type { IssuerKeys, KeySet } from "../ports/issuer-keys.ts";
 import { type KeySetSettings, keySetReader } from "./key-set.ts";
 import { ensureKey, keyMaker } from "./key-store.ts";
 
-export type IssuerKeySettings = KeySetSettings;
-
 const refreshEveryMs = 30_000;
 const recheckEveryMs = 100;
 const publishedForMs = 1_000;
 
 /**
- * The issuer's keys, shared by every process through the database. Every change of them replaces the denial epoch, so
- * that reading them as of an epoch is how a removed key stops, and a new one signs, with the next call at any process.
+ * The issuer's keys, which all processes share through the database. Every change replaces the denial epoch, so reading
+ * the keys of an epoch makes a removed key fail, and a new one sign, with the next call of any process.
  */
-export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKeys & { close(): void }> {
-  const { sql, clock, deadlineMs, encryptionKey, fixedKey } = settings;
-  if (fixedKey === undefined) await ensureKey({ sql, clock, deadlineMs, makeKey: keyMaker(encryptionKey) });
+export async function issuerKeys(settings: KeySetSettings): Promise<IssuerKeys & { close(): void }> {
+  const { pool, clock, encryptionKey, fixedKey } = settings;
+  if (fixedKey === undefined) await ensureKey(pool, clock, keyMaker(encryptionKey));
   const load = keySetReader(settings);
   let current = await load();
   let loadedAtMs = performance.now();
@@ -36,7 +34,7 @@ export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKey
     return loading;
   };
 
-  /** One for all who ask before it starts to read; whoever asks later waits for the next. */
+  /** One for all callers before its read starts. Later callers share the next one. */
   const recheckOnce = async (): Promise<KeySet> => {
     await delay(Math.max(0, loadedAtMs + recheckEveryMs - performance.now()));
     while (loading !== undefined) await loading.catch(() => {});
@@ -48,12 +46,12 @@ export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKey
     return rechecking;
   };
 
-  // A failed refresh keeps what is known: every decision compares epochs with the database anyway.
+  // After a failed refresh the known keys serve on: every decision compares epochs with the database.
   const timer = setInterval(() => void refresh().catch(() => {}), refreshEveryMs).unref();
   return {
     current: () => current,
     asOf: async (epoch) => {
-      // A load that began before the change may still be on its way; the second one cannot be.
+      // A load that is under way may have begun before the change. The second load has not.
       for (let attempt = 0; current.epoch !== epoch && attempt < 2; attempt++) await refresh();
       return current;
     },

@@ -2,10 +2,10 @@ import { generatePrivateJwk, importIssuerKey, sealPrivateJwk } from "@svc/tokens
 import type { Clock } from "../ports/clock.ts";
 import type { IssuerKeyStore, KeyChange, MadeKey, MakeKey, ManagedKey } from "../ports/issuer-keys.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Transaction } from "./database.ts";
 import { replaceDenialEpoch } from "./denial-epoch.ts";
 
-/** A fresh key pair, sealed for storage. */
+/** Makes key pairs, encrypted for storage. */
 export const keyMaker =
   (encryptionKey: Uint8Array): MakeKey =>
   async () => {
@@ -14,49 +14,38 @@ export const keyMaker =
     return { kid, publicJwk, sealedPrivateJwk: await sealPrivateJwk(jwk, encryptionKey) };
   };
 
-export const issuerKeyStore = (sql: Sql, deadlineMs: number): IssuerKeyStore => ({
-  async change<T>(work: (change: KeyChange) => Promise<T>) {
-    // The driver's type unwraps arrays of promises, which no result here is.
-    const done = sql.begin(async (tx) => ({ result: await work(await openChange(tx)) }));
-    return (await bounded<{ result: T }>(deadlineMs, done as Promise<{ result: T }>)).result;
+export const issuerKeyStore = (writer: Pool): IssuerKeyStore => ({
+  change: (work) => writer.transaction(async (tx) => work(await openChange(tx))),
+});
+
+const openChange = async (tx: Transaction): Promise<KeyChange> => ({
+  keys: await lockKeys(tx),
+  wasRemoved: async (kid) =>
+    (await tx`select from signing_key where kid = ${kid} and removed_at is not null`).count > 0,
+  add: (key, createdAtMs, activatesAtMs) => insertKey(tx, key, createdAtMs, activatesAtMs),
+  async activate(kid, atMs) {
+    await tx`update signing_key set activates_at = ${new Date(atMs)} where kid = ${kid}`;
+  },
+  async remove(kid, atMs) {
+    await tx`update signing_key set removed_at = ${new Date(atMs)}, sealed_private_jwk = null where kid = ${kid}`;
+  },
+  async raiseEpoch(notBeforeMs) {
+    await tx`update issuer_epoch set not_before = greatest(not_before, ${new Date(notBeforeMs)}::timestamptz)`;
+  },
+  async acknowledgeRestore(seen) {
+    await tx`update witness set count = greatest(count, ${seen}) + 1, raised_at = now()`;
+  },
+  async record(event) {
+    await replaceDenialEpoch(tx);
+    await insertAdministrativeEvent(tx, event);
   },
 });
 
-async function openChange(tx: Transaction): Promise<KeyChange> {
-  return {
-    keys: await lockKeys(tx),
-    wasRemoved: async (kid) =>
-      (await tx`select from signing_key where kid = ${kid} and removed_at is not null`).count > 0,
-    add: (key, createdAtMs, activatesAtMs) => insertKey(tx, key, createdAtMs, activatesAtMs),
-    async activate(kid, atMs) {
-      await tx`update signing_key set activates_at = ${new Date(atMs)} where kid = ${kid}`;
-    },
-    async remove(kid, atMs) {
-      await tx`update signing_key set removed_at = ${new Date(atMs)}, sealed_private_jwk = null where kid = ${kid}`;
-    },
-    async raiseEpoch(notBeforeMs) {
-      await tx`update issuer_epoch set not_before = greatest(not_before, ${new Date(notBeforeMs)}::timestamptz)`;
-    },
-    async acknowledgeRestore(seen) {
-      await tx`update witness set count = greatest(count, ${seen}) + 1, raised_at = now()`;
-    },
-    async record(event) {
-      await replaceDenialEpoch(tx);
-      await insertAdministrativeEvent(tx, event);
-    },
-  };
-}
-
-interface KeyRow {
-  kid: string;
-  activates_at: Date;
-}
-
 async function lockKeys(tx: Transaction): Promise<readonly ManagedKey[]> {
   await tx`select pg_advisory_xact_lock(hashtext('signing_key'))`;
-  const rows = await tx<KeyRow[]>`
-    select kid, activates_at from signing_key where removed_at is null order by activates_at, created_at`;
-  return rows.map(({ kid, activates_at }) => ({ kid, activatesAtMs: activates_at.getTime() }));
+  return tx<ManagedKey[]>`
+    select kid, activates_at as "activatesAtMs" from signing_key
+    where removed_at is null order by activates_at, created_at`;
 }
 
 async function insertKey(tx: Transaction, key: MadeKey, createdAtMs: number, activatesAtMs: number): Promise<void> {
@@ -66,19 +55,11 @@ async function insertKey(tx: Transaction, key: MadeKey, createdAtMs: number, act
       ${new Date(activatesAtMs)})`;
 }
 
-interface FirstKey {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly deadlineMs: number;
-  readonly makeKey: MakeKey;
-}
-
-/** Makes the first key, once, however many processes start together. */
-export async function ensureKey({ sql, clock, deadlineMs, makeKey }: FirstKey): Promise<void> {
+/** Makes the first key. Processes that start together make one. */
+export async function ensureKey(pool: Pool, clock: Clock, makeKey: MakeKey): Promise<void> {
   const made = await makeKey();
-  const first = sql.begin(async (tx) => {
+  await pool.transaction(async (tx) => {
     const keys = await lockKeys(tx);
     if (keys.length === 0) await insertKey(tx, made, clock.nowMs(), clock.nowMs());
   });
-  await bounded(deadlineMs, first);
 }

@@ -12,12 +12,12 @@ import type {
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import type { Transaction } from "./database.ts";
 
-/** Advisory locks live in one 64-bit space; the seed keeps agents' and scopes' apart. */
+/** Advisory locks share one 64-bit space; the seeds keep agents and scopes apart. */
 const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102 } as const;
 
-/** Takes the agent's lock, then shows how it stands. */
+/** Takes the agent's lock. */
 export async function openSubmission(tx: Transaction, agent: string): Promise<ManifestSubmission> {
-  // Submissions of one agent queue up, behind compilations that may take seconds.
+  // Submissions of one agent queue up behind compilations, which may take seconds.
   await tx`select set_config('lock_timeout', '10s', true), set_config('statement_timeout', '10s', true)`;
   await tx`select pg_advisory_xact_lock(hashtextextended(${agent}, ${lockSeed.agent}))`;
   return {
@@ -37,17 +37,17 @@ export async function openSubmission(tx: Transaction, agent: string): Promise<Ma
 }
 
 async function registeredAgent(tx: Transaction, name: string): Promise<RegisteredAgent | undefined> {
-  const [row] = await tx<{ agent_id: string; latest_version: number; accepted_scopes: string[] }[]>`
-    select a.agent_id, max(m.version) as latest_version,
+  const [row] = await tx<RegisteredAgent[]>`
+    select a.agent_id as "agentId", max(m.version) as "latestVersion",
       array(select s.scope from manifest_scope s where s.agent_id = a.agent_id and s.version =
-        max(m.version) filter (where m.status in ('reconciled', 'attested'))) as accepted_scopes
+        max(m.version) filter (where m.status in ('reconciled', 'attested'))) as "acceptedScopes"
     from agent a join manifest_version m using (agent_id)
     where a.name = ${name}
     group by a.agent_id`;
-  return row && { agentId: row.agent_id, latestVersion: row.latest_version, acceptedScopes: row.accepted_scopes };
+  return row;
 }
 
-/** Everyone takes these in the same order, so that two submissions never wait for each other. */
+/** Always in the same order, so that two submissions never wait for each other. */
 async function lockScopes(tx: Transaction, scopes: readonly string[]): Promise<void> {
   await tx`
     select pg_advisory_xact_lock(key) from (
@@ -56,7 +56,7 @@ async function lockScopes(tx: Transaction, scopes: readonly string[]): Promise<v
     ) keys`;
 }
 
-/** The savepoint lets go of what was claimed before a name proved taken: what is refused claims nothing. */
+/** The savepoint undoes all claims if one name is taken. */
 async function claimNames(tx: Transaction, claims: readonly NameClaim[]): Promise<readonly NameClaim[]> {
   const names = claims.map(({ name }) => name);
   const kinds = claims.map(({ kind }) => kind);
@@ -82,7 +82,7 @@ class NamesTaken extends Error {
   readonly claims: readonly NameClaim[];
 
   constructor(claims: readonly NameClaim[]) {
-    super("some names stand claimed as the other kind");
+    super("some names are claimed as the other kind");
     this.claims = claims;
   }
 }
@@ -106,7 +106,7 @@ async function addReport(tx: Transaction, report: NewReport): Promise<void> {
       ${report.discoveryOk}, ${JSON.stringify(report.diff)}::text::jsonb, ${new Date(report.checkedAtMs)})`;
 }
 
-/** Latest first, then whether it still touches the scope: an agent that dropped a scope must not come back into it. */
+/** The latest version of each agent, even if it no longer touches the scope: an agent that dropped a scope stays out. */
 const acceptedManifests = (tx: Transaction, scopes: readonly string[]): Promise<readonly AcceptedManifest[]> => tx<
   AcceptedManifest[]
 >`
@@ -116,23 +116,11 @@ const acceptedManifests = (tx: Transaction, scopes: readonly string[]): Promise<
     and m.agent_id in (select agent_id from manifest_scope where scope = any(${scopes as string[]}))
   order by m.agent_id, m.version desc`;
 
-interface PolicyRow {
-  scope: string;
-  version: number;
-  schema_version: number;
-  document: string;
-}
-
 async function latestPolicies(tx: Transaction, scopes: readonly string[]): Promise<ReadonlyMap<string, StoredPolicy>> {
-  const rows = await tx<PolicyRow[]>`
-    select distinct on (scope) scope, version, schema_version, document from compiled_policy
+  const rows = await tx<(StoredPolicy & { scope: string })[]>`
+    select distinct on (scope) scope, version, schema_version as "schemaVersion", document as text from compiled_policy
     where scope = any(${scopes as string[]}) order by scope, version desc`;
-  return new Map(
-    rows.map(({ scope, version, schema_version, document }) => [
-      scope,
-      { version, schemaVersion: schema_version, text: document },
-    ]),
-  );
+  return new Map(rows.map(({ scope, ...policy }) => [scope, policy]));
 }
 
 async function addPolicy(tx: Transaction, { document, version, createdAtMs }: NewPolicy): Promise<void> {

@@ -3,7 +3,7 @@ import type { Marking } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/session-state.ts";
 import type { Transaction } from "./database.ts";
 
-/** Rolls everything back: the marks belong to something that was not written. */
+/** Rolls back: the record or spend of the marks was not written. */
 export class Stale extends Error {}
 
 export function staleIfRolledBack(error: unknown): "stale" {
@@ -18,10 +18,9 @@ export interface MarkedAction {
 }
 
 /**
- * Sets the marks under the session's lock and answers the epochs that hold from then on, and how many marks it set. They are computed from the
- * delegations as they stand under that lock: an edge that is being written commits before (then it is seen) or finds
- * the epoch changed (then its decision is made again, under the marks). A spent token never marks.
- * @throws {Stale} where the session changed since `epochs` were read.
+ * Sets marks under the session's lock and returns the new epochs. It reads the delegations under that lock: a concurrent
+ * edge commits before it, and is seen, or finds another epoch, and is decided again. A spent token never marks.
+ * @throws {Stale} if the session changed since `epochs` were read.
  */
 export async function setMarks(
   tx: Transaction,

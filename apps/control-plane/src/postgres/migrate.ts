@@ -4,15 +4,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connect, type Sql, type Transaction } from "./database.ts";
 import { grantTo } from "./grants.ts";
 
-/** Shipped as it is, so reached the same way from `src` and from `dist`. */
+/** Reached the same way from `src` and from `dist`. */
 const shipped = new URL("../../src/postgres/migrations/", import.meta.url);
-/** Any constant, the same in every process: one of them migrates, the others wait. */
+/** Any constant, the same in every process. */
 const advisoryLock = 7_270_125_023;
 
-/**
- * A migration that waits for a table makes every later statement on that table wait behind it. So it gives up soon, lets
- * the running processes through, and tries again.
- */
+/** A waiting migration blocks every later statement on its table, so it gives up soon and tries again. */
 const lockTimeoutMs = 2_000;
 const defaultAttempts = 15;
 const pauseMs = 1_000;
@@ -20,15 +17,15 @@ const pauseMs = 1_000;
 export interface MigrationSettings {
   /** The owner's connection. */
   readonly ownerUrl: string;
-  /** The service's connection: its role gets the rights to insert and select, and to update what is not a record. */
+  /** The service's connection. Its role gets the rights of `grantTo`. */
   readonly appUrl: string;
-  /** Default: the service's own migrations, in the order of their names. */
+  /** Default: the service's own migrations. They run in the order of their names. */
   readonly folder?: URL;
-  /** How often a migration comes again to a table that is in use. Default: 15 times, which takes three quarters of a minute. */
+  /** On a table that is in use. Default 15, in three quarters of a minute. */
   readonly attempts?: number;
 }
 
-/** The schema stays as it was before the migration; what serves, goes on. */
+/** The schema is as it was before the migration, and running processes serve on. */
 export class TableBusy extends Error {
   constructor(what: string, attempts: number, options: ErrorOptions) {
     super(
@@ -40,9 +37,8 @@ export class TableBusy extends Error {
 }
 
 /**
- * Brings the schema up to date, once, however many processes start together; each migration is one transaction. One that
- * was changed after it was applied stops the start; one that this build does not know was made by a newer one, beside
- * which it may run (see ARCHITECTURE.md: expand, then contract).
+ * Brings the schema up to date, one process at a time, each migration in one transaction. A migration that was changed
+ * after it was applied is an error. An unknown one comes from a newer build (see ARCHITECTURE.md: expand, then contract).
  */
 export async function migrate(settings: MigrationSettings): Promise<void> {
   const { ownerUrl, appUrl, folder = shipped, attempts = defaultAttempts } = settings;
@@ -59,7 +55,7 @@ export async function migrate(settings: MigrationSettings): Promise<void> {
   }
 }
 
-/** For processes that leave migrating to a job. @throws where the schema is older than this build. */
+/** For processes of which a job migrates the schema. @throws if the schema is older than this build. */
 export async function requireMigrated({
   appUrl,
   folder = shipped,
@@ -100,7 +96,6 @@ interface Step {
   readonly work: Work;
 }
 
-/** In a transaction of its own, under the lock; again where a table was busy. */
 async function exclusively(sql: Sql, { what, attempts, work }: Step): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -1,9 +1,6 @@
 import type { Transaction } from "./database.ts";
 
-/**
- * Does a task where no other transaction, of any process, holds the same lock: `taken` where one does. The lock goes with
- * the transaction.
- */
+/** Runs a task under an advisory lock until the end of the transaction; `taken` if any process holds the lock. */
 export async function oneAtATime<T>(
   tx: Transaction,
   advisoryLock: number,

@@ -1,7 +1,7 @@
 import { decodePolicyDocument, indexPolicy, type PolicyIndex, policySchemaVersion } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { LatestPolicy, Policies } from "../ports/policies.ts";
-import { bounded, type Sql } from "./database.ts";
+import type { Pool, Sql } from "./database.ts";
 
 interface PolicyKey {
   readonly scope: string;
@@ -13,29 +13,26 @@ interface Indexed {
   readonly documentLength: number;
 }
 
-/** Of the documents whose indexes are kept; an index takes a small multiple of it. */
+/** Of all cached documents. An index takes a small multiple of its document. */
 const cachedDocumentLength = 67_108_864;
 
-/**
- * Policies are immutable, so an index is made once a process: parsing and indexing a large one costs more than any
- * decision. Requests for one that is being made wait for it.
- */
-export const policyStore = (sql: Sql, deadlineMs: number): Policies => {
+/** A policy never changes, so it is parsed and indexed once: for a large one that costs more than a decision. */
+export const policyStore = (pool: Pool): Policies => {
   const indexes = new LRUCache<string, Indexed, PolicyKey>({
     max: 10_000,
     maxSize: cachedDocumentLength,
     sizeCalculation: ({ documentLength }) => documentLength,
-    fetchMethod: (_key, _stale, { context }) => bounded(deadlineMs, load(sql, context)),
-    // A load that outlives its place in the cache still answers those who wait for it.
+    fetchMethod: (_key, _stale, { context }) => pool.run((sql) => load(sql, context)),
+    // A load that was evicted still answers those who wait for it.
     ignoreFetchAbort: true,
   });
   const pinned = async (scope: string, version: number): Promise<PolicyIndex | undefined> =>
     (await indexes.fetch(`${version} ${scope}`, { context: { scope, version } }))?.index;
   return {
     pinned,
-    latest: (scope) => bounded(deadlineMs, latest(sql, scope)),
+    latest: (scope) => pool.run((sql) => latest(sql, scope)),
     async currentOf(agents) {
-      const keys = await bounded(deadlineMs, latestOfAgents(sql, agents));
+      const keys = await pool.run((sql) => latestOfAgents(sql, agents));
       const found = await Promise.all(keys.map(({ scope, version }) => pinned(scope, version)));
       return found.filter((index) => index !== undefined);
     },
@@ -51,13 +48,14 @@ async function load(sql: Sql, { scope, version }: PolicyKey): Promise<Indexed | 
 }
 
 async function latest(sql: Sql, scope: string): Promise<LatestPolicy | undefined> {
-  const [row] = await sql<{ version: number; schema_version: number }[]>`
-    select version, schema_version from compiled_policy where scope = ${scope} order by version desc limit 1`;
-  return row && { version: row.version, schemaVersion: row.schema_version };
+  const [row] = await sql<LatestPolicy[]>`
+    select version, schema_version as "schemaVersion" from compiled_policy
+    where scope = ${scope} order by version desc limit 1`;
+  return row;
 }
 
-/** Of an older schema none: they cannot be consented to before they are compiled again. */
-const latestOfAgents = (sql: Sql, agents: readonly string[]): Promise<readonly PolicyKey[]> => sql<PolicyKey[]>`
+/** Without policies of an older schema: these cannot be consented to before they are compiled again. */
+const latestOfAgents = (sql: Sql, agents: readonly string[]) => sql<PolicyKey[]>`
   with accepted as (
     select m.agent_id, max(m.version) as version from manifest_version m join agent a using (agent_id)
     where a.name = any(${agents as string[]}) and m.status in ('reconciled', 'attested')

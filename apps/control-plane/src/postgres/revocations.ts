@@ -4,15 +4,14 @@ import type { Sql, Transaction } from "./database.ts";
 import { replaceDenialEpoch } from "./denial-epoch.ts";
 
 /**
- * Puts every change of identities in one row, until commit: so `as_of` rises in the order in which revocations become
- * visible, and no enrollment completes beside a revocation. First in its transaction: the transaction gets its number
- * under the lock, so numbers rise alike.
+ * Serializes all changes of identities until the commit: `as_of` rises in the order in which revocations become visible,
+ * and no enrollment completes beside a revocation. Call it first, so that transaction numbers rise in the same order.
  */
 export async function lockIdentities(tx: Transaction): Promise<void> {
   await tx`select from denial_epoch for update`;
 }
 
-/** False where nothing was to be done: revoked before, or no such agent. */
+/** False if the agent was revoked before, or is unknown. */
 export async function revoke(tx: Transaction, revocation: RevokeAgent): Promise<boolean> {
   const { agentId, reason, revokedBy, eventId, atMs } = revocation;
   await lockIdentities(tx);
@@ -24,46 +23,35 @@ export async function revoke(tx: Transaction, revocation: RevokeAgent): Promise<
     on conflict do nothing returning agent`;
   if (inserted === undefined) return false;
   await replaceDenialEpoch(tx);
+  const { agent } = inserted;
+  const details = { agent_id: agentId };
   await insertAdministrativeEvent(tx, {
     eventId,
     kind: "agent_revoked",
     atMs,
     actor: revokedBy,
-    sessionId: null,
-    agent: inserted.agent,
+    agent,
     reason,
-    details: { agent_id: agentId },
+    details,
   });
   return true;
 }
 
-interface RevocationRow {
-  agent_id: string;
-  agent: string;
-  as_of: Date;
-}
-
-export async function listRevocations(
-  sql: Sql,
-  { sinceMs, after, limit }: RevocationQuery,
-): Promise<readonly Revocation[]> {
-  const rows = await sql<RevocationRow[]>`
-    select agent_id, agent, as_of from revocation
-    where true
-      ${sinceMs === undefined ? sql`` : sql`and as_of >= ${new Date(sinceMs)}`}
-      ${after === undefined ? sql`` : sql`and (as_of, agent_id) > (${new Date(after.asOfMs)}, ${after.agentId})`}
-    order by as_of, agent_id limit ${limit}`;
-  return rows.map(({ agent_id, agent, as_of }) => ({ agentId: agent_id, agent, asOfMs: as_of.getTime() }));
-}
+export const listRevocations = (sql: Sql, { sinceMs, after, limit }: RevocationQuery) => sql<Revocation[]>`
+  select agent_id as "agentId", agent, as_of as "asOfMs" from revocation
+  where true
+    ${sinceMs === undefined ? sql`` : sql`and as_of >= ${new Date(sinceMs)}`}
+    ${after === undefined ? sql`` : sql`and (as_of, agent_id) > (${new Date(after.asOfMs)}, ${after.agentId})`}
+  order by as_of, agent_id limit ${limit}`;
 
 /**
- * The newest revocation behind which no transaction is still at work. One that claims a number beyond the snapshot came
- * out of another cluster's backup, where it was committed long ago.
+ * The newest revocation with no older transaction still running. A number beyond the snapshot comes from another
+ * cluster's backup, where it was committed long ago.
  */
 export async function wholeUntil(sql: Sql): Promise<number> {
-  const [newest] = await sql<{ as_of: Date }[]>`
-    select r.as_of from revocation r cross join pg_current_snapshot() s
+  const [newest] = await sql<{ asOfMs: number }[]>`
+    select r.as_of as "asOfMs" from revocation r cross join pg_current_snapshot() s
     where r.recorded_in < pg_snapshot_xmin(s) or r.recorded_in >= pg_snapshot_xmax(s)
     order by r.as_of desc limit 1`;
-  return newest?.as_of.getTime() ?? 0;
+  return newest?.asOfMs ?? 0;
 }

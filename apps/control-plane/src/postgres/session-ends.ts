@@ -1,28 +1,22 @@
 import type { EndBatch, EndEvent, Ending, SessionEnds } from "../ports/session-ends.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Transaction } from "./database.ts";
 import { sessionConditions } from "./session-rows.ts";
 import { firstIdAt } from "./time-ordered-ids.ts";
 
-export interface SessionEndSettings {
-  readonly writer: Sql;
-  readonly commitDeadlineMs: number;
-  /** For a batch, which may have to look through everything that runs. */
-  readonly batchDeadlineMs: number;
-}
-
-export const sessionEnds = ({ writer, commitDeadlineMs, batchDeadlineMs }: SessionEndSettings): SessionEnds => ({
+/** @param batchDeadlineMs for a batch, which may have to read every running session */
+export const sessionEnds = (writer: Pool, batchDeadlineMs: number): SessionEnds => ({
   async end(sessionId, ending, eventOf) {
-    const ended = writer.begin(async (tx) => endFound(tx, await findOne(tx, sessionId, ending), ending, eventOf));
-    return (await bounded(commitDeadlineMs, ended)).length > 0;
+    const ended = await writer.transaction(async (tx) =>
+      endFound(tx, await findOne(tx, sessionId, ending), ending, eventOf),
+    );
+    return ended.length > 0;
   },
-  endSome(batch, ending, eventOf) {
-    const ended = writer.begin(async (tx) => {
+  endSome: (batch, ending, eventOf) =>
+    writer.within(batchDeadlineMs).transaction(async (tx) => {
       await tx`select set_config('statement_timeout', ${String(batchDeadlineMs)}, true)`;
       return endFound(tx, await findBatch(tx, batch, ending), ending, eventOf);
-    });
-    return bounded(batchDeadlineMs, ended);
-  },
+    }),
 });
 
 interface EndRow {
@@ -38,7 +32,7 @@ const findOne = (tx: Transaction, sessionId: string, ending: Ending) => tx<EndRo
 /** A session lives for a day at most (specification: Limits, `ttl_seconds`); one more for clocks that differ. */
 const decisionsOfRunningMs = 2 * 86_400_000;
 
-/** In one order for everyone, so that two that end the same sessions never wait for each other. */
+/** Always in the order of id, so that two calls never wait for each other. */
 const findBatch = (tx: Transaction, { filter, after, limit }: EndBatch, ending: Ending) => tx<EndRow[]>`
   select st.session_id from session s join session_state st using (session_id)
   where ${isRunning(tx, ending)} ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}

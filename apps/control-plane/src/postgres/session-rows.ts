@@ -3,58 +3,30 @@ import type { SessionFacts } from "../ports/session-state.ts";
 import type { SessionFilter, SessionSummary } from "../ports/sessions.ts";
 import type { Sql, Transaction } from "./database.ts";
 
-export interface SessionColumns {
-  session_id: string;
-  user_sub: string;
-  scope: string;
-  policy_version: number;
-  hop_budget: number;
-  consented_by: string;
-  consented_at: Date;
-  expires_at: Date;
-}
-
-/** The columns of a session's facts, for every statement that reads them; `s` is the session table. */
+/** Of session `s`: the row's members are the facts. */
 export const sessionColumns = (sql: Sql) => sql`
-  s.session_id, s.user_sub, s.scope, s.policy_version, s.hop_budget, s.consented_by, s.consented_at, s.expires_at`;
+  s.session_id as "sessionId", s.user_sub as "userSub", s.scope, s.policy_version as "policyVersion",
+  s.hop_budget as "hopBudget", s.consented_by as "consentedBy", s.consented_at as "consentedAtMs",
+  s.expires_at as "expiresAtMs"`;
 
-export const toSessionFacts = (row: SessionColumns): SessionFacts => ({
-  sessionId: row.session_id,
-  userSub: row.user_sub,
-  scope: row.scope,
-  policyVersion: row.policy_version,
-  hopBudget: row.hop_budget,
-  consentedBy: row.consented_by,
-  consentedAtMs: row.consented_at.getTime(),
-  expiresAtMs: row.expires_at.getTime(),
-});
-
-export interface SessionStateColumns extends SessionColumns {
-  revoked_at: Date | null;
-  revoked_by: string | null;
-  revoked_reason: string | null;
+export interface RevocationColumns {
+  readonly revoked_at: number | null;
+  readonly revoked_by: string | null;
+  readonly revoked_reason: string | null;
 }
 
-/** Of state `st`, beside the facts. */
-export const sessionStateColumns = (sql: Sql) => sql`st.revoked_at, st.revoked_by, st.revoked_reason`;
+/** Of state `st`. */
+export const revocationColumns = (sql: Sql) => sql`st.revoked_at, st.revoked_by, st.revoked_reason`;
 
-export const toSessionSummary = (row: SessionStateColumns, nowMs: number): SessionSummary => ({
-  facts: toSessionFacts(row),
-  status: statusOf(row, nowMs),
-  revocation:
-    row.revoked_at === null
-      ? null
-      : { atMs: row.revoked_at.getTime(), by: row.revoked_by ?? "", reason: row.revoked_reason },
-});
-
-const statusOf = ({ revoked_at, expires_at }: SessionStateColumns, nowMs: number): SessionStatus => {
-  if (revoked_at !== null) return "revoked";
-  return nowMs < expires_at.getTime() ? "active" : "expired";
-};
+export function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number): SessionSummary {
+  const { revoked_at: atMs, revoked_by: by, revoked_reason: reason, ...facts } = row;
+  if (atMs !== null) return { facts, status: "revoked", revocation: { atMs, by: by ?? "", reason } };
+  return { facts, status: nowMs < facts.expiresAtMs ? "active" : "expired", revocation: null };
+}
 
 /**
- * Only what is asked stands in the statement, so that the planner finds the index of each filter.
- * @param firstActionId where the decisions of all sessions in question begin: earlier months are not looked at
+ * The statement holds the given filters only, so that the planner finds their index.
+ * @param firstActionId the decisions of these sessions begin here: earlier months are not read
  */
 export function sessionConditions(
   sql: Sql | Transaction,
@@ -72,7 +44,7 @@ export function sessionConditions(
   ];
 }
 
-/** The same distinction as `statusOf`, for a statement. */
+/** The status of `toSessionSummary` as a condition. */
 export function statusCondition(sql: Sql, status: SessionStatus | undefined, nowMs: number) {
   switch (status) {
     case undefined:

@@ -1,10 +1,10 @@
 import type { Block, IdentityStatus } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { SessionState, SessionStateQuery, SessionStateReader } from "../ports/session-state.ts";
-import { bounded, type Sql } from "./database.ts";
-import { type SessionColumns, sessionColumns, toSessionFacts } from "./session-rows.ts";
+import type { SessionFacts, SessionState, SessionStateQuery, SessionStateReader } from "../ports/session-state.ts";
+import type { Pool, Sql } from "./database.ts";
+import { sessionColumns } from "./session-rows.ts";
 
-interface StateRow extends SessionColumns {
+interface StateRow extends SessionFacts {
   revoked: boolean;
   session_epoch: string;
   denial_epoch: string;
@@ -13,28 +13,28 @@ interface StateRow extends SessionColumns {
   blocks: TimedBlock[];
 }
 
-/** A block, and when it lapses: epoch milliseconds, null for never. */
 interface TimedBlock extends Block {
+  /** Epoch milliseconds; null: it never lapses. */
   readonly untilMs: number | null;
 }
 
-type Remembered = Omit<SessionState, "blocks"> & { readonly blocks: readonly TimedBlock[] };
+type CachedState = Omit<SessionState, "blocks"> & { readonly blocks: readonly TimedBlock[] };
 
-/** Of sessions by the agents that were asked for: some 2 KiB each. */
-const rememberedSessions = 20_000;
+/** Some 2 KiB each. */
+const cachedStates = 20_000;
 
-export const sessionStateReader = (sql: Sql, deadlineMs: number): SessionStateReader => {
-  const remembered = new LRUCache<string, Remembered>({ max: rememberedSessions });
+export const sessionStateReader = (pool: Pool): SessionStateReader => {
+  const states = new LRUCache<string, CachedState>({ max: cachedStates });
   return {
     async read(query) {
-      const [row] = await bounded(deadlineMs, select(sql, query));
+      const [row] = await pool.run((sql) => select(sql, query));
       if (row === undefined) return undefined;
-      const state = toRemembered(row);
-      remembered.set(keyOf(query), state);
+      const state = toState(row);
+      states.set(keyOf(query), state);
       return asOf(state, query.nowMs);
     },
     cached(query) {
-      const state = remembered.get(keyOf(query));
+      const state = states.get(keyOf(query));
       return state && asOf(state, query.nowMs);
     },
   };
@@ -43,15 +43,15 @@ export const sessionStateReader = (sql: Sql, deadlineMs: number): SessionStateRe
 /** No name contains a line break. */
 const keyOf = ({ sessionId, agents }: SessionStateQuery): string => [sessionId, ...agents].join("\n");
 
-/** A block lapses by itself: no epoch tells of it. */
-const asOf = (state: Remembered, nowMs: number): SessionState => ({
+/** A block lapses without a change of the epoch. */
+const asOf = (state: CachedState, nowMs: number): SessionState => ({
   ...state,
   blocks: state.blocks
     .filter(({ untilMs }) => untilMs === null || untilMs > nowMs)
     .map(({ kind, ref }) => ({ kind, ref })),
 });
 
-/** Epochs and state in one statement, so one snapshot: what was read belongs to the epochs that were read. */
+/** Epochs and state in one statement, so of one snapshot. */
 const select = (sql: Sql, { sessionId, agents, nowMs }: SessionStateQuery) => sql<StateRow[]>`
   select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
     coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
@@ -67,15 +67,23 @@ const select = (sql: Sql, { sessionId, agents, nowMs }: SessionStateQuery) => sq
   from session s join session_state st using (session_id) cross join denial_epoch d
   where s.session_id = ${sessionId}`;
 
-/** The same statement, about no session. */
+/** The same statement without a result, to warm up a connection. */
 export const readNothing = (sql: Sql): Promise<unknown> =>
   select(sql, { sessionId: "00000000-0000-0000-0000-000000000000", agents: [], nowMs: 0 });
 
-const toRemembered = (row: StateRow): Remembered => ({
-  facts: toSessionFacts(row),
-  revoked: row.revoked,
-  identities: new Map(row.identities.map(({ agent, status }) => [agent, status])),
-  blocks: row.blocks,
-  marks: new Map(row.marks.map(({ member, source }) => [member, source])),
-  epochs: { denials: row.denial_epoch, session: row.session_epoch },
+const toState = ({
+  revoked,
+  identities,
+  blocks,
+  marks,
+  session_epoch,
+  denial_epoch,
+  ...facts
+}: StateRow): CachedState => ({
+  facts,
+  revoked,
+  identities: new Map(identities.map(({ agent, status }) => [agent, status])),
+  blocks,
+  marks: new Map(marks.map(({ member, source }) => [member, source])),
+  epochs: { denials: denial_epoch, session: session_epoch },
 });

@@ -1,71 +1,63 @@
-import type { Taint } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { SessionFacts } from "../ports/session-state.ts";
-import type { SessionQuery, SessionRead, SessionSummary, Sessions, TaintMark } from "../ports/sessions.ts";
+import type {
+  SessionQuery,
+  SessionRead,
+  SessionStarts,
+  SessionSummary,
+  Sessions,
+  TaintMark,
+} from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
 import {
-  type SessionColumns,
-  type SessionStateColumns,
+  type RevocationColumns,
+  revocationColumns,
   sessionColumns,
   sessionConditions,
-  sessionStateColumns,
   statusCondition,
-  toSessionFacts,
   toSessionSummary,
 } from "./session-rows.ts";
 
-export interface SessionStoreSettings {
-  readonly writer: Sql;
-  readonly reader: Sql;
-  /** Listings walk through many rows: they stand beside the audit's. */
-  readonly audit: Sql;
-  readonly commitDeadlineMs: number;
-  readonly readDeadlineMs: number;
-  readonly auditReadDeadlineMs: number;
-}
+export const sessionStarts = (writer: Pool): SessionStarts => ({
+  create: (session, eventId) => writer.transaction((tx) => insert(tx, session, eventId)),
+});
 
-export const sessionStore = (settings: SessionStoreSettings): Sessions => {
-  const { writer, reader, audit, commitDeadlineMs, readDeadlineMs, auditReadDeadlineMs } = settings;
-  // The cache makes room for all of them at once, so no more than those whose denials are remembered.
-  const known = new LRUCache<string, SessionFacts>({ max: 20_000 });
+/** Some 1 KiB each, allocated at once. */
+const cachedSessions = 20_000;
+
+export const sessionReads = (reader: Pool): Omit<Sessions, "page"> => {
+  const known = new LRUCache<string, SessionFacts>({ max: cachedSessions });
   return {
-    create: (session, eventId) =>
-      bounded(
-        commitDeadlineMs,
-        writer.begin((tx) => insert(tx, session, eventId)),
-      ),
     async find(sessionId) {
-      const facts = known.get(sessionId) ?? (await bounded(readDeadlineMs, find(reader, sessionId)));
+      const facts = known.get(sessionId) ?? (await reader.run((sql) => find(sql, sessionId)));
       if (facts !== undefined) known.set(sessionId, facts);
       return facts;
     },
-    read: (sessionId, nowMs) => bounded(readDeadlineMs, read(reader, sessionId, nowMs)),
-    ...sessionPages(audit, auditReadDeadlineMs),
+    read: (sessionId, nowMs) => reader.run((sql) => read(sql, sessionId, nowMs)),
   };
 };
 
-export const sessionPages = (sql: Sql, deadlineMs: number): Pick<Sessions, "page"> => ({
-  page: (query) => bounded(deadlineMs, page(sql, query)),
+/** Listings read many rows, so they use the pool of the audit. */
+export const sessionPages = (audit: Pool): Pick<Sessions, "page"> => ({
+  page: (query) => audit.run((sql) => page(sql, query)),
 });
 
 async function insert(tx: Transaction, session: SessionFacts, eventId: string): Promise<string> {
+  const { sessionId, scope, policyVersion, consentedBy, consentedAtMs } = session;
   await tx`
     insert into session
       (session_id, user_sub, scope, policy_version, hop_budget, consented_by, consented_at, expires_at)
-    values (${session.sessionId}, ${session.userSub}, ${session.scope}, ${session.policyVersion},
-      ${session.hopBudget}, ${session.consentedBy}, ${new Date(session.consentedAtMs)},
-      ${new Date(session.expiresAtMs)})`;
-  await tx`insert into session_state (session_id) values (${session.sessionId})`;
+    values (${sessionId}, ${session.userSub}, ${scope}, ${policyVersion}, ${session.hopBudget}, ${consentedBy},
+      ${new Date(consentedAtMs)}, ${new Date(session.expiresAtMs)})`;
+  await tx`insert into session_state (session_id) values (${sessionId})`;
   await insertAdministrativeEvent(tx, {
     eventId,
     kind: "consent_granted",
-    atMs: session.consentedAtMs,
-    actor: session.consentedBy,
-    sessionId: session.sessionId,
-    agent: null,
-    reason: null,
-    details: { scope: session.scope, policy_version: session.policyVersion },
+    atMs: consentedAtMs,
+    actor: consentedBy,
+    sessionId,
+    details: { scope, policy_version: policyVersion },
   });
   const [denials] = await tx<{ epoch: string }[]>`select epoch from denial_epoch`;
   if (denials === undefined) throw new Error("the denial epoch's row is missing: the schema is damaged");
@@ -73,47 +65,34 @@ async function insert(tx: Transaction, session: SessionFacts, eventId: string): 
 }
 
 async function find(sql: Sql, sessionId: string): Promise<SessionFacts | undefined> {
-  const [row] = await sql<SessionColumns[]>`
+  const [facts] = await sql<SessionFacts[]>`
     select ${sessionColumns(sql)} from session s where s.session_id = ${sessionId}`;
-  return row && toSessionFacts(row);
+  return facts;
 }
 
-interface MarkRow {
-  member: string | null;
-  source: string;
-  action_id: string;
-  marked_at: string;
+interface ReadRow extends SessionFacts, RevocationColumns {
+  readonly marks: readonly (Omit<TaintMark, "markedAtMs"> & { readonly markedAt: string })[];
 }
 
-interface SessionReadRow extends SessionStateColumns {
-  marks: MarkRow[];
-}
-
-/** State and marks in one statement, so of one moment. */
+/** State and marks in one statement, so of one moment. Every mark is of the one taint there is. */
 async function read(sql: Sql, sessionId: string, nowMs: number): Promise<SessionRead | undefined> {
-  const [row] = await sql<SessionReadRow[]>`
-    select ${sessionColumns(sql)}, ${sessionStateColumns(sql)},
-      coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source, 'action_id', m.action_id,
-          'marked_at', m.marked_at) order by m.marked_at, m.member nulls first)
+  const [row] = await sql<ReadRow[]>`
+    select ${sessionColumns(sql)}, ${revocationColumns(sql)},
+      coalesce((select json_agg(json_build_object('agent', m.member, 'taint', 'untrusted_external', 'source', m.source,
+          'actionId', m.action_id, 'markedAt', m.marked_at) order by m.marked_at, m.member nulls first)
         from taint_mark m where m.session_id = s.session_id), '[]') as marks
     from session s join session_state st using (session_id) where s.session_id = ${sessionId}`;
-  return row && { ...toSessionSummary(row, nowMs), marks: row.marks.map(toMark) };
+  if (row === undefined) return undefined;
+  const { marks, ...session } = row;
+  return {
+    ...toSessionSummary(session, nowMs),
+    marks: marks.map(({ markedAt, ...mark }) => ({ ...mark, markedAtMs: Date.parse(markedAt) })),
+  };
 }
 
-/** There is but one taint to be marked with (contract: the two-point lattice). */
-const marked: Taint = "untrusted_external";
-
-const toMark = ({ member, source, action_id, marked_at }: MarkRow): TaintMark => ({
-  agent: member,
-  taint: marked,
-  source,
-  actionId: action_id,
-  markedAtMs: Date.parse(marked_at),
-});
-
 async function page(sql: Sql, { filter, before, limit, nowMs }: SessionQuery): Promise<readonly SessionSummary[]> {
-  const rows = await sql<SessionStateColumns[]>`
-    select ${sessionColumns(sql)}, ${sessionStateColumns(sql)}
+  const rows = await sql<(SessionFacts & RevocationColumns)[]>`
+    select ${sessionColumns(sql)}, ${revocationColumns(sql)}
     from session s join session_state st using (session_id)
     where ${before === undefined ? sql`true` : sql`s.session_id < ${before}`}
       ${sessionConditions(sql, filter)} ${statusCondition(sql, filter.status, nowMs)}

@@ -10,13 +10,14 @@ import type {
   SpendOutcome,
   Spent,
 } from "../ports/spend-ledger.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
 import { type ExchangeInsert, hex, insertExchanges } from "./exchange-inserts.ts";
 import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 
-/** Inserts select from the allow's own row and its session's: no record, no spend (contract: the single use). */
-export function spendLedger(sql: Sql, deadlineMs: number): SpendLedger {
+/** Inserts select from the rows of the allow and the session: no record, no spend (contract: the single use). */
+export function spendLedger(pool: Pool): SpendLedger {
+  const { sql, deadlineMs } = pool;
   const spendPlain = groupCommit<ExchangeInsert, boolean>({
     write: (inserts) => insertExchanges(sql, inserts),
     keysOf: ({ spend }) => keysOf(spend),
@@ -24,20 +25,19 @@ export function spendLedger(sql: Sql, deadlineMs: number): SpendLedger {
   });
   const insertOnce = async (spend: Spend, marking: Marking, epochs: Epochs): Promise<Committed | false> => {
     if (spend.kind === "renewal") {
-      return (await bounded(deadlineMs, insertRenewal(sql, spend, epochs))).count === 1 && { marks: 0 };
+      return (await pool.run(() => insertRenewal(sql, spend, epochs))).count === 1 && { marks: 0 };
     }
     if (marking.kind !== "marks") return (await spendPlain({ spend, epochs })) && { marks: 0 };
-    const marked = sql.begin((tx) => spendMarking(tx, { spend, epochs }, marking)).catch(falseIfRolledBack);
-    return bounded(deadlineMs, marked);
+    return pool.transaction((tx) => spendMarking(tx, { spend, epochs }, marking)).catch(falseIfRolledBack);
   };
   return {
     async spend(spend, marking, epochs) {
       const spent = await insertOnce(spend, marking, epochs);
-      return spent ? { kind: "spent", ...spent } : { kind: await bounded(deadlineMs, whyNot(sql, spend)) };
+      return spent ? { kind: "spent", ...spent } : { kind: await pool.run(() => whyNot(sql, spend)) };
     },
-    spent: (...asked) => bounded(deadlineMs, whatIsSpent(sql, ...asked)),
-    mint: (mint, epochs) => bounded(deadlineMs, insertMint(sql, mint, epochs)),
-    uses: (...asked) => bounded(deadlineMs, uses(sql, ...asked)),
+    spent: (...query) => pool.run(() => whatIsSpent(sql, ...query)),
+    mint: (mint, epochs) => pool.run(() => insertMint(sql, mint, epochs)),
+    uses: (...query) => pool.run(() => uses(sql, ...query)),
   };
 }
 
@@ -46,7 +46,7 @@ function falseIfRolledBack(error: unknown): false {
   return false;
 }
 
-/** Each is unique in the table: of two rows that share one only the first may be told that it was inserted. */
+/** Each is unique in the table, so no two rows of one statement may share one. */
 const keysOf = ({ jtiHash, actionId, prover }: Exchange): readonly string[] => [
   `token ${hex(jtiHash)}`,
   `allow ${actionId}`,
@@ -64,7 +64,7 @@ async function spendMarking(
   return { marks: set.marks };
 }
 
-/** Nothing was inserted: a unique key stood against it, or else what it selects from no longer holds. */
+/** Nothing was inserted: a unique key conflicts, or the rows it selects from have changed. */
 async function whyNot(sql: Sql, spend: Spend): Promise<Exclude<SpendOutcome["kind"], "spent">> {
   const actionId = spend.kind === "exchange" ? spend.actionId : undefined;
   const { token, allow } = await whatIsSpent(sql, spend.sessionId, spend.jtiHash, actionId);
@@ -84,7 +84,6 @@ const insertRenewal = (sql: Sql, spend: Renewal, epochs: Epochs) => sql`
     and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}
   on conflict do nothing`;
 
-/** A token names its session, and spends only what was allowed in it. */
 async function whatIsSpent(
   sql: Sql,
   sessionId: string,

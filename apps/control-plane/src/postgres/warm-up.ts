@@ -1,4 +1,4 @@
-import { bounded, type Sql } from "./database.ts";
+import type { Pool, Sql } from "./database.ts";
 import { insertDecisions } from "./decision-inserts.ts";
 import { insertExchanges } from "./exchange-inserts.ts";
 import { readNothing } from "./session-state.ts";
@@ -6,28 +6,28 @@ import { readNothing } from "./session-state.ts";
 const patienceMs = 5_000;
 
 /**
- * Opens every connection that hops wait for, and has the server plan their statements on each, without a row: the first
- * crowd after a start or a deploy must not spend its budgets on that. Where it does not come about the process serves all
- * the same, and readiness tells what the database is like.
+ * Opens every connection of the hop and has the server plan the hop's statements on it, so that the first calls after a
+ * start do not wait for that. A fault is ignored: readiness reports the state of the database.
  */
-export async function warmUp({ writer, reader }: { readonly writer: Sql; readonly reader: Sql }): Promise<void> {
-  const warm = Promise.all([
-    onEachConnection(writer, async (sql) => {
-      await insertDecisions(sql, []);
-      await insertExchanges(sql, []);
-    }),
-    onEachConnection(reader, readNothing),
-  ]);
-  await bounded(patienceMs, warm).catch(() => {});
+export async function warmUp({ writer, reader }: { readonly writer: Pool; readonly reader: Pool }): Promise<void> {
+  const insertNothing = async (sql: Sql) => {
+    await insertDecisions(sql, []);
+    await insertExchanges(sql, []);
+  };
+  const warm = Promise.all([onEachConnection(writer.sql, insertNothing), onEachConnection(reader.sql, readNothing)]);
+  await writer
+    .within(patienceMs)
+    .run(() => warm)
+    .catch(() => {});
 }
 
-/** All are held before any is used, so that none is met twice. */
-async function onEachConnection(pool: Sql, use: (sql: Sql) => Promise<unknown>): Promise<void> {
-  const held = await Promise.allSettled(Array.from({ length: pool.options.max }, () => pool.reserve()));
-  const opened = held.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+/** Reserves all connections first, so that each is used once. */
+async function onEachConnection(sql: Sql, use: (sql: Sql) => Promise<unknown>): Promise<void> {
+  const reserved = await Promise.allSettled(Array.from({ length: sql.options.max }, () => sql.reserve()));
+  const opened = reserved.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   try {
     await Promise.all(opened.map(use));
   } finally {
-    for (const sql of opened) sql.release();
+    for (const connection of opened) connection.release();
   }
 }

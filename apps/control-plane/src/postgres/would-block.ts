@@ -1,29 +1,15 @@
 import type { WouldBlock, WouldBlockPosition, WouldBlockQuery, WouldBlocks } from "../ports/decision-log.ts";
-import { bounded, type Sql } from "./database.ts";
-import type { DecisionColumns } from "./decision-rows.ts";
+import type { Pool, Sql } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-export const wouldBlocks = (sql: Sql, deadlineMs: number): WouldBlocks => ({
-  page: (query) => bounded(deadlineMs, page(sql, query)),
-});
+export const wouldBlocks = (pool: Pool): WouldBlocks => ({ page: (query) => pool.run((sql) => page(sql, query)) });
 
-interface GroupRow extends Pick<DecisionColumns, "acting_agent" | "target" | "target_kind"> {
-  deny_reason: NonNullable<DecisionColumns["deny_reason"]>;
-  class_hash: string;
-  data_class: string;
-  count: bigint;
-  first_at: Date;
-  last_at: Date;
-}
-
-/**
- * In the order of its index, so that it reads the rows of one page's groups and no more, or all of them at once where they
- * are hardly more.
- */
-async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery): Promise<WouldBlock[]> {
-  const rows = await sql<GroupRow[]>`
-    select d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class) as class_hash,
-      min(d.data_class) as data_class, count(*) as count, min(d.decided_at) as first_at, max(d.decided_at) as last_at
+/** Groups in the order of an index, so that it reads the rows of one page's groups only. */
+async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery): Promise<readonly WouldBlock[]> {
+  const rows = await sql<(Omit<WouldBlock, "position"> & { classHash: string; denyReason: string })[]>`
+    select d.acting_agent as "actingAgent", d.target, d.target_kind as "targetKind", d.deny_reason as "denyReason",
+      md5(d.data_class) as "classHash", min(d.data_class) as "dataClass", count(*)::float8 as count,
+      min(d.decided_at) as "firstMs", max(d.decided_at) as "lastMs"
     from decision d
     where not d.enforced and d.decision = 'deny'
       ${after === undefined ? sql`` : isBehind(sql, after)}
@@ -32,7 +18,10 @@ async function page(sql: Sql, { scope, after, limit, ...span }: WouldBlockQuery)
     group by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
     order by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
     limit ${limit}`;
-  return rows.map(toWouldBlock);
+  return rows.map(({ classHash, ...group }) => ({
+    ...group,
+    position: [group.actingAgent, group.target, group.targetKind, group.denyReason, classHash],
+  }));
 }
 
 const isBehind = (sql: Sql, [agent, target, kind, reason, classHash]: WouldBlockPosition) => sql`
@@ -41,15 +30,3 @@ const isBehind = (sql: Sql, [agent, target, kind, reason, classHash]: WouldBlock
 
 const isUnder = (sql: Sql, scope: string) => sql`
   and exists (select from session s where s.session_id = d.session_id and s.scope = ${scope})`;
-
-const toWouldBlock = (row: GroupRow): WouldBlock => ({
-  actingAgent: row.acting_agent,
-  target: row.target,
-  targetKind: row.target_kind,
-  dataClass: row.data_class,
-  denyReason: row.deny_reason,
-  count: Number(row.count),
-  firstMs: row.first_at.getTime(),
-  lastMs: row.last_at.getTime(),
-  position: [row.acting_agent, row.target, row.target_kind, row.deny_reason, row.class_hash],
-});

@@ -1,4 +1,4 @@
-/** Where the cache store is, as `REDIS_URL` says it. */
+/** The value of `REDIS_URL`. */
 export interface StoreAddress {
   readonly kind: "single" | "sentinel" | "cluster";
   readonly tls: boolean;
@@ -7,9 +7,9 @@ export interface StoreAddress {
   readonly password: string | undefined;
   /** Always 0 with a cluster. */
   readonly database: number;
-  /** What the sentinels call the group of servers; empty without them. */
+  /** The sentinels' name of the group of servers; empty without sentinels. */
   readonly group: string;
-  /** The sentinels' own credentials, where they differ from none. */
+  /** Credentials of the sentinels themselves. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
 }
@@ -29,7 +29,7 @@ const shape =
  *     redis[s]+sentinel://[user:password@]host[:26379],host.../group[/database][?sentinel_username=&sentinel_password=]
  *     redis[s]+cluster://[user:password@]host[:6379],host...
  *
- * Throws a TypeError that does not repeat the address: it may hold a password.
+ * @throws {TypeError} that does not contain the address, which may hold a password.
  */
 export function parseStoreAddress(url: string): StoreAddress {
   const parts = shape.exec(url)?.groups;

@@ -3,36 +3,33 @@ import { within } from "../ports/deadline.ts";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { Store } from "./store.ts";
 
-/** A store asked within a deadline, and connected anew when it stays silent. */
+/** A store with a deadline for every command. It reconnects when the store stays silent. */
 export interface AnsweringStore {
-  /** Throws GuardUnavailable on a late answer, an error reply, or none to be had. */
+  /** @throws {GuardUnavailable} on a late answer, an error reply, or a lost connection. */
   ask<T>(command: (store: Store) => Promise<T>): Promise<T>;
-  /** Resolves once it is connected, or after the time. */
+  /** Resolves when it is connected, or after the time. */
   connected(withinMs: number): Promise<void>;
   close(): void;
 }
 
 export interface AnsweringOptions {
   readonly deadlineMs: number;
-  /** Told once per outage, when answers stop. */
+  /** Called once per outage. */
   readonly onUnavailable: (cause: unknown) => void;
 }
 
-/**
- * Commands on their way, late ones included. A server that stands still must not collect more: the driver would keep
- * them in memory and write them all when it goes on.
- */
+/** Late commands count too. A server that hangs must not collect more: the driver keeps them all in memory. */
 const maxPending = 1024;
 
-/** A connection that answers nothing for this long is given up: it may lead to a server that is gone. */
+/** After so long without an answer it reconnects: the server may be gone. */
 const silenceMs = 2000;
 
-/** Drivers tell of their connection by different events, and only at a start is it waited for. */
+/** Polled at the start only, since each driver has other events of its connection. */
 const lookEveryMs = 10;
 
 /**
- * The driver's own timeouts do not bound a command that was already written, so every one is raced against our
- * deadline. What answers later is ignored, and its effect unknown.
+ * The driver's timeouts do not bound a command that was written, so each has a deadline here. A later answer is ignored,
+ * and its effect is unknown.
  */
 export function answering(connect: () => Store, { deadlineMs, onUnavailable }: AnsweringOptions): AnsweringStore {
   let store = connect();

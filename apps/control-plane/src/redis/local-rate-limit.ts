@@ -7,7 +7,7 @@ export const embeddedRateLimit = (budget: RateBudget): RateLimit => rateLimitOf(
 export const memoryLimiter = ({ calls, seconds }: RateBudget): RateLimiterAbstract =>
   new RateLimiterMemory({ points: calls, duration: seconds });
 
-/** The library rejects with the state of the budget where it is used up. */
+/** The library rejects with the state of a used-up budget. */
 export const rateLimitOf = (limiter: Pick<RateLimiterAbstract, "consume">): RateLimit => ({
   async take(key) {
     try {

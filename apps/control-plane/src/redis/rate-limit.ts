@@ -7,9 +7,9 @@ import { connectStore } from "./store.ts";
 
 export interface RedisRateLimitsOptions {
   readonly address: StoreAddress;
-  /** Of a count, within the time that a decision has. */
+  /** Of a count. Default 100. */
   readonly deadlineMs?: number;
-  /** Told once per outage, when answers stop. */
+  /** Called once per outage. */
   readonly onUnavailable?: (cause: unknown) => void;
 }
 
@@ -19,18 +19,16 @@ export interface RedisRateLimits {
 }
 
 /**
- * Counts for every process on the same store, over a connection of their own, so that counting never stands before the
- * replay guard. While the store is silent each process counts for itself: a limit protects from too many calls, and
- * refusing all of them because they cannot be counted would be the very outage it is there to prevent. What needs the
- * store to be safe is refused by the replay guard anyway.
+ * Counts for all processes on the same store, over an own connection, so that counting never delays the replay guard.
+ * Without the store each process counts alone: to refuse all calls would be the outage that a limit prevents.
  */
 export function redisRateLimits(options: RedisRateLimitsOptions): RedisRateLimits {
   const { address, deadlineMs = 100, onUnavailable = () => {} } = options;
   const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
-  /** The one command that the library asks of its client. */
+  /** The one command that the library sends. */
   const storeClient = {
     eval: (script: string, given: { keys: string[]; arguments: string[] }) =>
-      store.ask((now) => now.evaluate(script, given)),
+      store.ask((redis) => redis.evaluate(script, given)),
   };
   return {
     limit: (kind, budget) =>
@@ -41,7 +39,7 @@ export function redisRateLimits(options: RedisRateLimitsOptions): RedisRateLimit
           keyPrefix: `svc:rate:${kind}`,
           points: budget.calls,
           duration: budget.seconds,
-          // A caller over its budget costs the store nothing more until its time is over.
+          // A caller over its budget costs the store no more commands.
           inMemoryBlockOnConsumed: budget.calls,
           insuranceLimiter: memoryLimiter(budget),
         }),

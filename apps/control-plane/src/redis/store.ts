@@ -1,21 +1,21 @@
 import { createCluster, createSentinel, RedisClient } from "@redis/client";
 import type { StoreAddress } from "./address.ts";
 
-/** The commands of guard and rate limits over one connection, or one set of them. */
+/** The commands of guard and rate limits. */
 export interface Store {
   /** False while commands would wait for a connection. */
   isReady(): boolean;
-  /** `SET NX PX GET`: null when written, else what stood there. */
+  /** `SET NX PX GET`: null when written, else the existing value. */
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<string | null>;
   deleteIfEqual(key: string, value: string): Promise<unknown>;
   evaluate(script: string, given: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** `INFO memory` of every server that takes writes. */
   memoryInfo(): Promise<readonly string[]>;
-  /** Drops every connection; commands on their way are rejected. */
+  /** Drops every connection; pending commands are rejected. */
   destroy(): void;
 }
 
-/** Connects in the background and again after every loss; never throws. */
+/** Connects in the background, and again after every loss. Never throws. */
 export function connectStore(address: StoreAddress): Store {
   if (address.kind === "sentinel") return sentinelStore(address);
   if (address.kind === "cluster") return clusterStore(address);
@@ -28,12 +28,12 @@ const setOptions = (ttlMs: number) =>
   ({ condition: "NX", GET: true, expiration: { type: "PX", value: ttlMs } }) as const;
 const releaseOptions = (key: string, value: string) => ({ keys: [key], arguments: [value] });
 
-/** Of every connection: nothing waits for a lost one to come back. */
+/** No command waits for a reconnect. */
 const connection = (address: StoreAddress) => ({
   disableOfflineQueue: true,
   disableClientInfo: true,
   maintNotifications: "disabled" as const,
-  // Whoever asks has a deadline; one of the driver's is a signal and a timer for each command, which goes off unheard.
+  // Callers have a deadline. A timeout of the driver costs a signal and a timer per command.
   commandOptions: { timeout: 0 },
   ...(address.username === undefined ? {} : { username: address.username }),
   ...(address.password === undefined ? {} : { password: address.password }),
@@ -46,13 +46,10 @@ const socket = (address: StoreAddress) => ({
   ...(address.tls ? { tls: true as const } : {}),
 });
 
-/** Told to whoever issued a command; a listener must exist, or the process would end. */
+/** A command's caller gets its error. Without a listener the process would end. */
 const ignore = (): void => {};
 
-/**
- * By the plain client: `createClient` first gives it a method for each of four hundred commands, which allocates 22 MB at the
- * start for the three that are sent here.
- */
+/** Uses the plain client: `createClient` allocates 22 MB at the start for a method per command. */
 function singleStore(address: StoreAddress): Store {
   const shared = connection(address);
   const client = new RedisClient({

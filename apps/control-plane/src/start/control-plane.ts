@@ -1,13 +1,12 @@
 import type { Telemetry } from "@svc/telemetry";
 import { importIssuerKey } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
-import { keepHouse } from "../background/keep-house.ts";
-import { keepSealing } from "../background/keep-sealing.ts";
+import { runRetention } from "../background/run-retention.ts";
+import { runSealing } from "../background/run-sealing.ts";
 import { createEvents } from "../events/events.ts";
-import { housekeeping } from "../postgres/housekeeping.ts";
 import { issuerKeys } from "../postgres/issuer-keys.ts";
+import { retention } from "../postgres/retention.ts";
 import { recordSeals } from "../postgres/seals/record-seals.ts";
-import type { DatabaseTaken } from "../postgres/tenancy.ts";
 import { createApp } from "../routes/app.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
@@ -15,53 +14,46 @@ import { encryptionKeyOf } from "./encryption-key.ts";
 import { startRestoreWatch } from "./restore-watch.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
-import { budgets, openStores } from "./stores.ts";
+import { budgets, openStores, type StoreEvents } from "./stores.ts";
 
 export interface ControlPlane {
   readonly url: string;
-  /** `/readyz` answers 503 and answers close their connections from now on; what comes is still served. */
+  /** `/readyz` returns 503 and answers close their connections from now on. New requests are still served. */
   stopBeingReady(): void;
-  /** Lets what is in flight finish until the deadline, then closes everything. */
+  /** Lets requests finish until the deadline, then closes everything. */
   close(drainDeadlineMs: number): Promise<void>;
 }
 
-export interface StartOptions {
+export interface StartOptions extends Pick<StoreEvents, "onProgress" | "onDatabaseLost"> {
   readonly config: Config;
   readonly version: string;
   readonly telemetry: Telemetry<"control_plane">;
-  readonly onProgress: (step: string) => void;
-  readonly onTaken: (fault: DatabaseTaken) => void;
 }
 
-/** Opens the stores, brings the schema up to date, listens; on a fault it closes what it opened. */
+/** Opens the stores, migrates the schema, and listens. On a fault it closes the stores. */
 export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
-  const { config, version, telemetry, onProgress, onTaken } = options;
+  const { config, version, telemetry, onProgress, onDatabaseLost } = options;
   const events = createEvents(telemetry);
   const clock = steadyClock({ onSetBack: events.clockSetBack });
   const stores = await openStores(config, {
     onGuardUnavailable: events.storeUnavailable,
     onStandbySilent: events.standbySilent,
     onProgress,
-    onTaken,
+    onDatabaseLost,
   });
+  const { reader, submissions } = stores;
   try {
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
     const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);
-    const keys = await issuerKeys({ sql: stores.reader, clock, deadlineMs: budgets.read, encryptionKey, fixedKey });
-    const houseKeeper = await keepHouse({
-      housekeeping: housekeeping({
-        sql: stores.submissions,
-        clock,
-        ids: { next: uuidv7 },
-        readDeadlineMs: budgets.read,
-      }),
+    const keys = await issuerKeys({ pool: reader, clock, encryptionKey, fixedKey });
+    const retentionRun = await runRetention({
+      retention: retention({ pool: submissions.within(budgets.read), clock, ids: { next: uuidv7 } }),
       onFault: events.housekeepingFailed,
     });
-    const sealKeeper = keepSealing({
+    const sealingRun = runSealing({
       seals: recordSeals({
-        sql: stores.submissions,
+        pool: submissions.within(budgets.auditRead),
         signingKey: async () => (await keys.latest()).signingKey,
-        readDeadlineMs: budgets.auditRead,
       }),
       clock,
       onFault: events.sealingFailed,
@@ -72,8 +64,8 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
       const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey };
-      const keepers = { houseKeeper, sealKeeper, restoreWatch };
-      return createApp(compose({ ...parts, ...keepers, url, isDraining: () => isDraining })).fetch;
+      const runs = { retentionRun, sealingRun, restoreWatch };
+      return createApp(compose({ ...parts, ...runs, url, isDraining: () => isDraining })).fetch;
     });
     return {
       url: serving.url,
@@ -83,10 +75,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       },
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);
-        keys.close();
-        houseKeeper.close();
-        sealKeeper.close();
-        restoreWatch.close();
+        for (const running of [keys, retentionRun, sealingRun, restoreWatch]) running.close();
         await stores.close();
       },
     };

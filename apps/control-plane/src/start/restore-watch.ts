@@ -1,23 +1,18 @@
-import { type RestoreWatch, watchRestore } from "../background/watch-restore.ts";
+import { watchRestore } from "../background/watch-restore.ts";
 import type { Events } from "../events/events.ts";
-import { witnessCount } from "../postgres/witness.ts";
+import { highWaterMarkCounter } from "../postgres/high-water-mark.ts";
 import { budgets, type Stores } from "./stores.ts";
 
-/** How long a start waits for the cache store; without it, it serves what needs no grant. */
+/** A start waits so long for the cache store. Without it, this process grants nothing. */
 const cacheStorePatienceMs = 1_000;
 
-/** Before anything is served, so that a database that was taken back grants nothing from the first request on. */
-export async function startRestoreWatch({ health, submissions, guard }: Stores, events: Events): Promise<RestoreWatch> {
+/** Compares before the first request, so that a restored database never grants anything. */
+export async function startRestoreWatch({ health, submissions, guard }: Stores, events: Events) {
   await guard.connected(cacheStorePatienceMs);
   return watchRestore({
-    count: witnessCount({
-      reader: health,
-      writer: submissions,
-      readDeadlineMs: budgets.probe,
-      commitDeadlineMs: budgets.commit,
-    }),
-    memory: guard,
+    counter: highWaterMarkCounter(health, submissions.within(budgets.commit)),
+    store: guard,
     onBehind: events.restoreUnacknowledged,
-    onFault: events.witnessFailed,
+    onFault: events.highWaterMarkFailed,
   });
 }

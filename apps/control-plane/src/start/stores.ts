@@ -1,19 +1,20 @@
+import { watchStandby } from "../background/watch-standby.ts";
+import type { HighWaterMarkStore } from "../ports/high-water-mark.ts";
 import type { RateLimits } from "../ports/rate-limit.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
-import type { WitnessMemory } from "../ports/witness.ts";
-import type { AuditStandby } from "../postgres/audit-reads.ts";
+import type { StandbyWatch } from "../ports/replication.ts";
 import { poolSizesOf, requireRoom } from "../postgres/connections.ts";
-import { connect, type Sql } from "../postgres/database.ts";
+import { connect, type Pool, poolOf, type Sql } from "../postgres/database.ts";
+import { claimDatabase, type DatabaseTaken } from "../postgres/exclusive-use.ts";
 import { migrate, requireMigrated } from "../postgres/migrate.ts";
-import { watchStandby } from "../postgres/standby-watch.ts";
-import { claimDatabase, type DatabaseTaken } from "../postgres/tenancy.ts";
+import { replication } from "../postgres/replication.ts";
 import { warmUp } from "../postgres/warm-up.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 import { redisGuard } from "../redis/guard.ts";
 import type { Config } from "./config.ts";
 import { openRateLimits } from "./rate-limits.ts";
 
-/** Time budgets of the stores, in milliseconds: each lies within the callers' second for a step. */
+/** In milliseconds. Those of a hop lie within the second that its caller waits. */
 export const budgets = {
   statement: 800,
   commit: 900,
@@ -24,28 +25,28 @@ export const budgets = {
   probe: 900,
 } as const;
 
+/** One pool per use, so that audit queries, submissions and probes delay no commit. */
 export interface Stores {
-  /** Commits, apart from readers, so that no audit query stands before them. */
-  readonly writer: Sql;
-  readonly reader: Sql;
-  readonly audit: Sql;
-  /** Where audit reads go first; undefined where the settings name none. */
-  readonly standby: AuditStandby | undefined;
-  /** Manifest submissions wait for each other while they hold a connection; hops must not wait behind them. */
-  readonly submissions: Sql;
-  /** One connection that nothing else waits for. */
-  readonly health: Sql;
-  readonly guard: ReplayGuard & WitnessMemory;
+  readonly writer: Pool;
+  readonly reader: Pool;
+  readonly audit: Pool;
+  /** Serves audit reads first, if the settings name one. */
+  readonly standby: { readonly pool: Pool; readonly watch: StandbyWatch } | undefined;
+  /** A submission holds its connection while it waits for another one. */
+  readonly submissions: Pool;
+  /** One connection. */
+  readonly health: Pool;
+  readonly guard: ReplayGuard & HighWaterMarkStore;
   readonly rateLimits: RateLimits;
   close(): Promise<void>;
 }
 
 export interface StoreEvents {
   readonly onGuardUnavailable: (cause: unknown) => void;
-  /** Another process took the database that this one's in-process guard needs for itself. */
-  readonly onTaken: (fault: DatabaseTaken) => void;
+  /** Another process acquired the database that this one's in-process guard needs alone. */
+  readonly onDatabaseLost: (fault: DatabaseTaken) => void;
   readonly onProgress: (step: string) => void;
-  /** The database of the audit reads stopped answering: the primary serves them. */
+  /** The standby stopped answering, so the primary serves the audit reads. */
   readonly onStandbySilent: (cause: unknown) => void;
 }
 
@@ -55,7 +56,7 @@ interface Addresses {
   stop(): Promise<void>;
 }
 
-/** The configured database, or an embedded one; nothing is opened twice. */
+/** The configured database, or an embedded one. */
 export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]): Promise<Addresses> {
   if (config.databaseUrl === undefined) {
     onProgress("starting the embedded database");
@@ -70,23 +71,15 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
   const database = await openDatabase(config, events.onProgress);
   try {
     await (config.migrate === "start" ? migrate(database) : requireMigrated(database));
-    const isShared = config.redisUrl !== undefined;
-    const { databaseConnections: connections } = config;
-    await requireRoom(database.appUrl, { processes: config.workers, connections });
-    const claim = await claimDatabase(database.appUrl, isShared ? "shared" : "sole", events.onTaken);
-    const pool = (maxConnections: number, statementTimeoutMs: number): Sql =>
-      connect({ url: database.appUrl, maxConnections, statementTimeoutMs });
+    const { databaseConnections: connections, workers: processes } = config;
+    await requireRoom(database.appUrl, { processes, connections });
+    const use = config.redisUrl === undefined ? "exclusive" : "shared";
+    const claim = await claimDatabase(database.appUrl, use, events.onDatabaseLost);
     const sizes = poolSizesOf(connections);
-    const pools = {
-      writer: pool(sizes.writer, budgets.statement),
-      reader: pool(sizes.reader, budgets.statement),
-      audit: auditPool(database.appUrl, sizes.audit),
-      submissions: pool(sizes.submissions, budgets.submit),
-      health: pool(sizes.health, budgets.probe),
-    };
+    const pools = openPools(database.appUrl, sizes);
     await warmUp(pools);
     const standby = openStandby(config, { primary: pools.health, connections: sizes.audit }, events);
-    const guard = await openGuard(config, events);
+    const guard = await guardOf(config, events);
     const rateLimits = await openRateLimits(config, events.onGuardUnavailable);
     return {
       ...pools,
@@ -95,12 +88,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
       rateLimits,
       async close() {
         rateLimits.close();
-        await Promise.all([
-          guard.close(),
-          claim.close(),
-          standby?.close(),
-          ...Object.values(pools).map((sql) => sql.end({ timeout: 2 })),
-        ]);
+        await Promise.all([guard.close(), claim.close(), standby?.close(), ...Object.values(pools).map(closePool)]);
         await database.stop();
       },
     };
@@ -110,45 +98,52 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
   }
 }
 
-/** Reads that filter by what they are given: a plan for all values would read the whole log for a value that is rare. */
-export const auditPool = (url: string, maxConnections: number): Sql =>
+function openPools(url: string, sizes: ReturnType<typeof poolSizesOf>) {
+  const pool = (maxConnections: number, statementTimeoutMs: number, deadlineMs: number): Pool =>
+    poolOf(connect({ url, maxConnections, statementTimeoutMs }), deadlineMs);
+  return {
+    writer: pool(sizes.writer, budgets.statement, budgets.commit),
+    reader: pool(sizes.reader, budgets.statement, budgets.read),
+    audit: poolOf(connectForAudit(url, sizes.audit), budgets.auditRead),
+    submissions: pool(sizes.submissions, budgets.submit, budgets.submit),
+    health: pool(sizes.health, budgets.probe, budgets.probe),
+  };
+}
+
+const closePool = ({ sql }: Pool): Promise<void> => sql.end({ timeout: 2 });
+
+/** Plans each statement for its values: with one plan for all, a rare filter would read the whole log. */
+export const connectForAudit = (url: string, maxConnections: number): Sql =>
   connect({ url, maxConnections, statementTimeoutMs: budgets.auditRead, plansAfresh: true });
 
 const watchEveryMs = 500;
 
-/** Opened when it is first asked: a standby that is down stops no start. */
+/** Connects with the first query, so that a standby that is down stops no start. */
 function openStandby(
   { auditDatabaseUrl: url }: Config,
-  { primary, connections }: { readonly primary: Sql; readonly connections: number },
+  { primary, connections }: { readonly primary: Pool; readonly connections: number },
   { onStandbySilent: onSilent }: StoreEvents,
-): (AuditStandby & { close(): Promise<void> }) | undefined {
+) {
   if (url === undefined) return undefined;
-  const sql = auditPool(url, connections);
-  const watching = connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe });
-  const watch = watchStandby({
-    primary,
-    standby: watching,
-    everyMs: watchEveryMs,
-    deadlineMs: budgets.probe,
-    onSilent,
-  });
+  const pool = poolOf(connectForAudit(url, connections), budgets.auditRead);
+  // Of its own, so that no long read makes the standby look silent.
+  const watched = poolOf(connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe }), budgets.probe);
+  const watch = watchStandby({ replication: replication(primary, watched), everyMs: watchEveryMs, onSilent });
   return {
-    sql,
+    pool,
     watch,
     async close() {
       watch.close();
-      await Promise.all([sql, watching].map((each) => each.end({ timeout: 2 })));
+      await Promise.all([pool, watched].map(closePool));
     },
   };
 }
 
-async function openGuard(
+async function guardOf(
   { redisUrl }: Config,
-  { onGuardUnavailable }: StoreEvents,
-): Promise<ReplayGuard & WitnessMemory> {
-  if (redisUrl !== undefined) {
-    return redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable: onGuardUnavailable });
-  }
+  { onGuardUnavailable: onUnavailable }: StoreEvents,
+): Promise<ReplayGuard & HighWaterMarkStore> {
+  if (redisUrl !== undefined) return redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable });
   const { embeddedGuard } = await import("@svc/embedded/cache");
   return embeddedGuard();
 }

@@ -6,43 +6,39 @@ import { type Supervision, supervise, type WorkerProcess } from "./supervise.ts"
 
 export interface WorkersOptions {
   readonly config: Config;
-  /** Takes a line of plain text for the operator. */
-  readonly say: (line: string) => void;
-  /** Beyond what a worker takes to drain. */
+  /** Writes a line of plain text for the operator. */
+  readonly log: (line: string) => void;
+  /** Longer than a worker takes to drain. */
   readonly killAfterMs: number;
 }
 
-/**
- * Keeps `SVC_WORKERS` processes serving on one socket. This process opens nothing but that socket: no store, no port of
- * its own, no share in the metrics.
- */
-export function superviseWorkers({ config, say, killAfterMs }: WorkersOptions): Supervision {
+/** Keeps `SVC_WORKERS` processes serving on one socket. This process opens no store and has no metrics. */
+export function superviseWorkers({ config, log, killAfterMs }: WorkersOptions): Supervision {
   const writeLog = createLogWriter({ component: "control_plane", level: config.logLevel });
-  const notice = createNotice(writeLog, say);
+  const notice = createNotice(writeLog, log);
   if (config.metricsFolder === undefined) {
     notice("several workers serve, and a scrape sees only one of them", ["PROMETHEUS_MULTIPROC_DIR"]);
   }
   if (config.telemetryKey === undefined) {
     notice("a setting is missing; a random telemetry key is used until the next start", ["SVC_TELEMETRY_KEY"]);
   }
-  // Workers accept for themselves. Handed over by this process, a connection that a killed worker had not taken yet would
-  // neither be answered nor closed (measured: one for each kill under load).
+  // Workers accept connections themselves. A connection that this process hands to a killed worker would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  const settled = settledFor(config);
+  const shared = sharedSettings(config);
   return supervise({
     count: config.workers,
-    start: () => forkWorker(settled),
-    onServing: (url) => say(`control plane listening on ${url}, ${config.workers} workers`),
+    start: () => forkWorker(shared),
+    onServing: (url) => log(`control plane listening on ${url}, ${config.workers} workers`),
     onReplaced(how) {
-      say(`a worker ended (${how}); another takes its place`);
+      log(`a worker ended (${how}); another takes its place`);
       writeLog("warn", "a worker ended; another takes its place");
     },
     killAfterMs,
   });
 }
 
-/** What is done or made up once, and is the same for every worker. */
-const settledFor = ({ madeUpAdminToken, telemetryKey }: Config): Record<string, string> => ({
+/** Settings that are made once and are the same for every worker. */
+const sharedSettings = ({ madeUpAdminToken, telemetryKey }: Config): Record<string, string> => ({
   SVC_MIGRATE: "never",
   ...(madeUpAdminToken !== undefined && { SVC_ADMIN_TOKEN: madeUpAdminToken }),
   ...(telemetryKey === undefined && { SVC_TELEMETRY_KEY: randomBytes(32).toString("base64url") }),
@@ -52,17 +48,14 @@ interface ServingMessage {
   readonly serving: string;
 }
 
-/**
- * A copy of this process that shares its listening socket. It ends at once when this one does, however that came.
- * @param env settings besides those of this process
- */
+/** A copy of this process on the same socket. It ends when this process ends. `env` adds to its settings. */
 function forkWorker(env: Readonly<Record<string, string>>): WorkerProcess {
   const worker = cluster.fork(env);
   return {
     onServing: (listener) => worker.once("message", ({ serving }: ServingMessage) => listener(serving)),
     onEnd(listener) {
       worker.once("exit", (code, signal) => listener(signal ?? code));
-      // A process that could not be made has no exit; any other error comes before one.
+      // Without a process there is no exit event.
       worker.on("error", () => {
         if (worker.process.pid === undefined) listener(1);
       });
@@ -71,7 +64,7 @@ function forkWorker(env: Readonly<Record<string, string>>): WorkerProcess {
   };
 }
 
-/** Tells the supervisor, where there is one, that this worker serves. */
-export function tellServing(serving: string): void {
+/** Reports to the supervisor, if there is one, that this worker serves. */
+export function reportServing(serving: string): void {
   if (cluster.isWorker) process.send?.({ serving } satisfies ServingMessage);
 }

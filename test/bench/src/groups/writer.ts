@@ -2,7 +2,7 @@ import { type DecisionRecord, recordVersion } from "@svc/core";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 // By their paths: nothing but the apps' own tests and their benchmark may know them.
-import { connect } from "../../../../apps/control-plane/src/postgres/database.ts";
+import { connect, poolOf } from "../../../../apps/control-plane/src/postgres/database.ts";
 import { decisionLog } from "../../../../apps/control-plane/src/postgres/decisions.ts";
 import { repeated } from "../measure/repeated.ts";
 import type { Subject } from "../measure/trial.ts";
@@ -25,7 +25,7 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
     connect({ url: stack.database.appUrl, maxConnections, statementTimeoutMs: 5_000 });
   const writing = pool(4);
   bench.use({ stop: () => writing.end() });
-  const log = decisionLog(writing, 5_000);
+  const log = decisionLog(poolOf(writing, 5_000));
   const ours = repeated({
     name: "audit writer",
     seconds: bench.pace.seconds,

@@ -7,15 +7,13 @@ export interface LiftBlock {
   readonly actor: string;
 }
 
-/** Whether a block stood; without one there is nothing to lift, and nothing is recorded. */
+/** False if no block was in force; then nothing is recorded. */
 export const liftBlock = (deps: BlockDeps, { kind, ref, actor }: LiftBlock): Promise<boolean> =>
-  deps.blocks.lift(kind, ref, {
+  deps.blockChanges.lift(kind, ref, {
     eventId: deps.ids.next(),
     kind: "block_lifted",
     atMs: deps.clock.nowMs(),
     actor,
-    sessionId: null,
     agent: kind === "agent" ? ref : null,
-    reason: null,
     details: { kind, ref },
   });

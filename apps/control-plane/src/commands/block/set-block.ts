@@ -1,10 +1,10 @@
-import type { Blocks, StandingBlock } from "../../ports/blocks.ts";
+import type { BlockChanges, StandingBlock } from "../../ports/blocks.ts";
 import type { Clock, Ids } from "../../ports/clock.ts";
 
 export interface BlockDeps {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly blocks: Blocks;
+  readonly blockChanges: BlockChanges;
 }
 
 export interface SetBlock extends Omit<StandingBlock, "createdAtMs"> {
@@ -20,18 +20,16 @@ export async function setBlock(deps: BlockDeps, { actor, ...wanted }: SetBlock):
   const nowMs = deps.clock.nowMs();
   if (wanted.untilMs !== null && wanted.untilMs <= nowMs) return { kind: "until_is_past" };
   const { kind, ref, reason, untilMs } = wanted;
-  const until = untilMs === null ? null : new Date(untilMs).toISOString();
-  const block = await deps.blocks.set(
+  const block = await deps.blockChanges.set(
     { ...wanted, createdAtMs: nowMs },
     {
       eventId: deps.ids.next(),
       kind: "block_set",
       atMs: nowMs,
       actor,
-      sessionId: null,
       agent: kind === "agent" ? ref : null,
       reason,
-      details: { kind, ref, until },
+      details: { kind, ref, until: untilMs === null ? null : new Date(untilMs).toISOString() },
     },
   );
   return { kind: "set", block };

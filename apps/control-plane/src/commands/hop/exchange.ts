@@ -160,6 +160,6 @@ async function issue(deps: HopDeps, { state, allow, judged }: Spending, marks: n
   const sessionExpiresAtSeconds = session.facts.expiresAtMs / 1000;
   const issuance = { jti: deps.ids.next(), nowSeconds, sessionExpiresAtSeconds };
   const claims = narrowedClaims(subject, { ...allow, taint, privileged }, issuance);
-  const accessToken = await deps.issueHopToken(claims);
+  const accessToken = await deps.signer.hopToken(claims);
   return { kind: "exchanged", accessToken, expiresInSeconds: claims.exp - nowSeconds, subject, allow, marks };
 }

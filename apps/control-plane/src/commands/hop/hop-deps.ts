@@ -1,4 +1,4 @@
-import type { HopClaims, VerifyRemembering } from "@svc/tokens";
+import type { VerifyRemembering } from "@svc/tokens";
 import type { AgentKeys } from "../../ports/agent-keys.ts";
 import type { Clock, Ids } from "../../ports/clock.ts";
 import type { DecisionLog } from "../../ports/decision-log.ts";
@@ -7,6 +7,7 @@ import type { Policies } from "../../ports/policies.ts";
 import type { ReplayGuard } from "../../ports/replay-guard.ts";
 import type { SessionStateReader } from "../../ports/session-state.ts";
 import type { SpendLedger } from "../../ports/spend-ledger.ts";
+import type { TokenSigner } from "./token-signer.ts";
 
 export interface HopDeps {
   readonly clock: Clock;
@@ -16,7 +17,7 @@ export interface HopDeps {
   readonly agentKeys: AgentKeys;
   /** Remembers checked signatures. It compares `iss`, `exp` and the issuer epoch at every use. */
   readonly verifyHopToken: VerifyRemembering<"hop">;
-  readonly issueHopToken: (claims: HopClaims) => Promise<string>;
+  readonly signer: TokenSigner;
   readonly sessionState: SessionStateReader;
   readonly policies: Policies;
   readonly decisionLog: DecisionLog;

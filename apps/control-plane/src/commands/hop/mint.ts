@@ -1,5 +1,5 @@
 import { type DecisionRecord, type HopRequest, type PopFailureCause, splitDataClasses } from "@svc/core";
-import { type HopClaims, isNarrowed, issueTransactionToken, type NarrowedClaims, transactionClaims } from "@svc/tokens";
+import { type HopClaims, isNarrowed, type NarrowedClaims, transactionClaims } from "@svc/tokens";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import type { HopDeps } from "./hop-deps.ts";
@@ -115,6 +115,6 @@ async function issue(
 ): Promise<Minted> {
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
   const claims = transactionClaims(subject, paramsHash, { jti: deps.ids.next(), nowSeconds });
-  const transactionToken = await issueTransactionToken(deps.issuerKeys.current().signingKey, claims);
+  const transactionToken = await deps.signer.transactionToken(claims);
   return { kind: "minted", transactionToken, expiresInSeconds: claims.exp - nowSeconds, subject, allow };
 }

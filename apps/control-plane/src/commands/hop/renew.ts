@@ -86,7 +86,7 @@ async function issueSiblings(
   );
   return {
     kind: "renewed",
-    tokens: await Promise.all(siblings.map(deps.issueHopToken)),
+    tokens: await Promise.all(siblings.map(deps.signer.hopToken)),
     expiresInSeconds: Math.min(...siblings.map(({ exp }) => exp)) - nowSeconds,
     subject,
   };

@@ -10,18 +10,18 @@ export interface EnrollmentDeps {
   readonly secrets: Secrets;
   readonly identities: Identities;
   readonly enrollments: Enrollments;
-  /** Undefined where none is configured: then nobody can be bound to a person. */
+  /** Undefined if none is configured: then no agent can be bound to a person. */
   readonly identityProvider: IdentityProvider | undefined;
 }
 
 export interface BeginEnrollment {
   readonly agent: string;
-  /** As presented. */
+  /** Not validated yet. */
   readonly jwk: unknown;
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
   readonly principalAssertion?: string | undefined;
   readonly enrollToken?: string | undefined;
-  /** The label of the admin bearer; undefined where the enroll token is the credential. */
+  /** The label of the admin bearer; undefined if the enroll token is the credential. */
   readonly begunBy: string | undefined;
 }
 
@@ -32,13 +32,12 @@ export type Begun =
   | { readonly kind: "agent_revoked" }
   | { readonly kind: "key_refused"; readonly cause: KeyRefusal };
 
-/** Time to sign a challenge, however slow the machine that does. */
 const challengeLifetimeMs = 300_000;
 
 /**
- * Opens an enrollment: decides who stands behind the key, and asks for a proof that the agent holds it (contract:
- * Identity). The assertion is judged here and not kept, since it is a credential.
- * @throws {IdentityProviderUnavailable} where the assertion could not be judged; nothing was spent.
+ * Opens an enrollment: binds the key to a person, and returns a challenge that the agent's key must sign (contract:
+ * Identity). The assertion is a credential, so it is not stored.
+ * @throws {IdentityProviderUnavailable} if the assertion could not be verified; nothing was spent.
  */
 export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnrollment): Promise<Begun> {
   const identity = await deps.identities.byName(command.agent);
@@ -71,12 +70,12 @@ export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnroll
 
 export const enrollTokenHash = (token: string): Uint8Array => Buffer.from(sha256Base64url(token), "base64url");
 
-/** A token of another agent is no better than none, and tells nothing about who is registered. */
+/** A token of another agent counts as none, so that it does not reveal which agents are registered. */
 const opens = async ({ enrollments, clock }: EnrollmentDeps, tokenHash: Uint8Array, identity?: AgentIdentity) =>
   identity !== undefined &&
   (await enrollments.isTokenGood({ tokenHash, agentId: identity.agentId, nowMs: clock.nowMs() }));
 
-/** In the contract's order; KEY_IN_USE, the last, is for the completion to find. */
+/** In the contract's order. The completion finds the last reason, KEY_IN_USE. */
 async function bindPrincipal(
   { identityProvider }: EnrollmentDeps,
   assertion: string | undefined,

@@ -17,11 +17,11 @@ export interface CompleteCommand {
 export type Completed =
   | Exclude<Completion, { kind: "over" }>
   | { readonly kind: "enrollment_not_found" }
-  /** Too late, tried too often, or completed before. */
+  /** Too late, too many tries, or completed before. */
   | { readonly kind: "enrollment_expired" }
   | { readonly kind: "invalid_proof" };
 
-/** Ends an enrollment on the proof that the agent holds the key it presented (contract: Identity). */
+/** Ends an enrollment with a proof that the agent holds its key (contract: Identity). */
 export async function completeEnrollment(deps: CompleteDeps, command: CompleteCommand): Promise<Completed> {
   const { enrollmentId, proof } = command;
   if (!isUuid(enrollmentId)) return { kind: "enrollment_not_found" };

@@ -12,7 +12,7 @@ export type EnrollTokenIssued =
   | { readonly kind: "agent_not_found" }
   | { readonly kind: "agent_revoked" };
 
-/** A credential that is good for one enrollment of one agent, so that a workload can enroll itself (contract: Identity). */
+/** A credential for one enrollment of one agent, so that a workload can enroll itself (contract: Identity). */
 export async function issueEnrollToken(
   { clock, ids, secrets, identities, enrollments }: EnrollmentDeps,
   { agent, ttlSeconds, issuedBy }: IssueEnrollToken,

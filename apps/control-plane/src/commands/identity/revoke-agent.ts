@@ -1,11 +1,11 @@
 import type { Clock, Ids } from "../../ports/clock.ts";
-import type { Identities, Revoked } from "../../ports/identities.ts";
+import type { AgentRevocations, Revoked } from "../../ports/identities.ts";
 import { isUuid } from "../identifier.ts";
 
 export interface RevokeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly identities: Identities;
+  readonly agentRevocations: AgentRevocations;
 }
 
 export interface RevokeCommand {
@@ -16,13 +16,13 @@ export interface RevokeCommand {
 }
 
 /**
- * Revokes an agent for good. When it resolves no decision, exchange, renewal or mint that starts from then on admits a
- * chain with the agent in it (contract: Hop endpoints, "Against revocation"). Undefined for an unknown agent.
+ * Revokes an agent for ever. After it resolves, every new decision, exchange, renewal and mint refuses a chain with the
+ * agent (contract: Hop endpoints, "Against revocation"). Undefined for an unknown agent.
  */
 export async function revokeAgent(deps: RevokeDeps, command: RevokeCommand): Promise<Revoked | undefined> {
   const { agentId, reason, revokedBy } = command;
   if (!isUuid(agentId)) return undefined;
-  return deps.identities.revoke({
+  return deps.agentRevocations.revoke({
     agentId,
     reason: reason ?? null,
     revokedBy,

@@ -6,17 +6,10 @@ export interface KeyDeps {
   readonly ids: Ids;
   readonly issuerKeys: IssuerKeys;
   readonly issuerKeyStore: IssuerKeyStore;
-  /** Undefined where the settings give the one key: none is made or removed then. */
+  /** Undefined if the settings give the one key: then none is made or removed. */
   readonly makeKey: MakeKey | undefined;
 }
 
-/** The one that signs at this moment; `keys` oldest first, and never none. */
-export function signingAt<Key extends Pick<ManagedKey, "activatesAtMs">>(keys: readonly Key[], nowMs: number): Key {
-  const signing = keys.findLast(({ activatesAtMs }) => activatesAtMs <= nowMs) ?? keys[0];
-  if (signing === undefined) throw new Error("no signing key is left: rotate one in");
-  return signing;
-}
-
-/** The one that is published and will sign next. */
+/** The published key that signs next. */
 export const nextAfter = (keys: readonly ManagedKey[], nowMs: number): ManagedKey | undefined =>
   keys.find(({ activatesAtMs }) => activatesAtMs > nowMs);

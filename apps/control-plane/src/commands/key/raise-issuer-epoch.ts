@@ -1,5 +1,5 @@
-import type { RestoreWatch } from "../../background/watch-restore.ts";
 import type { KeyChange } from "../../ports/issuer-keys.ts";
+import type { RestoreWatch } from "../../ports/restore-watch.ts";
 import type { SessionEnds } from "../../ports/session-ends.ts";
 import { endSessions } from "../session/revoke-sessions.ts";
 import type { KeyDeps } from "./issuer-key.ts";
@@ -15,18 +15,17 @@ export interface RaiseIssuerEpoch {
 }
 
 export interface Raised {
-  /** Tokens issued before are refused. */
+  /** Earlier tokens are refused. */
   readonly notBeforeMs: number;
   /** The key that signs from now on. */
   readonly kid: string;
-  /** Sessions that this call ended. */
+  /** How many sessions this call ended. */
   readonly ended: number;
 }
 
 /**
- * For the time after a restore, which forgets spends and revocations: every older token is refused, by its time here and
- * by its key everywhere, and every session ends. That acknowledges the restore: from then on this database grants. Asked
- * again after a fault it goes on where it stopped.
+ * For the time after a restore, which forgets spends and revocations. Refuses every earlier token, by its time here and
+ * by its key everywhere, ends every session, and acknowledges the restore. A repeated call completes a failed one.
  */
 export async function raiseIssuerEpoch(deps: EpochDeps, { reason, actor }: RaiseIssuerEpoch): Promise<Raised> {
   const { clock, ids, restoreWatch } = deps;
@@ -36,16 +35,8 @@ export async function raiseIssuerEpoch(deps: EpochDeps, { reason, actor }: Raise
     await change.raiseEpoch(nowMs);
     await change.acknowledgeRestore(seen);
     await replaceKeys(deps, change, nowMs);
-    await change.record({
-      eventId: ids.next(),
-      kind: "issuer_epoch_raised",
-      atMs: nowMs,
-      actor,
-      sessionId: null,
-      agent: null,
-      reason,
-      details: { not_before: new Date(nowMs).toISOString() },
-    });
+    const details = { not_before: new Date(nowMs).toISOString() };
+    await change.record({ eventId: ids.next(), kind: "issuer_epoch_raised", atMs: nowMs, actor, reason, details });
     return nowMs;
   });
   const { signingKey } = await deps.issuerKeys.recheck();
@@ -54,7 +45,7 @@ export async function raiseIssuerEpoch(deps: EpochDeps, { reason, actor }: Raise
   return { notBeforeMs, kid: signingKey.kid, ended };
 }
 
-/** A key of the settings is the operator's to replace; the epoch alone refuses what it signed. */
+/** The operator replaces a key of the settings. The epoch alone refuses what it signed. */
 async function replaceKeys({ makeKey }: KeyDeps, change: KeyChange, nowMs: number): Promise<void> {
   if (makeKey === undefined) return;
   for (const { kid } of change.keys) await change.remove(kid, nowMs);

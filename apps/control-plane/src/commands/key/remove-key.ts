@@ -1,5 +1,5 @@
-import type { KeyChange, MakeKey } from "../../ports/issuer-keys.ts";
-import { type KeyDeps, nextAfter, signingAt } from "./issuer-key.ts";
+import { type KeyChange, type MakeKey, signingAt } from "../../ports/issuer-keys.ts";
+import { type KeyDeps, nextAfter } from "./issuer-key.ts";
 
 export interface RemoveKey {
   readonly kid: string;
@@ -9,8 +9,8 @@ export interface RemoveKey {
 export type KeyRemoval = { readonly kind: "removed" | "already_removed" | "key_not_found" | "configured" };
 
 /**
- * Refuses at once whatever the key signed (contract: Issuer keys). The key that signed goes to the next one; a key that
- * was superseded never signs again, so without a next one a fresh one is made.
+ * Refuses at once whatever the key signed (contract: Issuer keys). If it was the signing key, the next one takes over. A
+ * superseded key never signs again, so without a next one a new key is made.
  */
 export async function removeKey(deps: KeyDeps, { kid, actor }: RemoveKey): Promise<KeyRemoval> {
   const { makeKey } = deps;
@@ -22,16 +22,7 @@ export async function removeKey(deps: KeyDeps, { kid, actor }: RemoveKey): Promi
     const nowMs = deps.clock.nowMs();
     await change.remove(kid, nowMs);
     if (signingAt(change.keys, nowMs).kid === kid) await appointNext(change, kid, makeKey, nowMs);
-    await change.record({
-      eventId: deps.ids.next(),
-      kind: "key_removed",
-      atMs: nowMs,
-      actor,
-      sessionId: null,
-      agent: null,
-      reason: null,
-      details: { kid },
-    });
+    await change.record({ eventId: deps.ids.next(), kind: "key_removed", atMs: nowMs, actor, details: { kid } });
     return "removed" as const;
   });
   await deps.issuerKeys.recheck();

@@ -1,7 +1,7 @@
-import type { ManagedKey } from "../../ports/issuer-keys.ts";
-import { type KeyDeps, nextAfter, signingAt } from "./issuer-key.ts";
+import { type ManagedKey, signingAt } from "../../ports/issuer-keys.ts";
+import { type KeyDeps, nextAfter } from "./issuer-key.ts";
 
-/** How long a key is published before it signs, so that whoever verifies knows it by then (contract: Issuer keys). */
+/** A key is published so long before it signs, so that every verifier knows it by then (contract: Issuer keys). */
 const publishAheadMs = 600_000;
 
 export interface RotateKey {
@@ -17,8 +17,8 @@ export type Rotated =
   | { readonly kind: "configured" };
 
 /**
- * Publishes the key that signs next. Where one is published already it stays the next: asking again must not pile up
- * keys, and an emergency takes the one that verifiers know.
+ * Publishes the key that signs next. A published one stays the next, so that repeated calls make no more keys, and an
+ * emergency takes the key that verifiers know.
  */
 export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promise<Rotated> {
   const { makeKey } = deps;
@@ -32,22 +32,14 @@ export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promi
     if (pending === undefined) await change.add(made, nowMs, activatesAtMs);
     else await change.activate(pending.kid, activatesAtMs);
     const kid = pending?.kid ?? made.kid;
-    await change.record({
-      eventId: deps.ids.next(),
-      kind: "key_rotated",
-      atMs: nowMs,
-      actor,
-      sessionId: null,
-      agent: null,
-      reason: null,
-      details: { kid, activates_at: new Date(activatesAtMs).toISOString() },
-    });
+    const details = { kid, activates_at: new Date(activatesAtMs).toISOString() };
+    await change.record({ eventId: deps.ids.next(), kind: "key_rotated", atMs: nowMs, actor, details });
     return { kind: "rotated", kid, activatesAtMs };
   });
   await deps.issuerKeys.recheck();
   return next;
 }
 
-/** The youngest signs, so two rotations in one millisecond must not tie. */
+/** The newest key signs, so two rotations in one millisecond must not tie. */
 const afterSigning = (keys: readonly ManagedKey[], nowMs: number): number =>
   Math.max(nowMs, signingAt(keys, nowMs).activatesAtMs + 1);

@@ -1,13 +1,13 @@
 import type { AgentManifest, DiffEntry } from "@svc/core";
 import type { NameClaim } from "../../ports/manifests.ts";
 
-/** The names a manifest takes for itself: its agent's and its tools'. */
+/** The names that a manifest claims: its agent and its tools. */
 export function claimsOf(agent: string, manifest: AgentManifest): readonly NameClaim[] {
   const refs = new Set([...manifest.scopes.values()].flatMap(({ tools }) => tools.map(({ ref }) => ref)));
   return [{ name: agent, kind: "agent" }, ...[...refs].map((name) => ({ name, kind: "tool" }) as const)];
 }
 
-/** An agent's name is not a tool's reference, nor the other way round: the second comer is told so in its diff. */
+/** No name is both an agent and a tool's reference. The later manifest gets the conflict in its diff. */
 export const nameConflicts = (taken: readonly NameClaim[]): readonly DiffEntry[] =>
   taken.map(({ name, kind }) => ({
     ref: name,
@@ -21,7 +21,7 @@ export const nameConflicts = (taken: readonly NameClaim[]): readonly DiffEntry[]
         : `Give the tool another reference: ${name} is an agent's name already.`,
   }));
 
-/** One entry a reference: a conflict outranks what discovery left open. */
+/** One entry per reference; a conflict replaces other differences. */
 export const withConflicts = (diff: readonly DiffEntry[], conflicts: readonly DiffEntry[]): readonly DiffEntry[] => [
   ...diff.filter(({ ref }) => !conflicts.some((conflict) => conflict.ref === ref)),
   ...conflicts,

@@ -9,7 +9,7 @@ import {
 } from "@svc/core";
 import type { AcceptedManifest, ManifestSubmission, StoredPolicy } from "../../ports/manifests.ts";
 
-/** A scope has more delegation paths than a policy may hold; thrown, so that the whole submission is undone. */
+/** A scope has too many delegation paths. Thrown, so that the whole submission is undone. */
 export class PolicyTooLarge extends Error {
   readonly scope: string;
   readonly branchingAgents: readonly string[];
@@ -21,7 +21,7 @@ export class PolicyTooLarge extends Error {
   }
 }
 
-/** Compiles the scopes, whose locks are held, and adds a version of each policy that changed (contract: Compiler). */
+/** Compiles the locked scopes and adds a version of each policy that changed (contract: Compiler). */
 export async function recompile(
   submission: ManifestSubmission,
   scopes: readonly string[],
@@ -52,6 +52,6 @@ const declarationsUnder =
     return declared === undefined ? [] : [{ agent, manifestVersion: version, declared }];
   };
 
-/** A row of an older schema changes whatever it grants: resubmitting is what recompiles it. */
+/** A row of an older schema counts as changed, since a resubmission must recompile it. */
 const isUnchanged = ({ schemaVersion, text }: StoredPolicy, document: PolicyDocument): boolean =>
   schemaVersion === policySchemaVersion && grantsTheSame(decodePolicyDocument(text), document);

@@ -1,14 +1,15 @@
 import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
 import type { Clock, Ids } from "../../ports/clock.ts";
 import type { Discover } from "../../ports/discovery.ts";
-import type { ManifestSubmission, Manifests } from "../../ports/manifests.ts";
+import type { ManifestSubmission, ManifestSubmissions, Manifests } from "../../ports/manifests.ts";
 import { claimsOf, nameConflicts, withConflicts } from "./claimed-names.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
 export interface SubmitDeps {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly manifests: Manifests;
+  readonly manifests: Pick<Manifests, "agentId">;
+  readonly manifestSubmissions: ManifestSubmissions;
   readonly discover: Discover;
 }
 
@@ -17,9 +18,9 @@ export interface SubmitManifest {
   readonly place: "first" | "next";
   readonly agent: string;
   readonly manifest: AgentManifest;
-  /** The manifest's text exactly as submitted. */
+  /** The manifest's text as it was submitted, byte for byte. */
   readonly doc: string;
-  /** A person's word where discovery gave no answer. */
+  /** A person attests the manifest if discovery gave no answer. */
   readonly override: { readonly reason: string | null } | undefined;
   /** The label of the bearer that submits. */
   readonly submittedBy: string;
@@ -39,8 +40,8 @@ export type Submitted =
 
 /**
  * Reconciles a manifest with what its sources advertise, appends it as a version, and compiles every scope that it or
- * the version before touches, all in one transaction (contract: Manifest, reconciliation, compiled policy). Discovery
- * is asked before, so that nobody waits for a stranger's server under a lock.
+ * the previous version touches, in one transaction (contract: Manifest, reconciliation, compiled policy). Discovery
+ * comes first, so that no lock waits for another party's server.
  */
 export async function submitManifest(deps: SubmitDeps, command: SubmitManifest): Promise<Submitted> {
   const isRegistered = (await deps.manifests.agentId(command.agent)) !== undefined;
@@ -49,7 +50,9 @@ export async function submitManifest(deps: SubmitDeps, command: SubmitManifest):
   const answers = await deps.discover(command.manifest.discovery);
   const outcome = reconcile(command.manifest, answers, command.override !== undefined);
   try {
-    return await deps.manifests.submit(command.agent, (submission) => store(deps, command, outcome, submission));
+    return await deps.manifestSubmissions.submit(command.agent, (submission) =>
+      store(deps, command, outcome, submission),
+    );
   } catch (error) {
     if (!(error instanceof PolicyTooLarge)) throw error;
     return { kind: "policy_too_large", scope: error.scope, branchingAgents: error.branchingAgents };
@@ -90,7 +93,7 @@ async function register({ ids, clock }: SubmitDeps, { agent }: SubmitManifest, s
   return agentId;
 }
 
-/** A refused version is kept beside the accepted ones; a refused first registration leaves its report alone. */
+/** A refused version is kept beside the accepted ones. A refused first registration leaves only its report. */
 async function refuse(
   deps: SubmitDeps,
   command: SubmitManifest,
@@ -133,7 +136,7 @@ function attestedBy(status: ManifestStatus, submittedBy: string): string | null 
   return status === "attested" ? `human:${submittedBy}` : null;
 }
 
-/** What reconciliation said, and that somebody submitted: both in the version's own transaction. */
+/** The reconciliation and the event of the submission, in the transaction of the version. */
 async function report(
   { ids, clock }: SubmitDeps,
   { agent, override, submittedBy }: SubmitManifest,
@@ -158,7 +161,6 @@ async function report(
     kind: status === "attested" ? "manifest_overridden" : "manifest_submitted",
     atMs,
     actor: submittedBy,
-    sessionId: null,
     agent,
     reason: override?.reason ?? null,
     details: { status, manifest_version: manifestVersion },

@@ -16,7 +16,7 @@ export interface Explained {
   readonly explanation: Explanation;
 }
 
-/** Why an action was decided as it was (contract: Audit, explanation). Undefined where there is no such action. */
+/** Explains a decision (contract: Audit, explanation). Undefined without such an action. */
 export async function explainAction(deps: ExplainDeps, actionId: string): Promise<Explained | undefined> {
   const lineage = isUuid(actionId) ? await deps.decisions.lineage(actionId) : undefined;
   if (lineage === undefined) return undefined;
@@ -25,7 +25,7 @@ export async function explainAction(deps: ExplainDeps, actionId: string): Promis
   const policy = session && (await deps.policies.pinned(session.scope, record.policyVersion));
   if (policy === undefined) throw new PolicyMissing("a recorded action's session or policy is not stored");
   const parent = record.parentActionId === null ? undefined : lineage.reached.get(record.parentActionId);
-  // What the presented token was narrowed to is what its own action was allowed for.
+  // The presented token was narrowed to the data classes of its own action.
   const narrowedTo = parent && splitDataClasses(parent.record.dataClass);
   return { record, explanation: explain(policy, record, narrowedTo) };
 }

@@ -14,12 +14,12 @@ export interface ReadBack {
   readonly session: SessionFacts;
 }
 
-/** An action's chain back to the human (contract: Audit, chain read). Undefined where there is no such action. */
+/** An action's chain back to the human (contract: Audit, chain read). Undefined without such an action. */
 export async function readChain({ decisions, sessions }: ChainDeps, actionId: string): Promise<ReadBack | undefined> {
   const lineage = isUuid(actionId) ? await decisions.lineage(actionId) : undefined;
   if (lineage === undefined) return undefined;
   const session = await sessions.find(lineage.action.record.sessionId);
-  // No decision is recorded without its session, so only damage to the database leads here.
+  // Only damage to the database can cause it.
   if (session === undefined) throw new Error("a recorded action has no session");
   return { chain: walkChain(lineage.action, lineage.reached), session };
 }

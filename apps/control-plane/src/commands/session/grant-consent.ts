@@ -2,18 +2,18 @@ import { grantsNothing, policySchemaVersion } from "@svc/core";
 import type { Clock, Ids } from "../../ports/clock.ts";
 import type { Policies } from "../../ports/policies.ts";
 import type { SessionFacts } from "../../ports/session-state.ts";
-import type { Sessions } from "../../ports/sessions.ts";
+import type { SessionStarts } from "../../ports/sessions.ts";
+import type { TokenSigner } from "../hop/token-signer.ts";
 
 export interface ConsentDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly policies: Policies;
-  readonly sessions: Sessions;
+  readonly sessionStarts: SessionStarts;
   /** For a consent that names no lifetime. */
   readonly consentTtlSeconds: number;
-  /** Signs the hop-1 token of a session that was committed under this denial epoch. */
-  readonly issueRootGrant: (session: SessionFacts, denialEpoch: string) => Promise<string>;
-  /** Throws while nothing may be granted, because the database is older than one that was served before. */
+  readonly signer: TokenSigner;
+  /** Throws while the database is older than one that this deployment served before: then nothing is granted. */
   readonly requireAcknowledged: () => void;
 }
 
@@ -21,7 +21,7 @@ export interface GrantConsent {
   readonly scope: string;
   readonly userSub: string;
   readonly ttlSeconds: number | undefined;
-  /** What the human was shown. */
+  /** The version that the human saw. */
   readonly policyVersion: number | undefined;
   /** The label of the bearer that consents for the human. */
   readonly consentedBy: string;
@@ -33,7 +33,7 @@ export type Consented =
   | { readonly kind: "policy_recompile_required" }
   | { readonly kind: "policy_version_changed"; readonly currentVersion: number };
 
-/** Roots a session in a human's consent and pins the scope's current policy to it (specification: Consent and session). */
+/** Starts a session, which pins the scope's current policy (specification: Consent and session). */
 export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
   deps.requireAcknowledged();
   const latest = await deps.policies.latest(command.scope);
@@ -55,6 +55,6 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
     consentedAtMs: nowMs,
     expiresAtMs: nowMs + (command.ttlSeconds ?? deps.consentTtlSeconds) * 1000,
   };
-  const denialEpoch = await deps.sessions.create(session, deps.ids.next());
-  return { kind: "granted", session, rootGrant: await deps.issueRootGrant(session, denialEpoch) };
+  const denialEpoch = await deps.sessionStarts.create(session, deps.ids.next());
+  return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
 }

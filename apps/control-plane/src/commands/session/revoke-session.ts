@@ -20,9 +20,9 @@ export interface RevokedSession {
   readonly ended: boolean;
 }
 
-/** Ends the session and answers how it stands; undefined where there is none. One that has ended is left as it is. */
+/** Ends the session and returns it; undefined if there is none. A session that has ended stays as it is. */
 export async function revokeSession(
-  deps: SessionEndDeps & { readonly sessions: Sessions },
+  deps: SessionEndDeps & { readonly sessions: Pick<Sessions, "read"> },
   { sessionId, reason, actor }: RevokeSession,
 ): Promise<RevokedSession | undefined> {
   const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };
@@ -39,7 +39,6 @@ export const endEvent =
     atMs,
     actor: by,
     sessionId,
-    agent: null,
     reason,
     details: {},
   });

@@ -8,22 +8,19 @@ export interface RevokeSessions {
   readonly actor: string;
 }
 
-/** Each batch is one short transaction: ending a hundred thousand sessions must not stand in the way of any decision. */
+/** Each batch is one short transaction, so that a hundred thousand ends delay no decision. */
 const batchSize = 500;
 
-/** Ends every running session that matches and answers how many; those that have ended are left as they are. */
+/** Ends every running session that matches and returns how many. */
 export async function endSessions(deps: SessionEndDeps, { filter, reason, actor }: RevokeSessions): Promise<number> {
   const { status, ...rest } = filter;
   if (status !== undefined && status !== "active") return 0;
   const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };
+  const eventOf = endEvent(deps.ids, ending);
   let total = 0;
   let batch: readonly string[] = [];
   do {
-    batch = await deps.sessionEnds.endSome(
-      { filter: rest, after: batch.at(-1), limit: batchSize },
-      ending,
-      endEvent(deps.ids, ending),
-    );
+    batch = await deps.sessionEnds.endSome({ filter: rest, after: batch.at(-1), limit: batchSize }, ending, eventOf);
     total += batch.length;
   } while (batch.length === batchSize);
   return total;

@@ -19,12 +19,12 @@ import type { Transaction } from "../database.ts";
 import { firstIdAt } from "../time-ordered-ids.ts";
 
 export interface BatchLimits {
-  /** Of each source: rows whose identifiers are of before are all there. Epoch milliseconds. */
+  /** For each source: all rows with earlier identifiers are visible. */
   readonly settledMs: Readonly<Record<Source, number>>;
   readonly maxRows: number;
 }
 
-/** The newest seal, as it stands in the database. */
+/** The newest seal. */
 export interface Head {
   readonly batch: number;
   readonly statement: string;
@@ -32,23 +32,23 @@ export interface Head {
   readonly seal: Seal;
 }
 
-/** @throws where the newest seal is none: then somebody wrote there, and nothing may be chained to it. */
+/** @throws if the newest seal cannot be read: nothing may be chained to it. */
 export async function readHead(tx: Transaction): Promise<Head | undefined> {
   const [row] = await tx<{ batch: bigint; statement: string }[]>`
     select batch, statement from seal order by batch desc limit 1`;
   if (row === undefined) return undefined;
   const read = readSeal(row.statement);
   const batch = Number(row.batch);
-  if (read?.seal.batch !== batch) throw new Error(`seal ${batch} cannot be read: svc audit verify tells more`);
+  if (read?.seal.batch !== batch) throw new Error(`seal ${batch} cannot be read: run svc audit verify`);
   return { batch, statement: row.statement, kid: read.header.kid, seal: read.seal };
 }
 
-/** For the rest of the transaction, rows are read as leaves have them. */
+/** For the rest of the transaction: PostgreSQL formats the values of rows as leaves need them. */
 export async function readAsSealed(tx: Transaction): Promise<void> {
   for (const [name, value] of Object.entries(connectionSettings)) await tx`select set_config(${name}, ${value}, true)`;
 }
 
-/** Seals the next rows; `done` where there are none, or no more than these. */
+/** Seals the next rows. `done`: they were the last ones. */
 export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: BatchLimits): Promise<"more" | "done"> {
   const head = await readHead(tx);
   await readAsSealed(tx);
@@ -70,10 +70,10 @@ export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: Ba
   return entries.length === limits.maxRows ? "more" : "done";
 }
 
-/** Below every identifier that was ever made. */
+/** Below every identifier. */
 const lowestId = firstIdAt(0);
 
-/** The rows of one source after the other until the batch is full; the next one goes on where this ends. */
+/** Reads one source after the other until the batch is full. The next batch continues there. */
 async function gather(tx: Transaction, last: Seal | undefined, { settledMs, maxRows }: BatchLimits) {
   const entries: Entry[] = [];
   const ranges: Partial<Record<Source, Range>> = {};
@@ -89,7 +89,7 @@ async function gather(tx: Transaction, last: Seal | undefined, { settledMs, maxR
   return { entries, ranges: ranges as Readonly<Record<Source, Range>> };
 }
 
-/** Few enough that hashing them keeps no call waiting for more than some milliseconds. */
+/** Hashing them blocks the event loop for some milliseconds. */
 const pageRows = 200;
 
 async function readLeaves(tx: Transaction, source: Source, from: string | null, through: string, room: number) {
@@ -114,6 +114,6 @@ function toEntry(source: Source, row: Row): Entry {
 }
 
 async function nowMs(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ at: Date }[]>`select now() as at`;
-  return row?.at.getTime() ?? 0;
+  const [row] = await tx<{ at: number }[]>`select now() as at`;
+  return row?.at ?? 0;
 }

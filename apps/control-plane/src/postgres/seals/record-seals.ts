@@ -1,26 +1,25 @@
 import { idOf, perSource, type Row, rowsQuery, type Source, sourceFacts, sources, timeOfId } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
 import type { RecordSeals } from "../../ports/record-seals.ts";
-import { bounded, type Sql, type Transaction } from "../database.ts";
+import type { Pool, Sql, Transaction } from "../database.ts";
 import { oneAtATime } from "../one-at-a-time.ts";
 import { readAsSealed, readHead, sealNextBatch } from "./batch.ts";
 import { settledMoments } from "./settled.ts";
 
 export interface RecordSealSettings {
-  readonly sql: Sql;
-  /** The key that signs now. */
+  /** Its deadline bounds reads only. */
+  readonly pool: Pool;
   readonly signingKey: () => Promise<SigningKey>;
-  readonly readDeadlineMs: number;
   /** Default: {@link settleMs}. */
   readonly settleMs?: Readonly<Record<Source, number>>;
-  /** Of a batch. Default 2000: a list of 96 KB. */
+  /** Of a batch. Default 2000, a list of 96 KB. */
   readonly maxRows?: number;
 }
 
 /**
- * How much older than the settled moment an identifier must be for its row to be sealed: what lies between making it and
- * inserting the row, and between the clocks of processes and database. An exchange bears its decision's identifier, and
- * may follow a minute later, its mint another minute after that (contract: Tokens, the single use).
+ * An identifier must be so much older than the settled moment before its row is sealed: it is made before the insert, by
+ * another clock. An exchange has its decision's identifier and may follow a minute later, its mint another minute after
+ * that (contract: Tokens, the single use).
  */
 export const settleMs: Readonly<Record<Source, number>> = {
   session: 60_000,
@@ -31,11 +30,12 @@ export const settleMs: Readonly<Record<Source, number>> = {
   event: 60_000,
 };
 
-/** Any constant, the same in every process: one of them seals, the others come again. */
+/** Any constant, the same in every process. */
 const advisoryLock = 7_270_125_202;
 
 export function recordSeals(settings: RecordSealSettings): RecordSeals {
-  const { sql, signingKey, readDeadlineMs, settleMs: settling = settleMs, maxRows = 2_000 } = settings;
+  const { pool, signingKey, settleMs: settling = settleMs, maxRows = 2_000 } = settings;
+  const { sql } = pool;
   const settled = settledMoments(sql);
   return {
     async seal() {
@@ -48,24 +48,18 @@ export function recordSeals(settings: RecordSealSettings): RecordSeals {
         if (outcome !== "more") return outcome === "done" ? "done" : "busy";
       }
     },
-    nowMs: () => bounded(readDeadlineMs, databaseNow(sql)),
-    oldestUnsealedMs: () => bounded(readDeadlineMs, oldestUnsealed(sql)),
+    nowMs: () => pool.run(databaseNow),
+    oldestUnsealedMs: () => pool.transaction(oldestUnsealed),
   };
 }
 
 async function databaseNow(sql: Sql): Promise<number> {
-  const [row] = await sql<{ at: Date }[]>`select now() as at`;
-  if (row === undefined) throw new Error("the database told no time");
-  return row.at.getTime();
+  const [row] = await sql<{ at: number }[]>`select now() as at`;
+  if (row === undefined) throw new Error("the database returned no time");
+  return row.at;
 }
 
-async function oldestUnsealed(sql: Sql): Promise<number | null> {
-  // Wrapped, since the driver's type unwraps what a transaction answers.
-  const { first } = await sql.begin(async (tx) => ({ first: await firstUnsealed(tx) }));
-  return first === undefined ? null : timeOfId(first);
-}
-
-async function firstUnsealed(tx: Transaction): Promise<string | undefined> {
+async function oldestUnsealed(tx: Transaction): Promise<number | null> {
   await readAsSealed(tx);
   const head = await readHead(tx);
   const firsts: string[] = [];
@@ -76,5 +70,6 @@ async function firstUnsealed(tx: Transaction): Promise<string | undefined> {
     const id = row && idOf(source, row);
     if (id !== undefined) firsts.push(id);
   }
-  return firsts.toSorted()[0];
+  const [first] = firsts.toSorted();
+  return first === undefined ? null : timeOfId(first);
 }

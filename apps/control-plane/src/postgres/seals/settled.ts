@@ -1,40 +1,36 @@
 import type { Sql } from "../database.ts";
 
 /**
- * Tells the latest moment, on the database's clock, of which no writing transaction still runs; undefined where none is
- * known yet. Rows that such a transaction inserted are all there, or never will be.
+ * The latest moment of the database's clock before which no running transaction began to write: every row of such a
+ * transaction is visible, or never will be. Undefined before the first one.
  */
 export type Settled = () => Promise<number | undefined>;
 
 interface Moment {
   readonly atMs: number;
-  /** Of a transaction of our own: each that began to write before has a lower number. */
+  /** Number of an own transaction. One that began to write earlier has a lower number. */
   readonly transaction: bigint;
 }
 
-/**
- * A moment is settled when the oldest running transaction began to write after it. Numbers are of 64 bits, so they never
- * wrap around.
- */
+/** A moment is settled when the oldest running transaction began to write after it. 64-bit numbers never wrap around. */
 export function settledMoments(sql: Sql): Settled {
   let settledMs: number | undefined;
   let waiting: Moment | undefined;
   const look = async (): Promise<void> => {
-    // now() is the start of the statement's transaction, so it lies before its snapshot.
-    // A number is taken, since that of the snapshot's end is one that a running transaction may have.
-    const [row] = await sql<{ at: Date; own: string; oldest: string }[]>`
+    // now() is before the snapshot. It takes a number of its own: a running transaction may have the snapshot's end.
+    const [row] = await sql<{ at: number; own: string; oldest: string }[]>`
       select now() as at, pg_current_xact_id()::text as own, pg_snapshot_xmin(pg_current_snapshot())::text as oldest`;
-    if (row === undefined) throw new Error("the database told no snapshot");
+    if (row === undefined) throw new Error("the database returned no snapshot");
     const [own, oldest] = [BigInt(row.own), BigInt(row.oldest)];
-    // A restored database may count anew: what was asked of the one before says nothing of it.
-    const asked = waiting !== undefined && waiting.transaction < own ? waiting : undefined;
-    if (asked !== undefined && oldest < asked.transaction) return;
-    if (asked !== undefined) settledMs = asked.atMs;
-    waiting = { atMs: row.at.getTime(), transaction: own };
+    // A restored database may count from a lower number.
+    const previous = waiting !== undefined && waiting.transaction < own ? waiting : undefined;
+    if (previous !== undefined && oldest < previous.transaction) return;
+    if (previous !== undefined) settledMs = previous.atMs;
+    waiting = { atMs: row.at, transaction: own };
   };
   return async () => {
     await look();
-    // A second look settles the moment of the first, where nobody is writing.
+    // Without writers the second look settles the moment of the first.
     await look();
     return settledMs;
   };

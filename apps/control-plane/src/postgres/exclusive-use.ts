@@ -4,8 +4,8 @@ import { connect } from "./database.ts";
 const lockKey = 7_270_125_024;
 const checkEveryMs = 5_000;
 
-/** `sole`: this process's guard is its own, so no other process may spend on the database. `shared`: one common store. */
-export type Tenancy = "sole" | "shared";
+/** `exclusive`: the replay guard is in this process, so no other process may spend. `shared`: one cache store for all. */
+export type DatabaseUse = "exclusive" | "shared";
 
 export class DatabaseTaken extends Error {
   readonly code = "database_taken";
@@ -18,27 +18,23 @@ export class DatabaseTaken extends Error {
   }
 }
 
-export interface TenancyClaim {
-  close(): Promise<void>;
-}
-
 /**
- * Holds the database for this process alone, or for all that share a guard, by an advisory lock of a connection of its
- * own. After the connection broke the claim is made again; `onTaken` tells that somebody else was faster.
+ * Holds an advisory lock on a connection of its own, and takes it again after the connection broke. `onLost`: another
+ * process acquired the lock meanwhile.
  * @throws {DatabaseTaken}
  */
 export async function claimDatabase(
   url: string,
-  tenancy: Tenancy,
-  onTaken: (fault: DatabaseTaken) => void,
-): Promise<TenancyClaim> {
+  use: DatabaseUse,
+  onLost: (fault: DatabaseTaken) => void,
+): Promise<{ close(): Promise<void> }> {
   const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 2_000, isHeld: true });
   let holder: number | undefined;
   const claim = async (): Promise<void> => {
     const [connection] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     if (connection?.pid === holder) return;
     const [lock] =
-      tenancy === "sole"
+      use === "exclusive"
         ? await sql<{ taken: boolean }[]>`select pg_try_advisory_lock(${lockKey}) as taken`
         : await sql<{ taken: boolean }[]>`select pg_try_advisory_lock_shared(${lockKey}) as taken`;
     if (!lock?.taken) throw new DatabaseTaken();
@@ -52,8 +48,8 @@ export async function claimDatabase(
   }
   const check = setInterval(() => {
     claim().catch((fault: unknown) => {
-      // An outage is not a conflict: the next check claims again.
-      if (fault instanceof DatabaseTaken) onTaken(fault);
+      // After an outage the next check claims again.
+      if (fault instanceof DatabaseTaken) onLost(fault);
     });
   }, checkEveryMs).unref();
   return {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { keepHouse } from "../src/background/keep-house.ts";
-import type { Housekeeping } from "../src/ports/housekeeping.ts";
+import { runRetention } from "../src/background/run-retention.ts";
+import type { Retention } from "../src/ports/retention.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -12,19 +12,19 @@ afterEach(() => {
 const hourMs = 3_600_000;
 
 /** What each act answers, and how often it was asked. */
-function house(changes: Partial<Housekeeping> = {}) {
+function house(changes: Partial<Retention> = {}) {
   const done = { prepareMonths: 0, retire: 0 };
   const faults: unknown[] = [];
   const count = (act: keyof typeof done) => async () => {
     done[act]++;
     return changes[act]?.() ?? "done";
   };
-  const housekeeping: Housekeeping = {
+  const retention: Retention = {
     prepareMonths: count("prepareMonths"),
     retire: count("retire"),
     lastDoneMs: changes.lastDoneMs ?? (async () => 1_000),
   };
-  return { done, faults, keep: () => keepHouse({ housekeeping, onFault: (error) => faults.push(error) }) };
+  return { done, faults, keep: () => runRetention({ retention, onFault: (error) => faults.push(error) }) };
 }
 
 const broken = () => Promise.reject(new Error("the database cannot serve"));
@@ -47,7 +47,7 @@ describe("housekeeping", () => {
     expect((await keep()).lastDoneMs()).toBeNull();
   });
 
-  test.each<[string, Partial<Housekeeping>]>([
+  test.each<[string, Partial<Retention>]>([
     ["what failed to be made", { prepareMonths: broken }],
     ["what failed to go", { retire: broken }],
     ["what another process is at", { retire: async () => "busy" }],

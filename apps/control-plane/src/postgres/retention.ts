@@ -1,42 +1,42 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock, Ids } from "../ports/clock.ts";
-import type { Housekeeping } from "../ports/housekeeping.ts";
+import type { Retention } from "../ports/retention.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import { bounded, type Sql, type Transaction } from "./database.ts";
+import type { Pool, Sql, Transaction } from "./database.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
-export interface HousekeepingSettings {
-  readonly sql: Sql;
+export interface RetentionSettings {
+  /** Its deadline bounds reads only. */
+  readonly pool: Pool;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly readDeadlineMs: number;
 }
 
-/** Any constant, the same in every process: one of them keeps house, the others come again. */
+/** Any constant, the same in every process. */
 const advisoryLock = 7_270_125_201;
 
-/** A month is attached and dropped under locks that are waited for only shortly, so as to let decisions through. */
+/** Months are attached and dropped under short lock timeouts, which let decisions through. */
 const attempts = 20;
 const pauseMs = 250;
 
-export const housekeeping = ({ sql, clock, ids, readDeadlineMs }: HousekeepingSettings): Housekeeping => ({
-  prepareMonths: () => toTheEnd(sql, makePartitions),
+export const retention = ({ pool, clock, ids }: RetentionSettings): Retention => ({
+  prepareMonths: () => untilDone(pool.sql, makePartitions),
   async retire() {
-    for (const step of [retireMonth({ clock, ids }), purgeSpends, purgeEnded, noteTime(clock)]) {
-      if ((await toTheEnd(sql, step)) === "busy") return "busy";
+    for (const step of [retireMonth(clock, ids), purgeSpends, purgeEnded, recordTime(clock)]) {
+      if ((await untilDone(pool.sql, step)) === "busy") return "busy";
     }
     return "done";
   },
   async lastDoneMs() {
-    const [row] = await bounded(readDeadlineMs, sql<{ ran_at: Date | null }[]>`select ran_at from housekeeping`);
-    return row?.ran_at?.getTime() ?? null;
+    const [row] = await pool.run((sql) => sql<{ ran_at: number | null }[]>`select ran_at from housekeeping`);
+    return row?.ran_at ?? null;
   },
 });
 
-/** One short transaction's worth of work. */
+/** The work of one short transaction. */
 type Step = (tx: Transaction) => Promise<"more" | "done">;
 
-async function toTheEnd(sql: Sql, step: Step): Promise<"done" | "busy"> {
+async function untilDone(sql: Sql, step: Step): Promise<"done" | "busy"> {
   for (let attempt = 1; attempt <= attempts; ) {
     const outcome = await sql.begin((tx) => oneAtATime(tx, advisoryLock, step)).catch(waitedTooLong);
     if (outcome === "done") return "done";
@@ -58,9 +58,9 @@ const makePartitions: Step = async (tx) => {
   return "done";
 };
 
-/** That the record lost a month is itself recorded. */
+/** Records that the record lost a month. */
 const retireMonth =
-  ({ clock, ids }: Pick<HousekeepingSettings, "clock" | "ids">): Step =>
+  (clock: Clock, ids: Ids): Step =>
   async (tx) => {
     const [row] = await tx<{ month: string | null }[]>`select to_char(retire_oldest_month(), 'YYYY-MM') as month`;
     if (row?.month == null) return "done";
@@ -69,9 +69,6 @@ const retireMonth =
       kind: "records_retired",
       atMs: clock.nowMs(),
       actor: "retention",
-      sessionId: null,
-      agent: null,
-      reason: null,
       details: { month: row.month },
     });
     return "more";
@@ -87,7 +84,7 @@ const purgeEnded: Step = async (tx) => {
   return (row?.purged ?? 0) > 0 ? "more" : "done";
 };
 
-const noteTime =
+const recordTime =
   (clock: Clock): Step =>
   async (tx) => {
     await tx`update housekeeping set ran_at = ${new Date(clock.nowMs())}`;

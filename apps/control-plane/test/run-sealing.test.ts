@@ -1,6 +1,6 @@
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
-import { keepSealing } from "../src/background/keep-sealing.ts";
+import { runSealing } from "../src/background/run-sealing.ts";
 import type { RecordSeals } from "../src/ports/record-seals.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
@@ -9,7 +9,7 @@ const now = Date.parse("2026-01-31T12:00:00Z");
 async function kept(seals: Partial<RecordSeals>) {
   const told: string[] = [];
   let passes = 0;
-  const keeper = keepSealing({
+  const keeper = runSealing({
     seals: { seal: async () => "done", nowMs: async () => now, oldestUnsealedMs: async () => null, ...seals },
     clock: {
       nowMs: () => {

@@ -1,0 +1,45 @@
+import type { Retention } from "../ports/retention.ts";
+import { repeat } from "./repeat.ts";
+
+export interface RetentionRun {
+  /** When any process last finished it, as of this process's last run; null before the first time. */
+  lastDoneMs(): number | null;
+  close(): void;
+}
+
+export interface RunRetention {
+  readonly retention: Retention;
+  readonly onFault: (error: unknown) => void;
+}
+
+const dailyMs = 86_400_000;
+const retryMs = 600_000;
+
+/**
+ * Runs retention now and daily; after a fault, or if another process was busy, again in ten minutes. Resolves once this
+ * month's partition exists: a decision that is written before would prevent the partition.
+ */
+export async function runRetention({ retention, onFault }: RunRetention): Promise<RetentionRun> {
+  let lastDoneMs: number | null = null;
+  const prepared = Promise.withResolvers<void>();
+  const attempt = async (act: () => Promise<"done" | "busy">): Promise<boolean> => {
+    try {
+      return (await act()) === "done";
+    } catch (error) {
+      if (!loop.isClosed()) onFault(error);
+      return false;
+    }
+  };
+  const loop = repeat(async () => {
+    const isPrepared = await attempt(retention.prepareMonths);
+    prepared.resolve();
+    const isRetired = await attempt(async () => {
+      const retired = await retention.retire();
+      lastDoneMs = await retention.lastDoneMs();
+      return retired;
+    });
+    return isPrepared && isRetired ? dailyMs : retryMs;
+  });
+  await prepared.promise;
+  return { lastDoneMs: () => lastDoneMs, close: loop.close };
+}

@@ -1,0 +1,44 @@
+import {
+  type HopClaims,
+  issueHopToken,
+  issueTransactionToken,
+  rootGrantClaims,
+  type TransactionClaims,
+  type VerifiedTokens,
+} from "@svc/tokens";
+import type { Clock, Ids } from "../../ports/clock.ts";
+import type { IssuerKeys } from "../../ports/issuer-keys.ts";
+import type { SessionFacts } from "../../ports/session-state.ts";
+
+export interface TokenSigner {
+  hopToken(claims: HopClaims): Promise<string>;
+  transactionToken(claims: TransactionClaims): Promise<string>;
+  /** Signs with a key of this denial epoch, so that no removed key signs. */
+  rootGrant(session: SessionFacts, denialEpoch: string): Promise<string>;
+}
+
+export interface SignerDeps {
+  readonly issuerKeys: IssuerKeys;
+  readonly issuer: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly verified: Pick<VerifiedTokens<"hop">, "prime">;
+}
+
+export const tokenSigner = ({ issuerKeys, issuer, clock, ids, verified }: SignerDeps): TokenSigner => ({
+  async hopToken(claims) {
+    const { signingKey, lookup } = issuerKeys.current();
+    const token = await issueHopToken(signingKey, claims);
+    const key = lookup.get(signingKey.kid);
+    // This process need not check its own signature. A tool's token is presented here for a mint only.
+    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) verified.prime(token, key);
+    return token;
+  },
+  transactionToken: (claims) => issueTransactionToken(issuerKeys.current().signingKey, claims),
+  async rootGrant(session, denialEpoch) {
+    const { signingKey } = await issuerKeys.asOf(denialEpoch);
+    const sessionExpiresAtSeconds = session.expiresAtMs / 1000;
+    const issuance = { jti: ids.next(), nowSeconds: clock.nowMs() / 1000, sessionExpiresAtSeconds };
+    return issueHopToken(signingKey, rootGrantClaims({ ...session, issuer }, issuance));
+  },
+});

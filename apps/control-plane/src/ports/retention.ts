@@ -1,0 +1,12 @@
+/**
+ * Each act is repeatable, and one process at a time does it. `busy`: another process does it, or a table was in use for
+ * too long. Throws if the database cannot serve.
+ */
+export interface Retention {
+  /** Makes the partitions of this month and the next ones, so that no decision waits for one. */
+  prepareMonths(): Promise<"done" | "busy">;
+  /** Drops months past retention with their spends, and what has expired: enrollments, blocks, unused keys. */
+  retire(): Promise<"done" | "busy">;
+  /** When any process last finished `retire`; null before the first time. */
+  lastDoneMs(): Promise<number | null>;
+}
