@@ -66,8 +66,8 @@ export const podOptions = {
     portList,
     "Redirects what the agent sends to these TCP ports into the enforcement point, by an init container with `NET_ADMIN`.",
   ),
-  "pep.svc/cpu-request": defaulted(quantity, "50m", "CPU that the sidecar asks for."),
-  "pep.svc/memory-request": defaulted(quantity, "128Mi", "Memory that it asks for."),
+  "pep.svc/cpu-request": defaulted(quantity, "50m", "CPU request of the sidecar."),
+  "pep.svc/memory-request": defaulted(quantity, "128Mi", "Its memory request."),
   "pep.svc/memory-limit": defaulted(quantity, "256Mi", "Memory that it may use."),
 } satisfies SettingsTable;
 
