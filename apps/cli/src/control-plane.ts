@@ -1,6 +1,6 @@
+import type { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, Page, PageQuery } from "@svc/client";
 import { type Command, Option } from "commander";
 import { Fault } from "./fault.ts";
-import { type Call, call } from "./http.ts";
 
 /** Which of the control plane's bearers a call needs. */
 export type Plane = "admin" | "audit" | "identity";
@@ -9,25 +9,26 @@ export interface ControlPlaneFlags {
   readonly controlPlane: string;
 }
 
-type Ask = Omit<Call, "bearer" | "headers">;
-export type Query = Readonly<Record<string, string | undefined>>;
-
-/** One control plane, asked with the bearers of the environment. */
+/** One control plane, called with the bearers of the environment. */
 export interface ControlPlane {
   readonly url: string;
-  /** The JSON of a 2xx answer. @throws {Fault} for anything else, with what to do next. */
-  ask<Body>(plane: Plane, path: string, ask?: Ask): Promise<Body>;
-  /** Every row of a paged list, page by page. */
-  rows<Row>(plane: Plane, path: string, query: Query, pageSize?: number): AsyncGenerator<Row>;
-  /**
-   * The control plane's clock as its last answer told it: epoch milliseconds, up to a second behind and never ahead.
-   */
+  /** A client without bearers. */
+  anonymous(): Promise<AuthzClient>;
+  /** A call under a plane's bearer. @throws {Fault} that says what to do next */
+  call<Result>(plane: Plane, send: (svc: AuthzClient) => Promise<Result>): Promise<Result>;
+  /** Every row of a list, page by page. @throws {Fault} */
+  rows<Row>(
+    plane: Plane,
+    read: (svc: AuthzClient, page: PageQuery) => Promise<Page<Row>>,
+    pageSize?: number,
+  ): AsyncGenerator<Row>;
+  /** The control plane's clock by its last answer: epoch milliseconds, up to a second behind and never ahead. */
   nowMs(): number;
 }
 
 const defaultAddress = "http://127.0.0.1:8080";
 
-/** Adds what every command that speaks to a control plane takes. */
+/** Adds the options of every command that calls a control plane. */
 export const withControlPlane = (command: Command): Command =>
   command.addOption(
     new Option("--control-plane <url>", "the control plane's address")
@@ -42,10 +43,8 @@ const bearerSettings: Readonly<Record<Plane, readonly string[]>> = {
   identity: ["SVC_IDENTITY_TOKEN", "SVC_AUDIT_TOKEN", "SVC_ADMIN_TOKEN"],
 };
 
-interface Page<Row> {
-  readonly data: readonly Row[];
-  readonly page: { readonly next_cursor: string | null };
-}
+/** Seconds: the submission of a manifest waits for its discovery. */
+const timeout = 300;
 
 export function openControlPlane(
   { controlPlane }: ControlPlaneFlags,
@@ -54,32 +53,42 @@ export function openControlPlane(
   const url = controlPlane.replace(/\/+$/, "");
   let aheadMs = 0;
 
-  async function ask<Body>(plane: Plane, path: string, asked: Ask = {}): Promise<Body> {
-    const bearer = bearerOf(plane, environment);
-    const reply = await call<Body & ErrorBody>(`${url}${path}`, { ...asked, bearer }).catch((cause: unknown) => {
+  const timedFetch: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    const dateMs = Date.parse(response.headers.get("date") ?? "");
+    if (!Number.isNaN(dateMs)) aheadMs = dateMs - Date.now();
+    return response;
+  };
+
+  // Loaded with the first call: the client's schemas would take most of the time of `--help`.
+  async function open(bearers: object): Promise<AuthzClient> {
+    const client = await import("@svc/client");
+    try {
+      return new client.AuthzClient({ baseUrl: url, timeout, tracePath: "", fetch: timedFetch, ...bearers });
+    } catch (cause) {
       throw unreachable(url, cause);
+    }
+  }
+
+  async function call<Result>(plane: Plane, send: (svc: AuthzClient) => Promise<Result>): Promise<Result> {
+    const bearer = bearerOf(plane, environment);
+    const svc = await open({ adminToken: bearer, auditToken: bearer, identityToken: bearer });
+    return send(svc).catch((cause: unknown) => {
+      throw faultOf(cause, plane, url);
     });
-    const toldMs = Date.parse(String(reply.headers.date));
-    if (!Number.isNaN(toldMs)) aheadMs = toldMs - Date.now();
-    if (reply.status >= 200 && reply.status < 300) return reply.body;
-    throw faultOf(reply.status, reply.body, plane);
   }
 
-  async function* rows<Row>(plane: Plane, path: string, query: Query, pageSize = 200): AsyncGenerator<Row> {
-    let cursor: string | null = null;
-    do {
-      const search = searchOf({ ...query, limit: String(pageSize), cursor: cursor ?? undefined });
-      const { data, page }: Page<Row> = await ask(plane, `${path}?${search}`);
-      yield* data;
-      cursor = page.next_cursor;
-    } while (cursor !== null);
+  async function* rows<Row>(
+    plane: Plane,
+    read: (svc: AuthzClient, page: PageQuery) => Promise<Page<Row>>,
+    pageSize = 200,
+  ): AsyncGenerator<Row> {
+    const { everyRow } = await import("@svc/client");
+    yield* everyRow((cursor) => call(plane, (svc) => read(svc, { limit: pageSize, cursor })));
   }
 
-  return { url, ask, rows, nowMs: () => Date.now() + aheadMs };
+  return { url, anonymous: () => open({}), call, rows, nowMs: () => Date.now() + aheadMs };
 }
-
-const searchOf = (query: Query): URLSearchParams =>
-  new URLSearchParams(Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 
 export const unreachable = (url: string, cause: unknown): Fault =>
   new Fault(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", {
@@ -91,7 +100,7 @@ export const unreachable = (url: string, cause: unknown): Fault =>
 export function bearerOf(plane: Plane, environment: NodeJS.ProcessEnv): string {
   const [named = ""] = bearerSettings[plane];
   for (const name of bearerSettings[plane]) {
-    // A service may be given several; the first is as good as any.
+    // A service may accept several; the first is as good as any.
     const [first = ""] = (environment[name] ?? "").split(",");
     if (first !== "") return first.replace(/^[^=]*=/, "");
   }
@@ -100,34 +109,48 @@ export function bearerOf(plane: Plane, environment: NodeJS.ProcessEnv): string {
   });
 }
 
+type Refused = ControlPlaneRejected | ControlPlaneUnavailable;
+
+const isRefused = (cause: unknown): cause is Refused =>
+  cause instanceof Error && /^(ControlPlane(Rejected|Unavailable)|ManifestRejected)$/.test(cause.name);
+
+function faultOf(cause: unknown, plane: Plane, url: string): unknown {
+  if (!isRefused(cause)) return cause;
+  const { status, details } = cause;
+  const code = cause.code ?? undefined;
+  if (status === null) {
+    return "fault" in cause && cause.fault === "malformed"
+      ? new Fault(`${url} answers in another form`, "Check --control-plane, and that both are of one release.", {
+          cause,
+          exitCode: 2,
+        })
+      : unreachable(url, cause);
+  }
+  if (status === 401) {
+    const named = bearerSettings[plane].join(" or ");
+    return new Fault(`the bearer of the ${plane} plane is refused`, `Check ${named}.`, { exitCode: 2 });
+  }
+  const reason = "reason" in cause ? cause.reason : cause.message;
+  const message = `${reason ?? "It gave no explanation."} (${code ?? "no code"}, HTTP ${status})`;
+  if (status === 429) return new Fault(message, "Wait a moment and try again, or raise the rate limit.", { code });
+  if (status >= 500) {
+    return new Fault(message, "Try again; if it fails again, svc check reports what is wrong.", { exitCode: 2, code });
+  }
+  return new Fault(message + detailLines(details), "Correct what it names; --help shows examples.", { code });
+}
+
 interface ErrorDetails {
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
   readonly diff?: readonly { readonly ref: string; readonly kind: string; readonly remedy: string }[];
 }
 
-interface ErrorBody {
-  readonly error?: { readonly code?: string; readonly message?: string; readonly details?: ErrorDetails };
-}
-
-function faultOf(status: number, { error }: ErrorBody, plane: Plane): Fault {
-  const said = `${error?.message ?? "It gave no explanation."} (${error?.code ?? "no code"}, HTTP ${status})`;
-  if (status === 401) {
-    const named = bearerSettings[plane].join(" or ");
-    return new Fault(`the bearer of the ${plane} plane is refused`, `Check ${named}.`, { exitCode: 2 });
-  }
-  const code = error?.code;
-  if (status === 429) return new Fault(said, "Wait a moment and ask again, or raise the rate limit.", { code });
-  if (status >= 500) {
-    return new Fault(said, "Ask again; if it stays so, svc check tells what is wrong.", { exitCode: 2, code });
-  }
-  return new Fault(said + detailsOf(error?.details), "Correct what it names; --help shows examples.", { code });
-}
-
 /** Which members are wrong, and what reconciliation found (contract: Conventions, `details`). */
-function detailsOf(details: ErrorDetails = {}): string {
-  const issues = (details.issues ?? []).map(({ path, message }) => `\n  ${path}: ${message}`);
-  const diff = (details.diff ?? []).map(({ ref, kind, remedy }) => `\n  ${ref}: ${kind}: ${remedy}`);
-  return [...issues, ...diff].join("");
+function detailLines({ issues = [], diff = [] }: ErrorDetails): string {
+  const lines = [
+    ...issues.map(({ path, message }) => `${path}: ${message}`),
+    ...diff.map(({ ref, kind, remedy }) => `${ref}: ${kind}: ${remedy}`),
+  ];
+  return lines.map((line) => `\n  ${line}`).join("");
 }
 
 export async function collected<Row>(rows: AsyncIterable<Row>): Promise<readonly Row[]> {

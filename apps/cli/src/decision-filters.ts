@@ -1,14 +1,23 @@
-import { denyReasons, outcomes, taints, targetKinds } from "@svc/core/closed-sets";
+import type { DecisionFilters } from "@svc/client";
+import {
+  type DenyReason,
+  denyReasons,
+  type Outcome,
+  outcomes,
+  type Taint,
+  type TargetKind,
+  taints,
+  targetKinds,
+} from "@svc/core/closed-sets";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Query } from "./control-plane.ts";
 
 export interface DecisionFlags {
   readonly session?: string;
   readonly agent?: string;
-  readonly outcome?: string;
-  readonly denyReason?: string;
-  readonly targetKind?: string;
-  readonly taint?: string;
+  readonly outcome?: Outcome;
+  readonly denyReason?: DenyReason;
+  readonly targetKind?: TargetKind;
+  readonly taint?: Taint;
   readonly privileged?: boolean;
   readonly observed?: boolean;
   readonly enforced?: boolean;
@@ -42,15 +51,18 @@ export function instant(text: string): string {
   return new Date(ms).toISOString();
 }
 
-export const toQuery = (flags: DecisionFlags): Query => ({
-  session_id: flags.session,
+/** Times are text here: a span such as 15m is already an instant. */
+export const toFilters = (
+  flags: DecisionFlags,
+): DecisionFilters & { since: string | undefined; until: string | undefined } => ({
+  sessionId: flags.session,
   agent: flags.agent,
   outcome: flags.outcome,
-  deny_reason: flags.denyReason,
-  target_kind: flags.targetKind,
+  denyReason: flags.denyReason,
+  targetKind: flags.targetKind,
   taint: flags.taint,
-  privileged: flags.privileged ? "true" : undefined,
-  enforced: flags.observed ? "false" : flags.enforced ? "true" : undefined,
+  privileged: flags.privileged || undefined,
+  enforced: flags.observed ? false : flags.enforced || undefined,
   since: flags.since,
   until: flags.until,
 });

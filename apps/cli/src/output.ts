@@ -1,8 +1,22 @@
+import type { CamelCased } from "@svc/core";
+import type { z } from "zod";
 import { colors } from "./colors.ts";
 
 /** Everything a command answers goes to standard output, everything it says about its work to standard error. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 export const printJson = (value: unknown): void => print(JSON.stringify(value));
+
+type Core = typeof import("@svc/core");
+type BodyName = { [Name in keyof Core]: Core[Name] extends z.ZodType ? Name : never }[keyof Core];
+
+/** One line of JSON for each, in wire spelling. */
+export async function printBodies<Name extends BodyName>(
+  name: Name,
+  bodies: AsyncIterable<CamelCased<z.input<Core[Name]>>> | Iterable<CamelCased<z.input<Core[Name]>>>,
+): Promise<void> {
+  const core = await import("@svc/core");
+  for await (const body of bodies) printJson(core.toWire(core[name], body));
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours.
 const escapes = /\u001b\[[0-9;]*m/g;

@@ -1,5 +1,5 @@
-import type { Decision } from "./audit-rows.ts";
-import { type ControlPlane, collected, type Query } from "./control-plane.ts";
+import type { DecisionFilters, DecisionRow } from "@svc/client";
+import { type ControlPlane, collected } from "./control-plane.ts";
 
 /**
  * How far behind the control plane's clock rows are read: longer than any of its writes may take (under a second) and
@@ -9,16 +9,16 @@ export const horizonMs = 5_000;
 
 /**
  * Decisions of [sinceMs, untilMs), oldest first: the log's own order is that of its inserts, and one that was committed late
- * stands there behind younger ones. `untilMs` must lie behind the horizon.
+ * comes there behind younger ones. `untilMs` must be behind the horizon.
  */
 export async function decisionsWithin(
   plane: ControlPlane,
-  filters: Query,
+  filters: DecisionFilters,
   sinceMs: number,
   untilMs: number,
-): Promise<readonly Decision[]> {
-  const span = { since: new Date(sinceMs).toISOString(), until: new Date(untilMs).toISOString() };
-  const rows = await collected(plane.rows<Decision>("audit", "/v1/audit/decisions", { ...filters, ...span }));
+): Promise<readonly DecisionRow[]> {
+  const query = { ...filters, since: new Date(sinceMs), until: new Date(untilMs) };
+  const rows = await collected(plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page })));
   // RFC 3339 in UTC with milliseconds throughout, so text sorts as time.
   return [...rows].reverse().sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0));
 }
@@ -29,10 +29,10 @@ export async function decisionsWithin(
  */
 export async function* followDecisions(
   plane: ControlPlane,
-  filters: Query,
+  filters: DecisionFilters,
   sinceMs: number,
   waited: () => Promise<void>,
-): AsyncGenerator<Decision> {
+): AsyncGenerator<DecisionRow> {
   let fromMs = sinceMs;
   for (;;) {
     const untilMs = plane.nowMs() - horizonMs;

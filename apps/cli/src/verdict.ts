@@ -1,10 +1,10 @@
-import type { ChainHop } from "./audit-rows.ts";
+import type { ChainHop } from "@svc/client";
 import { colors } from "./colors.ts";
 
-type Decided = Pick<ChainHop, "decision" | "deny_reason" | "enforced">;
+type Decided = Pick<ChainHop, "decision" | "denyReason" | "enforced">;
 
 /** `allow`, `deny TARGET_BLOCKED`, `would deny TARGET_BLOCKED`: the same words and colours everywhere. */
-export function verdict({ decision, deny_reason: reason, enforced }: Decided): string {
+export function verdict({ decision, denyReason: reason, enforced }: Decided): string {
   if (decision === "allow") return colors.green("allow");
   return enforced ? colors.red(`deny ${reason}`) : colors.yellow(`would deny ${reason}`);
 }

@@ -135,6 +135,7 @@ describe("manifests", () => {
     const { code, stderr } = await stack.svc("manifest", "submit", refused);
     expect(code).toBe(1);
     expect(stderr).toMatch(/needs_review|reconciliation_rejected/);
+    expect(stderr).toMatch(/\n {2}mcp:ledger\/read: (undiscovered|exceeds): /);
   });
 });
 

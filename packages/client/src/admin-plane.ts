@@ -39,8 +39,11 @@ export interface RegisterAgent {
   readonly name: string;
   /** In wire spelling; stored and read back exactly as it is here. */
   readonly manifest: AgentManifestDocument;
-  /** Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. */
-  readonly overrideReason?: string | undefined;
+  /**
+   * Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. Null: without
+   * a reason.
+   */
+  readonly overrideReason?: string | null | undefined;
 }
 
 /** A further manifest version of a registered agent. */
@@ -96,7 +99,8 @@ export interface AdminPlane {
   raiseIssuerEpoch(why?: Reason, options?: CallOptions): Promise<IssuerEpoch>;
 }
 
-const override = (reason: string | undefined) => reason !== undefined && { override: { reason } };
+const override = (reason: string | null | undefined) =>
+  reason !== undefined && { override: reason === null ? {} : { reason } };
 
 export function adminPlane(plane: Plane): AdminPlane {
   const get = { method: "GET" } as const;

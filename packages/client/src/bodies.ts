@@ -14,6 +14,7 @@ import type {
   issuerEpoch,
   issuerKey,
   keyRotation,
+  keySet,
   manifestRead,
   readinessRead,
   reconciliationReport,
@@ -92,3 +93,5 @@ export type SessionTarget = BodyOf<typeof sessionTarget>;
 export type Readiness = Asking<typeof readinessRead>;
 /** The issuer's metadata (RFC 8414 section 2). */
 export type ServerMetadata = BodyOf<typeof serverMetadata>;
+/** Public keys (RFC 7517 section 5). */
+export type JsonWebKeySet = BodyOf<typeof keySet>;

@@ -1,11 +1,18 @@
-import { type AgentManifestDocument, livenessRead, readinessRead, serverMetadata, sessionTargetPage } from "@svc/core";
+import {
+  type AgentManifestDocument,
+  keySet,
+  livenessRead,
+  readinessRead,
+  serverMetadata,
+  sessionTargetPage,
+} from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
 import { type AuthorizePorts, type AuthorizeRequest, authorizeHop } from "./authorize-hop.ts";
 import { prepareRequest, type ToolRequest } from "./authorized-request.ts";
-import type { Readiness, ServerMetadata, SessionTarget } from "./bodies.ts";
+import type { JsonWebKeySet, Readiness, ServerMetadata, SessionTarget } from "./bodies.ts";
 import { snapshotOf } from "./bound-params.ts";
 import { createEdgeLog } from "./edge-log.ts";
 import { fetchTransport } from "./fetch-transport.ts";
@@ -170,6 +177,11 @@ export class AuthzClient {
   /** `GET /.well-known/oauth-authorization-server`: the issuer's metadata. */
   metadata(options?: CallOptions): Promise<ServerMetadata> {
     return this.#open.ask({ method: "GET", path: "/.well-known/oauth-authorization-server" }, serverMetadata, options);
+  }
+
+  /** `GET /.well-known/jwks.json`: the issuer's public keys (RFC 7517). */
+  jwks(options?: CallOptions): Promise<JsonWebKeySet> {
+    return this.#open.ask({ method: "GET", path: "/.well-known/jwks.json" }, keySet, options);
   }
 
   /** `GET /v1/session/targets`: what a decision would allow the context's caller now; it records and spends nothing. */

@@ -24,6 +24,7 @@ export type {
   ExplanationRead,
   IssuerEpoch,
   IssuerKey,
+  JsonWebKeySet,
   KeyRotation,
   ManifestRead,
   Readiness,

@@ -1,4 +1,15 @@
 /** The closed sets by themselves: whoever offers a choice of them loads no schema. */
 export { type DenyReason, denyReasons } from "./deny-reason.ts";
-export { type Outcome, outcomes, type TargetKind, targetKinds } from "./kinds.ts";
+export {
+  type BlockKind,
+  blockKinds,
+  type ManifestStatus,
+  manifestStatuses,
+  type Outcome,
+  outcomes,
+  type SessionStatus,
+  sessionStatuses,
+  type TargetKind,
+  targetKinds,
+} from "./kinds.ts";
 export { type Taint, taints } from "./taint-level.ts";

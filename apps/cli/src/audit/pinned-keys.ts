@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { importJwks, KeyRefused, type VerificationKey } from "@svc/tokens";
 import { Fault } from "../fault.ts";
-import { call } from "../http.ts";
 
 /** The keys that the auditor trusts, from a JWKS (RFC 7517 section 5) in a file or at an address. */
 export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, VerificationKey>> {
@@ -15,18 +14,20 @@ export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, Ver
 }
 
 async function fetched(url: string): Promise<unknown> {
-  const { status, body } = await call<unknown>(url).catch((cause: unknown) => {
+  const response = await fetch(url, { redirect: "manual" }).catch((cause: unknown) => {
     throw new Fault(`${url} cannot be reached`, "Check --jwks, or give it a copy of the key set in a file.", {
       cause,
       exitCode: 2,
     });
   });
-  if (status !== 200) {
-    throw new Fault(`${url} answers HTTP ${status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
+  if (response.status !== 200) {
+    throw new Fault(`${url} answers HTTP ${response.status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
       exitCode: 2,
     });
   }
-  return body;
+  return response.json().catch((cause: unknown) => {
+    throw notOne(url, cause);
+  });
 }
 
 async function read(path: string): Promise<unknown> {

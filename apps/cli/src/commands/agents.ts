@@ -1,8 +1,10 @@
+import type { AgentListItem } from "@svc/client";
+import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { colors } from "../colors.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printJson, shown, table } from "../output.ts";
+import { print, printBodies, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -12,13 +14,6 @@ Examples:
                                    for good: no chain with it in it is admitted any more
 `;
 
-interface Agent {
-  readonly id: string;
-  readonly name: string;
-  readonly latest_manifest_version: number;
-  readonly latest_status: string;
-}
-
 export const agentsCommand = (): Command =>
   new Command("agents")
     .description("The agents that are registered, and how to revoke one.")
@@ -26,14 +21,7 @@ export const agentsCommand = (): Command =>
     .addCommand(
       withControlPlane(new Command("list"))
         .description("List agents by name.")
-        .addOption(
-          new Option("--status <status>", "of the latest manifest").choices([
-            "reconciled",
-            "attested",
-            "needs_review",
-            "rejected",
-          ]),
-        )
+        .addOption(new Option("--status <status>", "of the latest manifest").choices([...manifestStatuses]))
         .option("--json", "one line of JSON an agent")
         .addHelpText("after", examples)
         .action(list),
@@ -53,11 +41,13 @@ async function list({
   status,
   json,
   ...flags
-}: ControlPlaneFlags & { status?: string; json?: boolean }): Promise<void> {
-  const agents = await collected(openControlPlane(flags).rows<Agent>("admin", "/v1/agents", { status }));
-  if (json) return agents.forEach(printJson);
+}: ControlPlaneFlags & { status?: ManifestStatus; json?: boolean }): Promise<void> {
+  const agents = await collected(
+    openControlPlane(flags).rows("admin", (svc, page) => svc.admin.agents({ status, ...page })),
+  );
+  if (json) return printBodies("agentListItem", agents);
   if (agents.length === 0) return print("No agent is registered that matches.");
-  const cells = ({ id, name, latest_manifest_version: version, latest_status: latest }: Agent) => [
+  const cells = ({ id, name, latestManifestVersion: version, latestStatus: latest }: AgentListItem) => [
     shown(name),
     String(version),
     latest === "reconciled" || latest === "attested" ? colors.green(latest) : colors.yellow(latest),
@@ -74,14 +64,9 @@ interface RevokeFlags extends ControlPlaneFlags {
 
 async function revoke(name: string, { reason, yes, json, ...flags }: RevokeFlags): Promise<void> {
   const plane = openControlPlane(flags);
-  const { agent_id: id } = await plane.ask<{ agent_id: string }>(
-    "admin",
-    `/v1/agents/resolve?${new URLSearchParams({ name })}`,
-  );
+  const id = await plane.call("admin", (svc) => svc.admin.agentId(name));
   await confirm(`Revoke ${name} for good? No chain with it in it will be admitted any more.`, yes);
-  const revoked = await plane.ask<object>("admin", `/v1/agents/${id}/revoke`, {
-    json: reason === undefined ? {} : { reason },
-  });
-  if (json) printJson(revoked);
-  else print(`${shown(name)} is ${colors.red("revoked")}`);
+  const revoked = await plane.call("admin", (svc) => svc.identity.revoke(id, { reason }));
+  if (json) return printBodies("agentIdentity", [revoked]);
+  print(`${shown(name)} is ${colors.red("revoked")}`);
 }

@@ -1,14 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { DecisionFilters } from "@svc/client";
 import { Command } from "commander";
-import type { Decision } from "../audit-rows.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneFlags,
-  openControlPlane,
-  type Query,
-  withControlPlane,
-} from "../control-plane.ts";
-import { type DecisionFlags, toQuery, withDecisionFilters } from "../decision-filters.ts";
+import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { type ExportFile, openExport } from "../export-file.ts";
 import { type Bar, progressBar } from "../progress-bar.ts";
 import { decisionsWithin, horizonMs } from "../tail.ts";
@@ -42,15 +36,15 @@ const longestSliceMs = 86_400_000;
 
 async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { output?: string }): Promise<void> {
   const plane = openControlPlane(flags);
-  const { since, until, ...filters } = toQuery(flags);
-  // Tells the control plane's clock, and whether the bearer is taken.
-  await plane.ask("audit", "/v1/audit/decisions?limit=1");
+  const { since, until, ...filters } = toFilters(flags);
+  // Reads the control plane's clock, and fails early where the bearer is refused.
+  await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
   const sinceMs = since === undefined ? plane.nowMs() - longestSliceMs : Date.parse(since);
   const endMs = until === undefined ? plane.nowMs() - horizonMs : Date.parse(until);
   const file =
     flags.output === undefined
       ? toStandardOutput(sinceMs)
-      : await openExport(flags.output, asked(filters, until), sinceMs);
+      : await openExport(flags.output, await queryText(filters, until), sinceMs);
   const bar = progressBar();
   try {
     await copy(plane, filters, file, endMs, bar);
@@ -60,8 +54,12 @@ async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { outp
   }
 }
 
-/** A span without an end goes on wherever it was. */
-const asked = (filters: Query, until: string | undefined): string => JSON.stringify({ ...filters, until });
+/** Identifies the export in its state file: the query in wire spelling. A span without an end continues where it was. */
+async function queryText(filters: DecisionFilters, until: string | undefined): Promise<string> {
+  const { snakeCase } = await import("@svc/core");
+  const given = Object.entries({ ...filters, until }).map(([name, value]) => [snakeCase(name), value?.toString()]);
+  return JSON.stringify(Object.fromEntries(given));
+}
 
 const toStandardOutput = (sinceMs: number): ExportFile => ({
   sinceMs,
@@ -70,7 +68,14 @@ const toStandardOutput = (sinceMs: number): ExportFile => ({
   close: async () => {},
 });
 
-async function copy(plane: ControlPlane, filters: Query, file: ExportFile, endMs: number, bar: Bar): Promise<void> {
+async function copy(
+  plane: ControlPlane,
+  filters: DecisionFilters,
+  file: ExportFile,
+  endMs: number,
+  bar: Bar,
+): Promise<void> {
+  const { decisionRow, toWire } = await import("@svc/core");
   let fromMs = file.fromMs;
   let sliceMs = 60_000;
   let count = 0;
@@ -79,7 +84,7 @@ async function copy(plane: ControlPlane, filters: Query, file: ExportFile, endMs
     // What is asked for may end in the future: nothing is read before it can no longer change.
     while (untilMs > plane.nowMs() - horizonMs) await delay(200);
     const rows = await decisionsWithin(plane, filters, fromMs, untilMs);
-    await file.append(rows.map((row: Decision) => `${JSON.stringify(row)}\n`).join(""), untilMs);
+    await file.append(rows.map((row) => `${JSON.stringify(toWire(decisionRow, row))}\n`).join(""), untilMs);
     count += rows.length;
     fromMs = untilMs;
     bar.show(

@@ -1,8 +1,10 @@
+import type { BlockRead } from "@svc/client";
+import { type BlockKind, blockKinds } from "@svc/core/closed-sets";
 import { Argument, Command } from "commander";
 import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
-import { print, printJson, shown, table } from "../output.ts";
+import { print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -13,26 +15,18 @@ Examples:
   svc block lift tool mcp:files
 `;
 
-interface Block {
-  readonly kind: string;
-  readonly ref: string;
-  readonly reason: string;
-  readonly until: string | null;
-  readonly created_at: string;
-}
-
-const kind = () => new Argument("<kind>", "what is blocked").choices(["tool", "agent", "scope"]);
+const kind = () => new Argument("<kind>", "what is blocked").choices([...blockKinds]);
 
 export const blockCommand = (): Command =>
   new Command("block")
-    .description("Emergency blocks: deny a tool, an agent or a scope at once, for everybody.")
+    .description("Emergency blocks: deny a tool, an agent or a scope at once, in every session.")
     .addHelpText("after", examples)
     .addCommand(
       withControlPlane(new Command("set"))
         .description("Set or change a block.")
         .addArgument(kind())
         .argument("<ref>", "its name")
-        .requiredOption("--reason <text>", "kept in the record, and shown to whoever asks why")
+        .requiredOption("--reason <text>", "kept in the record, and shown with every denial")
         .option("--until <time>", "lapses by itself then (default: never)", instant)
         .option("--json", "one line of JSON")
         .addHelpText("after", examples)
@@ -55,46 +49,40 @@ export const blockCommand = (): Command =>
         .action(lift),
     );
 
-const pathOf = (kindOf: string, ref: string): string => `/v1/blocks/${kindOf}/${encodeURIComponent(ref)}`;
-
 interface SetFlags extends ControlPlaneFlags {
   readonly reason: string;
   readonly until?: string;
   readonly json?: boolean;
 }
 
-async function set(kindOf: string, ref: string, { reason, until, json, ...flags }: SetFlags): Promise<void> {
-  const block = await openControlPlane(flags).ask<Block>("admin", pathOf(kindOf, ref), {
-    method: "PUT",
-    json: { reason, ...(until !== undefined && { until }) },
-  });
-  if (json) printJson(block);
-  else
-    print(
-      `${block.kind} ${shown(block.ref)} is ${colors.red("blocked")}${block.until === null ? "" : ` until ${block.until}`}`,
-    );
+async function set(kindOf: BlockKind, ref: string, { reason, until, json, ...flags }: SetFlags): Promise<void> {
+  const wanted = { kind: kindOf, ref, reason, until };
+  const block = await openControlPlane(flags).call("admin", (svc) => svc.admin.setBlock(wanted));
+  if (json) return printBodies("blockRead", [block]);
+  const end = block.until === null ? "" : ` until ${block.until}`;
+  print(`${block.kind} ${shown(block.ref)} is ${colors.red("blocked")}${end}`);
 }
 
 async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
-  const blocks = await collected(openControlPlane(flags).rows<Block>("audit", "/v1/blocks", {}));
-  if (json) return blocks.forEach(printJson);
+  const blocks = await collected(openControlPlane(flags).rows("audit", (svc, page) => svc.audit.blocks(page)));
+  if (json) return printBodies("blockRead", blocks);
   if (blocks.length === 0) return print("Nothing is blocked.");
-  const cells = (block: Block) => [
+  const cells = (block: BlockRead) => [
     block.kind,
     shown(block.ref),
     shown(block.reason),
     block.until ?? "until it is lifted",
-    colors.dim(block.created_at),
+    colors.dim(block.createdAt),
   ];
   print(table(["kind", "ref", "reason", "until", "since"], blocks.map(cells)));
 }
 
 async function lift(
-  kindOf: string,
+  kindOf: BlockKind,
   ref: string,
   { json, ...flags }: ControlPlaneFlags & { json?: boolean },
 ): Promise<void> {
-  await openControlPlane(flags).ask("admin", pathOf(kindOf, ref), { method: "DELETE" });
+  await openControlPlane(flags).call("admin", (svc) => svc.admin.liftBlock({ kind: kindOf, ref }));
   if (json) printJson({ kind: kindOf, ref });
   else print(`${kindOf} ${shown(ref)} is not blocked`);
 }

@@ -33,22 +33,15 @@ function seconds(text: string): number {
   return value;
 }
 
-interface Consented {
-  readonly session_id: string;
-  readonly root_grant: string;
-  readonly scope: string;
-  readonly policy_version: number;
-  readonly hop_budget: number;
-  readonly expires_at: string;
-}
-
 async function consent({ scope, user, ttl, json, ...flags }: Flags): Promise<void> {
-  const consented = await openControlPlane(flags).ask<Consented>("admin", "/v1/consent", {
-    json: { scope, user_sub: user, ...(ttl !== undefined && { ttl_seconds: ttl }) },
-  });
-  const { root_grant: token, ...rest } = consented;
-  if (json) return printJson({ ...rest, token });
-  print(`${shown(user)} consented to "${shown(scope)}" until ${rest.expires_at}`);
-  print(`session  ${rest.session_id}`);
-  print(`token    ${token}`);
+  const consented = { scope, userSub: user, ttlSeconds: ttl };
+  const session = await openControlPlane(flags).call("admin", (svc) => svc.consent(consented));
+  if (json) {
+    const { consentResponse, toWire } = await import("@svc/core");
+    const { root_grant: token, ...others } = toWire(consentResponse, session);
+    return printJson({ ...others, token });
+  }
+  print(`${shown(user)} consented to "${shown(scope)}" until ${session.expiresAt}`);
+  print(`session  ${session.sessionId}`);
+  print(`token    ${session.rootGrant}`);
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { DecisionRow } from "@svc/client";
 import { Command, InvalidArgumentError } from "commander";
-import type { Decision } from "../audit-rows.ts";
 import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { type DecisionFlags, toQuery, withDecisionFilters } from "../decision-filters.ts";
-import { print, printJson, shown, table } from "../output.ts";
+import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
+import { print, printBodies, shown, table } from "../output.ts";
 import { untilSignal } from "../signals.ts";
 import { followDecisions } from "../tail.ts";
 import { verdict } from "../verdict.ts";
@@ -42,38 +42,42 @@ function rowCount(text: string): number {
 async function decisions({ follow, json, limit, ...flags }: Flags): Promise<void> {
   if (follow) return followAll(flags, json === true);
   const plane = openControlPlane(flags);
-  const rows: Decision[] = [];
-  const path = "/v1/audit/decisions";
-  for await (const row of plane.rows<Decision>("audit", path, toQuery(flags), Math.min(limit, 200))) {
+  const filters = toFilters(flags);
+  const rows: DecisionRow[] = [];
+  const matching = plane.rows(
+    "audit",
+    (svc, page) => svc.audit.decisions({ ...filters, ...page }),
+    Math.min(limit, 200),
+  );
+  for await (const row of matching) {
     rows.push(row);
     if (rows.length === limit) break;
   }
-  if (json) for (const row of rows) printJson(row);
-  else if (rows.length === 0) print("Nothing was decided that matches.");
+  if (json) return printBodies("decisionRow", rows);
+  if (rows.length === 0) print("Nothing was decided that matches.");
   else print(table(["time", "verdict", "agent", "target", "data class", "action"], rows.map(cells)));
 }
 
 async function followAll(flags: Omit<Flags, "limit">, json: boolean): Promise<void> {
   const plane = openControlPlane(flags);
-  // Tells the control plane's clock, and whether the bearer is taken, before anybody waits.
-  await plane.ask("audit", "/v1/audit/decisions?limit=1");
-  const { since, until: _until, ...filters } = toQuery(flags);
+  // Reads the control plane's clock, and fails early where the bearer is refused.
+  await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
+  const { since, until: _until, ...filters } = toFilters(flags);
   const ended = untilSignal();
   const waited = async () => {
     if (await Promise.race([ended, delay(1_000).then(() => undefined)])) process.exit(0);
   };
   const fromMs = since === undefined ? plane.nowMs() : Date.parse(since);
-  for await (const row of followDecisions(plane, filters, fromMs, waited)) {
-    if (json) printJson(row);
-    else print(cells(row).join("  "));
-  }
+  const rows = followDecisions(plane, filters, fromMs, waited);
+  if (json) return printBodies("decisionRow", rows);
+  for await (const row of rows) print(cells(row).join("  "));
 }
 
-const cells = (row: Decision): readonly string[] => [
+const cells = (row: DecisionRow): readonly string[] => [
   colors.dim(row.ts),
   verdict(row),
-  shown(row.acting_agent),
+  shown(row.actingAgent),
   shown(row.target),
-  shown(row.data_class),
-  colors.dim(row.action_id),
+  shown(row.dataClass),
+  colors.dim(row.actionId),
 ];

@@ -1,5 +1,5 @@
+import type { ChainHop, ChainRead, ExplanationRead } from "@svc/client";
 import { Command } from "commander";
-import type { ChainHop, ChainRead, Explanation } from "../audit-rows.ts";
 import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printJson, shown } from "../output.ts";
@@ -22,13 +22,14 @@ export const explainCommand = (): Command =>
 
 async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
   const plane = openControlPlane(flags);
-  const path = `/v1/audit/actions/${encodeURIComponent(actionId)}`;
-  const [explanation, chain] = await Promise.all([
-    plane.ask<Explanation>("audit", `${path}/explanation`),
-    plane.ask<ChainRead>("audit", `${path}/chain`),
-  ]);
-  if (json) return printJson({ explanation, chain });
-  const action = chain.hops.find((hop) => hop.action_id === explanation.action_id);
+  const [explanation, chain] = await plane.call("audit", ({ audit }) =>
+    Promise.all([audit.explanation(actionId), audit.chain(actionId)]),
+  );
+  if (json) {
+    const { chainRead, explanationRead, toWire } = await import("@svc/core");
+    return printJson({ explanation: toWire(explanationRead, explanation), chain: toWire(chainRead, chain) });
+  }
+  const action = chain.hops.find((hop) => hop.actionId === explanation.actionId);
   print(action === undefined ? explanation.decision : headline(action));
   print("");
   for (const line of checkLines(explanation)) print(line);
@@ -38,10 +39,10 @@ async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags &
 }
 
 const headline = (hop: ChainHop): string =>
-  `${verdict(hop)}  ${shown(hop.acting_agent)} → ${shown(hop.target)} for ${shown(hop.data_class)}  ${colors.dim(hop.ts)}`;
+  `${verdict(hop)}  ${shown(hop.actingAgent)} → ${shown(hop.target)} for ${shown(hop.dataClass)}  ${colors.dim(hop.ts)}`;
 
 /** The first check that fails decides; those after it were not what decided. */
-function checkLines({ checks }: Explanation): readonly string[] {
+function checkLines({ checks }: ExplanationRead): readonly string[] {
   const width = Math.max(...checks.map(({ check }) => check.length));
   const decisive = checks.findIndex(({ passed }) => !passed);
   return checks.map(({ check, passed, facts }, index) => {
@@ -53,12 +54,12 @@ function checkLines({ checks }: Explanation): readonly string[] {
 
 /** The human at the root, each hop a branch below what it came from. */
 function chainLines({ root, hops, break: broken }: ChainRead): readonly string[] {
-  const human = `${shown(root.user_sub)} ${colors.dim(`consented to "${shown(root.scope)}" ${root.consented_at}`)}`;
+  const human = `${shown(root.userSub)} ${colors.dim(`consented to "${shown(root.scope)}" ${root.consentedAt}`)}`;
   const branches = [...hops]
     .sort((a, b) => a.hop - b.hop)
     .map((hop, depth) => `${"   ".repeat(depth)}└─ ${hop.hop} ${shown(hop.target)}  ${verdict(hop)}`);
   const lines = [human, ...branches].map((line) => `  ${line}`);
   return broken === null
     ? lines
-    : [...lines, colors.red(`  the chain breaks at hop ${broken.at_hop}: ${broken.reason}`)];
+    : [...lines, colors.red(`  the chain breaks at hop ${broken.atHop}: ${broken.reason}`)];
 }

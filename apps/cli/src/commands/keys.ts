@@ -1,8 +1,9 @@
+import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
 import { colors } from "../colors.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printJson, table } from "../output.ts";
+import { print, printBodies, printJson, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -11,13 +12,6 @@ Examples:
   svc keys rotate --now --yes      an emergency: signs at once, and verifiers fetch it on first sight
   svc keys remove "$KID" --yes     whatever it signed is refused at once
 `;
-
-interface Key {
-  readonly kid: string;
-  readonly status: "next" | "active" | "superseded";
-  readonly activates_at: string | null;
-  readonly superseded_at: string | null;
-}
 
 export const keysCommand = (): Command =>
   new Command("keys")
@@ -50,13 +44,13 @@ export const keysCommand = (): Command =>
     );
 
 async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
-  const keys = await collected(openControlPlane(flags).rows<Key>("admin", "/v1/keys", {}));
-  if (json) return keys.forEach(printJson);
-  const cells = (key: Key) => [
+  const keys = await collected(openControlPlane(flags).rows("admin", (svc, page) => svc.admin.issuerKeys(page)));
+  if (json) return printBodies("issuerKey", keys);
+  const cells = (key: IssuerKey) => [
     key.kid,
     key.status === "active" ? colors.green(key.status) : key.status,
-    key.activates_at ?? "by the settings",
-    key.superseded_at ?? "",
+    key.activatesAt ?? "by the settings",
+    key.supersededAt ?? "",
   ];
   print(table(["kid", "status", "signs from", "until"], keys.map(cells)));
 }
@@ -69,16 +63,14 @@ interface RotateFlags extends ControlPlaneFlags {
 
 async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promise<void> {
   if (now) await confirm("Let the next key sign at once? Verifiers that cannot fetch it refuse calls meanwhile.", yes);
-  const rotated = await openControlPlane(flags).ask<{ kid: string; activates_at: string }>("admin", "/v1/keys/rotate", {
-    json: { now },
-  });
-  if (json) printJson(rotated);
-  else print(`${rotated.kid} signs from ${rotated.activates_at} on`);
+  const rotated = await openControlPlane(flags).call("admin", (svc) => svc.admin.rotateKey({ now }));
+  if (json) return printBodies("keyRotation", [rotated]);
+  print(`${rotated.kid} signs from ${rotated.activatesAt} on`);
 }
 
 async function remove(kid: string, { yes, json, ...flags }: ControlPlaneFlags & { yes?: boolean; json?: boolean }) {
   await confirm(`Remove ${kid}? Every token it signed is refused at once.`, yes);
-  await openControlPlane(flags).ask("admin", `/v1/keys/${encodeURIComponent(kid)}`, { method: "DELETE" });
+  await openControlPlane(flags).call("admin", (svc) => svc.admin.removeKey(kid));
   if (json) printJson({ kid });
   else print(`${kid} is ${colors.red("removed")}`);
 }

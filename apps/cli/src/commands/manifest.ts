@@ -1,9 +1,10 @@
+import type { AgentRegistration, ManifestRead } from "@svc/client";
 import { Command } from "commander";
 import { colors } from "../colors.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
 import type { ManifestFile, ReadManifest } from "../manifest-file.ts";
-import { print, printJson, shown } from "../output.ts";
+import { print, printBodies, printJson, shown } from "../output.ts";
 
 const examples = `
 A manifest file, JSON or YAML:
@@ -96,12 +97,6 @@ async function faultsOf(path: string): Promise<readonly string[]> {
   }
 }
 
-interface Registration {
-  readonly agent_id: string;
-  readonly manifest_version: number;
-  readonly status: string;
-}
-
 interface SubmitFlags extends ControlPlaneFlags {
   readonly override?: string;
   readonly json?: boolean;
@@ -111,34 +106,26 @@ async function submit(file: string, { override, json, ...flags }: SubmitFlags): 
   const { file: manifest } = await read(file);
   const submission = override === undefined ? manifest : { ...manifest, override: { reason: override } };
   const registered = await submitOrRegister(openControlPlane(flags), submission);
-  if (json) printJson(registered);
-  else
-    print(
-      `${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifest_version} is ${registered.status}`,
-    );
+  if (json) return printBodies("agentRegistration", [registered]);
+  print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
 }
 
 /** A further version where the agent is known, else its first. */
-async function submitOrRegister(plane: ControlPlane, { agent, ...rest }: ManifestFile): Promise<Registration> {
-  const known = await plane
-    .ask("admin", `/v1/agents/resolve?${new URLSearchParams({ name: agent })}`)
+async function submitOrRegister(plane: ControlPlane, file: ManifestFile): Promise<AgentRegistration> {
+  const { agent, manifest, override } = file;
+  const overrideReason = override && (override.reason ?? null);
+  const isKnown = await plane
+    .call("admin", (svc) => svc.admin.agentId(agent))
     .then(() => true)
     .catch((cause: unknown) => {
       if (cause instanceof Fault && cause.code === "agent_not_found") return false;
       throw cause;
     });
-  return known
-    ? plane.ask("admin", "/v1/manifests", { json: { agent, ...rest } })
-    : plane.ask("admin", "/v1/agents", { json: { name: agent, ...rest } });
-}
-
-interface ManifestRead {
-  readonly agent: string;
-  readonly version: number;
-  readonly status: string;
-  readonly attested_by: string | null;
-  readonly created_at: string;
-  readonly doc: object;
+  return plane.call("admin", ({ admin }) =>
+    isKnown
+      ? admin.submitManifest({ agent, manifest, overrideReason })
+      : admin.registerAgent({ name: agent, manifest, overrideReason }),
+  );
 }
 
 interface ShowFlags extends ControlPlaneFlags {
@@ -148,24 +135,16 @@ interface ShowFlags extends ControlPlaneFlags {
 }
 
 async function show(scope: string, { agent, version, json, ...flags }: ShowFlags): Promise<void> {
-  const accepted = await readManifest(openControlPlane(flags), scope, { agent, version });
-  if (json) return printJson(accepted);
-  const { attested_by: by, status } = accepted;
+  const query = { agent, ...(version !== undefined && { version: Number(version) }) };
+  const accepted = await openControlPlane(flags).call("admin", (svc) => svc.admin.manifest(scope, query));
+  if (json) return printBodies("manifestRead", [accepted]);
+  const { attestedBy: by, status } = accepted;
   const vouched = status !== "attested" || by === null ? "" : `, vouched for by ${shown(by)}`;
   print(
-    colors.dim(`# ${shown(accepted.agent)} version ${accepted.version}, ${status}${vouched}, ${accepted.created_at}`),
+    colors.dim(`# ${shown(accepted.agent)} version ${accepted.version}, ${status}${vouched}, ${accepted.createdAt}`),
   );
   print(JSON.stringify(accepted.doc, null, 2));
 }
-
-const readManifest = (
-  plane: ControlPlane,
-  scope: string,
-  query: { readonly agent?: string | undefined; readonly version?: string | undefined },
-): Promise<ManifestRead> => {
-  const asked = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  return plane.ask("admin", `/v1/manifests/${encodeURIComponent(scope)}?${new URLSearchParams(asked)}`);
-};
 
 async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
   const { agent, manifest } = (await read(file)).file;
@@ -186,10 +165,12 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json
 async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly string[]) {
   const found: ManifestRead[] = [];
   for (const scope of scopes) {
-    const accepted = await readManifest(plane, scope, { agent }).catch((cause: unknown) => {
-      if (cause instanceof Fault && cause.code === "scope_not_found") return undefined;
-      throw cause;
-    });
+    const accepted = await plane
+      .call("admin", (svc) => svc.admin.manifest(scope, { agent }))
+      .catch((cause: unknown) => {
+        if (cause instanceof Fault && cause.code === "scope_not_found") return undefined;
+        throw cause;
+      });
     if (accepted !== undefined) found.push(accepted);
   }
   return found.sort((a, b) => b.version - a.version)[0];

@@ -1,5 +1,4 @@
 import { Command, Option } from "commander";
-import type { Decision } from "../audit-rows.ts";
 import { colors } from "../colors.ts";
 import {
   type ControlPlane,
@@ -86,14 +85,15 @@ const direct = (name: "NO_PROXY" | "no_proxy") => ({
 });
 
 async function tellDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
-  const rows = plane.rows<Decision>("audit", "/v1/audit/decisions", { session_id: sessionId });
+  const rows = plane.rows("audit", (svc, page) => svc.audit.decisions({ sessionId, ...page }));
   const decisions = [...(await collected(rows))].reverse();
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   if (json) {
-    for (const row of decisions) say(JSON.stringify(row));
+    const { decisionRow, toWire } = await import("@svc/core");
+    for (const row of decisions) say(JSON.stringify(toWire(decisionRow, row)));
     return;
   }
   const denied = decisions.filter(({ decision }) => decision === "deny");
   say(`\n${decisions.length} calls decided, ${denied.length} denied; svc explain tells why:`);
-  for (const row of denied) say(`  ${verdict(row)}  ${shown(row.target)}  ${colors.dim(row.action_id)}`);
+  for (const row of denied) say(`  ${verdict(row)}  ${shown(row.target)}  ${colors.dim(row.actionId)}`);
 }

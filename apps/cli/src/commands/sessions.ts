@@ -1,9 +1,11 @@
+import type { SessionSummary } from "@svc/client";
+import { type SessionStatus, sessionStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { colors } from "../colors.ts";
 import { confirm } from "../confirm.ts";
-import { type ControlPlaneFlags, collected, openControlPlane, type Query, withControlPlane } from "../control-plane.ts";
+import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
-import { print, printJson, shown, table } from "../output.ts";
+import { print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -18,26 +20,7 @@ interface Filters {
   readonly user?: string;
   readonly scope?: string;
   readonly agent?: string;
-  readonly status?: string;
-}
-
-interface Session {
-  readonly session_id: string;
-  readonly status: "active" | "expired" | "revoked";
-  readonly scope: string;
-  readonly user_sub: string;
-  readonly policy_version: number;
-  readonly hop_budget: number;
-  readonly consented_by: string;
-  readonly consented_at: string;
-  readonly expires_at: string;
-  readonly revoked_at: string | null;
-  readonly revoked_by: string | null;
-  readonly revoked_reason: string | null;
-}
-
-interface SessionRead extends Session {
-  readonly taint_marks: readonly { readonly agent: string | null; readonly source: string; readonly ts: string }[];
+  readonly status?: SessionStatus;
 }
 
 const filtered = (command: Command): Command =>
@@ -53,7 +36,7 @@ export const sessionsCommand = (): Command =>
     .addCommand(
       filtered(withControlPlane(new Command("list")))
         .description("List sessions, newest first.")
-        .addOption(new Option("--status <status>").choices(["active", "expired", "revoked"]))
+        .addOption(new Option("--status <status>").choices([...sessionStatuses]))
         .option("--json", "one line of JSON a session")
         .addHelpText("after", examples)
         .action(list),
@@ -77,14 +60,11 @@ export const sessionsCommand = (): Command =>
         .action(revoke),
     );
 
-const toQuery = ({ user, scope, agent, status }: Filters): Query => ({ user_sub: user, scope, agent, status });
-
 async function list({ json, ...flags }: ControlPlaneFlags & Filters & { json?: boolean }): Promise<void> {
-  const rows = openControlPlane(flags).rows<Session>("audit", "/v1/sessions", toQuery(flags));
-  if (json) {
-    for await (const row of rows) printJson(row);
-    return;
-  }
+  const { user: userSub, scope, agent, status } = flags;
+  const filters = { userSub, scope, agent, status };
+  const rows = openControlPlane(flags).rows("audit", (svc, page) => svc.audit.sessions({ ...filters, ...page }));
+  if (json) return printBodies("sessionSummary", rows);
   const all = await collected(rows);
   if (all.length === 0) return print("There is no session that matches.");
   print(table(["consented", "status", "user", "scope", "session"], all.map(cells)));
@@ -92,27 +72,25 @@ async function list({ json, ...flags }: ControlPlaneFlags & Filters & { json?: b
 
 const statusColors = { active: colors.green, expired: colors.dim, revoked: colors.red };
 
-const cells = (row: Session): readonly string[] => [
-  colors.dim(row.consented_at),
+const cells = (row: SessionSummary): readonly string[] => [
+  colors.dim(row.consentedAt),
   statusColors[row.status](row.status),
-  shown(row.user_sub),
+  shown(row.userSub),
   shown(row.scope),
-  row.session_id,
+  row.sessionId,
 ];
 
 async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
-  const path = `/v1/sessions/${encodeURIComponent(sessionId)}`;
-  const session = await openControlPlane(flags).ask<SessionRead>("audit", path);
-  if (json) return printJson(session);
-  print(`${statusColors[session.status](session.status)}  ${shown(session.user_sub)} in "${shown(session.scope)}"`);
-  print(`consented  ${session.consented_at} by ${shown(session.consented_by)}, until ${session.expires_at}`);
-  print(`policy     version ${session.policy_version}, at most ${session.hop_budget} hops`);
-  if (session.revoked_at !== null) {
-    print(
-      `revoked    ${session.revoked_at} by ${shown(session.revoked_by ?? "")}: ${shown(session.revoked_reason ?? "no reason given")}`,
-    );
+  const session = await openControlPlane(flags).call("audit", (svc) => svc.audit.session(sessionId));
+  if (json) return printBodies("sessionRead", [session]);
+  print(`${statusColors[session.status](session.status)}  ${shown(session.userSub)} in "${shown(session.scope)}"`);
+  print(`consented  ${session.consentedAt} by ${shown(session.consentedBy)}, until ${session.expiresAt}`);
+  print(`policy     version ${session.policyVersion}, at most ${session.hopBudget} hops`);
+  if (session.revokedAt !== null) {
+    const { revokedAt, revokedBy, revokedReason } = session;
+    print(`revoked    ${revokedAt} by ${shown(revokedBy ?? "")}: ${shown(revokedReason ?? "no reason given")}`);
   }
-  for (const { agent, source, ts } of session.taint_marks) {
+  for (const { agent, source, ts } of session.taintMarks) {
     print(`${colors.yellow("tainted")}    ${agent === null ? "the human" : shown(agent)} by ${shown(source)}, ${ts}`);
   }
 }
@@ -124,30 +102,21 @@ interface RevokeFlags extends ControlPlaneFlags, Filters {
 }
 
 async function revoke(sessionId: string | undefined, flags: RevokeFlags): Promise<void> {
-  const { reason, yes, json } = flags;
-  const filters = Object.fromEntries(Object.entries(toQuery(flags)).filter(([, value]) => value !== undefined));
-  const isBulk = Object.keys(filters).length > 0;
+  const { user, scope, agent, reason, yes, json } = flags;
+  const named = Object.entries({ user, scope, agent }).filter(([, value]) => value !== undefined);
+  const isBulk = named.length > 0;
   if (isBulk === (sessionId !== undefined)) {
     throw new Fault("one session, or a filter", "Name a session id, or --user, --scope or --agent.", { exitCode: 2 });
   }
   const plane = openControlPlane(flags);
-  const why = reason === undefined ? {} : { reason };
   if (sessionId !== undefined) {
-    const path = `/v1/sessions/${encodeURIComponent(sessionId)}/revoke`;
-    const session = await plane.ask<SessionRead>("admin", path, { json: why });
-    if (json) printJson(session);
-    else print(`${session.session_id} is ${statusColors[session.status](session.status)}`);
-    return;
+    const session = await plane.call("admin", (svc) => svc.admin.revokeSession(sessionId, { reason }));
+    if (json) return printBodies("sessionRead", [session]);
+    return print(`${session.sessionId} is ${statusColors[session.status](session.status)}`);
   }
-  await confirm(
-    `End every running session of ${Object.entries(filters)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(", ")}?`,
-    yes,
-  );
-  const { revoked } = await plane.ask<{ revoked: number }>("admin", "/v1/sessions/revoke", {
-    json: { ...filters, ...why },
-  });
+  await confirm(`End every running session of ${named.map((filter) => filter.join(" ")).join(", ")}?`, yes);
+  const filters = { userSub: user, scope, agent, reason };
+  const revoked = await plane.call("admin", (svc) => svc.admin.revokeSessions(filters));
   if (json) printJson({ revoked });
   else print(`${revoked} ended`);
 }

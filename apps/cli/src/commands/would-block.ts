@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { WouldBlock } from "@svc/client";
 import type { AgentManifestDocument, WouldBlockGroup } from "@svc/core";
 import { Command } from "commander";
-import type { WouldBlock } from "../audit-rows.ts";
 import { colors } from "../colors.ts";
 import {
   type ControlPlane,
@@ -13,7 +13,7 @@ import {
 } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
 import { Fault } from "../fault.ts";
-import { print, printJson, shown, table } from "../output.ts";
+import { print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -47,9 +47,10 @@ async function wouldBlock({ scope, since, until, emitManifest, json, ...flags }:
     throw new Fault("--emit-manifest needs --scope", "A manifest declares per scope: name one.", { exitCode: 2 });
   }
   const plane = openControlPlane(flags);
-  const groups = await collected(plane.rows<WouldBlock>("audit", "/v1/audit/would-block", { scope, since, until }));
+  const filters = { scope, since, until };
+  const groups = await collected(plane.rows("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page })));
   if (emitManifest !== undefined && scope !== undefined) return propose(plane, scope, groups, emitManifest, json);
-  if (json) return groups.forEach(printJson);
+  if (json) return printBodies("wouldBlockGroup", groups);
   if (groups.length === 0) return print("Nothing was let pass that enforcement would have refused.");
   const head = ["calls", "agent", "target", "data class", "reason", "first seen", "last seen"];
   print(table(head, [...groups].sort((a, b) => b.count - a.count).map(cells)));
@@ -59,10 +60,10 @@ const cells = (group: WouldBlock): readonly string[] => [
   String(group.count),
   shown(group.agent),
   shown(group.target),
-  shown(group.data_class),
-  colors.yellow(group.deny_reason),
-  colors.dim(group.first_ts),
-  colors.dim(group.last_ts),
+  shown(group.dataClass),
+  colors.yellow(group.denyReason),
+  colors.dim(group.firstTs),
+  colors.dim(group.lastTs),
 ];
 
 /** One file an agent, each change on top of the one before; what no manifest admits is told with what else to do. */
@@ -73,7 +74,7 @@ async function propose(
   folder: string,
   json: boolean | undefined,
 ): Promise<void> {
-  const { admittingChange } = await import("@svc/core");
+  const { admittingChange, toWire, wouldBlockGroup } = await import("@svc/core");
   const proposed = new Map<string, AgentManifestDocument | undefined>();
   const changed = new Set<string>();
   for (const group of groups) {
@@ -84,9 +85,9 @@ async function propose(
       proposed.set(agent, change.manifest);
       changed.add(agent);
     }
-    if (json) printJson({ ...group, change });
+    if (json) printJson({ ...toWire(wouldBlockGroup, group), change });
     else if (change.kind === "manifest") tell(colors.green("+"), change.summary, change.warnings);
-    else tell(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.deny_reason}`, [change.advice]);
+    else tell(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.denyReason}`, [change.advice]);
   }
   await mkdir(folder, { recursive: true });
   for (const agent of changed) {
@@ -105,9 +106,9 @@ const tell = (mark: string, what: string, notes: readonly string[]): void => {
 const toGroup = (group: WouldBlock): WouldBlockGroup => ({
   agent: group.agent,
   target: group.target,
-  targetKind: group.target_kind,
-  dataClass: group.data_class,
-  denyReason: group.deny_reason as WouldBlockGroup["denyReason"],
+  targetKind: group.targetKind,
+  dataClass: group.dataClass,
+  denyReason: group.denyReason as WouldBlockGroup["denyReason"],
 });
 
 async function acceptedManifest(
@@ -116,8 +117,8 @@ async function acceptedManifest(
   agent: string,
 ): Promise<AgentManifestDocument | undefined> {
   try {
-    const path = `/v1/manifests/${encodeURIComponent(scope)}?${new URLSearchParams({ agent })}`;
-    return (await plane.ask<{ doc: AgentManifestDocument }>("admin", path)).doc;
+    const { doc } = await plane.call("admin", (svc) => svc.admin.manifest(scope, { agent }));
+    return doc as AgentManifestDocument;
   } catch (cause) {
     // A human has none, and neither has an agent whose name no agent may have.
     if (cause instanceof Fault && (cause.code === "scope_not_found" || cause.code === "invalid_request"))

@@ -1,7 +1,13 @@
-import { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, PolicyDenied } from "@svc/client";
+import {
+  AuthzClient,
+  ControlPlaneRejected,
+  ControlPlaneUnavailable,
+  everyRow,
+  type HopContext,
+  PolicyDenied,
+} from "@svc/client";
 import { bearerOf, unreachable } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
-import { call } from "../http.ts";
 
 /** As `SVC_PEP_SESSION_FILE` reads it. */
 export interface LentSession {
@@ -27,7 +33,7 @@ export async function lendSession(lending: Lending, environment: NodeJS.ProcessE
     const session = await client.consent({ scope, userSub: user });
     const context = session.context();
     if (agent === undefined) return { session_id: context.sessionId, token: context.token };
-    const dataClass = lending.dataClass ?? (await classesOf(controlPlaneUrl, context.token, agent, scope));
+    const dataClass = lending.dataClass ?? (await classesOf(client, context, agent, scope));
     const [, delegated] = await client.hop(context, { target: agent, targetKind: "agent", dataClass });
     return { session_id: delegated.sessionId, token: delegated.token };
   } catch (cause) {
@@ -37,14 +43,10 @@ export async function lendSession(lending: Lending, environment: NodeJS.ProcessE
   }
 }
 
-interface Targets {
-  readonly data: readonly { readonly target: string; readonly data_classes: readonly string[] }[];
-}
-
-async function classesOf(url: string, token: string, agent: string, scope: string): Promise<string> {
-  const { body } = await call<Targets>(`${url}/v1/session/targets?limit=200`, { bearer: token });
-  const found = body.data.find(({ target }) => target === agent);
-  if (found !== undefined) return found.data_classes.join(" ");
+async function classesOf(client: AuthzClient, context: HopContext, agent: string, scope: string): Promise<string> {
+  for await (const { target, dataClasses } of everyRow((cursor) => client.targets(context, { limit: 200, cursor }))) {
+    if (target === agent) return dataClasses.join(" ");
+  }
   throw new Fault(`${agent} is no entry agent of scope "${scope}"`, `svc manifest show ${scope} shows who is.`);
 }
 
