@@ -126,7 +126,7 @@ describe("a state folder that is not as it was left", () => {
 
   test("one that cannot be made stops the start, and says which setting names it", async () => {
     const starting = startRestartable(stand, (stateDir) => writeFileSync(stateDir, "a file"));
-    await expect(starting).rejects.toThrow(/SVC_PEP_STATE_DIR names no folder that can be written to \(EEXIST\)/);
+    await expect(starting).rejects.toThrow(/SVC_PEP_STATE_DIR must name a folder that can be written to \(EEXIST\)/);
   });
 });
 

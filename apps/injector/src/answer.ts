@@ -13,7 +13,7 @@ export const webhooks: ReadonlyMap<string, Strictness> = new Map([
   ["/mutate-weaker", "may_be_weaker"],
 ]);
 
-/** Answers the body of an AdmissionReview; what is none is 400, and the API server then does what `failurePolicy` says. */
+/** Answers an AdmissionReview. Any other body gets 400, and the API server applies `failurePolicy`. */
 export function answerReview(body: string, injection: Injection, strictness: Strictness): Answer {
   const read = admissionReview.safeParse(parsed(body));
   if (!read.success) {

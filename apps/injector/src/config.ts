@@ -38,7 +38,7 @@ export interface Config {
   readonly injection: Injection;
 }
 
-/** What every sidecar is given. */
+/** The same for every sidecar. */
 export interface Injection {
   readonly pepImage: string;
   readonly redirectImage: string | undefined;
@@ -65,7 +65,6 @@ export function readConfig(environment: Environment): ConfigResult {
       injection: {
         pepImage: values.SVC_INJECTOR_PEP_IMAGE,
         redirectImage: values.SVC_INJECTOR_REDIRECT_IMAGE,
-        // A URL without a path ends in a slash of its own.
         controlPlaneUrl: values.SVC_CONTROL_PLANE_URL.href.replace(/\/$/, ""),
         defaults: Object.fromEntries(optionNames.map((name) => [name, optionOf(name)])) as unknown as PodOptions,
       },

@@ -11,6 +11,6 @@ const meshContainers: readonly string[] = [
 
 export const isMeshContainer = (name: string): boolean => meshContainers.includes(name);
 
-/** A mesh's own init containers stay first: ours speaks through the mesh. */
+/** A mesh's init containers stay first: our traffic passes the mesh. */
 export const meshInitCount = ({ spec }: Pod): number =>
   (spec.initContainers ?? []).findLastIndex(({ name }) => isMeshContainer(name)) + 1;

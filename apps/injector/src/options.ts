@@ -3,7 +3,7 @@ import type { InjectorPodSettingName } from "@svc/host";
 import { defaulted, flag, oneOf, optional, type SettingsTable, type SettingValues, wholeNumber } from "@svc/host";
 import { z } from "zod";
 
-/** RFC 1123, as the API server holds names of ConfigMaps and Secrets to it. */
+/** RFC 1123: names of ConfigMaps and Secrets. */
 export const objectName = z
   .string()
   .max(253)
@@ -20,8 +20,8 @@ const portList = z
   );
 
 /**
- * What may differ from pod to pod. One table: `SVC_INJECTOR_PEP_MODE` is the injector's setting with the default of
- * every pod, `pep.svc/mode` the annotation that overrides it, `pep.mode` the chart's value.
+ * Options that can differ between pods: `SVC_INJECTOR_PEP_MODE` sets the default of every pod, the annotation
+ * `pep.svc/mode` overrides it, `pep.mode` is the chart's value.
  */
 export const podOptions = {
   "pep.svc/mode": defaulted(oneOf(["enforce", "observe"]), "enforce", "The mode of upstreams that name none."),
@@ -75,6 +75,6 @@ export type PodOptions = SettingValues<typeof podOptions>;
 export type OptionName = keyof typeof podOptions;
 export const optionNames = Object.keys(podOptions) as readonly OptionName[];
 
-/** `pep.svc/bind-cap-bytes` → `SVC_INJECTOR_PEP_BIND_CAP_BYTES`: the injector's setting with the default of every pod. */
+/** `pep.svc/bind-cap-bytes` to `SVC_INJECTOR_PEP_BIND_CAP_BYTES`. */
 export const settingOf = (name: OptionName): InjectorPodSettingName =>
   `SVC_INJECTOR_PEP_${name.slice("pep.svc/".length).toUpperCase().replaceAll("-", "_")}` as InjectorPodSettingName;

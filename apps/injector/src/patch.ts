@@ -3,10 +3,10 @@ import type { Injection } from "./config.ts";
 import { meshInitCount } from "./mesh.ts";
 import type { PodOptions } from "./options.ts";
 import type { Addition, Container, Pod } from "./pod.ts";
+import { statusAnnotation } from "./pod-request.ts";
 import { missingProxyVariables } from "./proxy-env.ts";
 import { redirectOf } from "./redirect.ts";
 import { ownPrefix, redirectName, sidecarName, sidecarOf, volumesOf } from "./sidecar.ts";
-import { statusAnnotation } from "./wishes.ts";
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";
 
@@ -14,19 +14,16 @@ export type Patched =
   | { readonly kind: "patched"; readonly patch: readonly Addition[] }
   | { readonly kind: "refused"; readonly reason: string };
 
-/**
- * The additions that put the enforcement point beside the pod's containers; none where it stands there already, exactly
- * as it would be put there (contract: Kubernetes names).
- */
+/** The additions that inject the enforcement point; none if it was injected before (contract: Kubernetes names). */
 export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Patched {
   const sidecar = sidecarOf(injection, options);
   const redirect = redirectOf(injection, options);
   const volumes = volumesOf(options);
-  const standing = ownParts(pod);
-  if (standing.containers.length + standing.volumes.length > 0) {
+  const present = ownParts(pod);
+  if (present.containers.length + present.volumes.length > 0) {
     const isSame =
-      isDeepStrictEqual(standing.containers.map(withoutServiceAccount), redirect ? [redirect, sidecar] : [sidecar]) &&
-      isDeepStrictEqual(standing.volumes, volumes);
+      isDeepStrictEqual(present.containers.map(withoutServiceAccount), redirect ? [redirect, sidecar] : [sidecar]) &&
+      isDeepStrictEqual(present.volumes, volumes);
     if (!isSame) return { kind: "refused", reason: changedReason };
     return { kind: "patched", patch: [...annotations(pod), ...proxyEnvironment(pod, options)] };
   }
@@ -51,7 +48,7 @@ export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Pa
 
 const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected: take all of them out, the injector adds them`;
 
-/** Ours in the pod, in the order in which they are put there. */
+/** Our containers and volumes in the pod, in the order of injection. */
 function ownParts({ spec }: Pod) {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return {
@@ -60,7 +57,7 @@ function ownParts({ spec }: Pod) {
   };
 }
 
-/** The API server mounts the pod's service account into every container, ours among them. */
+/** The API server mounts the pod's service account into every container. */
 const withoutServiceAccount = (container: Container): Container => {
   const { volumeMounts = [], ...rest } = container;
   const kept = volumeMounts.filter(
@@ -77,14 +74,14 @@ function annotations({ metadata, spec }: Pod): readonly Addition[] {
   const [first] = spec.containers;
   const wanted: Record<string, string> = {
     [statusAnnotation]: "injected",
-    // Without it kubectl would speak to whichever container comes first.
+    // Otherwise kubectl uses the first container.
     ...(first !== undefined && { [defaultContainerAnnotation]: first.name }),
   };
-  const { annotations: standing } = metadata;
-  if (standing === undefined) return [{ op: "add", path: "/metadata/annotations", value: wanted }];
+  const { annotations: present } = metadata;
+  if (present === undefined) return [{ op: "add", path: "/metadata/annotations", value: wanted }];
   return Object.entries(wanted)
-    .filter(([name]) => name === statusAnnotation || standing[name] === undefined)
-    .filter(([name, value]) => standing[name] !== value)
+    .filter(([name]) => name === statusAnnotation || present[name] === undefined)
+    .filter(([name, value]) => present[name] !== value)
     .map(([name, value]) => ({ op: "add", path: `/metadata/annotations/${escaped(name)}`, value }));
 }
 

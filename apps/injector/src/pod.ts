@@ -1,9 +1,6 @@
 import { z } from "zod";
 
-/**
- * What the injector reads of a pod (Kubernetes API, core/v1), and nothing more: the answer is a patch, so whatever else
- * the pod holds stays as it is.
- */
+/** The fields of a pod that the injector reads (Kubernetes API, core/v1). A patch leaves all others unchanged. */
 const named = z.looseObject({ name: z.string().optional() });
 
 const envVar = z.looseObject({
@@ -68,7 +65,7 @@ export const admissionReview = z.looseObject({
 });
 export type AdmissionRequest = z.infer<typeof admissionReview>["request"];
 
-/** RFC 6902, the one operation that is needed. */
+/** RFC 6902. */
 export interface Addition {
   readonly op: "add";
   readonly path: string;

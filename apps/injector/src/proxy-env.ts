@@ -4,13 +4,12 @@ import { agentPort } from "./sidecar.ts";
 const proxyUrl = `http://127.0.0.1:${agentPort}`;
 const proxyVariables = ["HTTP_PROXY", "http_proxy"] as const;
 
-/** The variables that a container does not have yet. */
 export const missingProxyVariables = ({ env = [] }: Container) =>
   proxyVariables
     .filter((variable) => !env.some(({ name }) => name === variable))
     .map((name) => ({ name, value: proxyUrl }));
 
-/** A proxy of the container's own would win, or lose, depending on who reads it. */
+/** Programs differ in which of two proxy settings they use. */
 export const proxyFaults = ({ name, env = [] }: Container): readonly string[] =>
   env
     .filter((variable) => proxyVariables.some((ours) => ours === variable.name) && variable.value !== proxyUrl)

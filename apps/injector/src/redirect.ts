@@ -1,10 +1,12 @@
 import type { Injection } from "./config.ts";
+import { isMeshContainer } from "./mesh.ts";
 import type { PodOptions } from "./options.ts";
+import type { Container, Pod } from "./pod.ts";
 import { agentPort, redirectName, sidecarUid } from "./sidecar.ts";
 
 /**
- * Sends what every user but the enforcement point's connects to on those ports to its listener. IPv6 goes to `::1`, where
- * nothing listens: refused rather than unguarded. Undefined where the pod asked for none.
+ * Redirects connections to those ports, of every user but the enforcement point's, to its listener. IPv6 is redirected to
+ * `::1`, where nothing listens: refused rather than unguarded. Undefined without the annotation.
  */
 export function redirectOf({ redirectImage }: Injection, options: PodOptions) {
   const ports = options["pep.svc/redirect-ports"];
@@ -34,3 +36,39 @@ export function redirectOf({ redirectImage }: Injection, options: PodOptions) {
     },
   };
 }
+
+/**
+ * Why the redirect would not hold: a container can change the network's rules, or can run as the user that is not
+ * redirected. An unset field counts against the pod: an image may set that user, and default capabilities allow it.
+ */
+export function redirectFaults(spec: Pod["spec"], { redirectImage }: Injection, others: readonly Container[]) {
+  const mesh = others.find(({ name }) => isMeshContainer(name));
+  return [
+    redirectImage === undefined &&
+      "pep.svc/redirect-ports needs SVC_INJECTOR_REDIRECT_IMAGE, which the injector does not have",
+    mesh !== undefined &&
+      `pep.svc/redirect-ports does not go with ${mesh.name}, which redirects the same packets: use pep.svc/proxy-env`,
+    ...others.flatMap(({ name, securityContext }) => {
+      const user = securityContext?.runAsUser ?? spec.securityContext?.runAsUser;
+      const { add = [], drop = [] } = securityContext?.capabilities ?? {};
+      const isPrivileged = securityContext?.privileged === true;
+      return [
+        user === undefined && `container ${name} does not set runAsUser: set it to another than ${sidecarUid}`,
+        user === sidecarUid && `container ${name} runs as user ${sidecarUid}, which is not redirected: choose another`,
+        (isPrivileged || add.some(changesNetwork)) &&
+          `container ${name} may change the network's rules, and so undo the redirect: take the capability out`,
+        (isPrivileged || add.some(changesUser) || !drop.some(changesUser)) &&
+          `container ${name} may become user ${sidecarUid}, which is not redirected: drop ALL capabilities, or SETUID`,
+      ];
+    }),
+  ];
+}
+
+/** Kubernetes accepts both spellings. */
+const among =
+  (...capabilities: readonly string[]) =>
+  (name: string): boolean =>
+    capabilities.includes(name.toUpperCase().replace(/^CAP_/, ""));
+
+const changesNetwork = among("ALL", "NET_ADMIN", "SYS_ADMIN");
+const changesUser = among("ALL", "SETUID");

@@ -2,14 +2,10 @@ import type { Injection } from "./config.ts";
 import type { PodOptions } from "./options.ts";
 import type { Container, Pod } from "./pod.ts";
 import { proxyFaults } from "./proxy-env.ts";
-import { redirectFaults } from "./redirect-faults.ts";
-import { secretReaders } from "./secret-readers.ts";
+import { redirectFaults } from "./redirect.ts";
 import { adminPort, agentPort, ownPrefix, redirectName, sidecarName } from "./sidecar.ts";
 
-/**
- * Why an enforcement point beside this pod's containers would not hold, each as a sentence that says what to change.
- * Our own containers are judged elsewhere.
- */
+/** Why an enforcement point could not guard this pod: one sentence each, with what to change. */
 export function refusalsOf(pod: Pod, injection: Injection, options: PodOptions): readonly string[] {
   const { spec } = pod;
   const others = [...(spec.initContainers ?? []), ...spec.containers].filter(({ name }) => !isOwn(name));
@@ -43,3 +39,28 @@ function faultsOf({ name, ports = [], volumeMounts = [] }: Container): readonly 
       : []),
   ];
 }
+
+/** Other readers of our Secrets: an agent could sign its own proofs, or use the session without the sidecar. */
+function secretReaders({ spec }: Pod, others: readonly Container[], options: PodOptions): readonly string[] {
+  const ours = new Set([
+    options["pep.svc/secret"],
+    options["pep.svc/session-secret"],
+    options["pep.svc/agent-key-secret"],
+  ]);
+  const isOurs = (name: string | undefined): name is string => name !== undefined && ours.has(name);
+  const foreign = (spec.volumes ?? []).filter(({ name }) => !name.startsWith(ownPrefix));
+  return [
+    ...foreign.flatMap(({ name, secret, projected }) =>
+      [secret?.secretName, ...(projected?.sources ?? []).map((source) => source.secret?.name)]
+        .filter(isOurs)
+        .map((held) => `volume ${name} holds Secret ${held}, ${onlyOurs}`),
+    ),
+    ...others.flatMap(({ name, env = [], envFrom = [] }) =>
+      [...env.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name), ...envFrom.map(({ secretRef }) => secretRef?.name)]
+        .filter(isOurs)
+        .map((read) => `container ${name} reads Secret ${read}, ${onlyOurs}`),
+    ),
+  ];
+}
+
+const onlyOurs = "which is the enforcement point's alone: take it out, or name another in the annotation";

@@ -1,15 +1,15 @@
 import type { Injection } from "./config.ts";
 import { type Patched, patchOf } from "./patch.ts";
 import type { AdmissionRequest } from "./pod.ts";
+import { injectLabel, readPodRequest, weakerLabel } from "./pod-request.ts";
 import { refusalsOf } from "./refusals.ts";
-import { injectLabel, readWishes, weakerLabel } from "./wishes.ts";
 
-/** Which of the two webhooks asks: the second one's namespaces may ask for less than the defaults. */
+/** By webhook: pods in the second one's namespaces may request less than the defaults. */
 export type Strictness = "strict" | "may_be_weaker";
 
 export interface Review {
   readonly allowed: boolean;
-  /** Shown to whoever created the pod. */
+  /** Shown to the creator of the pod. */
   readonly message?: string;
   readonly warnings?: readonly string[];
   /** RFC 6902. */
@@ -18,24 +18,24 @@ export interface Review {
 
 const maxWarningLength = 120;
 
-/** Answers one admission request. Pure; whatever it cannot guard it refuses, with what to change. */
+/** Reviews one admission request. A pod that cannot be guarded is refused, with what to change. Pure. */
 export function review(request: AdmissionRequest, injection: Injection, strictness: Strictness): Review {
   const { object: pod, operation, subResource } = request;
-  // Containers of a pod that runs cannot be changed.
+  // The containers of a running pod cannot be changed.
   if (operation !== "CREATE" || (subResource ?? "") !== "" || pod === null) return { allowed: true };
-  const wishes = readWishes(pod, injection.defaults);
-  if (wishes.kind === "faulty") return refused(wishes.faults);
-  if (wishes.kind === "leave") {
+  const wanted = readPodRequest(pod, injection.defaults);
+  if (wanted.kind === "invalid") return refused(wanted.faults);
+  if (wanted.kind === "decline") {
     if (strictness === "may_be_weaker")
       return { allowed: true, warnings: ["svc-pep: not injected, nothing is enforced"] };
     return refused([`label ${injectLabel}: "disabled" needs ${needsWeaker}`]);
   }
-  if (wishes.weaker.length > 0 && strictness === "strict") {
-    return refused(wishes.weaker.map((wish) => `${wish} needs ${needsWeaker}`));
+  if (wanted.weaker.length > 0 && strictness === "strict") {
+    return refused(wanted.weaker.map((annotation) => `${annotation} needs ${needsWeaker}`));
   }
-  const faults = refusalsOf(pod, injection, wishes.options);
+  const faults = refusalsOf(pod, injection, wanted.options);
   if (faults.length > 0) return refused(faults);
-  return answered(patchOf(pod, injection, wishes.options), wishes.weaker);
+  return answered(patchOf(pod, injection, wanted.options), wanted.weaker);
 }
 
 const needsWeaker = `the label ${weakerLabel}: "true" on the namespace`;
@@ -47,6 +47,8 @@ const refused = (reasons: readonly string[]): Review => ({
 
 function answered(patched: Patched, weaker: readonly string[]): Review {
   if (patched.kind === "refused") return refused([patched.reason]);
-  const warnings = weaker.map((wish) => `svc-pep: weaker than the default: ${wish}`.slice(0, maxWarningLength));
+  const warnings = weaker.map((annotation) =>
+    `svc-pep: weaker than the default: ${annotation}`.slice(0, maxWarningLength),
+  );
   return { allowed: true, patch: patched.patch, ...(warnings.length > 0 && { warnings }) };
 }

@@ -3,7 +3,7 @@ import type { PodOptions } from "./options.ts";
 
 export const sidecarName = "svc-pep";
 export const redirectName = "svc-pep-redirect";
-/** Of the images: nobody else in the pod may run as it, since the redirect lets this user pass. */
+/** Set by the image. No other container may run as this user, which the redirect does not apply to. */
 export const sidecarUid = 10_001;
 export const agentPort = 16_001;
 export const adminPort = 16_020;
@@ -12,25 +12,14 @@ const folders = {
   config: "/etc/svc-pep/config",
   secret: "/etc/svc-pep/secret",
   session: "/etc/svc-pep/session",
-  agentKey: "/etc/svc-pep/agent-key",
+  "agent-key": "/etc/svc-pep/agent-key",
   state: "/var/run/svc-pep",
 } as const;
 
-const volumeNames = {
-  config: "svc-pep-config",
-  secret: "svc-pep-secret",
-  session: "svc-pep-session",
-  agentKey: "svc-pep-agent-key",
-  state: "svc-pep-state",
-} as const;
-
-/** Everything of ours in a pod has a name that begins like this. */
+/** The names of our containers and volumes begin with it. */
 export const ownPrefix = "svc-pep";
 
-/**
- * The enforcement point's container, with every default that the API server would add, so that what stands in a pod can
- * be compared with it.
- */
+/** The enforcement point's container. It has every default that the API server adds, so that the two can be compared. */
 export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: PodOptions) {
   const probe = (path: string) => ({
     httpGet: { path, port: adminPort, scheme: "HTTP" },
@@ -82,7 +71,7 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_SESSION_FILE: options["pep.svc/session-secret"] && `${folders.session}/session.json`,
     SVC_PEP_STATE_DIR: folders.state,
     SVC_PEP_AGENT_NAME: options["pep.svc/agent-name"],
-    SVC_PEP_AGENT_KEY_FILE: options["pep.svc/agent-key-secret"] && `${folders.agentKey}/key.pem`,
+    SVC_PEP_AGENT_KEY_FILE: options["pep.svc/agent-key-secret"] && `${folders["agent-key"]}/key.pem`,
     SVC_TELEMETRY_KEY_FILE: `${folders.secret}/telemetry-key`,
     SVC_LOG_LEVEL: options["pep.svc/log-level"],
   };
@@ -91,41 +80,35 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
   );
 }
 
-/**
- * Kubelet tells a native sidecar to end when every other container has ended, so there is nobody left to serve: a job
- * should not wait for it. A plain container is told together with its agent and serves on for that.
- */
+/** A native sidecar gets SIGTERM after every other container has ended, so a job need not wait for it. */
 const nativeGraceSeconds = 2;
 
 const graceSecondsOf = (options: PodOptions): number | undefined =>
   options["pep.svc/grace-seconds"] ?? (options["pep.svc/native-sidecar"] ? nativeGraceSeconds : undefined);
 
-const mountsOf = (options: PodOptions) => [
-  { name: volumeNames.config, mountPath: folders.config, readOnly: true },
-  { name: volumeNames.secret, mountPath: folders.secret, readOnly: true },
-  ...(options["pep.svc/session-secret"] === undefined
-    ? []
-    : [{ name: volumeNames.session, mountPath: folders.session, readOnly: true }]),
-  ...(options["pep.svc/agent-key-secret"] === undefined
-    ? []
-    : [{ name: volumeNames.agentKey, mountPath: folders.agentKey, readOnly: true }]),
-  { name: volumeNames.state, mountPath: folders.state },
-];
-
 /** Mode 0444: the pod may set no `fsGroup`, and only our container mounts them. */
 const fileMode = 0o444;
 
-export const volumesOf = (options: PodOptions) => [
-  { name: volumeNames.config, configMap: { name: options["pep.svc/config"], defaultMode: fileMode } },
-  secretVolume(volumeNames.secret, options["pep.svc/secret"]),
-  ...(options["pep.svc/session-secret"] === undefined
-    ? []
-    : [secretVolume(volumeNames.session, options["pep.svc/session-secret"])]),
-  ...(options["pep.svc/agent-key-secret"] === undefined
-    ? []
-    : [secretVolume(volumeNames.agentKey, options["pep.svc/agent-key-secret"])]),
-  // In memory: renewed tokens must not reach a disk.
-  { name: volumeNames.state, emptyDir: { medium: "Memory", sizeLimit: "16Mi" } },
-];
+/** The content of each folder that the sidecar mounts. */
+function contents(options: PodOptions): [folder: keyof typeof folders, source: object][] {
+  const secret = (folder: keyof typeof folders, secretName: string | undefined): [typeof folder, object][] =>
+    secretName === undefined ? [] : [[folder, { secret: { secretName, defaultMode: fileMode } }]];
+  return [
+    ["config", { configMap: { name: options["pep.svc/config"], defaultMode: fileMode } }],
+    ...secret("secret", options["pep.svc/secret"]),
+    ...secret("session", options["pep.svc/session-secret"]),
+    ...secret("agent-key", options["pep.svc/agent-key-secret"]),
+    // In memory: renewed tokens must not reach a disk.
+    ["state", { emptyDir: { medium: "Memory", sizeLimit: "16Mi" } }],
+  ];
+}
 
-const secretVolume = (name: string, secretName: string) => ({ name, secret: { secretName, defaultMode: fileMode } });
+const mountsOf = (options: PodOptions) =>
+  contents(options).map(([folder]) => ({
+    name: `${ownPrefix}-${folder}`,
+    mountPath: folders[folder],
+    ...(folder !== "state" && { readOnly: true }),
+  }));
+
+export const volumesOf = (options: PodOptions) =>
+  contents(options).map(([folder, source]) => ({ name: `${ownPrefix}-${folder}`, ...source }));

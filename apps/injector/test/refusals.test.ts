@@ -42,7 +42,7 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
   [
     "is redirected and does not say as whom it runs",
     annotated(redirected, agent({ securityContext: { capabilities: { drop: ["ALL"] } } })),
-    /container agent does not say as which user/,
+    /container agent does not set runAsUser/,
   ],
   ["shares the node's network", aPod({ hostNetwork: true }), /hostNetwork.*take it out/],
   ["shares its processes", aPod({ shareProcessNamespace: true }), /shareProcessNamespace.*take it out/],
@@ -105,7 +105,7 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
   [
     "asks for an unknown option",
     annotated({ "pep.svc/mdoe": "observe" }),
-    /pep\.svc\/mdoe is not known; known are .*pep\.svc\/mode/,
+    /pep\.svc\/mdoe is unknown; the known ones are .*pep\.svc\/mode/,
   ],
   ["asks for an unknown mode", annotated({ "pep.svc/mode": "off" }), /pep\.svc\/mode must be one of enforce, observe/],
   ["asks for no port", annotated({ "pep.svc/redirect-ports": "http" }), /redirect-ports must be 1-15 ports/],

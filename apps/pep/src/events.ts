@@ -7,7 +7,7 @@ import type { Refusal } from "./decide/refusal.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
 
-/** The only file that knows what telemetry an event leaves behind (specification: Events). */
+/** The only file that maps events to telemetry (specification: Events). */
 export interface Events {
   startCall(received: RawHeaders): CallRecord;
   /** The listener serves upstreams of these modes; called again after a reload. */
@@ -22,12 +22,12 @@ export interface Events {
 
 /** One proxied request: one span, one outcome. */
 export interface CallRecord {
-  /** For the calls made on its behalf. */
+  /** For requests to the control plane and the upstream. */
   readonly trace: TraceHeaders;
   stage(stage: Stage, durationMs: number): void;
-  /** Once; a later end is ignored, so that a stream can be told of when it begins. */
+  /** Only the first end counts, so that a stream is recorded when it begins. */
   finish(end: CallEnd): void;
-  /** The agent went away before anything was decided: nothing was proxied and nothing is counted. */
+  /** The agent disconnected before its call was forwarded or blocked: nothing is counted. */
   abandon(): void;
 }
 
@@ -35,13 +35,13 @@ export interface CallEnd {
   readonly method: string;
   readonly mode: PepMode;
   readonly outcome: PepOutcome;
-  /** Of a block, and of a call that observe mode let pass. */
+  /** Of a block, and of a call that observe mode forwarded. */
   readonly refusal?: Refusal | undefined;
   readonly decision?: Decision | undefined;
   /** Named on the span only beside a decision, which verified it. */
   readonly credential?: HopCredential | undefined;
   readonly status?: number | undefined;
-  /** Until the answer was passed on, or for a stream until it began. Absent where nothing was sent. */
+  /** To the end of the answer, or to the beginning of a stream. Absent if nothing was sent. */
   readonly upstreamMs?: number | undefined;
   /** Total minus upstream. */
   readonly overheadMs: number;
@@ -159,12 +159,7 @@ const blockMessages = {
   other: "call blocked: unclassified",
 } as const satisfies Record<BlockCause, string>;
 
-const observedMessages = {
-  denied: "call forwarded although the policy denies it",
-  undecided: "call forwarded without a decision",
-} as const;
-
-/** What whoever runs it can do something about. */
+/** Faults that the operator can correct. */
 const poolMessages = {
   pool_full: "call blocked: every renewed token is in use",
   state_unavailable: "call blocked: the state folder cannot be read or written",
@@ -178,6 +173,6 @@ function logOf(outcome: PepOutcome, { cause = "other", poolFault }: Partial<Refu
     return [blockLogLevels[cause] as LogLevel, message] as const;
   }
   return cause === "policy"
-    ? (["info", observedMessages.denied] as const)
-    : (["warn", observedMessages.undecided] as const);
+    ? (["info", "call forwarded although the policy denies it"] as const)
+    : (["warn", "call forwarded without a decision"] as const);
 }

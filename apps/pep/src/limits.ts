@@ -1,19 +1,19 @@
 import { availableParallelism } from "node:os";
 
-/** Every bound on time, size and number; milliseconds where the name ends so (contract: Time budgets). */
+/** Bounds on time, size and number (contract: Time budgets). */
 export interface Limits {
   /** For decide, exchange and mint each. */
   readonly stepMs: number;
   /** For the three together. */
   readonly hopMs: number;
   readonly upstreamHeadersMs: number;
-  /** For an event stream to begin, while later calls of its MCP session wait for it. */
+  /** For an event stream to begin, while later calls of its session wait for it. */
   readonly streamHeadMs: number;
-  /** For an agent to send its headers, from the connection or the last answer on. */
+  /** For an agent to send its headers, from the connection or the last answer. */
   readonly agentHeadersMs: number;
-  /** Without a byte of a body, either way; event streams have none. */
+  /** Without a byte of a body, in either direction; event streams have none. */
   readonly idleBodyMs: number;
-  /** A body that pauses for longer before its exchange is taken to be a stream. */
+  /** A body that pauses longer before its exchange counts as a stream. */
   readonly bodyPauseMs: number;
   /** Between two decisions on a stream, an upgraded connection or a tunnel. */
   readonly redecideMs: number;

@@ -11,7 +11,7 @@ import { printedConfig } from "./start/printed-config.ts";
 import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
 import { upstreamsSchema } from "./upstreams/upstreams-schema.ts";
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -20,15 +20,15 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 function configure(): Config {
   const result = readConfig(process.env);
   if (result.ok) {
-    for (const warning of result.warnings) say(`WARNING: ${warning}`);
+    for (const warning of result.warnings) log(`WARNING: ${warning}`);
     return result.config;
   }
-  for (const fault of result.faults) say(fault);
-  say("The enforcement point did not start. Every setting is listed in apps/pep/README.md.");
+  for (const fault of result.faults) log(fault);
+  log("The enforcement point did not start. Every setting is listed in apps/pep/README.md.");
   process.exit(1);
 }
 
-/** SIGTERM drains; SIGINT is somebody at a keyboard, and a second signal somebody in a hurry. */
+/** SIGTERM drains, SIGINT cuts calls under way, a second signal exits at once. */
 function stopOnSignal(pep: Pep): void {
   let isStopping = false;
   const stop = async (isUrgent: boolean): Promise<void> => {
@@ -43,14 +43,14 @@ function stopOnSignal(pep: Pep): void {
 
 async function run(config: Config): Promise<void> {
   const telemetry = createTelemetry({ app: "pep", version, config: { ...config.telemetry, otel: process.env } });
-  const pep = await startPep(config, { telemetry, log: say, onQuit: () => process.kill(process.pid, "SIGTERM") });
+  const pep = await startPep(config, { telemetry, log, onQuit: () => process.kill(process.pid, "SIGTERM") });
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
-  const warned = config.controlPlane.url;
-  if (warned.protocol === "http:" && !isLoopback(warned.hostname.replace(/^\[|\]$/g, ""))) {
-    say("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
+  const { protocol, hostname } = config.controlPlane.url;
+  if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
+    log("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
   }
-  say(
+  log(
     `enforcement point listening on ${config.listen.host}:${pep.port}, admin on ${config.adminListen.host}:${pep.adminPort}`,
   );
 }
@@ -62,7 +62,7 @@ try {
       await run(configure());
       break;
     case "--check":
-      process.exitCode = await runCheck(configure(), rest, process.env.SVC_ADMIN_TOKEN, say);
+      process.exitCode = await runCheck(configure(), rest, process.env.SVC_ADMIN_TOKEN, log);
       break;
     case "--print-config":
       process.stdout.write(printedConfig(configure(), process.env));
@@ -75,12 +75,12 @@ try {
       process.stdout.write(help);
       break;
     default:
-      say(`${flag} is not known; svc-pep --help shows what is.`);
+      log(`unknown flag ${flag}; svc-pep --help lists the flags`);
       process.exitCode = 2;
   }
 } catch (error) {
   if (error instanceof ConfigurationRefused)
-    for (const fault of error.faults) say(`${process.env.SVC_PEP_CONFIG}: ${fault}`);
-  say(`The enforcement point did not start: ${error instanceof Error ? error.message : "unknown cause"}.`);
+    for (const fault of error.faults) log(`${process.env.SVC_PEP_CONFIG}: ${fault}`);
+  log(`The enforcement point did not start: ${error instanceof Error ? error.message : "unknown cause"}.`);
   process.exit(1);
 }

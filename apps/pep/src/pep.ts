@@ -1,16 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
-import { createHopMachinery, type HopMachinery } from "./control-plane.ts";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
-import { createEvents } from "./events.ts";
+import { createEvents, type Events } from "./events.ts";
 import { createConcurrencyLimiter } from "./http/concurrency-limiter.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import type { PepPorts } from "./http/ports.ts";
 import { createSessionOrder } from "./http/session-order.ts";
 import type { Config } from "./start/config.ts";
-import { configuredUpstreams } from "./upstreams/configured-upstreams.ts";
+import { openControlPlane } from "./start/control-plane.ts";
+import { type ConfiguredUpstreams, configuredUpstreams } from "./upstreams/configured-upstreams.ts";
 import { connectUpstreams } from "./upstreams/connect-upstream.ts";
 import type { Upstreams } from "./upstreams/upstream.ts";
 
@@ -51,23 +51,25 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const events = createEvents(telemetry);
   const announce = ({ all }: Upstreams) =>
     events.serving(all.length === 0 ? [config.mode] : all.map(({ mode }) => mode));
-  const upstreams = configuredUpstreams({
-    file: config.configFile,
-    defaultMode: config.mode,
-    connect: connectUpstreams(config.egress),
-    onConfigApplied(applied) {
-      announce(applied);
-      events.configurationApplied();
-    },
-    onConfigRefused(faults) {
-      events.configurationRefused();
-      for (const fault of faults) log(`${config.configFile}: ${fault}`);
-    },
-  });
-  const machinery = await createHopMachinery(config);
+  const upstreams = upstreamsOf(config, events, announce, log);
+  const controlPlane = await openControlPlane(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
-  const live = { upstreams: upstreams.live, ambient: () => ambient?.current(), events };
-  const ports = portsOf(config, machinery, live);
+  const { transport, hop } = controlPlane;
+  const ports: PepPorts = {
+    hop,
+    limits,
+    events,
+    undecided: config.undecided,
+    defaultMode: config.mode,
+    upstreams: upstreams.live,
+    ambient: () => ambient?.current(),
+    calls: createConcurrencyLimiter(limits.maxCalls),
+    streams: createConcurrencyLimiter(limits.maxStreams),
+    order: createSessionOrder(limits),
+    allowedTools: (credential) => fetchAllowedTools(transport, hop, credential),
+    monotonicMs: hop.steps.monotonicMs,
+    now: Date.now,
+  };
   let isReady = true;
   const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
   const admin = await listen(createAdminServer(endpoints, limits), config.adminListen);
@@ -83,7 +85,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     await proxy.drain(finishMs);
     await admin.drain(0);
     ambient?.stop();
-    await Promise.all([machinery.close(), upstreams.close()]);
+    await Promise.all([controlPlane.close(), upstreams.close()]);
     events.stopped();
     await events.shutdown();
   };
@@ -99,23 +101,22 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   };
 }
 
-function portsOf(
-  { limits, mode: defaultMode, undecided }: Config,
-  { transport, steps, pool, assertIdentity }: HopMachinery,
-  live: Pick<PepPorts, "upstreams" | "ambient" | "events">,
-): PepPorts {
-  const { monotonicMs } = steps;
-  return {
-    ...live,
-    hop: { steps, pool, limits, ...(assertIdentity && { assertIdentity }) },
-    limits,
-    undecided,
+const upstreamsOf = (
+  { configFile: file, mode: defaultMode, egress }: Config,
+  events: Events,
+  announce: (upstreams: Upstreams) => void,
+  log: (line: string) => void,
+): ConfiguredUpstreams =>
+  configuredUpstreams({
+    file,
     defaultMode,
-    calls: createConcurrencyLimiter(limits.maxCalls),
-    streams: createConcurrencyLimiter(limits.maxStreams),
-    order: createSessionOrder(limits),
-    allowedTools: (credential) => fetchAllowedTools({ transport, pool, limits, monotonicMs }, credential),
-    monotonicMs,
-    now: Date.now,
-  };
-}
+    connect: connectUpstreams(egress),
+    onConfigApplied(applied) {
+      announce(applied);
+      events.configurationApplied();
+    },
+    onConfigRefused(faults) {
+      events.configurationRefused();
+      for (const fault of faults) log(`${file}: ${fault}`);
+    },
+  });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Catalog, unallowedTargets } from "../src/start/check.ts";
 import { files, ledger, upstreamsFrom } from "./support/upstreams.ts";
 
-const tool = (ref: string, ...data_classes: string[]) => ({ ref, data_classes });
+const tool = (ref: string, ...data_classes: string[]) => ({ ref, data_classes, privileged: false });
 const catalog = (tools: ReturnType<typeof tool>[], downstream_agents: string[] = []): Catalog => ({
   tools,
   downstream_agents,

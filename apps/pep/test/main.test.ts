@@ -62,7 +62,11 @@ test("--check compares the configured targets with the catalogs of the scopes it
   onTestFinished(() => controlPlane.close());
   controlPlane.override = ({ path, headers }, response) => {
     const isCatalog = path === "/v1/scopes/a%2Fb/catalog" && headers.authorization === "Bearer admin";
-    const tools = ledger.routes.slice(1).map(({ target, data_class }) => ({ ref: target, data_classes: [data_class] }));
+    const tools = ledger.routes.slice(1).map(({ target, data_class }) => ({
+      ref: target,
+      data_classes: [data_class],
+      privileged: false,
+    }));
     response.writeHead(isCatalog ? 200 : 401).end(JSON.stringify({ tools, downstream_agents: [] }));
     return true;
   };

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { waitUntil } from "@svc/test-support";
 import { Pool } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { undiciTransport } from "../src/transport.ts";
+import { undiciTransport } from "../src/decide/undici-transport.ts";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 

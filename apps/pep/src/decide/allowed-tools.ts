@@ -1,33 +1,23 @@
 import { sessionTargetPage } from "@svc/core";
-import type { HopCredential, RenewalPool, Transport } from "@svc/hop";
-import type { Limits } from "../limits.ts";
+import type { HopCredential, HopPorts, Transport } from "@svc/hop";
 import type { AllowedTools } from "../protocols/protocol.ts";
-
-export interface AllowedToolsPorts {
-  readonly transport: Transport;
-  readonly pool: RenewalPool;
-  readonly limits: Pick<Limits, "stepMs" | "hopMs">;
-  readonly monotonicMs: () => number;
-}
 
 const pageLimit = 200;
 const maxPages = 64;
 const maxPageBytes = 1024 * 1024;
 
-/**
- * `GET /v1/session/targets`, all pages: what the caller may call on the pinned policy and the present state. It spends
- * nothing. Undefined where any part of it cannot be had.
- */
+/** Reads every page of `GET /v1/session/targets`. It spends no token. Undefined if any page fails. */
 export async function fetchAllowedTools(
-  ports: AllowedToolsPorts,
+  transport: Transport,
+  { steps: { monotonicMs }, pool, limits }: HopPorts,
   credential: HopCredential,
 ): Promise<AllowedTools | undefined> {
-  const endsMs = ports.monotonicMs() + ports.limits.hopMs;
-  const deadlineMs = () => Math.min(ports.limits.stepMs, endsMs - ports.monotonicMs());
-  const leased = await ports.pool.lease(credential, { deadlineMs: deadlineMs() });
+  const endsMs = monotonicMs() + limits.hopMs;
+  const deadlineMs = () => Math.min(limits.stepMs, endsMs - monotonicMs());
+  const leased = await pool.lease(credential, { deadlineMs: deadlineMs() });
   if (leased.kind !== "leased") return undefined;
   try {
-    return await allPages(ports.transport, leased.lease.token, deadlineMs);
+    return await allPages(transport, leased.lease.token, deadlineMs);
   } catch {
     return undefined;
   } finally {

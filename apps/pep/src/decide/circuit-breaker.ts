@@ -1,71 +1,51 @@
 import { type Transport, TransportFault, type TransportFaultCode } from "@svc/hop";
 
-/** So many requests in a row that got no answer: where they went, nobody is. */
-const silencesToOpen = 5;
-/** From then on one request in this time finds out whether somebody is back. */
-const tryAgainMs = 1_000;
+/** Failures in a row that open the circuit. */
+const failureThreshold = 5;
+/** An open circuit lets one request through in this time. */
+const retryMs = 1_000;
 
-/** An answer that says no is an answer, and an agent that goes away says nothing about the control plane. */
-const silences: readonly TransportFaultCode[] = ["refused", "unreachable", "timeout"];
+/** A refusal is a response, and an agent that disconnects proves nothing about the control plane. */
+const failures: readonly TransportFaultCode[] = ["refused", "unreachable", "timeout"];
+
+interface Circuit {
+  failuresInARow: number;
+  nextTryMs: number;
+}
 
 /**
- * A transport that does not ask where nobody answers, so that calls are refused at once instead of each holding its
- * place until its deadline, and a control plane that comes back is not met by all of them together.
- *
- * Each endpoint stands for itself: one that hangs says nothing about the others, and takes none of their causes. What
- * is not asked fails as `refused`: nothing was sent, so nothing was spent. There is no state in which one slow try
- * keeps the next one waiting. Measured on a clock that never steps, which rules out the libraries that were looked at.
+ * Refuses requests to an endpoint that stopped responding, so that calls fail at once instead of each holding a slot until
+ * its deadline. Each endpoint has its own circuit. A refused request fails as `refused`: not sent, so nothing is spent.
  */
 export function breakingTransport(transport: Transport, monotonicMs: () => number): Transport {
   const circuits = new Map<string, Circuit>();
   const circuitOf = (path: string): Circuit => {
     const [endpoint = ""] = path.split("?");
-    const known = circuits.get(endpoint) ?? createCircuit(monotonicMs);
+    const known = circuits.get(endpoint) ?? { failuresInARow: 0, nextTryMs: 0 };
     circuits.set(endpoint, known);
     return known;
+  };
+  const allowRequest = (circuit: Circuit): boolean => {
+    if (circuit.failuresInARow < failureThreshold) return true;
+    if (monotonicMs() < circuit.nextTryMs) return false;
+    circuit.nextTryMs = monotonicMs() + retryMs;
+    return true;
   };
   return {
     async send(request) {
       const circuit = circuitOf(request.path);
-      if (!circuit.mayAsk()) throw new TransportFault("refused");
+      if (!allowRequest(circuit)) throw new TransportFault("refused");
       try {
-        const answer = await transport.send(request);
-        circuit.answered();
-        return answer;
+        const response = await transport.send(request);
+        circuit.failuresInARow = 0;
+        return response;
       } catch (error) {
-        if (error instanceof TransportFault && silences.includes(error.code)) circuit.silent();
+        if (error instanceof TransportFault && failures.includes(error.code)) {
+          circuit.failuresInARow += 1;
+          if (circuit.failuresInARow === failureThreshold) circuit.nextTryMs = monotonicMs() + retryMs;
+        }
         throw error;
       }
-    },
-  };
-}
-
-interface Circuit {
-  /** True lets one request go. */
-  mayAsk(): boolean;
-  answered(): void;
-  silent(): void;
-}
-
-function createCircuit(monotonicMs: () => number): Circuit {
-  let silencesInARow = 0;
-  let nextTryMs = 0;
-  const postpone = () => {
-    nextTryMs = monotonicMs() + tryAgainMs;
-  };
-  return {
-    mayAsk() {
-      if (silencesInARow < silencesToOpen) return true;
-      if (monotonicMs() < nextTryMs) return false;
-      postpone();
-      return true;
-    },
-    answered() {
-      silencesInARow = 0;
-    },
-    silent() {
-      silencesInARow += 1;
-      if (silencesInARow === silencesToOpen) postpone();
     },
   };
 }

@@ -2,11 +2,11 @@ import type { HopCredential } from "@svc/hop";
 import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 
-/** What a request acts with. */
+/** The credentials that a request presents. */
 export interface InboundCredentials {
   /** Absent: the call is `unauthorized`. */
   readonly credential?: HopCredential;
-  /** An `Authorization` that is the application's own. Never a bearer of ours. */
+  /** The application's own `Authorization`. Never one of our tokens. */
   readonly foreignAuthorization?: string;
 }
 
@@ -15,13 +15,12 @@ const sessionId = /^[\x21-\x7e]{1,255}$/;
 /** The longest token that the control plane reads. */
 const maxTokenLength = 16_384;
 
-/** What a presented token says of itself; an agent shows the same one for minutes. */
+/** Unverified claims of a presented token, cached: an agent presents the same one for minutes. */
 export const presentedClaims = rememberDecoded({ capacity: 256 });
 
 /**
- * The bearer and session of a request, or the ambient session for a request that carries neither `X-Svc-Session` nor a
- * bearer of ours (contract: An agent that knows nothing of us). Tokens are only told apart here: the control plane
- * verifies whichever is used.
+ * The bearer and session of a request, or the ambient session for a request that carries neither `X-Svc-Session` nor one of
+ * our tokens (contract: An agent that knows nothing of us). The control plane verifies the token that is used.
  */
 export function readInboundCredentials(headers: RawHeaders, ambient: HopCredential | undefined): InboundCredentials {
   const authorizations = valuesOf(headers, "authorization");
@@ -46,7 +45,7 @@ function bearerIn(authorization: string | undefined): string | undefined {
   return token !== undefined && token.length <= maxTokenLength ? token : undefined;
 }
 
-/** Without an ambient session nothing says who our issuer is, but a hop token is known by its shape. */
+/** A hop token is recognized by its shape, any other token by the ambient session's issuer. */
 function isOurs(token: string, ambient: HopCredential | undefined): boolean {
   if (presentedClaims(token) !== undefined) return true;
   const issuer = decodeUnverifiedIssuer(token);

@@ -1,14 +1,9 @@
-import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
-import { type Decision, type HopFailure, type HopStep, type PoolFault, poolFaults } from "@svc/hop";
-import type { BlockedDecision } from "../protocols/answers.ts";
+import type { BlockCause } from "@svc/core";
+import { type HopFailure, type HopStep, type PoolFault, poolFaults } from "@svc/hop";
+import type { Block } from "../protocols/answers.ts";
 
 /** Why a call is not allowed. */
-export interface Refusal {
-  readonly cause: BlockCause;
-  /** Present where a record exists. */
-  readonly decision?: Decision;
-  /** Of a deny, at whichever step. Null where the response named none. */
-  readonly denyReason?: DenyReason | null;
+export interface Refusal extends Omit<Block, "shed"> {
   /** Of `other`: why the pool had no token. */
   readonly poolFault?: PoolFault;
 }
@@ -41,12 +36,3 @@ export function refusalOf(failure: HopFailure): Refusal | "gone" {
       return failure satisfies never;
   }
 }
-
-/** The facts of its decision that a block reports. */
-export const blockedDecision = ({ decision, denyReason = null }: Refusal): BlockedDecision | undefined =>
-  decision && {
-    actionId: decision.actionId,
-    denyReason,
-    recoverable: denyReason !== null && isRecoverable(denyReason),
-    consentableScopes: decision.outcome === "deny" ? decision.consentableScopes : [],
-  };

@@ -10,7 +10,7 @@ import {
   valuesOf,
   without,
 } from "../message/headers.ts";
-import { youngGarbage } from "../message/minor-gc.ts";
+import { countBodyBytes } from "../message/minor-gc.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
@@ -28,19 +28,18 @@ export interface RelayOptions {
   readonly limits: Pick<Limits, "upstreamHeadersMs" | "idleBodyMs">;
   /** Strings that must not come back in a response header. */
   readonly secrets: readonly string[];
-  /** Called when the request is handed to a connection of the upstream's. */
+  /** The request is written to a connection. */
   readonly onSent?: (() => void) | undefined;
-  /** Called when the head of the answer is there; those before it (1xx) do not count. */
+  /** The head of the final answer arrived. */
   readonly onAnswered?: (() => void) | undefined;
-  /** Called once where the response is an event stream; `close` ends it at once. */
+  /** The response is an event stream; `close` ends it. */
   readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
-  /** The filter of this response, if one applies. */
   readonly filterFor?: ResponseFilter | undefined;
 }
 
 export type RelayEnd =
   | { readonly kind: "answered"; readonly status: number }
-  /** `status`: the answer that the agent saw the beginning of. Without one it still waits for an answer. */
+  /** `status`: of the answer whose head the agent received. Without one the agent still waits. */
   | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
   /** The body was not allowed to end. */
   | { readonly kind: "withdrawn" }
@@ -84,7 +83,7 @@ function createRelay(
     response.off("close", onClose).off("drain", onDrain);
     onEnd(end);
   };
-  /** A request that still waits for a connection has no controller yet; it is aborted before it is written. */
+  /** A queued request has no controller yet: `onRequestStart` aborts it. */
   const abort = (reason: Error) => controller?.abort(reason);
   const onClose = () => {
     finish({ kind: "gone" });
@@ -118,7 +117,7 @@ function createRelay(
       onAnswered?.();
       const isStream = isEventStream(headers);
       if (isStream) onEventStream?.(statusCode, () => response.destroy());
-      // Most answers are here whole by then: their head goes with their body, and nothing has to be waited for.
+      // By then most answers arrived whole, and head and body are written together.
       setImmediate(() => {
         if (isOver) return;
         response.flushHeaders();
@@ -127,19 +126,19 @@ function createRelay(
     },
 
     onBodySent() {
-      // An upstream may answer first and then listen for as long as there is something to hear.
+      // An upstream may answer before the request ends.
       idle?.refresh();
     },
 
     onResponseData(_started, chunk) {
       if (isOver) return;
       idle?.refresh();
-      youngGarbage.carried(chunk.length);
+      countBodyBytes(chunk.length);
       write(filter ? filter.push(chunk) : chunk);
     },
 
     onResponseEnd() {
-      // A proxy on the way that refuses is told of as a fault, and its answer goes on.
+      // A refusing egress proxy is reported as an error before its answer ends.
       if (isOver) return;
       if (filter) write(filter.end());
       const received = toText(controller?.rawTrailers);
@@ -153,7 +152,7 @@ function createRelay(
         response.destroy();
         return finish({ kind: "gone" });
       }
-      // The agent must not take a truncated answer for a whole one.
+      // A truncated answer must not look complete.
       if (status !== undefined) response.destroy();
       if (error instanceof BodyWithdrawn) return finish({ kind: "withdrawn" });
       finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
@@ -161,7 +160,7 @@ function createRelay(
   };
 }
 
-/** Nothing came, or nothing was taken, for too long. */
+/** No byte passed for too long. */
 class IdleUpstream extends Error {
   override readonly name = "IdleUpstream";
 }
@@ -174,16 +173,16 @@ const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
 const isEventStream = (headers: RawHeaders): boolean =>
   valuesOf(headers, "content-type").some((type) => /^text\/event-stream\s*(?:;|$)/i.test(type));
 
-/** Header bytes are Latin-1 on both sides (RFC 9110 section 5.5), so that they pass unchanged. */
+/** Latin-1 on both sides passes header bytes unchanged (RFC 9110 section 5.5). */
 const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>
   Array.isArray(raw) ? raw.map((part) => (typeof part === "string" ? part : part.toString("latin1"))) : [];
 
 const pairs = (headers: string[]): [string, string][] =>
   headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
 
-/** 102, 103 and their like; `100 Continue` is each neighbour's own. Node before 26 has no way to send them on. */
+/** Passes 102, 103 and the like on; `100 Continue` belongs to each connection. Node before 26 cannot send them. */
 function relayInterim(response: ServerResponse, status: number, headers: string[]): void {
-  // An HTTP/1.0 agent would take it for the answer (RFC 9110 section 15.2).
+  // An HTTP/1.0 client reads it as the final answer (RFC 9110 section 15.2).
   if (status === 100 || response.req.httpVersion === "1.0" || !("writeInformation" in response)) return;
   const fields: Record<string, string[]> = {};
   for (const [name, value] of pairs(headers)) fields[name] = [...(fields[name] ?? []), value];

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Passing } from "../decide/admit.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
-import { blockedDecision, type Refusal } from "../decide/refusal.ts";
+import type { Refusal } from "../decide/refusal.ts";
 import { watchSession } from "../decide/watch-session.ts";
 import type { CallEnd, CallRecord } from "../events.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
@@ -77,8 +77,7 @@ export interface BlockFacts {
 /** Answers a call that is not forwarded, and records it. */
 export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: Refusal, facts: BlockFacts = {}): void {
   const { upstream, id, shed = false, error } = facts;
-  const decision = blockedDecision(refusal);
-  const block = { cause: refusal.cause, shed, ...(decision && { decision }) };
+  const block = { ...refusal, shed };
   const answer = upstream ? upstream.protocol.blockAnswer(block, id) : httpBlockAnswer(block);
   kind.answer(call, answer);
   const mode = upstream?.mode ?? call.ports.defaultMode;
@@ -91,14 +90,8 @@ export function abandonCall({ request, record }: Call): void {
   record.abandon();
 }
 
-export interface ForwardEnd {
-  /** Of the answer that the agent saw; undefined where it saw none. */
-  readonly status?: number | undefined;
-  readonly upstreamMs: number;
-  readonly error?: unknown;
-  /** Of a decision made while the call was forwarded. */
-  readonly refusal?: Refusal | undefined;
-}
+/** `refusal`: of a decision made while the call was forwarded. `status`: undefined if the agent received no answer. */
+export type ForwardEnd = Pick<CallEnd, "status" | "error" | "refusal"> & { readonly upstreamMs: number };
 
 /** Records the end of a forwarded call. Only the first end counts. */
 export function finishForwarded(call: Call, { resolved, admission }: AdmittedCall, end: ForwardEnd): void {
@@ -112,9 +105,10 @@ export function finishForwarded(call: Call, { resolved, admission }: AdmittedCal
   });
 }
 
-type EndFacts = Pick<CallEnd, "mode" | "outcome" | "refusal" | "decision" | "status" | "error" | "upstreamMs">;
-
-function finishCall({ ports, request, record, inbound, startedMs }: Call, end: EndFacts): void {
+function finishCall(
+  { ports, request, record, inbound, startedMs }: Call,
+  end: Omit<CallEnd, "method" | "credential" | "overheadMs">,
+): void {
   record.finish({
     ...end,
     decision: end.decision ?? end.refusal?.decision,

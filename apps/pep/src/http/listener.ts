@@ -10,7 +10,7 @@ import type { PepPorts } from "./ports.ts";
 import { handleRequest, type OwnAuthorities } from "./request-call.ts";
 import { handleTunnel, handleUpgrade } from "./socket-call.ts";
 
-const mostChecksMs = 5_000;
+const maxCheckIntervalMs = 5_000;
 
 /** Node's strict parser refuses what two readers could frame differently (RFC 9112 section 6.3): 400 and close. */
 const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">): ServerOptions => ({
@@ -18,23 +18,23 @@ const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">): Serv
   requireHostHeader: true,
   maxHeaderSize: 32 * 1024,
   headersTimeout: agentHeadersMs,
-  connectionsCheckingInterval: Math.min(mostChecksMs, agentHeadersMs),
+  connectionsCheckingInterval: Math.min(maxCheckIntervalMs, agentHeadersMs),
   keepAliveTimeout: 60_000,
-  // Bodies have an idle time of their own; a long upload is no fault.
+  // Bodies have an idle time of their own.
   requestTimeout: 0,
 });
 
 /** The listener that agents call: three ways in, upgrades and tunnels on one port (contract: How a call finds its target). */
 export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Server {
   const server = createServer({ ...serverOptions(ports.limits), shouldUpgradeCallback: isWebSocket });
-  // Counted here: Node before 26 leaves out without a word what is beyond.
+  // Counted in `refusedAs`: Node before 26 silently drops headers beyond its limit.
   server.maxHeadersCount = 0;
   const own = ownAuthoritiesOf(server);
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     const refused = refusedAs(request);
     if (refused !== undefined) return void response.writeHead(refused, { connection: "close" }).end();
-    // Whatever an agent that goes away leaves half written is told of by its connection's end.
-    response.on("error", ignored);
+    // An agent that disconnects is noticed by the close of its connection.
+    response.on("error", () => {});
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
     void handleRequest(ports, request, response, own);
   };
@@ -57,14 +57,12 @@ export function createAdminServer(endpoints: OwnEndpoints, limits: Limits): Serv
   });
 }
 
-const ignored = (): void => {};
+const maxHeaders = 1_000;
 
-const mostHeaders = 1_000;
-
-/** Node's parser takes other versions for the same syntax; whoever speaks them means something else (RFC 9112 section 2.3). */
+/** Node's parser also accepts other versions in this syntax (RFC 9112 section 2.3). */
 function refusedAs({ httpVersion, rawHeaders }: IncomingMessage): 431 | 505 | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return 505;
-  return rawHeaders.length / 2 > mostHeaders ? 431 : undefined;
+  return rawHeaders.length / 2 > maxHeaders ? 431 : undefined;
 }
 
 /** Under a host that an upstream lists, every path is the upstream's. */
@@ -74,7 +72,7 @@ function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {
   return !hosts.some((host) => upstreams.current.byHost.has(normalAuthority(host) ?? ""));
 }
 
-/** The addresses of the listener and of the connection itself; few, so remembered. */
+/** The addresses of the listener and of a connection, cached: there are few. */
 function ownAuthoritiesOf(server: Server): OwnAuthorities {
   let bound: AddressInfo | undefined;
   server.once("listening", () => {

@@ -10,15 +10,15 @@ export const isOwnPath = (target: string): boolean => target.startsWith(prefix);
 
 export interface OwnEndpoints {
   readonly events: Pick<Events, "render">;
-  /** False from the moment the process is told to stop. */
+  /** False once the process is stopping. */
   readonly isReady: () => boolean;
-  /** Ends the process as SIGTERM does; undefined where nobody may. */
+  /** Ends the process as SIGTERM does; undefined: not allowed. */
   readonly quit: (() => void) | undefined;
 }
 
 const quitPath = "/__svc/quit";
 
-/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics`, and where it is admitted `/__svc/quit`. */
+/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics` and, if allowed, `/__svc/quit`. */
 export async function serveOwn(
   endpoints: OwnEndpoints,
   request: IncomingMessage,
@@ -31,7 +31,7 @@ export async function serveOwn(
   if (path === quitPath) {
     if (endpoints.quit === undefined) return state(404, "not_found");
     if (request.method !== "POST") return state(405, "method_not_allowed");
-    // Whoever else reaches the port must not end it: not another pod, not a page that posts a form.
+    // Neither another pod nor a web page that posts a form may end it.
     if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)
       return state(403, "forbidden");
     await state(202, "draining");

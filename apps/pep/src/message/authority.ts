@@ -1,9 +1,8 @@
 const pattern = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::(\d{1,5}))?$/;
 
 /**
- * The one spelling of a `Host` or URI authority: lower case, without one trailing dot and without a default port
- * (contract: How a call finds its target). Undefined for anything that is no host with an optional port, user
- * information included.
+ * Normalizes a `Host` or URI authority: lower case, without one trailing dot and without a default port (contract: How a
+ * call finds its target). Undefined for anything but a host with an optional port.
  */
 export function normalAuthority(text: string): string | undefined {
   const [, host, digits] = pattern.exec(text.toLowerCase()) ?? [];
@@ -11,11 +10,11 @@ export function normalAuthority(text: string): string | undefined {
   if (digits === undefined) return host;
   const port = Number(digits);
   if (port === 0 || port > 65_535) return undefined;
-  // Neither says anything about the scheme here: the upstream's own URL decides how it is reached.
+  // The upstream's own URL decides the scheme, so both default ports mean no port.
   return port === 80 || port === 443 ? host : `${host}:${port}`;
 }
 
-/** How a client on this machine may spell the address of a listener bound to `host`. */
+/** The spellings of a listener's address that clients on this machine use. */
 export function ownAuthorities(host: string, port: number): ReadonlySet<string> {
   const spelled = host.includes(":") ? `[${host}]` : host;
   const loopback = isLoopback(host) ? ["localhost"] : [];

@@ -1,11 +1,11 @@
-/** Name, value, name, value, ...: as received, in order, repeats and spelling kept. */
+/** Name, value, ...: as received, in order, with repeats and spelling. */
 export type RawHeaders = readonly string[];
 
-/** `X_Svc_Session` reaches a CGI-like server as `X-Svc-Session` does, so both are one name here. */
+/** CGI-like servers read `X_Svc_Session` as `X-Svc-Session`, so both are one name. */
 const normalName = (name: string): string =>
   name.includes("_") ? name.toLowerCase().replaceAll("_", "-") : name.toLowerCase();
 
-/** RFC 9110 section 7.6.1: between two neighbours only. */
+/** RFC 9110 section 7.6.1. */
 const hopByHop: ReadonlySet<string> = new Set([
   "connection",
   "http2-settings",
@@ -19,8 +19,8 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What an agent may not say to an upstream: who it is, where it came from, and that another method or URL is meant
- * (contract: What happens to a call). Trace context is the enforcement point's own; framing belongs to each hop.
+ * Never forwarded from an agent: credentials, origin, and overrides of method or URL (contract: What happens to a call).
+ * Trace context is the enforcement point's own; framing belongs to each connection.
  */
 const notForAgents: ReadonlySet<string> = new Set([
   "authorization",
@@ -47,12 +47,12 @@ const isOurs = (name: string): boolean =>
 const isDropped = (name: string): boolean =>
   hopByHop.has(name) || notForAgents.has(name) || name.startsWith("x-forwarded-") || isOurs(name);
 
-/** Every value of a header, in order. Exactly this spelling: look-alikes are nobody's credential. */
+/** Every value of a header, in order, by its exact spelling. */
 export const valuesOf = (headers: RawHeaders, name: string): string[] =>
-  // A call's headers are looked through a dozen times, and most differ in length already.
+  // Most names differ in length, and each call's headers are searched a dozen times.
   valuesWhere(headers, (received) => received.length === name.length && received.toLowerCase() === name);
 
-/** The values of look-alikes too. */
+/** The values of spellings with underscores too. */
 export const valuesInAnySpelling = (headers: RawHeaders, name: string): string[] =>
   valuesWhere(headers, (received) => normalName(received) === name);
 
@@ -65,10 +65,10 @@ function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): 
   return values;
 }
 
-/** Names that some `Connection` header nominates: all instances count, the empty ones too (RFC 9110 section 7.6.1). */
+/** The names that `Connection` headers nominate; all instances count (RFC 9110 section 7.6.1). */
 function nominatedIn(headers: RawHeaders): ReadonlySet<string> {
   const values = valuesOf(headers, "connection");
-  // Mostly `keep-alive`, which goes no further anyway.
+  // Mostly `keep-alive`, which is dropped anyway.
   if (values.every((value) => hopByHop.has(value))) return hopByHop;
   return new Set(values.flatMap((value) => value.split(",").map((name) => normalName(name.trim()))));
 }
@@ -76,8 +76,7 @@ function nominatedIn(headers: RawHeaders): ReadonlySet<string> {
 const via = "svc-pep";
 
 /**
- * The agent's headers as an upstream may see them, and then our own, so that no header of the agent's can nominate,
- * repeat or imitate one of ours.
+ * The agent's headers for an upstream, then our own: no header of the agent's can nominate, repeat or imitate one of ours.
  *
  * @param own name, value, ...: replace headers of the same name
  */
@@ -88,13 +87,13 @@ export function requestHeaders(received: RawHeaders, httpVersion: string, own: R
   return [...kept, "via", `${httpVersion} ${via}`, ...own];
 }
 
-/** Whether the agent takes response trailers (RFC 9110 section 6.5.1). */
+/** RFC 9110 section 6.5.1. */
 export const acceptsTrailers = (received: RawHeaders): boolean =>
   valuesOf(received, "te").some((value) => /(?:^|,)\s*trailers\s*(?:,|$)/i.test(value));
 
 /**
- * An upstream's headers as the agent may see them: without what is between neighbours, without any name of ours, so
- * that no upstream can imitate a block, and without a header that repeats one of `secrets`. Serves trailers too.
+ * An upstream's headers or trailers for the agent: without hop-by-hop headers, without our own names, so that no upstream
+ * can imitate a block, and without a header that contains one of `secrets`.
  */
 export function responseHeaders(received: RawHeaders, secrets: readonly string[]): string[] {
   const nominated = nominatedIn(received);
@@ -107,19 +106,16 @@ export function responseHeaders(received: RawHeaders, secrets: readonly string[]
 
 export const responseVia = ["via", `1.1 ${via}`] as const;
 
-/**
- * What framing leaves of an answer's headers: a 204 has no length (RFC 9110 section 8.6), and only an answer in chunks has
- * trailers to announce (RFC 9112 section 7.1.2).
- */
+/** A 204 has no length (RFC 9110 section 8.6); only a chunked answer has trailers (RFC 9112 section 7.1.2). */
 export function settledHeaders(
   headers: string[],
   status: number,
-  asked: { method?: string | undefined; httpVersion: string },
+  request: { method?: string | undefined; httpVersion: string },
 ): string[] {
   const settled = status === 204 ? without(headers, "content-length") : headers;
   const isInChunks =
-    asked.method !== "HEAD" &&
-    asked.httpVersion !== "1.0" &&
+    request.method !== "HEAD" &&
+    request.httpVersion !== "1.0" &&
     status !== 204 &&
     status !== 304 &&
     valuesOf(settled, "content-length").length === 0;
@@ -129,9 +125,9 @@ export function settledHeaders(
 export const without = (headers: string[], name: string): string[] =>
   headers.filter((_, index) => headers[index - (index % 2)]?.toLowerCase() !== name);
 
-/** As Node has headers: names in small letters, a string, and a list only for what is repeated. */
+/** Headers as Node represents them: lower-case names, a list only for repeated ones. */
 export function recordOf(headers: RawHeaders): Record<string, string | string[]> {
-  // A header may bear the name of what every object has.
+  // A header may be named `__proto__`.
   const record: Record<string, string | string[]> = Object.create(null);
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name = "", value = ""] = [headers[at]?.toLowerCase(), headers[at + 1]];

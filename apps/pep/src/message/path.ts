@@ -1,9 +1,8 @@
 /**
- * Whether a request path means one thing to everybody who may read it. What is refused here is what servers decode,
- * collapse or cut before they match (contract: How a call finds its target), so that the enforcement point and the
- * target never disagree about what was called.
+ * Whether every server reads a request path the same way: nothing in it is decoded, collapsed or cut before it is matched
+ * (contract: How a call finds its target).
  *
- * @param path the path of an origin-form request target, without its query
+ * @param path of an origin-form request target, without its query
  */
 export function isUnambiguousPath(path: string): boolean {
   if (!path.startsWith("/") || notPlain.test(path) || encodedDelimiter.test(path) || encodedTwice.test(path))
@@ -15,16 +14,13 @@ export function isUnambiguousPath(path: string): boolean {
   return segments.every(isSound);
 }
 
-/** Whether the query can be passed on as it is: it takes no part in the decision. */
+/** Whether the query can be forwarded unchanged; it has no part in the decision. */
 export const isPlainQuery = (query: string): boolean => !notVisible.test(query) && !query.includes("#");
 
 /** The segments after the leading slash; the last is empty where the path ends in a slash. */
 export const segmentsOf = (path: string): string[] => path.slice(1).split("/");
 
-/**
- * A segment as the most liberal server would read it: decoded, and cut before its parameters (RFC 3986 section 3.3).
- * Only for paths that are unambiguous.
- */
+/** A segment of an unambiguous path, decoded and cut before its parameters as a liberal server does (RFC 3986 section 3.3). */
 export const liberalSegment = (segment: string): string =>
   segment.includes("%") || segment.includes(";")
     ? decodeURIComponent(segment.slice(0, indexOfParameters(segment)))

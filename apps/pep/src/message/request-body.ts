@@ -2,24 +2,24 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { type SendingOptions, sendingBody } from "./streamed-body.ts";
 
-/** `longer`: over the cap; `paused`: nothing came for a while; `gone`: the agent went away. The rest is still to come. */
+/** `longer`: over the cap; `paused`: no byte for `pauseMs`; `gone`: the agent disconnected. */
 export type BodyReading = "whole" | "longer" | "paused" | "gone";
 
-/** The body of one request: read into memory as far as somebody asks, and sent on from there. */
+/** The body of one request: read into memory up to a cap, and streamed from there. */
 export interface RequestBody {
   /** The request declares none. */
   readonly isAbsent: boolean;
   /** Everything was read. */
   readonly isWhole: boolean;
-  /** Reads on until the end, or until one of the limits. */
+  /** Reads to the end, or to one of the limits. Can be called again. */
   read(limits: { readonly capBytes: number; readonly pauseMs: number }): Promise<BodyReading>;
-  /** Everything read so far; the whole body after `whole`. */
+  /** The bytes read so far; the whole body after `whole`. */
   bytes(): Buffer;
-  /** All of it, from the first byte on. */
+  /** The whole body, from its first byte. */
   stream(options: SendingOptions): Readable;
 }
 
-/** @param beforeReading called once, before the first byte is asked for: the moment for `100 Continue` */
+/** @param beforeReading called once, before the first byte is read: the moment for `100 Continue` */
 export function requestBody(request: IncomingMessage, beforeReading: () => void): RequestBody {
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
   const isAbsent = coding === undefined && (length === undefined || Number(length) === 0);

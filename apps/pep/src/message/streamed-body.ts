@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { youngGarbage } from "./minor-gc.ts";
+import { countBodyBytes } from "./minor-gc.ts";
 
-/** The agent went away, or sent nothing for too long, while its body was on the way upstream. */
+/** The agent disconnected, or sent nothing for too long, while its body was sent upstream. */
 export class AgentGone extends Error {
   override readonly name = "AgentGone";
 }
 
-/** What was learnt while the body was on the way forbids to finish it. */
+/** A later decision forbids the body to end. */
 export class BodyWithdrawn extends Error {
   override readonly name = "BodyWithdrawn";
 }
@@ -15,10 +15,7 @@ export class BodyWithdrawn extends Error {
 export interface SendingOptions {
   /** Milliseconds that the agent may send nothing. */
   readonly idleMs: number;
-  /**
-   * Asked when everything has arrived and all but the last bytes was passed on. False destroys the stream, so that the
-   * upstream never receives a complete body.
-   */
+  /** Called before the last bytes are passed on. False destroys the stream: the upstream gets no complete body. */
   readonly mayEnd?: (() => Promise<boolean>) | undefined;
 }
 
@@ -28,8 +25,8 @@ interface ReadSoFar {
 }
 
 /**
- * A request's body on its way upstream: what was read already, and the rest as it comes. It stands between, so that an
- * upstream that fails destroys this stream and not the agent's connection, which still has an answer to receive.
+ * Streams a request's body upstream: the bytes read so far, then the rest. An upstream that fails destroys this stream
+ * and not the agent's connection, which still waits for an answer.
  */
 export function sendingBody(
   request: IncomingMessage,
@@ -52,7 +49,7 @@ export function sendingBody(
 
   const onData = (chunk: Buffer) => {
     waiting.push(chunk);
-    youngGarbage.carried(chunk.length);
+    countBodyBytes(chunk.length);
     arm();
     pass();
   };
@@ -74,7 +71,7 @@ export function sendingBody(
     body.push(null);
   };
 
-  /** Passes on what is wanted, the last chunk only when it may end. */
+  /** Passes on as much as the upstream takes; the last chunk only when the body may end. */
   const pass = () => {
     while (waiting.length > 1) {
       if (!body.push(waiting.shift())) return wait();
@@ -83,7 +80,7 @@ export function sendingBody(
     else if (mayEnd || waiting.length === 0 || body.push(waiting.shift())) request.resume();
     else wait();
   };
-  /** The upstream has to catch up; how long that may take is not the agent's doing. */
+  /** The upstream is behind: the agent's idle time does not count. */
   const wait = () => {
     request.pause();
     disarm();

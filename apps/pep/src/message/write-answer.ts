@@ -9,19 +9,18 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Writes an answer of our own. Where the agent saw the beginning of another, its connection is cut instead. */
+/** Writes an answer of our own. If the agent received the head of another, its connection is cut instead. */
 export function writeAnswer(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: Answer,
 ): void {
   if (response.headersSent) return void response.destroy();
-  // Node closes the connection of whoever still waits for 100 Continue.
   response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
   response.end(request.method === "HEAD" ? undefined : body);
 }
 
-/** The same on a connection that asked to become something else, and ends here. */
+/** The same on the socket of an upgrade or a CONNECT, which it closes. */
 export function writeAnswerToSocket(socket: Duplex, { status, headers, body }: Answer): void {
   if (!socket.writable) return void socket.destroy();
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
@@ -33,10 +32,7 @@ export function writeAnswerToSocket(socket: Duplex, { status, headers, body }: A
 const discardBytes = 1024 * 1024;
 const discardMs = 5_000;
 
-/**
- * Reads what is left of a request that was answered before its end, so that the agent gets to read the answer; but not
- * for ever, and not any amount.
- */
+/** Reads the rest of a request that was answered early, within bounds, so that the agent can read the answer. */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
   let left = discardBytes;

@@ -1,29 +1,21 @@
 import { readFileSync } from "node:fs";
-import { isWithin, mcpServerRef } from "@svc/core";
+import { isWithin, mcpServerRef, scopeCatalog } from "@svc/core";
 import type { Transport } from "@svc/hop";
-import { z } from "zod";
-import { connectControlPlane } from "../control-plane.ts";
+import type { z } from "zod";
 import type { CallTarget } from "../protocols/protocol.ts";
 import type { Upstreams } from "../upstreams/upstream.ts";
 import { readUpstreams } from "../upstreams/upstreams-file.ts";
 import type { Config } from "./config.ts";
+import { connectControlPlane } from "./control-plane.ts";
 
-/** The catalog of one scope, as far as it says what could be allowed (specification: ScopeCatalog). */
-const catalogShape = z.object({
-  tools: z.array(z.object({ ref: z.string(), data_classes: z.array(z.string()) })),
-  downstream_agents: z.array(z.string()),
-});
+const catalogShape = scopeCatalog.pick({ tools: true, downstream_agents: true });
 export type Catalog = z.infer<typeof catalogShape>;
 
 const requestMs = 5_000;
 const maxCatalogBytes = 16 * 1024 * 1024;
 
-/**
- * `GET /v1/scopes/{scope}/catalog`, with the admin token of whoever checks.
- *
- * @throws {Error} where there is none, with a message for people
- */
-export async function fetchCatalog(transport: Transport, adminToken: string, scope: string): Promise<Catalog> {
+/** @throws {Error} with a message for the operator */
+async function fetchCatalog(transport: Transport, adminToken: string, scope: string): Promise<Catalog> {
   const response = await transport.send({
     method: "GET",
     path: `/v1/scopes/${encodeURIComponent(scope)}/catalog`,
@@ -35,7 +27,7 @@ export async function fetchCatalog(transport: Transport, adminToken: string, sco
   return catalogShape.parse(JSON.parse(response.body));
 }
 
-/** One line for each configured target that none of the policies could allow (contract: `--check`). */
+/** One line for each configured target that no policy could allow (contract: `--check`). */
 export function unallowedTargets(upstreams: Upstreams, catalogs: readonly Catalog[]): string[] {
   return upstreams.all.flatMap((upstream) =>
     [...upstream.protocol.targets(), ...(upstream.tunnel ? [upstream.tunnel] : [])]
@@ -53,30 +45,30 @@ function couldAllow({ tools, downstream_agents }: Catalog, { target, targetKind,
   );
 }
 
-/** The exit code of `--check SCOPE...`: 0 where every target could be allowed, 1 where not, 2 where nobody can say. */
+/** Returns the exit code of `--check SCOPE...`: 0 every target could be allowed, 1 some could not, 2 not known. */
 export async function runCheck(
   config: Config,
   scopes: readonly string[],
   adminToken: string | undefined,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<number> {
   if (adminToken === undefined || scopes.length === 0) {
-    say("--check needs the scopes to compare with as arguments, and SVC_ADMIN_TOKEN");
+    log("--check needs the scopes to compare with as arguments, and SVC_ADMIN_TOKEN");
     return 2;
   }
   const read = readUpstreams(readFileSync(config.configFile, "utf8"), { defaultMode: config.mode });
   if (!read.ok) {
-    for (const fault of read.faults) say(`${config.configFile}: ${fault}`);
+    for (const fault of read.faults) log(`${config.configFile}: ${fault}`);
     return 2;
   }
   const { transport, disconnect } = connectControlPlane(config);
   try {
     const catalogs = await Promise.all(scopes.map((scope) => fetchCatalog(transport, adminToken, scope)));
     const unallowed = unallowedTargets(read.upstreams, catalogs);
-    for (const line of unallowed) say(line);
+    for (const line of unallowed) log(line);
     return unallowed.length === 0 ? 0 : 1;
   } catch (error) {
-    say(error instanceof Error ? error.message : "the catalogs cannot be read");
+    log(error instanceof Error ? error.message : "the catalogs cannot be read");
     return 2;
   } finally {
     await disconnect();

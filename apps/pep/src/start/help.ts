@@ -1,4 +1,4 @@
-/** What the command can be asked for besides serving; the README's table is held against it. */
+/** A test compares the README's table with these. */
 export const flags = [
   { flag: "none", does: "serves until SIGTERM" },
   {
@@ -7,13 +7,13 @@ export const flags = [
   },
   {
     flag: "--print-config",
-    does: "settings, proxies and upstreams as they are in force, as YAML; secrets are left out, and files that it names are not read into it",
+    does: "prints settings, proxies and upstreams in force as YAML, without secrets and without the content of files",
   },
   {
     flag: "--schema",
-    does: "the JSON Schema of the upstreams file: keep it beside the file and begin that with `# yaml-language-server: $schema=pep.schema.json`",
+    does: "prints the JSON Schema of the upstreams file, for editors; begin the file with `# yaml-language-server: $schema=pep.schema.json`",
   },
-  { flag: "--help", does: "these flags in short, with examples" },
+  { flag: "--help", does: "prints these flags, with examples" },
 ] as const;
 
 const column = Math.max(...flags.map(({ flag }) => flag.length));
@@ -21,7 +21,6 @@ const usage = flags.map(({ flag, does }) =>
   `  svc-pep ${(flag === "none" ? "" : flag).padEnd(column)}  ${does.replaceAll("`", "")}`.trimEnd(),
 );
 
-/** What `svc-pep --help` says. */
 export const help = `svc-pep: the enforcement point, beside one agent. Configured by environment variables and the upstreams file alone.
 
 Usage:
@@ -32,5 +31,5 @@ Examples:
   SVC_ADMIN_TOKEN=... svc-pep --check expenses travel
   svc-pep --schema > pep.schema.json
 
-Exit codes: 0 done; 1 it did not start, or a target is in no policy; 2 it cannot be told, or the flag is not known.
+Exit codes: 0 done; 1 did not start, or a target is in no policy; 2 the check could not run, or the flag is unknown.
 `;

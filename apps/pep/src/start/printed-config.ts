@@ -10,10 +10,10 @@ import { type Config, pepSettings } from "./config.ts";
 const redacted = "(set, not shown)";
 
 /**
- * Settings, proxies and upstreams in force as YAML, defaults filled in. What a secret setting holds is not shown, nor
- * whatever a proxy's URL says beyond its address, and no file that the upstreams name is read into it.
+ * Settings, proxies and upstreams in force as YAML, with defaults. Contains no secret setting, no credentials of a proxy's
+ * URL and no content of a file that the upstreams name.
  *
- * @throws {ConfigurationRefused} where the upstreams file does not hold
+ * @throws {ConfigurationRefused} if the upstreams file is invalid
  */
 export function printedConfig(config: Config, environment: Environment): string {
   const text = readFileSync(config.configFile, "utf8");
@@ -42,7 +42,6 @@ function proxiesInForce({ httpProxy, httpsProxy, noProxy }: EgressProxies): Reco
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== ""));
 }
 
-/** Of a proxy's URL only what is no secret in any spelling of it. */
 function addressOf(proxy: string): string {
   const url = URL.parse(proxy);
   if (url === null) return "";

@@ -13,7 +13,7 @@ export type Connect = (upstream: Pick<Upstream, "origin" | "tls">) => UpstreamCo
 const maxHeaderBytes = 32 * 1024;
 const connectTimeoutMs = 10_000;
 
-/** Keep-alive connections, TLS originated here, through a proxy where one is named. Calls in flight are bounded elsewhere. */
+/** Keep-alive connections with TLS from here, through a proxy if one is set. The limiter bounds calls in flight. */
 export const connectUpstreams =
   (proxies: EgressProxies | undefined, connectMs = connectTimeoutMs): Connect =>
   ({ origin, tls }) => {
@@ -25,11 +25,11 @@ export const connectUpstreams =
       ...proxies,
       requestTls: toUpstream,
       proxyTls: { timeout: connectMs },
-      // A proxy that takes the connection and then says nothing would keep the call waiting.
+      // Bounds a proxy that accepts the connection and then sends nothing.
       clientFactory: (proxy, given) => new Pool(proxy, { ...given, headersTimeout: connectMs }),
     });
     return {
-      // The proxy agent keeps but the last of headers that are repeated in a list.
+      // Of repeated headers in a list the proxy agent keeps only the last.
       dispatch: (request, handler) =>
         agent.dispatch({ ...request, origin, headers: recordOf(listOf(request)) }, handler),
       destroy: () => agent.destroy(),

@@ -1,7 +1,7 @@
 import type { Environment, ListenAddress } from "@svc/host";
 import { normalAuthority, ownAuthorities } from "../message/authority.ts";
 
-/** The proxies on the way to upstreams; empty for none. They may hold a password, so no message shows them. */
+/** Proxies to upstreams; empty for none. Their URLs may contain a password, so no message shows them. */
 export interface EgressProxies {
   readonly httpProxy: string;
   readonly httpsProxy: string;
@@ -9,13 +9,13 @@ export interface EgressProxies {
 }
 
 export type EgressReading =
-  /** Undefined where no proxy is named. */
+  /** Undefined: no proxy is named. */
   | { readonly ok: true; readonly proxies: EgressProxies | undefined }
   | { readonly ok: false; readonly faults: readonly string[] };
 
 /**
- * `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the spelling in small letters first, as everywhere in this field. An agent
- * may be told to use this enforcement point by the very same variables; inherited, they would lead it to itself.
+ * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case spelling first. The same variables may direct an agent
+ * to this enforcement point; inherited, they would direct it to itself.
  */
 export function readEgressProxies(environment: Environment, listen: ListenAddress | undefined): EgressReading {
   const named = (name: string) => environment[name.toLowerCase()] ?? environment[name] ?? "";

@@ -1,15 +1,15 @@
 import type { Connect, UpstreamConnections } from "./connect-upstream.ts";
 import type { Upstream, Upstreams } from "./upstream.ts";
 
-/** One configuration in use, for as long as a call holds it. */
+/** The configuration that a call began with. */
 export interface Generation {
   readonly upstreams: Upstreams;
   dispatcherOf(upstream: Upstream): Pick<UpstreamConnections, "dispatch">;
-  /** To be called once, when the call is over. */
+  /** Called once, when the call is over. */
   release(): void;
 }
 
-/** The configuration in force. Calls under way keep the one they began with. */
+/** The configuration in force. A replaced one stays until its last call is over. */
 export interface LiveUpstreams {
   acquire(): Generation;
   readonly current: Upstreams;

@@ -2,9 +2,9 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { UpstreamTls } from "./upstream.ts";
 
-/** Why no connection could be made with this material; what OpenSSL says of it may quote it, so it is left out. */
+/** Why this material cannot be used. Without OpenSSL's own message, which may quote it. */
 export function tlsFault({ ca, cert, key }: UpstreamTls): string | undefined {
-  // A text without a certificate would count as no authority at all, and no call would say why.
+  // A text without a certificate would count as no authority at all, and every call would fail.
   if (ca !== undefined && !isCertificate(ca)) return "ca_file must hold certificates as PEM";
   if (cert === undefined || key === undefined) return undefined;
   if (!isCertificate(cert)) return "cert_file must hold a certificate as PEM";

@@ -13,12 +13,12 @@ export interface ReadUpstreamsOptions {
   readonly defaultMode: PepMode;
   /** Reads a file that the configuration names. Default: from the file system. */
   readonly readFile?: (path: string) => string;
-  /** Why no connection could be made with this material. Default: nothing is. */
+  /** Why this material cannot be used. Default: not checked. */
   readonly tlsFault?: (tls: UpstreamTls) => string | undefined;
 }
 
 export type UpstreamsResult =
-  /** `files`: whatever was read along the way, to be watched too. */
+  /** `files`: every file that was read along with the text. */
   | { readonly ok: true; readonly upstreams: Upstreams; readonly files: readonly string[] }
   /** One line per fault. */
   | { readonly ok: false; readonly faults: readonly string[]; readonly files: readonly string[] };
@@ -57,12 +57,12 @@ function parsed(text: string): { value: unknown } | { fault: string } {
 const issueLine = ({ path, message }: z.core.$ZodIssue): string =>
   path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 
-/** What no single upstream can know. */
+/** Faults that no single entry shows. */
 function faultsBetween(entries: readonly UpstreamEntry[], defaultMode: PepMode): string[] {
   const faults: string[] = [];
   const seen = new Set<string>();
   const claim = (what: string) => {
-    if (seen.has(what)) faults.push(`${what} stands twice`);
+    if (seen.has(what)) faults.push(`${what} is listed twice`);
     seen.add(what);
   };
   for (const entry of entries) {
@@ -114,13 +114,13 @@ function toTls({ name, tls }: UpstreamEntry, fileOf: ReadNamedFile): UpstreamTls
   };
 }
 
-/** A value that could not be sent as it stands would fail every call, or end its header early. */
+/** Any other value would fail every call, or end its header early. */
 const secretFaults = ({ name, credential }: Upstream): string[] =>
   credential.kind === "header" && !/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(credential.value)
     ? [`upstream ${name}: value_file must hold one line of visible ASCII`]
     : [];
 
-/** Where a certificate is replaced and its key is not yet, what was in force goes on. */
+/** While a certificate is replaced and its key is not yet, the configuration before stays. */
 function tlsFaults({ name, tls }: Upstream, tlsFault: ReadUpstreamsOptions["tlsFault"]): string[] {
   const fault = tlsFault?.(tls);
   return fault === undefined ? [] : [`upstream ${name}: ${fault}`];

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { type RawHeaders, valuesInAnySpelling } from "../../message/headers.ts";
 import type { MessageId } from "../protocol.ts";
 
-/** One JSON-RPC message, as far as it says what is called. */
+/** The parts of a JSON-RPC message that name a call. */
 export interface McpMessage {
-  /** Present exactly for a request: what waits for an answer. */
+  /** Present exactly for a request: its answer repeats it. */
   readonly id: MessageId | undefined;
   /** Absent for an answer to the server. */
   readonly method: string | undefined;
@@ -14,38 +14,38 @@ export interface McpMessage {
   readonly uri: string | undefined;
 }
 
-/** Deep enough for any message, and nothing recurses into it before it is refused. */
+/** Deeper messages are refused before anything recurses into them. */
 export const maxMessageDepth = 512;
 
 /**
- * Reads a message from the bytes that will be sent, or undefined for whatever two readers could read differently: a
- * batch, a repeated member, one that differs from a known name only in case (contract: How a call finds its target).
+ * Reads a message from the bytes that will be sent. Undefined if two readers could read it differently: a batch, a
+ * repeated member, one that differs from a known name only in case (contract: How a call finds its target).
  */
 export function readMessage(bytes: Uint8Array): McpMessage | undefined {
   const parsed = parseStrictJson(bytes, { maxDepth: maxMessageDepth });
-  // Repeats farther in take no part in what is called.
+  // Deeper repeats do not change the call.
   if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;
   const message = messageShape.safeParse(parsed.value).data;
   if (!message || isDisguised(message, messageNames) || isDisguised(message.params, paramsNames)) return undefined;
   const { id, method, params } = message;
   const isAnswer = "result" in message || "error" in message;
-  // A server must not take for a call what was decided on as an answer, nor the other way round.
+  // A message must not be an answer here and a call at the server, or the reverse.
   if (isAnswer === (method !== undefined) || (isAnswer && id === undefined)) return undefined;
   return { id: isAnswer ? undefined : id, method, name: textOf(params?.name), uri: textOf(params?.uri) };
 }
 
 const messageShape = z.looseObject({
   jsonrpc: z.literal("2.0"),
-  // An answer of ours repeats it, so it must survive being read.
+  // Our answer repeats it, so it must be read without loss.
   id: z.union([z.string(), z.number().refine((id) => Number.isSafeInteger(id) || !Number.isInteger(id))]).optional(),
   method: z.string().optional(),
   params: z.looseObject({}).optional(),
 });
 
-/** Case folding as the most liberal JSON decoders do it: U+017F is an `s` and U+212A a `k` to them. */
+/** Case folding of the most liberal JSON decoders: U+017F is an `s`, U+212A a `k`. */
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
-/** Folded name to the one spelling of it that counts. */
+/** Folded name to its one accepted spelling. */
 export const spellings = (...names: string[]) => new Map(names.map((name) => [folded(name), name]));
 
 const messageNames = spellings("jsonrpc", "id", "method", "params", "result", "error");

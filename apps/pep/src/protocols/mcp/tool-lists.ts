@@ -5,21 +5,20 @@ import type { AllowedTools, BodyFilter, MessageId } from "../protocol.ts";
 import { isDisguised, maxMessageDepth, spellings } from "./message.ts";
 import type { McpTargets } from "./targets.ts";
 
-/** Longer is no list of tools; held in memory until its end is seen. */
+/** A longer message is not filtered but emptied; it is in memory until its end. */
 const maxMessageBytes = 8 * 1024 * 1024;
 
 export interface ToolListContext {
   readonly targets: Pick<McpTargets, "ofTool">;
-  /** Undefined: what is allowed could not be learnt, and lists are empty. */
+  /** Undefined: unknown, and lists are emptied. */
   readonly allowed: AllowedTools | undefined;
   /** Of the `tools/list` request, where this is its answer. */
   readonly id: MessageId | undefined;
 }
 
 /**
- * Leaves out of a tool list what the caller may not call (contract: `filter_tool_lists`), in a JSON answer and in every
- * message of an event stream. Undefined for a response that holds neither: there are clients that look for a type anywhere
- * in the header.
+ * Removes the tools that the caller may not call (contract: `filter_tool_lists`), from a JSON answer and from every message
+ * of an event stream. Types are searched anywhere in the header, as some clients do.
  */
 export function toolListFilter(context: ToolListContext, headers: RawHeaders): BodyFilter | undefined {
   const type = valuesOf(headers, "content-type").join(", ").toLowerCase();
@@ -29,7 +28,7 @@ export function toolListFilter(context: ToolListContext, headers: RawHeaders): B
   return undefined;
 }
 
-/** What cannot be read cannot be filtered. */
+/** A compressed stream cannot be filtered. */
 const emptied: BodyFilter = { push: () => Buffer.alloc(0), end: () => Buffer.alloc(0) };
 
 function jsonFilter(context: ToolListContext, isEncoded: boolean): BodyFilter {
@@ -70,7 +69,7 @@ function eventFilter(context: ToolListContext): BodyFilter {
   };
   return {
     push: (chunk) => Buffer.from(take(decoder.decode(chunk, { stream: true }))),
-    // An event without its end is none, and is not passed on.
+    // An event without its end is dropped.
     end: () => Buffer.from(take(decoder.decode())),
   };
 }
@@ -80,13 +79,13 @@ function filteredEvent(context: ToolListContext, event: string): string {
   const isData = (line: string) => line === "data" || line.startsWith("data:");
   const data = lines.filter(isData).map((line) => line.slice(5).replace(/^ /, ""));
   const json = data.join("\n");
-  // The beginning of a stream that can be resumed has no data, and what is neither object nor array is no message.
+  // A resumable stream begins without data; only an object or array is a message.
   const text = /^\s*[[{]/.test(json) ? filtered(context, json) : undefined;
   if (text === undefined) return event;
   return [...lines.filter((line) => !isData(line)), `data: ${text}`].join("\n");
 }
 
-/** The message with its tools filtered, or without any where readers could differ; undefined: it holds no list. */
+/** The message with its tools filtered, or emptied if readers could differ; undefined: it contains no list. */
 function filtered({ targets, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
   const reading = listIn(json);
   switch (reading.kind) {
@@ -108,15 +107,15 @@ type Members = Readonly<Record<string, unknown>>;
 type Reading =
   | { readonly kind: "list"; readonly message: Members; readonly result: Members; readonly tools: readonly unknown[] }
   | { readonly kind: "none" }
-  /** Two readers could find different lists, or one a list where the other finds none. */
+  /** Readers could find different lists. */
   | { readonly kind: "unclear"; readonly id?: unknown };
 
-/** A message is 1 deep, its result 2, the list 3 and a tool of it 4; what repeats farther in names none. */
+/** A message is 1 deep, its result 2, the list 3, a tool 4. Deeper repeats name no tool. */
 const toolDepth = 4;
 
 function listIn(json: string | Uint8Array): Reading {
   const parsed = parseStrictJson(json, { maxDepth: maxMessageDepth });
-  // Other readers take what is no JSON: not-a-number, comments, another encoding.
+  // Other readers accept more than JSON: NaN, comments, other encodings.
   if (!parsed.ok || Array.isArray(parsed.value)) return { kind: "unclear" };
   if (!isJsonObject(parsed.value)) return { kind: "none" };
   const { value: message, duplicateDepth } = parsed;

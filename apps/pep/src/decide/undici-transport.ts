@@ -1,10 +1,7 @@
 import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
 import type { Dispatcher } from "undici";
 
-/**
- * The steps' transport over undici (contract: The forward path). The dispatcher belongs to the control plane alone; a
- * path in its base address is kept.
- */
+/** The hop's transport over undici (contract: The forward path). A path in the base address is kept. */
 export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
   const { origin, pathname } = baseUrl;
   const prefix = pathname.replace(/\/+$/, "");
@@ -31,12 +28,12 @@ function send(
       if (isSettled) return;
       fault ??= new TransportFault(code);
       controller?.abort(fault);
-      // A request that still waits for a connection has no controller; it is aborted before it is written.
+      // A queued request has no controller yet: `onRequestStart` aborts it.
       settle();
       reject(fault);
     };
     const onAbort = () => giveUp("aborted");
-    // Sockets are read after the timers and before the immediates: an answer that is here counts, however busy this was.
+    // Sockets are read between timers and immediates: a response that arrived counts, however late the timer runs.
     const deadline = setTimeout(() => setImmediate(giveUp, "timeout"), Math.max(0, deadlineMs));
     const settle = () => {
       isSettled = true;
@@ -47,7 +44,7 @@ function send(
     signal?.addEventListener("abort", onAbort, { once: true });
 
     dispatcher.dispatch(
-      // The deadline is ours: one for the whole request.
+      // One deadline bounds the whole request instead.
       { origin, path, method, headers, body: body ?? null, headersTimeout: 0, bodyTimeout: 0 },
       {
         onRequestStart(started) {
@@ -69,7 +66,7 @@ function send(
         },
         onResponseError(_controller, cause) {
           settle();
-          // Never started is never sent.
+          // A request that never started was never sent.
           reject(fault ?? new TransportFault(controller ? "unreachable" : "refused", { cause }));
         },
       },

@@ -1,21 +1,13 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  agentProver,
-  createRenewalPool,
-  filePoolStore,
-  type RenewalPool,
-  renewalSource,
-  type StepPorts,
-  type Transport,
-} from "@svc/hop";
+import { agentProver, createRenewalPool, filePoolStore, type HopPorts, renewalSource, type Transport } from "@svc/hop";
 import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
-import { breakingTransport } from "./decide/circuit-breaker.ts";
-import type { Config } from "./start/config.ts";
-import { undiciTransport } from "./transport.ts";
+import { breakingTransport } from "../decide/circuit-breaker.ts";
+import { undiciTransport } from "../decide/undici-transport.ts";
+import type { Config } from "./config.ts";
 
-/** A keep-alive pool to the control plane alone, so that no upload of an agent's stands before a decision. */
+/** Connections to the control plane alone: an agent's upload never delays a decision. */
 export function connectControlPlane({ controlPlane: { url, caFile }, limits }: Config): {
   transport: Transport;
   disconnect: () => Promise<void>;
@@ -25,36 +17,30 @@ export function connectControlPlane({ controlPlane: { url, caFile }, limits }: C
   return { transport: undiciTransport(pool, url), disconnect: () => pool.destroy() };
 }
 
-/** All that hops are made with: the steps over one transport, the renewed tokens, the agent's key. */
-export interface HopMachinery {
+export interface ControlPlane {
   readonly transport: Transport;
-  readonly steps: StepPorts;
-  readonly pool: RenewalPool;
-  /** Present where an agent key is held. */
-  readonly assertIdentity?: (accessToken: string, target: string) => Promise<string>;
+  readonly hop: HopPorts;
   close(): Promise<void>;
 }
 
 const lastRenewalMs = 1_000;
 
-/** @throws {KeyRefused} where the agent's key cannot be used; an error that says so where a file or folder cannot */
-export async function createHopMachinery(config: Config): Promise<HopMachinery> {
+/** @throws {KeyRefused} if the agent's key cannot be used; an error that names the setting if a file or folder cannot */
+export async function openControlPlane(config: Config): Promise<ControlPlane> {
+  const { limits, renewalIdleSeconds: idleSeconds } = config;
   const prover = await proverOf(config);
   const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
   const { transport: plain, disconnect } = connectControlPlane(config);
   const transport = breakingTransport(plain, monotonicMs);
   const steps = { transport, monotonicMs, ...(prover && { prover }) };
-  const { renewalIdleSeconds: idleSeconds } = config;
   const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
   return {
     transport,
-    steps,
-    pool,
-    ...(prover && { assertIdentity: prover.assertIdentity }),
+    hop: { steps, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) },
     async close() {
       const closed = pool.close();
-      // A renewal under way may still bring tokens to keep, but not at the price of being killed.
+      // A renewal under way may still bring tokens to store; it gets a bounded time.
       await Promise.race([closed, delay(lastRenewalMs, undefined, { ref: false })]);
       await disconnect();
       await closed;
@@ -66,11 +52,10 @@ async function stateFolder(directory: string) {
   try {
     return await filePoolStore(directory);
   } catch (cause) {
-    throw new Error(`SVC_PEP_STATE_DIR names no folder that can be written to (${codeOf(cause)})`, { cause });
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`SVC_PEP_STATE_DIR must name a folder that can be written to (${code})`, { cause });
   }
 }
-
-const codeOf = (error: unknown): unknown => (error as NodeJS.ErrnoException).code;
 
 async function proverOf({ agent }: Config) {
   if (!agent) return undefined;
