@@ -21,13 +21,13 @@ import {
 import type {
   AgentListItem,
   AgentRegistration,
-  Asking,
   BlockRead,
   IssuerEpoch,
   IssuerKey,
   KeyRotation,
   ManifestRead,
   ReconciliationReport,
+  RequestBody,
   ScopeCatalog,
   SessionRead,
 } from "./bodies.ts";
@@ -69,19 +69,23 @@ export interface AdminPlane {
   /** `POST /v1/manifests`: a further version. @throws {ManifestRejected} as for a first one */
   submitManifest(submission: SubmitManifest, options?: CallOptions): Promise<AgentRegistration>;
   /** `GET /v1/manifests/{scope}`: the newest accepted one, unless `version` pins one. */
-  manifest(scope: string, query?: Asking<typeof manifestQuery>, options?: CallOptions): Promise<ManifestRead>;
+  manifest(scope: string, query?: RequestBody<typeof manifestQuery>, options?: CallOptions): Promise<ManifestRead>;
   /** `GET /v1/agents`, by name. `status` is matched against the latest submission's. */
-  agents(query?: Asking<typeof agentsQuery>, options?: CallOptions): Promise<Page<AgentListItem>>;
+  agents(query?: RequestBody<typeof agentsQuery>, options?: CallOptions): Promise<Page<AgentListItem>>;
   /** `GET /v1/agents/resolve`: the id behind a name. */
   agentId(name: string, options?: CallOptions): Promise<string>;
   /** `GET /v1/agents/{agent_id}/reconciliation`: the most recent one. */
   reconciliation(agentId: string, options?: CallOptions): Promise<ReconciliationReport>;
   /** `GET /v1/scopes/{scope}/catalog`: the current version, unless `version` pins one. */
-  scopeCatalog(scope: string, query?: Asking<typeof scopeCatalogQuery>, options?: CallOptions): Promise<ScopeCatalog>;
+  scopeCatalog(
+    scope: string,
+    query?: RequestBody<typeof scopeCatalogQuery>,
+    options?: CallOptions,
+  ): Promise<ScopeCatalog>;
   /** `POST /v1/sessions/{session_id}/revoke`: idempotent. */
   revokeSession(sessionId: string, why?: Reason, options?: CallOptions): Promise<SessionRead>;
   /** `POST /v1/sessions/revoke`: ends every running session that matches all filters, of which one must be given. */
-  revokeSessions(filters: Asking<typeof sessionsRevoke>, options?: CallOptions): Promise<number>;
+  revokeSessions(filters: RequestBody<typeof sessionsRevoke>, options?: CallOptions): Promise<number>;
   /** `PUT /v1/blocks/{kind}/{ref}`: denied from the next decision on, until `until` where it is given. */
   setBlock(
     block: Blocked & { readonly reason: string; readonly until?: string | Date | null | undefined },
@@ -111,27 +115,31 @@ export function adminPlane(plane: Plane): AdminPlane {
   return {
     registerAgent: async ({ name, manifest, overrideReason }, options) => {
       const body = { name, manifest, ...override(overrideReason) };
-      return plane.ask({ ...submit, path: "/v1/agents", body }, agentRegistration, options);
+      return plane.request({ ...submit, path: "/v1/agents", body }, agentRegistration, options);
     },
     submitManifest: async ({ agent, manifest, overrideReason }, options) => {
       const body = { agent, manifest, ...override(overrideReason) };
-      return plane.ask({ ...submit, path: "/v1/manifests", body }, agentRegistration, options);
+      return plane.request({ ...submit, path: "/v1/manifests", body }, agentRegistration, options);
     },
     manifest: async (scope, query, options) =>
-      plane.ask({ ...get, path: `/v1/manifests/${segment(scope)}`, query }, manifestRead, options),
-    agents: async (query, options) => plane.ask({ ...get, path: "/v1/agents", query }, agentPage, options),
+      plane.request({ ...get, path: `/v1/manifests/${segment(scope)}`, query }, manifestRead, options),
+    agents: async (query, options) => plane.request({ ...get, path: "/v1/agents", query }, agentPage, options),
     agentId: async (name, options) => {
-      const agent = await plane.ask({ ...get, path: "/v1/agents/resolve", query: { name } }, resolvedAgent, options);
+      const agent = await plane.request(
+        { ...get, path: "/v1/agents/resolve", query: { name } },
+        resolvedAgent,
+        options,
+      );
       return agent.agentId;
     },
     reconciliation: async (agentId, options) =>
-      plane.ask({ ...get, path: `/v1/agents/${segment(agentId)}/reconciliation` }, reconciliationReport, options),
+      plane.request({ ...get, path: `/v1/agents/${segment(agentId)}/reconciliation` }, reconciliationReport, options),
     scopeCatalog: async (scope, query, options) =>
-      plane.ask({ ...get, path: `/v1/scopes/${segment(scope)}/catalog`, query }, scopeCatalog, options),
+      plane.request({ ...get, path: `/v1/scopes/${segment(scope)}/catalog`, query }, scopeCatalog, options),
     revokeSession: async (sessionId, why = {}, options) =>
-      plane.ask({ ...post, path: `/v1/sessions/${segment(sessionId)}/revoke`, body: why }, sessionRead, options),
+      plane.request({ ...post, path: `/v1/sessions/${segment(sessionId)}/revoke`, body: why }, sessionRead, options),
     revokeSessions: async (filters, options) => {
-      const { revoked } = await plane.ask(
+      const { revoked } = await plane.request(
         { ...post, path: "/v1/sessions/revoke", body: filters },
         sessionsRevoked,
         options,
@@ -139,13 +147,13 @@ export function adminPlane(plane: Plane): AdminPlane {
       return revoked;
     },
     setBlock: async ({ kind, ref, ...body }, options) =>
-      plane.ask({ method: "PUT", path: blockPath({ kind, ref }), body }, blockRead, options),
+      plane.request({ method: "PUT", path: blockPath({ kind, ref }), body }, blockRead, options),
     liftBlock: async (block, options) => plane.send({ ...remove, path: blockPath(block) }, options),
-    issuerKeys: async (query, options) => plane.ask({ ...get, path: "/v1/keys", query }, issuerKeyPage, options),
+    issuerKeys: async (query, options) => plane.request({ ...get, path: "/v1/keys", query }, issuerKeyPage, options),
     rotateKey: async (when = {}, options) =>
-      plane.ask({ ...post, path: "/v1/keys/rotate", body: when }, keyRotation, options),
+      plane.request({ ...post, path: "/v1/keys/rotate", body: when }, keyRotation, options),
     removeKey: async (kid, options) => plane.send({ ...remove, path: `/v1/keys/${segment(kid)}` }, options),
     raiseIssuerEpoch: async (why = {}, options) =>
-      plane.ask({ ...post, path: "/v1/issuer-epoch", body: why }, issuerEpoch, options),
+      plane.request({ ...post, path: "/v1/issuer-epoch", body: why }, issuerEpoch, options),
   };
 }

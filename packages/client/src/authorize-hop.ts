@@ -11,10 +11,10 @@ import {
 } from "@svc/hop";
 import type { Params } from "./bound-params.ts";
 import type { EdgeLog } from "./edge-log.ts";
-import { type Asked, ControlPlaneUnavailable, PolicyDenied, TransactionParamsRequired } from "./errors.ts";
+import { ControlPlaneUnavailable, PolicyDenied, type RequestLine, TransactionParamsRequired } from "./errors.ts";
 import { type Grant, toGrant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
-import { errorOf, rejection } from "./refusal.ts";
+import { errorOf, rejection } from "./response-error.ts";
 
 /** One hop. */
 export interface AuthorizeRequest {
@@ -25,7 +25,7 @@ export interface AuthorizeRequest {
   readonly dataClass: string;
   /** Raises the effective taint of the decision, never lowers it. */
   readonly taint?: Taint | undefined;
-  /** The call's JSON body. Required where the decision says that a transaction is; otherwise ignored. */
+  /** The call's JSON body: required for a privileged target, otherwise ignored. */
   readonly params?: Params | undefined;
 }
 
@@ -34,16 +34,13 @@ export interface AuthorizePorts {
   readonly edges: EdgeLog | undefined;
 }
 
-/**
- * The call's parameters as text; called where the target is privileged, before anything is spent. What it throws ends
- * the hop.
- */
+/** The call's parameters as text. Called for a privileged target, before anything is spent; an error ends the hop. */
 export type ParamsJson = () => string;
 
 /**
  * Takes one hop (specification: Inline client behaviour, 1-2).
  *
- * @throws for every outcome but a grant, so that no caller goes on with a token that was not narrowed
+ * @throws for every outcome but a grant, so that no caller continues with a token that was not narrowed
  */
 export async function authorizeHop(
   { hop: ports, edges }: AuthorizePorts,
@@ -99,9 +96,9 @@ const requests = {
   decide: { method: "POST", path: "/v1/authorize" },
   exchange: { method: "POST", path: "/v1/token/exchange" },
   mint: { method: "POST", path: "/v1/token/transaction" },
-} as const satisfies Record<HopFailure["step"], Asked>;
+} as const satisfies Record<HopFailure["step"], RequestLine>;
 
-/** A lease is refused without a response of its own: its pool remembers that the token is spent. */
+/** A pool that knows the token to be spent sends no request, so there is no response. */
 const spentOrRefused: ErrorResponse = {
   status: 401,
   code: "unauthorized",

@@ -5,34 +5,34 @@ import type { AuthzClient } from "./client.ts";
 import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
 
-/** As much of the MCP SDK's `Transport` as is needed here, so that any version of it fits. */
+/** The part of the MCP SDK's `Transport` that is used here, so that every version fits. */
 export interface McpTransport<Message = unknown, Options = unknown> {
   start(): Promise<void>;
   send(message: Message, options?: Options): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `fetch` as the SDK's HTTP transports take it. */
+/** `fetch` as the SDK's HTTP transports expect it. */
 export type McpFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Which MCP server is called, on whose behalf, and what its tools touch. */
+/** The MCP server to call, the context to call it with, and the data classes of its tools. */
 export interface AuthorizedMcp {
   readonly client: Pick<AuthzClient, "authorize">;
   readonly context: HopContext;
   /** The server's name in target references: `mcp:<server>/<tool>`. */
   readonly server: string;
-  /** Of every tool not named in `tools`. */
+  /** Data class of every tool that `tools` does not name. */
   readonly dataClass?: string | undefined;
-  /** Data class by tool, and by `#method` for methods that are none of a session's. */
+  /** Data class by tool, and by `#method` for methods that are tools of their own. */
   readonly tools?: Readonly<Record<string, string>> | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: McpFetch | undefined;
 }
 
 /**
- * An MCP client transport that takes a hop for every message before it goes out: for `tools/call` that of the tool, for
- * the session's own messages that of the server, for any other method one of its own (contract: Compiler). A privileged
- * call is bound to the whole message, as the enforcement point binds it.
+ * An MCP client transport that takes a hop before it sends a message: for `tools/call` to the tool, for the session's
+ * own messages to the server, for any other method to a target of its own (contract: Compiler). A privileged call is
+ * bound to the whole message, as in the enforcement point.
  *
  * ```ts
  * const transport = authorizedMcpTransport(
@@ -42,9 +42,9 @@ export interface AuthorizedMcp {
  * await mcp.connect(transport);
  * ```
  *
- * A transport without HTTP ignores `fetch`: its hops are decided and recorded, and nothing carries the grants.
+ * A transport without HTTP ignores `fetch`: its hops are decided and recorded, but the grants are not sent.
  *
- * @throws from `send` as `AuthzClient.authorize`; nothing was sent then, and the MCP session goes on
+ * @throws from `send` as `AuthzClient.authorize`; nothing was sent then, and the MCP session continues
  */
 export function authorizedMcpTransport<Transport extends McpTransport<never, never>>(
   options: AuthorizedMcp,
@@ -53,7 +53,7 @@ export function authorizedMcpTransport<Transport extends McpTransport<never, nev
   const hop = (message: unknown, signal?: AbortSignal | null): Promise<Grant> =>
     options.client.authorize(options.context, hopOf(options, message), { signal: signal ?? undefined });
 
-  /** By the text that goes out. What is not among them (a stream, the session's end, a repeat) takes its own hop. */
+  /** By message text. Every other request (a stream, the session's end, a repeat) takes a hop of its own. */
   const granted = new Map<string, Grant>();
   const inner = connect(async (url, init = {}) => {
     const { body, signal } = init;
@@ -78,7 +78,7 @@ export function authorizedMcpTransport<Transport extends McpTransport<never, nev
   return inner;
 }
 
-/** What belongs to an MCP session rather than to one of its tools. */
+/** The session's own methods. */
 const sessionMethods: readonly unknown[] = ["initialize", "ping", "tools/list"];
 
 type ToolHopRequest = Omit<AuthorizeRequest, "taint">;

@@ -14,18 +14,18 @@ export interface ToolRequest {
 
 export interface PreparedRequest {
   readonly paramsJson: ParamsJson | undefined;
-  /** The caller's request under the grant's headers. */
-  under(grant: Grant): { readonly url: URL; readonly init: RequestInit };
+  /** The caller's request with the grant's headers. */
+  withGrant(grant: Grant): { readonly url: URL; readonly init: RequestInit };
 }
 
 /**
- * Reads the request before anything is decided or spent for it.
+ * Checks the request before anything is decided or spent.
  *
  * @throws {TypeError} for an address, a header or params that cannot be sent
  */
 export function prepareRequest(request: ToolRequest, params: Params | undefined): PreparedRequest {
   const url = new URL(request.url);
-  const headers = withoutOurs(request.headers);
+  const headers = withoutGrantHeaders(request.headers);
   const snapshot = params && snapshotOf(params);
   const own = request.body ?? null;
   const takesBody = own === null && !/^(GET|HEAD)$/i.test(request.method ?? "POST");
@@ -40,13 +40,13 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
         if (!isJsonOf(body, text)) throw new TypeError("the body of a privileged call must be the JSON of params");
         return text;
       }),
-    under: (grant) => ({
+    withGrant: (grant) => ({
       url,
       init: {
         method: request.method ?? (body === null ? "GET" : "POST"),
         headers: merged(headers, grant),
         body,
-        // A credential follows no redirect: that is the caller's answer.
+        // No credential may follow a redirect: the caller gets it as the response.
         redirect: "manual",
         ...(body instanceof ReadableStream && { duplex: "half" }),
       },
@@ -54,12 +54,12 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
   };
 }
 
-const ours = /^(?:authorization|txn-token|agent-identity|x-svc-.*)$/;
+const grantHeaders = /^(?:authorization|txn-token|agent-identity|x-svc-.*)$/;
 
-/** What the grant sets, or could set, is never the caller's, in whatever spelling and however often. */
-function withoutOurs(headers: RequestInit["headers"] | undefined): Headers {
+/** Without headers that a grant sets or could set, in any spelling. */
+function withoutGrantHeaders(headers: RequestInit["headers"] | undefined): Headers {
   const kept = new Headers(headers);
-  for (const name of [...kept.keys()]) if (ours.test(name.replaceAll("_", "-"))) kept.delete(name);
+  for (const name of [...kept.keys()]) if (grantHeaders.test(name.replaceAll("_", "-"))) kept.delete(name);
   return kept;
 }
 

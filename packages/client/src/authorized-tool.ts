@@ -5,26 +5,26 @@ import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
 import type { CallOptions } from "./plane.ts";
 
-/** The tool that a function is, and what it touches. */
+/** The target and data class of a function. */
 export interface ToolHop {
   readonly target: string;
   readonly dataClass: string;
 }
 
-/** What one call of an authorized tool may add. */
+/** Options of one call of an authorized tool. */
 export interface ToolOptions extends CallOptions {
   readonly taint?: Taint | undefined;
 }
 
 /**
- * Makes a function one that takes its hop before it runs: it runs only with a grant for exactly these parameters.
+ * Wraps a function so that it runs only with a grant for exactly its parameters.
  *
  * ```ts
  * const postEntry = authorizedTool(svc, { target: "http:ledger/post_entry", dataClass: "finance" }, post);
  * await postEntry(context, { amount: 5 });
  * ```
  *
- * @throws as `AuthzClient.authorize`, and whatever `run` throws
+ * @throws as `AuthzClient.authorize` and `run`
  */
 export const authorizedTool =
   <Args extends Params, Result>(

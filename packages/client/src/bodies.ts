@@ -34,7 +34,7 @@ import type { z } from "zod";
 type BodyOf<Schema extends z.ZodType> = CamelCased<z.output<Schema>>;
 
 /** A query or request body. Times are a `Date`, or ISO 8601 text with an offset. */
-export type Asking<Schema extends z.ZodType> = {
+export type RequestBody<Schema extends z.ZodType> = {
   readonly [Name in keyof BodyOf<Schema>]?:
     | (Name extends "since" | "until" ? string | Date : BodyOf<Schema>[Name])
     | undefined;
@@ -59,15 +59,15 @@ export type KeyRotation = BodyOf<typeof keyRotation>;
 /** The new epoch: tokens issued before `notBefore` are refused. */
 export type IssuerEpoch = BodyOf<typeof issuerEpoch>;
 
-/** The delegation chain of an action back to the consenting human; `break` says where it could not be read on. */
+/** The delegation chain of an action back to the consenting human; `break` names the hop where it ends early. */
 export type ChainRead = BodyOf<typeof chainRead>;
 /** One recorded hop of a delegation chain. */
 export type ChainHop = BodyOf<typeof chainHop>;
 /** One recorded decision. */
 export type DecisionRow = BodyOf<typeof decisionRow>;
-/** Every check of a decision with what it looked at, and what would admit the call. */
+/** Every check of a decision with its facts, and what would admit the call. */
 export type ExplanationRead = BodyOf<typeof explanationRead>;
-/** An act beside the decisions. */
+/** An event of the record that is no decision. */
 export type AuditEvent = BodyOf<typeof auditEvent>;
 /** Like calls that observe mode let pass and enforcement would have blocked. */
 export type WouldBlock = BodyOf<typeof wouldBlockGroup>;
@@ -82,7 +82,7 @@ export type AgentIdentity = BodyOf<typeof agentIdentity>;
 export type Revocation = BodyOf<typeof revocation>;
 /** A page of revoked agents. Later revocations are of `asOf` or after: pass it as `since`. */
 export type Revocations = BodyOf<typeof revocationPage>;
-/** How an enrollment ended; `quarantined` says why the agent could not be bound to a person. */
+/** How an enrollment ended; `quarantined` carries the reason why the agent is not bound to a person. */
 export type EnrollmentOutcome = BodyOf<typeof completionResponse>;
 /** A token for one enrollment. */
 export type EnrollToken = BodyOf<typeof enrollTokenResponse>;
@@ -90,7 +90,7 @@ export type EnrollToken = BodyOf<typeof enrollTokenResponse>;
 /** A target that a decision would allow now. */
 export type SessionTarget = BodyOf<typeof sessionTarget>;
 /** Readiness, with when housekeeping last ran and the time of the oldest row that is not sealed. */
-export type Readiness = Asking<typeof readinessRead>;
+export type Readiness = RequestBody<typeof readinessRead>;
 /** The issuer's metadata (RFC 8414 section 2). */
 export type ServerMetadata = BodyOf<typeof serverMetadata>;
 /** Public keys (RFC 7517 section 5). */

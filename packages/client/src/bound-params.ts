@@ -3,15 +3,15 @@ import { bindParams, bindParamsValue } from "@svc/tokens";
 /** The JSON object that a privileged call is bound to. */
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A call's parameters as they were when it was made: hops take time, and what is bound must be what is sent. */
+/** A call's parameters at the time of the call: what is bound later must be what is sent. */
 export interface ParamsSnapshot {
-  /** Undefined for what JSON has no text for. */
+  /** Undefined where they have no JSON. */
   readonly text: string | undefined;
   /**
-   * The text, once it is known to be bindable.
+   * The text.
    *
-   * @throws {TypeError} for what cannot be bound (contract: Tokens): no object, NaN, numbers that no double holds, lone
-   * surrogates, nesting over 64; and where the caller changed the parameters meanwhile
+   * @throws {TypeError} where they cannot be bound (contract: Tokens): no object, NaN, numbers that no double holds, lone
+   * surrogates, nesting over 64; and where the caller changed them meanwhile
    */
   bindable(): string;
 }
@@ -37,7 +37,7 @@ function textOf(params: Params): string | undefined {
   }
 }
 
-/** Whether a body is the JSON of these parameters, however it is written. */
+/** Whether a body is the JSON of these parameters, in any spelling. */
 export function isJsonOf(body: unknown, paramsJson: string): boolean {
   if (typeof body !== "string" && !(body instanceof Uint8Array)) return false;
   const [one, other] = [bindParams(body), bindParams(paramsJson)];

@@ -25,35 +25,34 @@ import type { Page, PageQuery } from "./pages.ts";
 import { type CallOptions, consentErrorOf, createPlane, type Plane, type PlanePorts } from "./plane.ts";
 import { type Session, sessionOf } from "./session.ts";
 
-/** What a human consents to: a scope, in their own name, for a time. */
+/** Consent of a human to a scope, for a time. */
 export interface Consent {
   readonly scope: string;
   /** The consenting human. */
   readonly userSub: string;
   /** 60-86400; the control plane's default is 3600. */
   readonly ttlSeconds?: number | undefined;
-  /** What the human was shown; the consent fails where it is no longer the scope's current policy version. */
+  /** The policy version shown to the human; the consent fails where it is no longer the current one. */
   readonly policyVersion?: number | undefined;
 }
 
-/** One hop and the request that is sent once it is granted. */
+/** One hop, and the request to send with its grant. */
 export interface CallRequest extends AuthorizeRequest {
   readonly request: ToolRequest;
 }
 
 /**
- * The inline client: takes hops for an agent and asks the control plane's planes (specification: Inline client
- * behaviour). One context serves many calls, also at once: the client renews its token by itself.
+ * The inline client: takes hops for an agent and calls the control plane's planes (specification: Inline client
+ * behaviour). One context serves many calls, also concurrent ones: the client renews its token.
  *
- * Its methods throw `ControlPlaneUnavailable` and `ControlPlaneRejected` besides what each names, and a signal's own
- * reason where it aborts. None of them returns or sends a token that was not narrowed.
+ * Every method also throws `ControlPlaneUnavailable`, `ControlPlaneRejected`, and after an abort the signal's reason.
  */
 export class AuthzClient {
-  /** Registers agents and reads what they may do. */
+  /** Registers agents, reads what they may do, revokes, blocks and rotates keys. */
   readonly admin: AdminPlane;
-  /** Reads what was decided. */
+  /** Reads the record. */
   readonly audit: AuditPlane;
-  /** Agents' identities. */
+  /** Reads, enrolls and revokes agents' identities. */
   readonly identity: IdentityPlane;
   readonly #hops: AuthorizePorts;
   readonly #consent: Plane;
@@ -64,7 +63,7 @@ export class AuthzClient {
   readonly #closing = new AbortController();
   readonly #labeler: Labeler = createLabeler();
 
-  /** @throws {TypeError} for options that cannot be: see each */
+  /** @throws {TypeError} for an invalid option */
   constructor(options: AuthzClientOptions) {
     const { baseUrl, fetch = globalThis.fetch, renewalIdleSeconds = 300, traceScope } = options;
     const { adminToken, auditToken, identityToken } = bearersOf(options);
@@ -101,29 +100,29 @@ export class AuthzClient {
   }
 
   /**
-   * `POST /v1/consent`: roots a session in a human's act.
+   * `POST /v1/consent`: starts a session.
    *
-   * @throws {ControlPlaneUnavailable} for every answer but 201 and 401, with its `status` and `code` (404
+   * @throws {ControlPlaneUnavailable} for every status but 201 and 401, with its `status` and `code` (404
    * `scope_not_found`, 409 `policy_recompile_required`, ...)
    */
   async consent({ scope, userSub, ttlSeconds, policyVersion }: Consent, options?: CallOptions): Promise<Session> {
     const body = { scope, userSub, ttlSeconds, policyVersion };
-    return this.#consent.ask({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionOf, options);
+    return this.#consent.request({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionOf, options);
   }
 
   /**
-   * Decides one hop and exchanges the context's token for the hop's; for a privileged target it also mints the
-   * transaction token that binds `params`. Never the one without the other.
+   * Decides one hop, exchanges the context's token for the hop's, and for a privileged target mints the transaction
+   * token that binds `params`. Without all of these there is no grant.
    *
    * @throws {PolicyDenied} for a deny, {TransactionParamsRequired} for a privileged target without `params`,
-   * {TypeError} where they cannot be bound; nothing is spent by any of these
+   * {TypeError} where they cannot be bound; none of these spends anything
    */
   async authorize(context: HopContext, request: AuthorizeRequest, options: CallOptions = {}): Promise<Grant> {
     const snapshot = request.params && snapshotOf(request.params);
     return authorizeHop(this.#hops, context, request, snapshot?.bindable, options.signal);
   }
 
-  /** As `authorize`, and the context for the next recipient: the same session with the narrowed token. */
+  /** As `authorize`; also returns the next recipient's context: the same session with the narrowed token. */
   async hop(
     context: HopContext,
     request: AuthorizeRequest,
@@ -134,25 +133,27 @@ export class AuthzClient {
   }
 
   /**
-   * As `authorize`, and sends the request with the grant's headers over the caller's. Redirects are answers. `timeout`
-   * does not bound the target's answer; the signal does.
+   * As `authorize`; then sends the request, in which the grant's headers replace the caller's. A redirect is returned.
+   * Only the signal limits the target's time, `timeout` does not.
    *
-   * @throws {TypeError} also where the request cannot be sent as it is, and what `fetch` throws
+   * @throws {TypeError} also for a request that cannot be sent, and what `fetch` throws
    */
   async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
     const { signal } = options;
     const prepared = prepareRequest(call.request, call.params);
-    const { url, init } = prepared.under(await authorizeHop(this.#hops, context, call, prepared.paramsJson, signal));
+    const { url, init } = prepared.withGrant(
+      await authorizeHop(this.#hops, context, call, prepared.paramsJson, signal),
+    );
     return this.#fetch(url, signal ? { ...init, signal } : init);
   }
 
-  /** Labels a value the agent obtained itself; a source that is not among the trusted ones is `untrusted_external`. */
+  /** Labels a value that the agent obtained itself: `untrusted_external` unless its source is trusted. */
   wrapResult<Value>(value: Value, sourceRef: string, trustedSources?: readonly string[]): LabeledResult<Value> {
     return this.#labeler.wrapResult(value, sourceRef, trustedSources);
   }
 
   /**
-   * Lets labels follow what the decision point makes of a source: the `result_taint` of the tools this manifest declares.
+   * From now on the tools that the manifest declares are labelled by their `result_taint`.
    *
    * @throws {TypeError} where it is no manifest
    */
@@ -160,9 +161,9 @@ export class AuthzClient {
     this.#labeler.useManifest(manifest);
   }
 
-  /** `GET /livez`: resolves where the process is up. @throws {ControlPlaneUnavailable} where not */
+  /** `GET /livez`: resolves where the process is up. @throws {ControlPlaneUnavailable} */
   async live(options?: CallOptions): Promise<void> {
-    await this.#open.ask({ method: "GET", path: "/livez" }, livenessRead, options);
+    await this.#open.request({ method: "GET", path: "/livez" }, livenessRead, options);
   }
 
   /**
@@ -171,26 +172,30 @@ export class AuthzClient {
    * @throws {ControlPlaneUnavailable} where not; `details.failing` names what it could not reach
    */
   ready(options?: CallOptions): Promise<Readiness> {
-    return this.#open.ask({ method: "GET", path: "/readyz" }, readinessRead.partial(), options);
+    return this.#open.request({ method: "GET", path: "/readyz" }, readinessRead.partial(), options);
   }
 
   /** `GET /.well-known/oauth-authorization-server`: the issuer's metadata. */
   metadata(options?: CallOptions): Promise<ServerMetadata> {
-    return this.#open.ask({ method: "GET", path: "/.well-known/oauth-authorization-server" }, serverMetadata, options);
+    return this.#open.request(
+      { method: "GET", path: "/.well-known/oauth-authorization-server" },
+      serverMetadata,
+      options,
+    );
   }
 
   /** `GET /.well-known/jwks.json`: the issuer's public keys (RFC 7517). */
   jwks(options?: CallOptions): Promise<JsonWebKeySet> {
-    return this.#open.ask({ method: "GET", path: "/.well-known/jwks.json" }, keySet, options);
+    return this.#open.request({ method: "GET", path: "/.well-known/jwks.json" }, keySet, options);
   }
 
-  /** `GET /v1/session/targets`: what a decision would allow the context's caller now; it records and spends nothing. */
+  /** `GET /v1/session/targets`: what a decision would allow the context's caller now; records and spends nothing. */
   targets({ token }: HopContext, query?: PageQuery, options?: CallOptions): Promise<Page<SessionTarget>> {
     const request = { method: "GET", path: "/v1/session/targets", query } as const;
-    return createPlane(this.#ports, token).ask(request, sessionTargetPage, options);
+    return createPlane(this.#ports, token).request(request, sessionTargetPage, options);
   }
 
-  /** Ends renewals, those under way included, and the recorded run. The client takes no further hops. */
+  /** Ends all renewals and the recorded run. Later calls fail. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#hops.hop.pool.close();

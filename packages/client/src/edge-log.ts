@@ -15,9 +15,9 @@ export interface EdgeLog {
 const maxSessions = 10_000;
 
 /**
- * Only a session's hop-1 token names the consented scope, so it is remembered by session.
+ * Only a session's hop-1 token names the consented scope, so it is kept by session.
  *
- * @param scope of sessions that this process never saw at hop 1
+ * @param scope of sessions of which this process saw no hop-1 token
  */
 export function createEdgeLog(recorder: TraceRecorder, scope: string | undefined): EdgeLog {
   const scopes = new LRUCache<string, string>({ max: maxSessions });

@@ -1,7 +1,7 @@
 import { readBounded } from "@svc/core/read-bounded";
 import { type Transport, TransportFault } from "@svc/hop";
 
-/** Where the control plane is, and what fetches. */
+/** The control plane's address, and the `fetch` to use. */
 export interface FetchTransportOptions {
   /** The control plane's base address; a path in it is kept. */
   readonly baseUrl: string;
@@ -9,7 +9,7 @@ export interface FetchTransportOptions {
 }
 
 /**
- * The transport over `fetch`. Redirects are answers, so that no credential follows one.
+ * The transport over `fetch`. A redirect is returned, so that no credential follows it.
  *
  * @throws {TypeError} where `baseUrl` is no http or https address
  */
@@ -47,7 +47,7 @@ function asTransportFault(error: unknown, deadline: AbortSignal, signal: AbortSi
   return new TransportFault(neverConnected(error) ? "refused" : "unreachable", { cause: error });
 }
 
-/** True only where no connection was made, so that the control plane saw nothing. */
+/** True only where there was no connection, and so no request was sent. */
 function neverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { cause } = error;

@@ -1,6 +1,6 @@
 import type { Taint } from "@svc/core";
 
-/** What one hop may do: its narrowed token and what goes with it (specification: Client value objects). */
+/** The result of one hop: its narrowed token and its companions (specification: Client value objects). */
 export interface Grant {
   /** The narrowed token: for this target and this data class alone. */
   readonly accessToken: string;
@@ -15,15 +15,15 @@ export interface Grant {
   readonly transactionToken?: string;
   /** Only where the client holds an agent key. */
   readonly identityAssertion?: string;
-  /** The effective taint the decision was made under. */
+  /** The effective taint of the decision. */
   readonly taint: Taint;
-  /** Names the recorded decision. */
+  /** The recorded decision. */
   readonly actionId: string;
-  /** What the call must carry: `Authorization`, `X-Svc-Session`, and `Txn-Token` and `Agent-Identity` when present. */
+  /** For the call: `Authorization`, `X-Svc-Session`, and `Txn-Token` and `Agent-Identity` when present. */
   headers(): Readonly<Record<string, string>>;
 }
 
-/** @param sessionId goes along because a verifier admits no call without it (specification: Authentication) */
+/** @param sessionId a verifier admits no call without it (specification: Authentication) */
 export function toGrant(sessionId: string, facts: Omit<Grant, "headers">): Grant {
   const { accessToken, transactionToken, identityAssertion } = facts;
   return Object.freeze({

@@ -2,26 +2,26 @@ import type { HopCredential } from "@svc/hop";
 import { actChain, callerOfToken, decodeUnverifiedHopToken } from "@svc/tokens";
 
 /**
- * Where an agent stands in a delegation (specification: Client value objects). Its own members are session and token
- * only, so that they are all its JSON holds and all the next process needs; the others are read off the token.
+ * An agent's place in a delegation (specification: Client value objects). Its own members, and so its JSON, are session
+ * and token: all that another process needs. The others are read from the token.
  */
 export interface HopContext extends HopCredential {
   /** [human, first delegate, ..., current actor], read from the token's `act` claim. */
   readonly actChain: readonly string[];
   /** Length of `actChain`. */
   readonly hop: number;
-  /** Who acts: the token's `aud` where it was delegated, else its `sub`. */
+  /** The acting agent or human: the token's `aud` where it was delegated, else its `sub`. */
   readonly caller: string;
-  /** `Authorization` and `X-Svc-Session` for a call that goes through an enforcement point. */
+  /** `Authorization` and `X-Svc-Session`, for a call through an enforcement point. */
   headers(): { Authorization: string; "X-Svc-Session": string };
   /** The next recipient's context: the same session with a newly narrowed token. */
   advanced(token: string): HopContext;
 }
 
 /**
- * Reads, and does not verify, the token.
+ * Reads the token and does not verify it.
  *
- * @throws {TypeError} where it is no hop token; the message does not repeat it
+ * @throws {TypeError} where it is no hop token; the message does not contain it
  */
 export function hopContext(sessionId: string, token: string): HopContext {
   const claims = decodeUnverifiedHopToken(token);

@@ -9,10 +9,10 @@ import {
 } from "@svc/core";
 import type { AgentProver } from "@svc/hop";
 import type { Reason } from "./admin-plane.ts";
-import type { AgentIdentity, Asking, EnrollmentOutcome, EnrollToken, Revocations } from "./bodies.ts";
+import type { AgentIdentity, EnrollmentOutcome, EnrollToken, RequestBody, Revocations } from "./bodies.ts";
 import { type CallOptions, type Plane, segment } from "./plane.ts";
 
-/** What goes along with an enrollment; nothing of it is required. */
+/** Options of an enrollment. */
 export interface Enroll {
   /** The agent's own claims: kept as sent; no decision uses them. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
@@ -32,7 +32,7 @@ export interface IdentityPlane {
   /** `GET /v1/identity/agents/by-id/{agent_id}`. */
   byId(agentId: string, options?: CallOptions): Promise<AgentIdentity>;
   /** `GET /v1/identity/revocations`; `since` is inclusive. */
-  revocations(query?: Asking<typeof revocationsQuery>, options?: CallOptions): Promise<Revocations>;
+  revocations(query?: RequestBody<typeof revocationsQuery>, options?: CallOptions): Promise<Revocations>;
   /** `POST /v1/identity/enroll-tokens`, under the admin bearer: a token for one enrollment; 60-86400 s, default 3600. */
   issueEnrollToken(
     request: { readonly agent: string; readonly ttlSeconds?: number | undefined },
@@ -63,14 +63,14 @@ export function identityPlane(planes: IdentityPlanes, prover: AgentProver | unde
   const agents = "/v1/identity/agents";
   return {
     of: async (name, options) =>
-      planes.identity.ask({ method: "GET", path: `${agents}/${segment(name)}` }, agentIdentity, options),
+      planes.identity.request({ method: "GET", path: `${agents}/${segment(name)}` }, agentIdentity, options),
     byId: async (agentId, options) =>
-      planes.identity.ask({ method: "GET", path: `${agents}/by-id/${segment(agentId)}` }, agentIdentity, options),
+      planes.identity.request({ method: "GET", path: `${agents}/by-id/${segment(agentId)}` }, agentIdentity, options),
     revocations: async (query, options) =>
-      planes.identity.ask({ method: "GET", path: "/v1/identity/revocations", query }, revocationPage, options),
+      planes.identity.request({ method: "GET", path: "/v1/identity/revocations", query }, revocationPage, options),
     issueEnrollToken: async (body, options) => {
       const request = { method: "POST", path: "/v1/identity/enroll-tokens", body, expected: 201 } as const;
-      return planes.admin.ask(request, enrollTokenResponse, options);
+      return planes.admin.request(request, enrollTokenResponse, options);
     },
     enroll: async (enrollment = {}, options) => {
       if (!prover) throw new TypeError("enrolling needs identityKey and agentName");
@@ -78,7 +78,7 @@ export function identityPlane(planes: IdentityPlanes, prover: AgentProver | unde
     },
     revoke: async (agentId, why = {}, options) => {
       const path = `/v1/agents/${segment(agentId)}/revoke`;
-      return planes.admin.ask({ method: "POST", path, body: why }, agentIdentity, options);
+      return planes.admin.request({ method: "POST", path, body: why }, agentIdentity, options);
     },
   };
 }
@@ -90,7 +90,7 @@ async function enroll(
   options: CallOptions | undefined,
 ): Promise<EnrollmentOutcome> {
   const metadata = { method: "GET", path: "/.well-known/oauth-authorization-server" } as const;
-  const { issuer } = await open.ask(metadata, issuerOf, options);
+  const { issuer } = await open.request(metadata, issuerOf, options);
   const body = {
     agent: prover.agentName,
     jwk: await prover.publicJwk(),
@@ -99,8 +99,8 @@ async function enroll(
     enrollToken,
   };
   const begin = { method: "POST", path: "/v1/identity/enrollments", body, expected: 201 } as const;
-  const begun = await (enrollToken === undefined ? admin : open).ask(begin, enrollmentResponse, options);
-  const proof = await prover.answer(begun.challenge, issuer);
+  const begun = await (enrollToken === undefined ? admin : open).request(begin, enrollmentResponse, options);
+  const proof = await prover.proveChallenge(begun.challenge, issuer);
   const path = `/v1/identity/enrollments/${segment(begun.enrollmentId)}/complete`;
-  return open.ask({ method: "POST", path, body: { proof } }, completionResponse, options);
+  return open.request({ method: "POST", path, body: { proof } }, completionResponse, options);
 }

@@ -13,7 +13,6 @@ export type {
   AgentIdentity,
   AgentListItem,
   AgentRegistration,
-  Asking,
   AuditEvent,
   BlockRead,
   ChainHop,
@@ -29,6 +28,7 @@ export type {
   ManifestRead,
   Readiness,
   ReconciliationReport,
+  RequestBody,
   Revocation,
   Revocations,
   ScopeCatalog,
@@ -41,12 +41,12 @@ export type {
 export type { Params } from "./bound-params.ts";
 export { AuthzClient, type CallRequest, type Consent } from "./client.ts";
 export {
-  type Asked,
   ControlPlaneRejected,
   ControlPlaneUnavailable,
   type DenyFacts,
   ManifestRejected,
   PolicyDenied,
+  type RequestLine,
   TransactionParamsRequired,
   type UnavailableFault,
 } from "./errors.ts";

@@ -7,10 +7,10 @@ import {
   type Taint,
 } from "@svc/core";
 
-/** A value and what it counts as (specification: Client value objects). */
+/** A value and its taint (specification: Client value objects). */
 export interface LabeledResult<Value> {
   readonly value: Value;
-  /** Pass it as `taint` to whatever is done with the value: it raises, never lowers. */
+  /** Pass it as `taint` of every call that uses the value: it raises taint, never lowers it. */
   readonly provenance: Taint;
 }
 
@@ -19,13 +19,13 @@ export interface Labeler {
   useManifest(manifest: AgentManifestDocument): void;
 }
 
-/** Labels by the caller's list of trusted sources, until a manifest says what the decision point makes of a source. */
+/** Labels by the caller's list of trusted sources, and by the manifest for the tools that it declares. */
 export function createLabeler(): Labeler {
   let declared: ReadonlyMap<string, Taint> = new Map();
   return {
     wrapResult: (value, sourceRef, trustedSources = []) => ({
       value,
-      // A declared tool is what its manifest says: no list of a caller makes its results any cleaner.
+      // The manifest prevails: a caller's list cannot lower a declared tool's taint.
       provenance: declared.get(sourceRef) ?? classifySource(sourceRef, trustedSources),
     }),
     useManifest(manifest) {

@@ -15,46 +15,45 @@ export interface AuthzClientOptions {
   /** Seconds that one call may take, all its requests to the control plane together. Default 5.0. */
   readonly timeout?: number | undefined;
   /**
-   * A file or folder to record one call edge into for each authorize call, for the drift gate. Default: the environment
+   * A file or folder for the recorder of the drift gate: one call edge per authorize call. Default: the environment
    * variable `SVC_TRACE_PATH`; empty: none.
    */
   readonly tracePath?: string | undefined;
-  /** The scope to record for sessions whose hop-1 token this client never saw. */
+  /** The recorded scope of sessions whose hop-1 token this client never saw. */
   readonly traceScope?: string | undefined;
   /**
    * The agent's private key (ES256 or Ed25519): a JWK, its JSON text, a PKCS#8 PEM, or a `SigningKey`. With it every
-   * exchange, renewal and mint carries a proof of possession, and every grant an identity assertion. Given together
-   * with `agentName`.
+   * exchange, renewal and mint carries a proof of possession, and every grant an identity assertion. Requires
+   * `agentName`.
    */
   readonly identityKey?: string | PrivateJwk | SigningKey | undefined;
-  /** The name that the agent is registered by. */
+  /** The registered name of the agent. Requires `identityKey`. */
   readonly agentName?: string | undefined;
-  /**
-   * Seconds without a call after which a context's renewed tokens are let go; the context is spent then. Default 300.
-   */
+  /** Seconds without a call after which a context's renewed tokens are dropped, and the context is spent. Default 300. */
   readonly renewalIdleSeconds?: number | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** @throws {TypeError} where it is no number of seconds that a timer takes */
+/** @throws {TypeError} outside 0 to a day, which a timer accepts */
 export function timeoutMsOf({ timeout = 5 }: AuthzClientOptions): number {
   if (!(timeout > 0 && timeout <= 86_400)) throw new TypeError("timeout must be a number of seconds, up to a day");
   return timeout * 1000;
 }
 
-/** RFC 6750 section 2.1, and every other character that a header takes as it is. */
+/** RFC 6750 section 2.1, and every other character that a header can carry. */
 const bearerPattern = /^[\x21-\x7e]+$/;
 
 /**
  * The bearer of each plane (specification: Authentication).
  *
- * @throws {TypeError} for one that no header can carry; the message does not repeat it
+ * @throws {TypeError} for one that no header can carry; the message does not contain it
  */
 export function bearersOf({ adminToken, auditToken = adminToken, identityToken = auditToken }: AuthzClientOptions) {
   const bearers = { adminToken, auditToken, identityToken };
   for (const [name, bearer] of Object.entries(bearers)) {
-    if (bearer !== undefined && !bearerPattern.test(bearer)) throw new TypeError(`${name} cannot stand in a header`);
+    if (bearer !== undefined && !bearerPattern.test(bearer))
+      throw new TypeError(`${name} has a character that no header can carry`);
   }
   return bearers;
 }
@@ -63,9 +62,9 @@ export function bearersOf({ adminToken, auditToken = adminToken, identityToken =
 export function proverOf({ identityKey, agentName: name }: AuthzClientOptions): AgentProver | undefined {
   if (identityKey === undefined && name === undefined) return undefined;
   if (identityKey === undefined || name === undefined) {
-    throw new TypeError("identityKey and agentName are given together");
+    throw new TypeError("identityKey and agentName require each other");
   }
-  if (!agentName.safeParse(name).success) throw new TypeError("agentName is no agent's name");
+  if (!agentName.safeParse(name).success) throw new TypeError("agentName is not a valid agent name");
   const isReady = typeof identityKey === "object" && "sign" in identityKey;
   return agentProver({ agentName: name, key: isReady ? identityKey : () => importAgentKey(identityKey) });
 }

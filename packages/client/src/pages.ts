@@ -8,7 +8,7 @@ export interface Page<Item> {
   };
 }
 
-/** What every paged read takes. */
+/** Query of every paged read. */
 export interface PageQuery {
   /** 1-200; the control plane's default is 50. */
   readonly limit?: number | undefined;
@@ -16,7 +16,7 @@ export interface PageQuery {
   readonly cursor?: string | undefined;
 }
 
-/** Every row of a list, read page by page as the loop goes on. */
+/** Every row of a list; pages are read as the loop needs them. */
 export async function* everyRow<Row>(
   read: (cursor: string | undefined) => Promise<Page<Row>>,
 ): AsyncGenerator<Row, void, undefined> {

@@ -1,37 +1,37 @@
 import { type CamelCased, fromWire, snakeCase } from "@svc/core";
 import { parseBody, type StepPorts, send, type TransportResponse, type Unusable, unusable } from "@svc/hop";
 import type { z } from "zod";
-import { type Asked, ControlPlaneUnavailable } from "./errors.ts";
-import { errorOf, rejection } from "./refusal.ts";
+import { ControlPlaneUnavailable, type RequestLine } from "./errors.ts";
+import { errorOf, rejection } from "./response-error.ts";
 
-/** What every call takes besides its arguments. */
+/** Options of every call. */
 export interface CallOptions {
-  /** Where it aborts, the call rejects with its reason. */
+  /** After an abort the call rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface PlaneRequest extends Asked {
+export interface PlaneRequest extends RequestLine {
   /** Members in `camelCase`, as those of the body; one that is undefined is not sent. */
   readonly query?: object | undefined;
   readonly body?: object;
-  /** The one status of an answer with a body. Default 200. */
+  /** The status of a success. Default 200. */
   readonly expected?: number;
 }
 
 /** Sends requests of one group of routes under one bearer. */
 export interface Plane {
   /**
-   * The answer's body as `schema` reads it, in `camelCase`.
+   * Sends a request and returns the response's body as `schema` reads it, in `camelCase`.
    *
    * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
    * not `expected` with a body that `schema` reads
    */
-  ask<Schema extends z.ZodType>(
+  request<Schema extends z.ZodType>(
     request: PlaneRequest,
     schema: Schema,
     options: CallOptions | undefined,
   ): Promise<CamelCased<z.output<Schema>>>;
-  /** For an answer without a body: 204. @throws as `ask` */
+  /** Sends a request whose success is 204 without a body. @throws as `request` */
   send(request: PlaneRequest, options: CallOptions | undefined): Promise<void>;
 }
 
@@ -43,18 +43,18 @@ export interface PlanePorts {
 /** A page of 200 decisions, or a manifest of 1 MiB with every character escaped. */
 const maxResponseBytes = 8 * 1024 * 1024;
 
-type Refusal = (asked: Asked, refused: Unusable, signal?: AbortSignal) => unknown;
+type ErrorOf = (line: RequestLine, failure: Unusable, signal?: AbortSignal) => unknown;
 
-/** @param refuse what to throw for an answer that is not the expected one */
-export function createPlane(ports: PlanePorts, bearer: string | undefined, refuse: Refusal = errorOf): Plane {
+/** @param toError what to throw for an unexpected response */
+export function createPlane(ports: PlanePorts, bearer: string | undefined, toError: ErrorOf = errorOf): Plane {
   const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
 
-  async function expectedAnswer(
+  async function expectedResponse(
     { method, path, query, body }: PlaneRequest,
     expected: number,
     { signal }: CallOptions = {},
   ): Promise<TransportResponse> {
-    const asked = { method, path };
+    const line = { method, path };
     const sent = await send(
       ports.steps,
       {
@@ -66,31 +66,30 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, refus
       },
       { deadlineMs: ports.timeoutMs, ...(signal && { signal }) },
     );
-    if (sent.kind === "unusable") throw refuse(asked, sent, signal);
-    if (sent.response.status !== expected) throw refuse(asked, unusable("status", sent.response), signal);
+    if (sent.kind === "unusable") throw toError(line, sent, signal);
+    if (sent.response.status !== expected) throw toError(line, unusable("status", sent.response), signal);
     return sent.response;
   }
 
   return {
-    async ask(request, schema, options) {
-      const read = parseBody(schema, await expectedAnswer(request, request.expected ?? 200, options));
-      // Without the answer: the body of a success may hold a token.
+    async request(request, schema, options) {
+      const read = parseBody(schema, await expectedResponse(request, request.expected ?? 200, options));
+      // Without the response: the body of a success may hold a token.
       if (read === undefined) throw new ControlPlaneUnavailable(request, "malformed");
       return fromWire(schema, read);
     },
     async send(request, options) {
-      await expectedAnswer(request, 204, options);
+      await expectedResponse(request, 204, options);
     },
   };
 }
 
-/** Consent's own rule: a 401 is a refusal, anything else an outage that says why (specification: Client exceptions). */
-export const consentErrorOf: Refusal = (asked, refused, signal) => {
-  const { fault, response, cause } = refused;
+/** Consent's own rule: a 401 is a rejection, anything else an outage (specification: Client exceptions). */
+export const consentErrorOf: ErrorOf = (line, { fault, response, cause }, signal) => {
   if (fault === "aborted" && signal?.aborted) return signal.reason;
   return response?.status === 401
-    ? rejection(asked, response)
-    : new ControlPlaneUnavailable(asked, fault, response, cause);
+    ? rejection(line, response)
+    : new ControlPlaneUnavailable(line, fault, response, cause);
 };
 
 function queryText(query: object = {}): string {
@@ -107,9 +106,9 @@ const inSnakeCase = (value: object): Readonly<Record<string, unknown>> =>
 /**
  * One segment of a path.
  *
- * @throws {TypeError} for `.` and `..`, which every URL parser takes for another path, and for a lone surrogate
+ * @throws {TypeError} for an empty name, `.` and `..`, which URL parsers resolve, and for a lone surrogate
  */
 export function segment(name: string): string {
-  if (/^\.{0,2}$/.test(name) || !name.isWellFormed()) throw new TypeError("this name cannot stand in a path");
+  if (/^\.{0,2}$/.test(name) || !name.isWellFormed()) throw new TypeError("this name cannot be a path segment");
   return encodeURIComponent(name);
 }

@@ -25,7 +25,7 @@ test("a call carries the narrowed token and its session, and never the context's
 
 const ours = ["Authorization", "X-Svc-Session", "Txn-Token", "Agent-Identity", "X-Svc-Authorization"];
 
-describe("no spelling and no repetition of the caller's overrides the grant's headers", () => {
+describe("the grant's headers replace the caller's, in any spelling and number", () => {
   const spelled = (name: string) =>
     fc
       .tuple(fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length }), fc.boolean())
@@ -35,7 +35,7 @@ describe("no spelling and no repetition of the caller's overrides the grant's he
       });
   const header = fc.tuple(fc.constantFrom(...ours).chain(spelled), fc.constantFrom("Bearer forged", "forged"));
 
-  test("whatever the caller sends", async () => {
+  test("for any header of the caller", async () => {
     const { svc, plane, session } = await fakeSession({
       identityKey: await generatePrivateJwk(),
       agentName: "planner",
@@ -52,7 +52,7 @@ describe("no spelling and no repetition of the caller's overrides the grant's he
     await fc.assert(property, { numRuns: 50 });
   });
 
-  test("also where the grant has no such header", async () => {
+  test("and are removed where the grant has none", async () => {
     const { svc, plane, session } = await fakeSession();
     const headers = new Headers([
       ["txn-token", "forged"],
@@ -66,7 +66,7 @@ describe("no spelling and no repetition of the caller's overrides the grant's he
 });
 
 describe("the body", () => {
-  test("is the JSON of params where the caller gives none", async () => {
+  test("is the JSON of params by default", async () => {
     const { svc, plane, session } = await fakeSession();
     const params = { amount: 5, to: "é" };
     await svc.call(session.context(), { ...post, params, request });
@@ -77,7 +77,7 @@ describe("the body", () => {
     expect(plane.bodyOf("/v1/token/transaction").params).toEqual(params);
   });
 
-  test("is the caller's own where it is the same JSON, byte for byte as given", async () => {
+  test("is the caller's, byte for byte, where it is the same JSON", async () => {
     const { svc, plane, session } = await fakeSession();
     const body = '{ "to": "x",\n  "amount": 5.0 }';
     await svc.call(session.context(), { ...post, params: { amount: 5, to: "x" }, request: { url: toolUrl, body } });
@@ -97,21 +97,21 @@ describe("the body", () => {
     expect(plane.toolReceived).toEqual([]);
   });
 
-  test("of a privileged GET could bind nothing that the target reads", async () => {
+  test("of a privileged GET is rejected: the target would read nothing of what is bound", async () => {
     const { svc, plane, session } = await fakeSession();
     const call = { ...post, params: { amount: 5 }, request: { url: toolUrl, method: "GET" } };
     expect(await errorOf(svc.call(session.context(), call))).toBeInstanceOf(TypeError);
     expect(plane.toolReceived).toEqual([]);
   });
 
-  test("of a target that is not privileged is the caller's business", async () => {
+  test("of an unprivileged target is not checked", async () => {
     const { svc, plane, session } = await fakeSession();
     await svc.call(session.context(), { ...read, params: { amount: 5 }, request: { url: toolUrl, body: "anything" } });
     expect(plane.toolReceived[0]).toMatchObject({ method: "POST", body: "anything" });
   });
 });
 
-test("what cannot be sent is found out before anything is decided", async () => {
+test("a request that cannot be sent is rejected before the decision", async () => {
   const { svc, plane, session } = await fakeSession();
   for (const odd of [{ url: "nonsense" }, { url: toolUrl, headers: { "bad name": "x" } }]) {
     expect(await errorOf(svc.call(session.context(), { ...read, request: odd }))).toBeInstanceOf(TypeError);
@@ -119,7 +119,7 @@ test("what cannot be sent is found out before anything is decided", async () => 
   expect(plane.asked).not.toContain("/v1/authorize");
 });
 
-test("a redirect of the tool is the answer, and no credential follows it", async () => {
+test("a redirect of the tool is returned, and no credential follows it", async () => {
   const { svc, plane, session } = await fakeSession();
   plane.replies.set("tool", () => new Response(null, { status: 307, headers: { location: "https://evil.test/" } }));
   const response = await svc.call(session.context(), { ...read, request });
@@ -133,8 +133,8 @@ test("a call to an agent is a hop to it", async () => {
   expect(plane.bodyOf("/v1/authorize")).toMatchObject({ target: "planner", target_kind: "agent" });
 });
 
-describe("a function made an authorized tool", () => {
-  test("runs with its params and a grant for exactly them", async () => {
+describe("an authorized tool", () => {
+  test("runs with its params and a grant for exactly these", async () => {
     const { svc, plane, session } = await fakeSession();
     const tool = authorizedTool(
       svc,
@@ -146,7 +146,7 @@ describe("a function made an authorized tool", () => {
     expect(plane.bodyOf("/v1/authorize")).toMatchObject({ target_kind: "tool", taint: "untrusted_external" });
   });
 
-  test("does not run without one", async () => {
+  test("does not run without a grant", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.targets.set(read.target, { deny: "TARGET_NOT_DECLARED" });
     let runs = 0;

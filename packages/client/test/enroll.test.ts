@@ -16,7 +16,7 @@ function enrolling(plane: FakePlane, outcome: object): void {
 
 const withKey = { identityKey: key, agentName: "planner" };
 
-test("enrolling presents the public key and signs the server's challenge for its issuer", async () => {
+test("enrolling sends the public key and signs the server's challenge for its issuer", async () => {
   const { svc, plane } = fakeClient(withKey);
   enrolling(plane, { status: "enrolled", agent_id: "id", anchor_version: 1 });
   const outcome = await svc.identity.enroll({ claims: { team: "a" }, principalAssertion: "id-token" });
@@ -51,7 +51,7 @@ describe("its credential", () => {
     ]);
   });
 
-  test("is the enroll token alone where there is one", async () => {
+  test("is the enroll token alone where one is given", async () => {
     const { svc, plane } = fakeClient(withKey);
     enrolling(plane, { status: "quarantined", reason: "NO_PRINCIPAL" });
     await svc.identity.enroll({ enrollToken: "once" });
@@ -60,7 +60,7 @@ describe("its credential", () => {
   });
 });
 
-test("a client without an agent key cannot enroll, and asks nobody", async () => {
+test("a client without an agent key sends no enrollment", async () => {
   const { svc, plane } = fakeClient();
   expect(await errorOf(svc.identity.enroll())).toBeInstanceOf(TypeError);
   expect(plane.sent).toEqual([]);

@@ -40,7 +40,7 @@ const faultOf = (baseUrl: string, more: Partial<TransportRequest> = {}): Promise
       (fault) => fault.code,
     );
 
-test("method, path below the base, headers and body arrive; status, headers and body come back", async () => {
+test("method, path below the base, headers and body are sent; status, headers and body are returned", async () => {
   const base = await serve(async (request, response) => {
     const body = (await request.toArray()).join("");
     response.writeHead(418, { "x-got": `${request.method} ${request.url} ${request.headers["x-a"]}` }).end(body);
@@ -49,7 +49,7 @@ test("method, path below the base, headers and body arrive; status, headers and 
   expect(answer).toMatchObject({ status: 418, body: "é", headers: { "x-got": "POST /under/v1/x?y=1 b" } });
 });
 
-test("a redirect is an answer and is not followed", async () => {
+test("a redirect is returned and not followed", async () => {
   const paths: (string | undefined)[] = [];
   const base = await serve((request, response) => {
     paths.push(request.url);
@@ -59,7 +59,7 @@ test("a redirect is an answer and is not followed", async () => {
   expect(paths).toEqual(["/v1/x?y=1"]);
 });
 
-test("a body of exactly the bound passes, one byte more does not", async () => {
+test("a body of the maximal size is read, one byte more is a fault", async () => {
   const base = await serve((request, response) => response.end("x".repeat(Number(request.headers["x-a"]))));
   const transport = fetchTransport({ baseUrl: base });
   expect((await transport.send({ ...asked, headers: { "x-a": "10" } })).body).toHaveLength(10);
@@ -67,7 +67,7 @@ test("a body of exactly the bound passes, one byte more does not", async () => {
 });
 
 describe("faults", () => {
-  test("nobody listens: refused", async () => {
+  test("no listener: refused", async () => {
     const base = await serve(() => undefined);
     servers[0]?.close();
     await once(servers.splice(0)[0] as ReturnType<typeof createServer>, "close");
@@ -78,7 +78,7 @@ describe("faults", () => {
     expect(await faultOf("http://control.invalid")).toBe("refused");
   });
 
-  test("a reset before and amid the answer: unreachable", async () => {
+  test("a reset before and during the response: unreachable", async () => {
     expect(await faultOf(await serve((request) => request.socket.destroy()))).toBe("unreachable");
     const amid = await serve((request, response) => {
       response.writeHead(200, { "content-length": "9" });
@@ -87,13 +87,13 @@ describe("faults", () => {
     expect(await faultOf(amid)).toBe("unreachable");
   });
 
-  test("silence before and amid the answer: timeout", async () => {
+  test("silence before and during the response: timeout", async () => {
     expect(await faultOf(await serve(() => undefined), { deadlineMs: 50 })).toBe("timeout");
     const amid = await serve((_request, response) => void response.writeHead(200).write("x"));
     expect(await faultOf(amid, { deadlineMs: 50 })).toBe("timeout");
   });
 
-  test("a caller who leaves: aborted, and the request goes with it", async () => {
+  test("an abort: aborted, and the request is ended", async () => {
     const aborting = new AbortController();
     const gone = Promise.withResolvers<void>();
     const base = await serve((request) => {
@@ -105,6 +105,6 @@ describe("faults", () => {
   });
 });
 
-test.each(["ftp://control", "nonsense"])("%s is no base address", (baseUrl) => {
+test.each(["ftp://control", "nonsense"])("%s is rejected as base address", (baseUrl) => {
   expect(() => fetchTransport({ baseUrl })).toThrow(TypeError);
 });

@@ -8,7 +8,7 @@ import { bearerOf, json, refused } from "./support/fake-plane.ts";
 const payloadOf = (token = "") => JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 const afterConsent = (asked: readonly string[]) => asked.filter((path) => path !== "/v1/consent");
 
-test("a consent roots a session, and its context is hop 1", async () => {
+test("a consent starts a session whose context is hop 1", async () => {
   const { svc, plane } = fakeClient();
   const session = await svc.consent({ ...consent, ttlSeconds: 60, policyVersion: 3 });
   expect(plane.bodyOf("/v1/consent")).toEqual({
@@ -29,7 +29,7 @@ test("a consent roots a session, and its context is hop 1", async () => {
 });
 
 describe("a grant", () => {
-  test("is for exactly what was asked, and says what its token says", async () => {
+  test("matches the request and the claims of its token", async () => {
     const { svc, session } = await fakeSession();
     const grant = await svc.authorize(session.context(), read);
     const claims = decodeUnverifiedHopToken(grant.accessToken);
@@ -46,7 +46,7 @@ describe("a grant", () => {
     expect(grant.headers()).toEqual({ Authorization: `Bearer ${grant.accessToken}`, "X-Svc-Session": sessionId });
   });
 
-  test("for a privileged target has a transaction token bound to exactly the params", async () => {
+  test("for a privileged target has a transaction token bound to the params", async () => {
     const { svc, plane, session } = await fakeSession();
     const params = { amount: 5, to: "é" };
     const grant = await svc.authorize(session.context(), { ...post, params });
@@ -58,7 +58,7 @@ describe("a grant", () => {
     expect(grant.headers()).toMatchObject({ "Txn-Token": grant.transactionToken });
   });
 
-  test("of a client that holds an agent key has an identity assertion for its target", async () => {
+  test("of a client with an agent key has an identity assertion for its target", async () => {
     const { svc, session } = await fakeSession({ identityKey: await generatePrivateJwk(), agentName: "planner" });
     const grant = await svc.authorize(session.context(), read);
     expect(payloadOf(grant.identityAssertion)).toMatchObject({ iss: "planner", aud: read.target });
@@ -66,7 +66,7 @@ describe("a grant", () => {
   });
 });
 
-test("a hop is always decided first and then exchanged, with the decision's own action", async () => {
+test("a hop is decided first and then exchanged with the decision's action", async () => {
   const { svc, plane, session } = await fakeSession();
   const grant = await svc.authorize(session.context(), read);
   const asked = afterConsent(plane.asked);
@@ -74,7 +74,7 @@ test("a hop is always decided first and then exchanged, with the decision's own 
   expect(plane.bodyOf("/v1/token/exchange").action_id).toBe(grant.actionId);
 });
 
-test("params are no concern of a target that is not privileged", async () => {
+test("params of an unprivileged target are ignored", async () => {
   const { svc, plane, session } = await fakeSession();
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
@@ -83,14 +83,14 @@ test("params are no concern of a target that is not privileged", async () => {
   expect(plane.asked).not.toContain("/v1/token/transaction");
 });
 
-test("taint goes to the decision and to the exchange", async () => {
+test("taint is sent with the decision and the exchange", async () => {
   const { svc, plane, session } = await fakeSession();
   await svc.authorize(session.context(), { ...read, taint: "untrusted_external" });
   expect(plane.bodyOf("/v1/authorize").taint).toBe("untrusted_external");
   expect(plane.bodyOf("/v1/token/exchange").taint).toBe("untrusted_external");
 });
 
-test("a client that holds an agent key proves its possession at renewal, exchange and mint", async () => {
+test("with an agent key renewal, exchange and mint carry a proof of possession", async () => {
   const key = await importAgentKey(await generatePrivateJwk());
   const { svc, plane, session } = await fakeSession({ identityKey: key, agentName: "planner" });
   await svc.authorize(session.context(), { ...post, params: { amount: 5 } });
@@ -104,7 +104,7 @@ test("a client that holds an agent key proves its possession at renewal, exchang
   }
 });
 
-test("hop also gives the next recipient's context", async () => {
+test("hop also returns the next recipient's context", async () => {
   const { svc, session } = await fakeSession();
   const [grant, next] = await svc.hop(session.context(), planner);
   expect(next).toMatchObject({
@@ -118,7 +118,7 @@ test("hop also gives the next recipient's context", async () => {
   expect(deeper.actChain).toEqual(["user-1", "planner", "clerk"]);
 });
 
-test("one context serves many calls, also at once, and no token is presented twice", async () => {
+test("one context serves many calls, also concurrent ones, and no token is presented twice", async () => {
   const { svc, plane, session } = await fakeSession();
   const context = session.context();
   await svc.authorize(context, read);
@@ -145,7 +145,7 @@ describe("a deny", () => {
     policyVersion: 3,
   };
 
-  test("is raised with all its facts, and nothing is exchanged", async () => {
+  test("is thrown with all its facts, and nothing is exchanged", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.targets.set(read.target, { deny: "SCOPE_NOT_CONSENTED", consentable: ["travel"] });
     const error = await errorOf(svc.authorize(session.context(), { ...read, taint: "untrusted_external" }));
@@ -161,7 +161,7 @@ describe("a deny", () => {
     expect(error).toMatchObject({ reason: "TARGET_NOT_DECLARED", recoverable: false, consentableScopes: [] });
   });
 
-  test("spends nothing: the context goes on with the same tokens", async () => {
+  test("spends nothing: the context continues with the same tokens", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.targets.set(read.target, { deny: "TARGET_NOT_DECLARED" });
     await errorOf(svc.authorize(session.context(), read));
@@ -177,7 +177,7 @@ describe("a deny", () => {
       () => json(403, { error: "invalid_target", error_description: "no longer: AGENT_REVOKED" }),
     ],
     ["the mint", "POST /v1/token/transaction", () => refused(403, "mint_refused", { deny_reason: "AGENT_REVOKED" })],
-  ])("at %s is one like at the decision", async (_, route, reply) => {
+  ])("at %s is thrown like one at the decision", async (_, route, reply) => {
     const { svc, plane, session } = await fakeSession();
     plane.replies.set(route, reply);
     const error = await errorOf(svc.authorize(session.context(), { ...post, params: { a: 1 } }));
@@ -186,7 +186,7 @@ describe("a deny", () => {
     expect((error as PolicyDenied).actionId).toMatch(/^0197a000/);
   });
 
-  test("for a taint that rose after the decision says so", async () => {
+  test("names a taint that rose after the decision", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.replies.set("POST /v1/token/exchange", () =>
       json(403, { error: "invalid_target", error_description: "TAINT_BLOCKED" }),
@@ -197,7 +197,7 @@ describe("a deny", () => {
 });
 
 describe("a privileged call without params", () => {
-  test("is told so before anything is exchanged or minted", async () => {
+  test("is rejected before anything is exchanged or minted", async () => {
     const { svc, plane, session } = await fakeSession();
     const error = await errorOf(svc.authorize(session.context(), post));
     expect(error).toBeInstanceOf(TransactionParamsRequired);
@@ -206,7 +206,7 @@ describe("a privileged call without params", () => {
     expect(plane.asked).not.toContain("/v1/token/transaction");
   });
 
-  test("spends nothing: with them it goes through, by the same tokens", async () => {
+  test("spends nothing: with params it succeeds with the same tokens", async () => {
     const { svc, plane, session } = await fakeSession();
     for (let i = 0; i < 20; i++) await errorOf(svc.authorize(session.context(), post));
     const renewals = plane.asked.filter((path) => path === "/v1/token/renew").length;
@@ -215,7 +215,7 @@ describe("a privileged call without params", () => {
   });
 });
 
-describe("params that cannot be bound are refused before anything is spent", () => {
+describe("params that cannot be bound are rejected before anything is spent", () => {
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   const deep = { a: JSON.parse("[".repeat(70) + "]".repeat(70)) };
@@ -245,7 +245,7 @@ describe("params that cannot be bound are refused before anything is spent", () 
   });
 });
 
-test("a context whose token is spent elsewhere is refused, not taken for an outage", async () => {
+test("a context whose token was spent elsewhere is rejected, not unavailable", async () => {
   const { svc, plane, session } = await fakeSession();
   plane.spent.add(decodeUnverifiedHopToken(session.rootGrant)?.jti ?? "");
   const error = await errorOf(svc.authorize(session.context(), read));
@@ -259,7 +259,7 @@ test("a closed client takes no hop", async () => {
   expect(await errorOf(svc.authorize(session.context(), read))).toBeInstanceOf(TypeError);
 });
 
-test("the bearer of a hop is the context's own token or a sibling of it, never an operator's", async () => {
+test("the bearer of a hop is the context's token or a sibling of it, never an operator's", async () => {
   const { svc, plane, session } = await fakeSession();
   await svc.authorize(session.context(), { ...post, params: { a: 1 } });
   for (const request of plane.sent.filter(({ url }) => url.pathname !== "/v1/consent")) {

@@ -49,7 +49,7 @@ describe("with a manifest", () => {
     expect(svc.wrapResult("v", source, trusted).provenance).toBe(provenance);
   });
 
-  test("what is no manifest is refused, and the one before stays", () => {
+  test("an invalid manifest is rejected and the earlier one stays", () => {
     const { svc } = fakeClient();
     svc.useManifest(manifest);
     expect(() => svc.useManifest({ scopes: {} })).toThrow(TypeError);

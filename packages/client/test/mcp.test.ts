@@ -74,7 +74,7 @@ test("a tool call is admitted by a server that verifies each message", async () 
   expect((await mcp.listTools()).tools).toHaveLength(2);
 });
 
-test("every message carries a token of its own, and none the context's", async () => {
+test("every message carries its own token, and none the context's", async () => {
   const { mcp, received, session } = await connected();
   await call(mcp, "read_file");
   const bearers = received.map(({ authorization }) => authorization);
@@ -100,7 +100,7 @@ test("a privileged call is bound to the whole message", async () => {
   expect(payloadOf(sent?.authorization).scope).toBe("docs.drafts");
 });
 
-test("a deny reaches the caller, nothing is sent, and the session goes on", async () => {
+test("a deny is thrown, nothing is sent, and the session continues", async () => {
   const { mcp, plane, received } = await connected();
   plane.targets.set("mcp:files/read_file", { deny: "TARGET_NOT_DECLARED" });
   const error = await errorOf(call(mcp, "read_file"));
@@ -110,7 +110,7 @@ test("a deny reaches the caller, nothing is sent, and the session goes on", asyn
   expect(await call(mcp, "read_file")).toMatchObject({ content: [{ text: "read_file a.txt" }] });
 });
 
-test("the session's end takes its own hop", async () => {
+test("the end of the session takes a hop of its own", async () => {
   const { received, client } = await connected();
   await client.terminateSession();
   const end = received.find(({ method }) => method === "DELETE");
@@ -130,13 +130,13 @@ describe("a transport without HTTP", () => {
     return { mcp, plane };
   }
 
-  test("is decided and recorded for each call all the same", async () => {
+  test("is decided and recorded for each call", async () => {
     const { mcp, plane } = await inMemory({ read_file: "docs" });
     await call(mcp, "read_file");
     expect(plane.bodyOf("/v1/authorize")).toMatchObject({ target: "mcp:files/read_file", data_class: "docs" });
   });
 
-  test("refuses a call whose data class nobody configured", async () => {
+  test("rejects a call without a configured data class", async () => {
     const { mcp } = await inMemory();
     expect(await errorOf(call(mcp, "read_file"))).toBeInstanceOf(TypeError);
     expect(await errorOf(mcp.listResources())).toBeInstanceOf(Error);

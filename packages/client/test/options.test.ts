@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AuthzClient, type AuthzClientOptions } from "../src/index.ts";
 import { errorOf, fakeSession, read } from "./support/fake-client.ts";
 
-describe("options that cannot be are told at once", () => {
+describe("the constructor rejects invalid options", () => {
   test.each<[string, Partial<AuthzClientOptions>]>([
     ["no address", { baseUrl: "control" }],
     ["an address of another scheme", { baseUrl: "ftp://control" }],
@@ -22,7 +22,7 @@ describe("options that cannot be are told at once", () => {
   });
 });
 
-test("a key that is none is told when it should sign, and nothing of it is repeated", async () => {
+test("an invalid key is reported at the first signature, without its text", async () => {
   const jwk = { ...(await generatePrivateJwk()), d: "secret" };
   const { svc, session } = await fakeSession({ identityKey: jwk, agentName: "planner" });
   const error = await errorOf(svc.authorize(session.context(), read));
@@ -30,7 +30,7 @@ test("a key that is none is told when it should sign, and nothing of it is repea
   expect(String(error)).not.toContain("secret");
 });
 
-test("the client is disposed of by leaving its block", async () => {
+test("leaving its block closes the client", async () => {
   let closed: AuthzClient;
   {
     await using svc = new AuthzClient({ baseUrl: "https://control.test" });

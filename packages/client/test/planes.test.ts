@@ -11,7 +11,7 @@ const asking = ({ route, answer: [status, body] }: Row): { svc: AuthzClient; pla
 };
 
 describe.each(rows)("$name", (want) => {
-  test("asks its route under its plane's bearer, and reads the answer", async () => {
+  test("calls its route with its plane's bearer and returns the body", async () => {
     const { svc, plane } = asking(want);
     expect(await want.ask(svc)).toEqual(want.want);
     const [sent] = plane.sent;
@@ -20,7 +20,7 @@ describe.each(rows)("$name", (want) => {
     expect(sent && bearerOf(sent)).toBe(want.bearer);
   });
 
-  test("takes an answer of another shape for none", async () => {
+  test("a body of another shape is unavailable", async () => {
     const { svc } = asking({ ...want, answer: [want.answer[0], { data: 5 }] });
     expect(await errorOf(want.ask(svc))).toMatchObject({ name: "ControlPlaneUnavailable", fault: "malformed" });
   });
@@ -48,7 +48,7 @@ describe.each(rows)("$name", (want) => {
       ControlPlaneUnavailable,
       { status: 302 },
     ],
-  ])("tells a refusal from an outage: %s", async (_, reply, kind, facts) => {
+  ])("separates a rejection from an outage: %s", async (_, reply, kind, facts) => {
     const { svc, plane } = fakeClient();
     plane.replies.set(want.route, () => reply);
     const [method = "", path = ""] = want.route.split(" ");
@@ -95,7 +95,7 @@ describe("a manifest that is refused", () => {
     }
   });
 
-  test("for another cause is an ordinary rejection", async () => {
+  test("for another cause is a plain rejection", async () => {
     const { svc, plane } = fakeClient();
     plane.replies.set("POST /v1/agents", () => refused(409, "agent_exists"));
     const error = await errorOf(svc.admin.registerAgent({ name: "planner", manifest }));
@@ -115,7 +115,7 @@ describe("allDecisions", () => {
       return json(200, { data, page: { next_cursor: page < 2 ? String(page + 1) : null, limit: 2 } });
     });
 
-  test("reads every page under the same filters, as the loop goes on", async () => {
+  test("reads the pages of the same filters as the loop needs them", async () => {
     const { svc, plane } = fakeClient();
     pages(plane);
     const actions: string[] = [];
@@ -128,7 +128,7 @@ describe("allDecisions", () => {
     ]);
   });
 
-  test("reads no page that nobody asked for", async () => {
+  test("reads no page that the loop does not need", async () => {
     const { svc, plane } = fakeClient();
     pages(plane);
     for await (const _ of svc.audit.allDecisions()) break;
@@ -139,7 +139,7 @@ describe("allDecisions", () => {
 test.each<[string, (svc: AuthzClient) => Promise<void>]>([
   ["DELETE /v1/blocks/scope/a%20b", (svc) => svc.admin.liftBlock({ kind: "scope", ref: "a b" })],
   ["DELETE /v1/keys/-k", (svc) => svc.admin.removeKey("-k")],
-])("%s: done is 204 without a body, anything else is not done", async (route, ask) => {
+])("%s: only 204 is a success", async (route, ask) => {
   const { svc, plane } = fakeClient();
   plane.replies.set(route, () => new Response(null, { status: 204 }));
   expect(await ask(svc)).toBeUndefined();
@@ -150,7 +150,7 @@ test.each<[string, (svc: AuthzClient) => Promise<void>]>([
   expect(await errorOf(ask(svc))).toMatchObject({ name: "ControlPlaneUnavailable", status: 200 });
 });
 
-test("bearers fall back as the planes do", async () => {
+test("the audit bearer defaults to admin's, the identity bearer to audit's", async () => {
   const bearersWith = async (options: object) => {
     const { svc, plane } = fakeClient({
       adminToken: undefined,
@@ -167,7 +167,7 @@ test("bearers fall back as the planes do", async () => {
   expect(await bearersWith({})).toEqual(["", "", ""]);
 });
 
-test.each(["", ".", "..", "\ud800"])("the name %o cannot lead to another path", async (name) => {
+test.each(["", ".", "..", "\ud800"])("the name %o is rejected, since it could change the path", async (name) => {
   const { svc, plane } = fakeClient();
   for (const ask of [
     () => svc.admin.manifest(name),

@@ -17,7 +17,7 @@ function aFolder(): string {
 const atHop1 = { scope: "expenses", chain: [], caller: "user-1", hop: 1, taint: "trusted_internal" };
 const atHop2 = { ...atHop1, chain: ["planner"], caller: "planner", hop: 2 };
 
-test("each authorize call leaves one edge, however it ended", async () => {
+test("each authorize call records one edge, also where it fails", async () => {
   const tracePath = aFolder();
   const { svc, plane, session } = await fakeSession({ tracePath });
   const [, context] = await svc.hop(session.context(), planner);
@@ -40,7 +40,7 @@ test("each authorize call leaves one edge, however it ended", async () => {
   ]);
 });
 
-test("a process that never saw the session's hop 1 records its scope where it was given it, and none where not", async () => {
+test("without the session's hop-1 token the configured scope is recorded, or none", async () => {
   const scopeOf = async (traceScope?: string) => {
     const tracePath = aFolder();
     const orchestrator = await fakeSession();
@@ -54,7 +54,7 @@ test("a process that never saw the session's hop 1 records its scope where it wa
   expect(await scopeOf()).toBeNull();
 });
 
-test("the environment names the trace where the option does not, and an empty name is none", async () => {
+test("the environment names the trace by default, and an empty name means none", async () => {
   const folder = aFolder();
   vi.stubEnv("SVC_TRACE_PATH", join(folder, "trace.jsonl"));
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -67,7 +67,7 @@ test("the environment names the trace where the option does not, and an empty na
   await untraced.svc.authorize(untraced.session.context(), read);
 });
 
-test("a trace that cannot be written breaks no call", async () => {
+test("a trace that cannot be written fails no call", async () => {
   const { svc, session } = await fakeSession({ tracePath: "/proc/nowhere/trace" });
   await expect(svc.authorize(session.context(), read)).resolves.toMatchObject({ target: read.target });
 });

@@ -31,7 +31,7 @@ const garbage: [string, Route, Partial<ControlPlaneUnavailable>][] = [
     },
     { fault: "unreachable", status: null, code: null },
   ],
-  ["more than it may say", () => new Response("x".repeat(9 * 1024 * 1024)), { fault: "too_large" }],
+  ["a body over the limit", () => new Response("x".repeat(9 * 1024 * 1024)), { fault: "too_large" }],
 ];
 
 const stages = ["/v1/token/renew", "/v1/authorize", "/v1/token/exchange", "/v1/token/transaction"];
@@ -49,7 +49,7 @@ describe.each(stages)("%s", (path) => {
   });
 });
 
-test("an allow that nobody recorded is no allow", async () => {
+test("an allow without a record is unavailable", async () => {
   const { svc, plane, session } = await fakeSession();
   plane.replies.set("POST /v1/authorize", () => refused(503, "audit_unavailable"));
   const error = await errorOf(svc.authorize(session.context(), post));
@@ -77,7 +77,7 @@ test.each<[string, object]>([
   expect(plane.toolReceived).toEqual([]);
 });
 
-test("the context's own token, handed back as the narrowed one, is never used", async () => {
+test("the context's own token, returned as the narrowed one, is never used", async () => {
   const { svc, plane, session } = await fakeSession();
   plane.replies.set("POST /v1/token/exchange", () =>
     json(200, {
@@ -92,7 +92,7 @@ test("the context's own token, handed back as the narrowed one, is never used", 
   expect(plane.toolReceived).toEqual([]);
 });
 
-describe("a hop step's own refusals are rejections", () => {
+describe("refusals of a hop's steps are rejections", () => {
   test.each<[string, string, Response, object]>([
     ["401 at the decision", "/v1/authorize", refused(401, "unauthorized"), { status: 401, code: "unauthorized" }],
     ["401 without a body", "/v1/authorize", new Response(null, { status: 401 }), { status: 401, code: "unauthorized" }],
@@ -123,7 +123,7 @@ describe("a hop step's own refusals are rejections", () => {
     expect(error).toMatchObject({ method: "POST", path, ...want });
   });
 
-  test("but a replay guard that could not be reached is an outage", async () => {
+  test("but an unreachable replay guard is an outage", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.replies.set("POST /v1/token/exchange", () =>
       json(503, { error: "invalid_grant", error_description: "later" }),
@@ -141,7 +141,7 @@ describe("consent", () => {
     ["400", () => refused(400, "invalid_request"), { status: 400, code: "invalid_request" }],
     ["200", () => json(200, {}), { status: 200, code: null }],
     ["201 with HTML", () => new Response("<html>", { status: 201 }), { fault: "malformed" }],
-  ])("%s is unavailable, and says why", async (_, reply, want) => {
+  ])("%s is unavailable, with status and code", async (_, reply, want) => {
     const { svc, plane } = fakeClient();
     plane.replies.set("POST /v1/consent", reply);
     const error = await errorOf(svc.consent(consent));
@@ -155,7 +155,7 @@ describe("consent", () => {
     expect(await errorOf(svc.consent(consent))).toBeInstanceOf(ControlPlaneRejected);
   });
 
-  test("a session whose root grant is none is no session", async () => {
+  test("a session without a valid root grant is unavailable", async () => {
     const { svc, plane } = fakeClient();
     const answer = { session_id: "s", policy_version: 1, scope: "s", user_sub: "u", hop_budget: 1, expires_at: "t" };
     plane.replies.set("POST /v1/consent", () => json(201, { ...answer, root_grant: "nonsense" }));
@@ -178,8 +178,8 @@ describe("time", () => {
   }
 
   test.each<[string, RequestListener]>([
-    ["before its answer", () => {}],
-    ["amid its answer", (_, response) => void response.writeHead(200).write("{")],
+    ["before its response", () => {}],
+    ["during its response", (_, response) => void response.writeHead(200).write("{")],
   ])("a control plane that stalls %s is unavailable", async (_, listener) => {
     const svc = await serving(listener);
     for (const ask of [() => svc.ready(), () => svc.consent(consent), () => svc.audit.decisions()]) {
@@ -197,7 +197,7 @@ describe("time", () => {
     }
   });
 
-  test("the caller's signal rejects with its own reason, wherever it comes in", async () => {
+  test("an abort rejects with the signal's reason, at every step", async () => {
     const reason = new Error("the user left");
     for (const path of stages) {
       const { svc, plane, session } = await fakeSession();
@@ -222,7 +222,7 @@ describe("time", () => {
   });
 });
 
-test("not ready, and not live, are unavailable", async () => {
+test("not ready and not live are unavailable", async () => {
   const { svc, plane } = fakeClient();
   await expect(svc.ready()).resolves.toEqual({ status: "ok" });
   await expect(svc.live()).resolves.toBeUndefined();

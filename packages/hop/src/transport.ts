@@ -1,4 +1,4 @@
-/** What a step asks of the control plane; the inline client answers it over fetch, the enforcement point over undici. */
+/** A request to the control plane; the inline client sends it over fetch, the enforcement point over undici. */
 export interface TransportRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Begins with `/v1/` or another absolute path, query included; relative to the control plane's base address. */
@@ -6,9 +6,9 @@ export interface TransportRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Milliseconds from now to the last byte of the answer. */
+  /** Milliseconds from now to the last byte of the response. */
   readonly deadlineMs: number;
-  /** Bytes of the answer's body; one more is the fault `too_large`. */
+  /** Bytes of the response's body; one more is the fault `too_large`. */
   readonly maxResponseBytes: number;
   readonly signal?: AbortSignal;
 }
@@ -23,16 +23,16 @@ export interface TransportResponse {
 
 export interface Transport {
   /**
-   * Sends the request once: no retry, no redirect followed, no cache, no cookie.
+   * Sends the request once: no retry, no redirect, no cache, no cookie.
    *
-   * @throws {TransportFault} where no whole answer arrived within the deadline
+   * @throws {TransportFault} where no whole response arrived within the deadline
    */
   send(request: TransportRequest): Promise<TransportResponse>;
 }
 
 /**
- * Why no answer came. Only `refused` (no connection was made: refused, unresolved, unroutable) promises that the
- * control plane saw nothing of the request; after any other it may have been carried out.
+ * Why there is no response. Only after `refused` (no connection: refused, unresolved, unroutable) was nothing sent;
+ * after any other fault the request may have taken effect.
  */
 export const transportFaultCodes = ["refused", "unreachable", "timeout", "aborted", "too_large"] as const;
 export type TransportFaultCode = (typeof transportFaultCodes)[number];

@@ -9,15 +9,14 @@ const snapshotShape = z.strictObject({
   tokens: z.array(z.strictObject({ token: z.string(), expiresAt: z.number() })),
 });
 
-/** No session outlives this (specification: Limits, consent `ttl_seconds`). */
+/** The longest session (specification: Limits, consent `ttl_seconds`). */
 const longestSessionMs = 86_400_000;
 
 const snapshotName = /^[\w-]+\.json$/;
 
 /**
- * Keeps snapshots as files of mode 0600 in `directory`, which it makes with mode 0700 where it is missing; meant for a
- * folder in memory that outlives the process and not the pod. What earlier processes left half written or expired is
- * removed first.
+ * Stores snapshots as files of mode 0600 in `directory`, created with mode 0700; meant for a folder in memory that
+ * outlives the process and not the pod. Unfinished and expired files of earlier processes are removed first.
  *
  * @throws the file system's error where the folder cannot be used
  */
@@ -33,7 +32,7 @@ export async function filePoolStore(directory: string, now: () => number = Date.
         await writeDurably(written, JSON.stringify(snapshot));
         await rename(written, fileOf(key));
       } catch (error) {
-        // Where the folder is full, what is half written would keep it so.
+        // In a full folder the unfinished file would take the space that the next save needs.
         await unlink(written).catch(() => undefined);
         throw error;
       }
@@ -51,7 +50,7 @@ async function sweep(directory: string, nowMs: number): Promise<void> {
   }
 }
 
-/** A snapshot without tokens still remembers that the presented token was used, for as long as it could live. */
+/** A snapshot without tokens records that the presented token was spent, and is kept as long as that could live. */
 async function isExpired(path: string, nowMs: number): Promise<boolean> {
   const { mtimeMs } = await stat(path);
   if (nowMs - mtimeMs > longestSessionMs) return true;
@@ -59,7 +58,7 @@ async function isExpired(path: string, nowMs: number): Promise<boolean> {
   return snapshot !== undefined && snapshot.tokens.length > 0 && snapshot.tokens.every((t) => t.expiresAt <= nowMs);
 }
 
-/** An unreadable file is an error, not an absence: the token it speaks of may have been spent. */
+/** An unreadable file is an error, not an absence: its token may have been spent. */
 async function read(path: string): Promise<PoolSnapshot | undefined> {
   const text = await readFile(path, "utf8").catch(ignoreAbsence);
   return text === undefined ? undefined : snapshotShape.parse(JSON.parse(text));

@@ -1,18 +1,19 @@
-/** What outlives a restart: the unspent tokens that a pool keeps back. */
+/** The reserved tokens of a pool, which survive a restart. */
 export interface PoolSnapshot {
   readonly sessionId: string;
   readonly tokens: readonly {
-    readonly token: string /** Milliseconds since the epoch. */;
+    readonly token: string;
+    /** Milliseconds since the epoch. */
     readonly expiresAt: number;
   }[];
 }
 
-/** Keeps pools over a restart. Keys are base64url SHA-256 of the presented token; one process holds a key at a time. */
+/** Stores pools. Keys are base64url SHA-256 of the presented token; one process uses a key at a time. */
 export interface PoolStore {
-  /** Undefined for a key never saved, removed, or no longer readable. */
+  /** Undefined for a key that was never saved, or was removed. */
   load(key: string): Promise<PoolSnapshot | undefined>;
-  /** Replaces the whole snapshot, or nothing: durable and never half written when it resolves. */
+  /** Replaces the whole snapshot or nothing; durable when it resolves. */
   save(key: string, snapshot: PoolSnapshot): Promise<void>;
-  /** Quiet where the key is unknown. */
+  /** Resolves also for an unknown key. */
   remove(key: string): Promise<void>;
 }

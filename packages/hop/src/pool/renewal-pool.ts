@@ -10,13 +10,13 @@ export interface RenewalPoolOptions {
   readonly store?: PoolStore;
   /** Seconds without a lease after which a pool ends. Default 300. */
   readonly idleSeconds?: number;
-  /** Most pools held at once. Default 1024. */
+  /** Most pools at once. Default 1024. */
   readonly maxPools?: number;
-  /** Milliseconds since the epoch; only for what is stored. */
+  /** Milliseconds since the epoch, for stored tokens. */
   readonly now?: () => number;
   /** Milliseconds on a clock that never steps. */
   readonly monotonicMs?: () => number;
-  /** [0, 1): spreads the renewals of pools that started together. */
+  /** In [0, 1): spreads the renewals of pools that started together. */
   readonly random?: () => number;
   /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
   readonly after?: (ms: number, run: () => void) => () => void;
@@ -29,15 +29,15 @@ export interface RenewalPool {
    * that the decision is a recorded deny.
    */
   lease(presented: HopCredential, options: LeaseOptions): Promise<LeaseResult>;
-  /** Pools held. */
+  /** Number of pools. */
   readonly size: number;
-  /** Ends every timer and refuses further leases; resolves when renewals under way are over and stored. */
+  /** Ends every timer and rejects further leases; resolves when renewals under way are over and stored. */
   close(): Promise<void>;
 }
 
 const sweepMs = 1_000;
 
-/** Renewed siblings of the tokens that agents present (contract: Renewal; What happens to a call). */
+/** One pool of renewed siblings per presented token (contract: Renewal; What happens to a call). */
 export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
   const { source, store, idleSeconds = 300, maxPools = 1024 } = options;
   const { now = Date.now, monotonicMs = () => performance.now(), random = Math.random, after = unreferenced } = options;

@@ -126,7 +126,7 @@ export const ofClient = mutationsOf("packages/client/src", [
     "fetch-transport.ts",
     'redirect: "manual"',
     'redirect: "follow"',
-    testsOf("packages/client/test/fetch-transport.test.ts")("a redirect is an answer and is not followed"),
+    testsOf("packages/client/test/fetch-transport.test.ts")("a redirect is returned and not followed"),
   ],
 ]);
 

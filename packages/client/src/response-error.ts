@@ -1,10 +1,10 @@
 import { type DiffEntry, diffEntry } from "@svc/core";
 import type { ErrorResponse, Unusable } from "@svc/hop";
 import {
-  type Asked,
   ControlPlaneRejected,
   ControlPlaneUnavailable,
   ManifestRejected,
+  type RequestLine,
   type UnavailableFault,
 } from "./errors.ts";
 
@@ -15,10 +15,10 @@ type Unavailable = Pick<Unusable, "response" | "cause"> & { readonly fault: Unav
  *
  * @returns what to throw: after an abort the signal's own reason
  */
-export function errorOf(asked: Asked, { fault, response, cause }: Unavailable, signal?: AbortSignal): unknown {
+export function errorOf(request: RequestLine, { fault, response, cause }: Unavailable, signal?: AbortSignal): unknown {
   if (fault === "aborted" && signal?.aborted) return signal.reason;
-  if (response && isRejection(response)) return rejection(asked, response);
-  return new ControlPlaneUnavailable(asked, fault, response, cause);
+  if (response && isRejection(response)) return rejection(request, response);
+  return new ControlPlaneUnavailable(request, fault, response, cause);
 }
 
 /** The control plane's own 4xx, and any 401: a wrong bearer is no outage. Not a 429: the same request passes later. */
@@ -27,10 +27,10 @@ const isRejection = ({ status, code }: ErrorResponse): boolean =>
 
 const manifestCodes: readonly unknown[] = ["reconciliation_rejected", "needs_review"];
 
-export const rejection = (asked: Asked, response: ErrorResponse): ControlPlaneRejected =>
+export const rejection = (request: RequestLine, response: ErrorResponse): ControlPlaneRejected =>
   manifestCodes.includes(response.code)
-    ? new ManifestRejected(asked, response, diffOf(response))
-    : new ControlPlaneRejected(asked, response);
+    ? new ManifestRejected(request, response, diffOf(response))
+    : new ControlPlaneRejected(request, response);
 
 const diffOf = ({ details }: ErrorResponse): readonly DiffEntry[] =>
   diffEntry.array().safeParse(details?.diff).data ?? [];
