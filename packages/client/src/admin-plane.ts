@@ -62,7 +62,10 @@ export interface Reason {
   readonly reason?: string | undefined;
 }
 
-/** Registers agents, ends sessions, blocks targets and rotates keys (specification: Endpoints), under the admin bearer. */
+/**
+ * Registers agents, ends sessions, blocks targets and rotates keys (docs/reference/routes.md#planes-and-bearers), under
+ * the admin bearer.
+ */
 export interface AdminPlane {
   /** `POST /v1/agents`. @throws {ManifestRejected} where it conflicts with what was discovered, or nothing could be */
   registerAgent(agent: RegisterAgent, options?: CallOptions): Promise<AgentRegistration>;

@@ -32,7 +32,9 @@ import { type CallOptions, type Plane, segment } from "./plane.ts";
  */
 export type DecisionFilters = Omit<RequestBody<typeof decisionsQuery>, keyof PageQuery>;
 
-/** Reads the record (specification: Endpoints), under the audit reader's bearer, else the admin's. */
+/**
+ * Reads the record (docs/reference/routes.md#planes-and-bearers), under the audit reader's bearer, else the admin's.
+ */
 export interface AuditPlane {
   /** `GET /v1/audit/actions/{action_id}/chain`. */
   chain(actionId: string, options?: CallOptions): Promise<ChainRead>;

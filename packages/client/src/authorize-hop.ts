@@ -38,7 +38,7 @@ export interface AuthorizePorts {
 export type ParamsJson = () => string;
 
 /**
- * Takes one hop (specification: Inline client behaviour, 1-2).
+ * Takes one hop (docs/reference/client.md#behaviour).
  *
  * @throws for every outcome but a grant, so that no caller continues with a token that was not narrowed
  */

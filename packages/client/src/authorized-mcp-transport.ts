@@ -31,8 +31,8 @@ export interface AuthorizedMcp {
 
 /**
  * An MCP client transport that takes a hop before it sends a message: for `tools/call` to the tool, for the session's
- * own messages to the server, for any other method to a target of its own (contract: Compiler). A privileged call is
- * bound to the whole message, as in the enforcement point.
+ * own messages to the server, for any other method to a target of its own (docs/reference/manifest.md#mcp-servers). A
+ * privileged call is bound to the whole message, as in the enforcement point.
  *
  * ```ts
  * const transport = authorizedMcpTransport(

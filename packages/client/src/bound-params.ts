@@ -10,8 +10,8 @@ export interface ParamsSnapshot {
   /**
    * The text.
    *
-   * @throws {TypeError} where they cannot be bound (contract: Tokens): no object, NaN, numbers that no double holds, lone
-   * surrogates, nesting over 64; and where the caller changed them meanwhile
+   * @throws {TypeError} where they cannot be bound (docs/reference/tokens.md#parameter-binding): no object, NaN,
+   * numbers that no double holds, lone surrogates, nesting over 64; and where the caller changed them meanwhile
    */
   bindable(): string;
 }

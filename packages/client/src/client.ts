@@ -42,8 +42,8 @@ export interface CallRequest extends AuthorizeRequest {
 }
 
 /**
- * The inline client: takes hops for an agent and calls the control plane's planes (specification: Inline client
- * behaviour). One context serves many calls, also concurrent ones: the client renews its token.
+ * The inline client: takes hops for an agent and calls the control plane's planes (docs/reference/client.md#behaviour).
+ * One context serves many calls, also concurrent ones: the client renews its token.
  *
  * Every method also throws `ControlPlaneUnavailable`, `ControlPlaneRejected`, and after an abort the signal's reason.
  */

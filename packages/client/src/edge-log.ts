@@ -5,7 +5,7 @@ import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
 import type { HopContext } from "./hop-context.ts";
 
-/** Records one edge for each authorize call (specification: Inline client behaviour, 7). */
+/** Records one edge for each authorize call (docs/reference/client.md#behaviour). */
 export interface EdgeLog {
   /** `decision` is undefined where there was none to act on. */
   record(context: HopContext, call: Hop["call"], decision: Decision | undefined): void;

@@ -1,7 +1,7 @@
 import type { DenyReason, DiffEntry, Taint } from "@svc/core";
 import type { ErrorResponse, PoolFault, UnusableFault } from "@svc/hop";
 
-/** The facts of a deny (specification: Client exceptions). */
+/** The facts of a deny (docs/reference/client.md#exceptions). */
 export interface DenyFacts {
   readonly reason: DenyReason;
   /** True only for `SCOPE_NOT_CONSENTED`: consent to another scope could admit the call. */

@@ -1,6 +1,6 @@
 import type { Taint } from "@svc/core";
 
-/** The result of one hop: its narrowed token and its companions (specification: Client value objects). */
+/** The result of one hop: its narrowed token and its companions (docs/reference/client.md#value-objects). */
 export interface Grant {
   /** The narrowed token: for this target and this data class alone. */
   readonly accessToken: string;
@@ -23,7 +23,7 @@ export interface Grant {
   headers(): Readonly<Record<string, string>>;
 }
 
-/** @param sessionId a verifier admits no call without it (specification: Authentication) */
+/** @param sessionId a verifier admits no call without it (docs/reference/routes.md#planes-and-bearers) */
 export function toGrant(sessionId: string, facts: Omit<Grant, "headers">): Grant {
   const { accessToken, transactionToken, identityAssertion } = facts;
   return Object.freeze({

@@ -2,8 +2,8 @@ import type { HopCredential } from "@svc/hop";
 import { actChain, callerOfToken, decodeUnverifiedHopToken } from "@svc/tokens";
 
 /**
- * An agent's place in a delegation (specification: Client value objects). Its own members, and so its JSON, are session
- * and token: all that another process needs. The others are read from the token.
+ * An agent's place in a delegation (docs/reference/client.md#value-objects). Its own members, and so its JSON, are
+ * session and token: all that another process needs. The others are read from the token.
  */
 export interface HopContext extends HopCredential {
   /** [human, first delegate, ..., current actor], read from the token's `act` claim. */

@@ -25,7 +25,10 @@ export interface Enroll {
   readonly enrollToken?: string | undefined;
 }
 
-/** Agents' identities (contract: Identity). Reads go under the identity reader's bearer, else audit's, else admin's. */
+/**
+ * Agents' identities (docs/reference/identity.md#statuses). Reads go under the identity reader's bearer, else audit's,
+ * else admin's.
+ */
 export interface IdentityPlane {
   /** `GET /v1/identity/agents/{name}`. */
   of(name: string, options?: CallOptions): Promise<AgentIdentity>;

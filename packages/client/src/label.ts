@@ -7,7 +7,7 @@ import {
   type Taint,
 } from "@svc/core";
 
-/** A value and its taint (specification: Client value objects). */
+/** A value and its taint (docs/reference/client.md#value-objects). */
 export interface LabeledResult<Value> {
   readonly value: Value;
   /** Pass it as `taint` of every call that uses the value: it raises taint, never lowers it. */
@@ -34,7 +34,10 @@ export function createLabeler(): Labeler {
   };
 }
 
-/** The highest taint of a tool over the scopes; of a whole MCP server, that of its tools (contract: Compiler). */
+/**
+ * The highest taint of a tool over the scopes; of a whole MCP server, that of its tools
+ * (docs/reference/manifest.md#mcp-servers).
+ */
 function resultTaints(document: AgentManifestDocument): ReadonlyMap<string, Taint> {
   const { data: manifest, error } = agentManifest.safeParse(document);
   if (!manifest) throw new TypeError("not a manifest", { cause: error });

@@ -2,7 +2,7 @@ import { agentName } from "@svc/core";
 import { type AgentProver, agentProver } from "@svc/hop";
 import { importAgentKey, type PrivateJwk, type SigningKey } from "@svc/tokens";
 
-/** Settings of the client (specification: Inline client behaviour, 7). */
+/** Settings of the client (docs/reference/client.md#behaviour). */
 export interface AuthzClientOptions {
   /** The control plane's base address, http or https; a path in it is kept. */
   readonly baseUrl: string;
@@ -45,7 +45,7 @@ export function timeoutMsOf({ timeout = 5 }: AuthzClientOptions): number {
 const bearerPattern = /^[\x21-\x7e]+$/;
 
 /**
- * The bearer of each plane (specification: Authentication).
+ * The bearer of each plane (docs/reference/routes.md#planes-and-bearers).
  *
  * @throws {TypeError} for one that no header can carry; the message does not contain it
  */

@@ -1,4 +1,4 @@
-/** One page of a list (specification: Page envelope). */
+/** One page of a list (docs/reference/conventions.md#pages). */
 export interface Page<Item> {
   readonly data: readonly Item[];
   readonly page: {

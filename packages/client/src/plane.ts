@@ -84,7 +84,7 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, toErr
   };
 }
 
-/** Consent's own rule: a 401 is a rejection, anything else an outage (specification: Client exceptions). */
+/** Consent's own rule: a 401 is a rejection, anything else an outage (docs/reference/client.md#exceptions). */
 export const consentErrorOf: ErrorOf = (line, { fault, response, cause }, signal) => {
   if (fault === "aborted" && signal?.aborted) return signal.reason;
   return response?.status === 401

@@ -11,7 +11,7 @@ import {
 type Unavailable = Pick<Unusable, "response" | "cause"> & { readonly fault: UnavailableFault };
 
 /**
- * Separates a rejection from an outage (specification: Client exceptions).
+ * Separates a rejection from an outage (docs/reference/client.md#exceptions).
  *
  * @returns what to throw: after an abort the signal's own reason
  */

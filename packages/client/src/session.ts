@@ -2,7 +2,7 @@ import { consentResponse, fromWire } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken } from "@svc/tokens";
 import { type HopContext, hopContext } from "./hop-context.ts";
 
-/** A consented session (specification: Client value objects). */
+/** A consented session (docs/reference/client.md#value-objects). */
 export interface Session {
   readonly sessionId: string;
   /** The hop-1 token. */
