@@ -16,7 +16,7 @@ ${change.kind === "other" ? html`<p>${change.advice}</p>` : proposal(agent, curr
 
 function proposal(agent: string, current: AgentManifestDocument | undefined, change: ProposedChange): Markup {
   const file = `${agent}.json`;
-  // Without discovery a person has to confirm the submission (contract: Verdicts).
+  // Without discovery a person has to confirm the submission (docs/reference/manifest.md#statuses).
   const unconfirmed = change.manifest.discovery === undefined;
   return html`<p><b>${change.summary}</b></p>
 <ul class="warnings">${change.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>
