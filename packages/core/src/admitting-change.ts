@@ -31,9 +31,9 @@ type ScopeDocument = AgentManifestDocument["scopes"][string];
 type ToolDocument = NonNullable<ScopeDocument["tools"]>[number];
 
 /**
- * The change to the acting agent's manifest that would admit a would-block group under a scope (contract: Audit,
- * would-block). It is a proposal: submitting it is still reconciled with what the agent's servers advertise, and sessions
- * keep the policy that they pinned.
+ * The change to the acting agent's manifest that would admit a would-block group under a scope
+ * (docs/reference/record.md#would-block-list). It is a proposal: submitting it is still reconciled with what the
+ * agent's servers advertise, and sessions keep the policy that they pinned.
  * @param manifest the agent's latest accepted manifest, as it was submitted; undefined where that agent has none
  */
 export function admittingChange(

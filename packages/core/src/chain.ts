@@ -23,8 +23,8 @@ export interface Chain {
 }
 
 /**
- * Walks from an action up through its parents to hop 1 (contract: Audit, chain read). `reached` holds at least the
- * action and every ancestor that exists, by action id.
+ * Walks from an action up through its parents to hop 1 (docs/reference/record.md#chain-reads). `reached` holds at least
+ * the action and every ancestor that exists, by action id.
  */
 export function walkChain(action: RecordedHop, reached: ReadonlyMap<string, RecordedHop>): Chain {
   const hops = [action.record];

@@ -1,5 +1,5 @@
 /**
- * The checks in the order of the contract's table; the first that fails gives the reason. A `caller` check judges who
+ * The checks in order (docs/reference/decision.md#the-ten-checks); the first that fails gives the reason. A `caller` check judges who
  * calls and needs no target: renewal runs these alone. A `call` check judges the call itself.
  */
 export const checkKinds = {

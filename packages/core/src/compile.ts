@@ -21,8 +21,8 @@ const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0
 const sortedUnique = (names: Iterable<string>): string[] => [...new Set(names)].sort(byCodeUnit);
 
 /**
- * Composes the manifests that touch one scope into its policy (contract: Compiler). Pure; no order of
- * `declarations` changes the result. Over 10,000 paths it names the agents that branch instead.
+ * Composes the manifests that touch one scope into its policy (docs/reference/manifest.md#the-compiled-policy). Pure;
+ * no order of `declarations` changes the result. Over 10,000 paths it names the agents that branch instead.
  */
 export function compile(scope: string, declarations: readonly ScopeDeclaration[]): Compilation {
   const sorted = [...declarations].sort((a, b) => byCodeUnit(a.agent, b.agent));

@@ -1,4 +1,4 @@
-/** `finance` covers `finance` and `finance.entries`, never `financeX` (contract: data classes). */
+/** `finance` covers `finance` and `finance.entries`, never `financeX` (docs/reference/conventions.md#data-classes). */
 export const covers = (parent: string, child: string): boolean =>
   child === parent || (child.length > parent.length && child.startsWith(parent) && child[parent.length] === ".");
 

@@ -81,7 +81,7 @@ const callerChecks = checks.filter(({ name }) => checkKinds[name] === "caller");
 
 /**
  * THE verdict: pure, synchronous, the same for `POST /v1/authorize`, the exchange's and the mint's re-decision, replay
- * and the drift gate (contract: the verdict function). A deny is a value.
+ * and the drift gate (docs/reference/decision.md#the-ten-checks). A deny is a value.
  */
 export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentState): Verdict {
   const input = checkInput(policy, hop, present);
@@ -249,7 +249,7 @@ function consentable(hop: HopRequest, present: PresentState): readonly string[] 
 
 /**
  * What the call leaves behind in the session. It goes out when it was allowed, and also when a deny is only observed;
- * there an undeclared target counts as untrusted (contract: the verdict function, "Effective taint").
+ * there an undeclared target counts as untrusted (docs/reference/decision.md#effective-taint).
  */
 export function callEffect(policy: PolicyIndex, hop: HopRequest, verdict: Verdict, enforced: boolean): CallEffect {
   if (verdict.outcome === "deny" && enforced) return { kind: "none" };

@@ -21,7 +21,7 @@ const row = (
   { isRecoverable = false, isFinal = false, logLevel = "info" }: Partial<DenyReasonRow> = {},
 ): DenyReasonRow => ({ checks, label, remedy, isRecoverable, isFinal, logLevel });
 
-/** Every reason a decision can deny for, in the order of the checks (contract: the verdict function). */
+/** Every reason a decision can deny for, in the order of the checks (docs/reference/decision.md#the-ten-checks). */
 const rows = {
   SESSION_EXPIRED: row(
     ["session"],

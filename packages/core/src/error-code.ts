@@ -1,4 +1,4 @@
-/** Every `error.code` of the usual envelope (specification: Errors; contract: Conventions). */
+/** Every `error.code` of the usual envelope (docs/reference/conventions.md#error-codes). */
 export const errorCodes = [
   "invalid_request",
   "invalid_proof",

@@ -5,7 +5,7 @@ export type TargetKind = (typeof targetKinds)[number];
 export const outcomes = ["allow", "deny"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** What stands behind a tool's promise, strongest first (contract: AgentManifest). */
+/** What stands behind a tool's promise, strongest first (docs/reference/manifest.md#the-document). */
 export const guaranteeLevels = ["full", "connector", "network", "consent_only"] as const;
 export type GuaranteeLevel = (typeof guaranteeLevels)[number];
 
@@ -29,7 +29,7 @@ export type SessionStatus = (typeof sessionStatuses)[number];
 export const blockKinds = ["tool", "agent", "scope"] as const;
 export type BlockKind = (typeof blockKinds)[number];
 
-/** Acts of people and of the service that the record keeps beside the decisions (contract: Audit). */
+/** Acts of people and of the service that the record keeps beside the decisions (docs/reference/record.md#events). */
 export const administrativeEventKinds = [
   "manifest_submitted",
   "manifest_overridden",

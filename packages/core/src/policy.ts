@@ -3,8 +3,8 @@ import { guaranteeLevels } from "./kinds.ts";
 import { taints } from "./taint-level.ts";
 
 /**
- * The compiled policy of one scope: a versioned, immutable graph of what agents may do under it.
- * A stored row of an older schema version blocks consent until its manifest is resubmitted (specification: Versioning).
+ * The compiled policy of one scope: a versioned, immutable graph of what agents may do under it. A stored row of an
+ * older schema version blocks consent until its manifest is resubmitted (docs/reference/conventions.md#versions).
  */
 export const policySchemaVersion = 1;
 
@@ -27,7 +27,7 @@ const policyAgent = z.strictObject({
   downstream_agents: sortedNames,
 });
 
-/** What is stored: the specification's CompiledPolicyRead less its version, plus the internal `agents`. */
+/** What is stored (docs/reference/manifest.md#the-compiled-policy); `agents` is internal. */
 const policyDocument = z.strictObject({
   scope: z.string(),
   tools: z.array(policyTool).readonly(),
@@ -64,7 +64,7 @@ const withoutSources = (document: PolicyDocument): PolicyDocument => ({
 /** Nothing can be done under it: a consent to such a scope is refused. */
 export const grantsNothing = (document: PolicyDocument): boolean => document.paths.length === 0;
 
-/** What consenting to the scope grants (specification: ScopeCatalog): the policy without its paths. */
+/** What consenting to the scope grants (docs/reference/manifest.md#scope-catalog): the policy without its paths. */
 export const toCatalog = ({ scope, version, document }: CompiledPolicy) => ({
   scope,
   version,

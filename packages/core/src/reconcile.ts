@@ -46,7 +46,7 @@ export interface Reconciliation {
 }
 
 /**
- * Holds a manifest against what its sources advertise (contract: Verdicts of a reconciliation). Any contradiction
+ * Holds a manifest against what its sources advertise (docs/reference/manifest.md#reconciliation). Any contradiction
  * rejects, also under an override: an override accepts ignorance, never a contradiction.
  */
 export function reconcile(

@@ -100,7 +100,7 @@ function targetMissing(denied: Denied): string {
 
 function declareTool(denied: Denied): string {
   const { target, dataClass } = denied.hop;
-  // It follows from the server's tools and cannot be declared by itself (contract: Compiler).
+  // It follows from the server's tools and cannot be declared by itself (docs/reference/manifest.md#mcp-servers).
   if (isMcpServerRef(target))
     return `Declare a tool of that server, ${quote(`${target}/...`)}, ${inCallersManifest(denied)}.`;
   const tool = JSON.stringify({ ref: target, data_classes: [dataClass] });

@@ -1,4 +1,4 @@
-/** The two-point taint lattice, low to high (specification: span attribute `authz.taint`). */
+/** The two-point taint lattice, low to high (docs/reference/decision.md#effective-taint). */
 export const taints = ["trusted_internal", "untrusted_external"] as const;
 export type Taint = (typeof taints)[number];
 

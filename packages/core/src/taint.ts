@@ -27,7 +27,7 @@ const declared: MarkSource = "declared";
 
 /**
  * The highest of the token's claim, the request's word and the marks on the chain; a mark on the human counts for every
- * chain of the session (contract: the verdict function).
+ * chain of the session (docs/reference/decision.md#effective-taint).
  */
 export function effectiveTaint(hop: HopRequest, marks: Marks): EffectiveTaint {
   const inherited = inheritedTaint(hop, marks);
@@ -50,7 +50,7 @@ export type CallEffect =
   | { readonly kind: "delegation" };
 
 /**
- * The marks a decision adds (contract: the verdict function, "Effective taint"). `effect` is `none` for a call that
+ * The marks a decision adds (docs/reference/decision.md#effective-taint). `effect` is `none` for a call that
  * will not go out; `delegations` are those of the session before this one.
  */
 export function newMarks(

@@ -7,7 +7,7 @@ import * as kinds from "../src/kinds.ts";
 import { diffKinds } from "../src/reconcile.ts";
 import { taints } from "../src/taint-level.ts";
 
-/** Written out from the specification and the contract: a set that grows or loses a member breaks its readers. */
+/** Written out from the reference: a set that grows or loses a member breaks its readers. */
 const sets: readonly (readonly [name: string, set: readonly string[], members: string])[] = [
   [
     "deny reasons, in the order of the checks",
@@ -43,7 +43,7 @@ const sets: readonly (readonly [name: string, set: readonly string[], members: s
 
 test.each(sets)("%s", (_, set, members) => expect(set).toEqual(members.split(" ")));
 
-test("error codes hold every code of the contract", () => {
+test("error codes hold every code of the reference", () => {
   const codes =
     "invalid_request unauthorized agent_not_found scope_not_found policy_version_not_found manifest_version_not_found " +
     "action_not_found session_not_found enrollment_not_found route_not_found method_not_allowed payload_too_large " +

@@ -50,7 +50,7 @@ test("a stored policy reads back as it was, byte for byte", () => {
 const lineUps = (names: readonly string[]): readonly (readonly string[])[] =>
   names.flatMap((name) => [[name], ...lineUps(names.filter((other) => other !== name)).map((rest) => [name, ...rest])]);
 
-/** The contract's sentence on paths, tried on every line-up. */
+/** The rule on paths (docs/reference/manifest.md#the-compiled-policy), tried on every set of agents. */
 function pathsByHand(declared: readonly ScopeDeclaration[]): readonly string[] {
   const of = new Map(declared.map((declaration) => [declaration.agent, declaration.declared]));
   const isListed = (name: string) =>

@@ -3,7 +3,7 @@ import type { DenyReason } from "../src/deny-reason.ts";
 import type { HopRequest } from "../src/hop.ts";
 import type { PolicyDocument } from "../src/policy.ts";
 
-/** The contract's table of checks, row by row over the stored document: slow, without index, and written apart. */
+/** The table of checks (docs/reference/decision.md#the-ten-checks) over the stored document: slow, without index, and written apart. */
 export function decideByHand(document: PolicyDocument, hop: HopRequest, present: PresentState): DenyReason | "allow" {
   const { chain, target, targetKind } = hop;
   const others = present.otherScopes.map(({ policy }) => policy.document);

@@ -23,7 +23,7 @@ test("decide is total, allows exactly what every check passes, and denies for th
   );
 });
 
-test("the verdict is that of the contract's table, read row by row over the stored document", () => {
+test("the verdict is that of the decision table, read row by row over the stored document", () => {
   fc.assert(
     fc.property(question, ([index, hop, present]) => {
       const verdict = decide(index, hop, present);

@@ -11,7 +11,7 @@ test("reasons are in the order of the checks, and every check has one", () => {
   expect(new Set(denyReasons.flatMap((reason) => denyReasonTable[reason].checks))).toEqual(new Set(checkNames));
 });
 
-test("renewal runs the four checks of the caller (contract: Renewal)", () => {
+test("renewal runs the four checks of the caller (docs/reference/routes.md#renewal)", () => {
   const names = checkNames.filter((name) => checkKinds[name] === "caller");
   expect(names).toEqual(["session", "revocation", "identity", "block"]);
 });

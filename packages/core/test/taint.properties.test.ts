@@ -97,7 +97,7 @@ describe("marks", () => {
     );
   });
 
-  test("are those that the contract's sentences give when tried until nothing changes", () => {
+  test("are those that the rules give when applied until nothing changes", () => {
     fc.assert(
       fc.property(history, (calls) => {
         expect(new Set(last(calls).marks.keys())).toEqual(markedByHand(calls));
@@ -141,7 +141,7 @@ describe("marks", () => {
   });
 });
 
-/** Contract: the verdict function, "Effective taint", sentence by sentence, over and over. */
+/** The rules of docs/reference/decision.md#effective-taint, one by one, over and over. */
 function markedByHand(calls: readonly Call[]): Set<ChainMember> {
   const marked = new Set<ChainMember>();
   const edges: Delegation[] = [];

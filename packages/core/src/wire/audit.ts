@@ -23,7 +23,7 @@ import { flagQuery, span, withSpan } from "./query.ts";
 
 /** Bodies and queries of the audit plane. */
 
-/** A decision as the chain shows it (specification: ChainRead). */
+/** A decision as the chain shows it (docs/reference/record.md#chain-reads). */
 export const chainHop = z
   .object({
     hop: z.int(),
@@ -48,7 +48,7 @@ export const chainRead = z
   })
   .meta({ id: "ChainRead" });
 
-/** A decision as the history shows it (contract: Audit, AuditDecisionPage row). */
+/** A decision as the history shows it (docs/reference/record.md#decision-rows). */
 export const decisionRow = z
   .object({
     ...chainHop.shape,
@@ -142,7 +142,7 @@ export const explanationRead = z
   })
   .meta({ id: "Explanation" });
 
-/** An act of a person or of the service, beside the decisions (contract: Audit). */
+/** An act of a person or of the service, beside the decisions (docs/reference/record.md#events). */
 export const auditEvent = z
   .object({
     event_id: z.string(),
@@ -169,7 +169,9 @@ export const eventsQuery = withSpan(
   }),
 );
 
-/** Like calls that observe mode let pass and enforcement would have blocked (contract: Audit, would-block). */
+/**
+ * Like calls that observe mode let pass and enforcement would have blocked (docs/reference/record.md#would-block-list).
+ */
 export const wouldBlockGroup = z
   .object({
     agent: z.string().meta({ description: "The acting agent; at hop 1 the human." }),

@@ -45,7 +45,7 @@ export const authorizeResponse = z.object({
 });
 export type AuthorizeResponse = z.output<typeof authorizeResponse>;
 
-/** The form of the exchange (RFC 8693 section 2.1). The route reads it itself, in the contract's order of faults. */
+/** The form of the exchange (RFC 8693 section 2.1). The route reads it itself, in the order of docs/reference/routes.md#token-exchange. */
 export const exchangeForm = z.object({
   grant_type: z.literal(tokenExchangeGrantType),
   subject_token: z.string(),

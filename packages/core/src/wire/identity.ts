@@ -5,7 +5,7 @@ import { page, pageQuery } from "./page.ts";
 import { jwt, reasonRequest, timestamp } from "./parts.ts";
 import { since } from "./query.ts";
 
-/** Bodies and queries of the identity routes (contract: Identity). */
+/** Bodies and queries of the identity routes (docs/reference/identity.md#statuses). */
 
 const maxClaimsLength = 8_192;
 
@@ -65,7 +65,7 @@ export type EnrollTokenResponse = z.output<typeof enrollTokenResponse>;
 export const revokeAgentRequest = reasonRequest.meta({ id: "AgentRevoke" });
 export type RevokeAgentRequest = z.output<typeof revokeAgentRequest>;
 
-/** An agent's pinned identity (specification: Agent identity). Only an enrolled agent has keys. */
+/** An agent's pinned identity (docs/reference/identity.md#statuses). Only an enrolled agent has keys. */
 export const agentIdentity = z
   .object({
     agent_id: z.string(),

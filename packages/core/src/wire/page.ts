@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** `Page[T]` (specification: Page envelope). */
+/** `Page[T]` (docs/reference/conventions.md#pages). */
 export const page = <Item extends z.ZodType>(item: Item) =>
   z.object({ data: z.array(item), page: z.object({ next_cursor: z.string().nullable(), limit: z.int() }) });
 
