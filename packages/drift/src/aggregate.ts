@@ -39,7 +39,7 @@ export interface TracedEdge extends Omit<Edge, "outcome"> {
   readonly seenAt: { readonly file: string; readonly line: number };
 }
 
-/** Deduplicated recorded call edges, and what is known to be missing (specification: Client value objects). */
+/** Deduplicated recorded call edges, and what is known to be missing (docs/reference/client.md#value-objects). */
 export interface EdgeTrace {
   readonly edges: readonly TracedEdge[];
   /** Events read, repeats of an edge included. */

@@ -72,7 +72,7 @@ export interface DriftSummary {
   readonly lostEvents: number;
 }
 
-/** What the gate found (specification: Client value objects). */
+/** What the gate found (docs/reference/client.md#value-objects). */
 export interface DriftReport {
   /** `error` where the run proves nothing; else `drift` where a recorded call is undeclared. */
   readonly result: DriftResult;
@@ -82,7 +82,7 @@ export interface DriftReport {
   readonly warnings: readonly UnexercisedEdge[];
 }
 
-/** 0 only for a clean, evidenced pass; 1 for drift; 2 for an error (specification: CI drift gate functions). */
+/** 0 only for a clean, evidenced pass; 1 for drift; 2 for an error (docs/reference/drift.md#the-gate). */
 export function exitCodeFor({ result }: Pick<DriftReport, "result">): 0 | 1 | 2 {
   switch (result) {
     case "pass":

@@ -32,7 +32,7 @@ export interface EventPlace {
   readonly ts: string;
 }
 
-/** One line of a trace file, its line break included (contract: Drift gate). */
+/** One line of a trace file, its line break included (docs/reference/drift.md#trace-files). */
 export function edgeLine({ run, seq, ts }: EventPlace, edge: Edge): string {
   const event = {
     v: edgeEventVersion,

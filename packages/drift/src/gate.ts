@@ -7,8 +7,8 @@ import { unexercisedEdges } from "./unexercised.ts";
 
 /**
  * Compiles the manifests and asks the verdict function about every recorded edge, as the decision point would in a
- * session that was consented to just now (contract: Drift gate). An edge does not carry what its token was narrowed to,
- * so check 9 of the verdict is not asked. Pure: no control plane, no discovery, no credentials.
+ * session that was consented to just now (docs/reference/drift.md#the-gate). An edge does not carry what its token was
+ * narrowed to, so check 9 of the verdict is not asked. Pure: no control plane, no discovery, no credentials.
  */
 export const checkDrift = (trace: EdgeTrace, manifests: readonly DriftManifest[]): DriftReport =>
   judge(trace, readPolicies(manifests));

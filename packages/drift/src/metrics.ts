@@ -1,9 +1,9 @@
 import { type DriftReport, driftResults } from "./drift-report.ts";
 
 /**
- * The `svc_drift_*` metrics of one run as Prometheus text, for a file that a node exporter reads (contract: Drift gate).
- * Written here rather than by the telemetry package, which would bring its exporters into every process that only
- * records edges; a test holds this text to that package's contract.
+ * The `svc_drift_*` metrics of one run as Prometheus text, for a file that a node exporter reads
+ * (docs/reference/telemetry.md#metrics). Written here rather than by the telemetry package, which would bring its
+ * exporters into every process that only records edges; a test holds this text to that package's contract.
  */
 export function driftMetrics({ result, summary }: Pick<DriftReport, "result" | "summary">): string {
   const runs = driftResults.map((each) => `svc_drift_runs_total{result="${each}"} ${each === result ? 1 : 0}`);

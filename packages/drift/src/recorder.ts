@@ -30,9 +30,10 @@ export interface TraceRecorderOptions {
 }
 
 /**
- * Records one run of edge events (contract: Drift gate). `path` is a file, or a folder that exists or is written with a
- * trailing slash; in a folder every recorder has a file of its own, so many processes can share it. The run ends with
- * `close()` or with the process; one that is killed leaves a run without its end, which the gate counts as a loss.
+ * Records one run of edge events (docs/reference/drift.md#trace-files). `path` is a file, or a folder that exists or is
+ * written with a trailing slash; in a folder every recorder has a file of its own, so many processes can share it. The
+ * run ends with `close()` or with the process; one that is killed leaves a run without its end, which the gate counts
+ * as a loss.
  *
  * Never throws: a path that cannot be written is told to `onLoss`, and the gate finds no trace, which is an error too.
  */

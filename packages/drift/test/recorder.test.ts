@@ -9,7 +9,7 @@ import { recording } from "./support/recording.ts";
 
 const faultsOf = (path: string) => aggregateTrace(path).faults.map(({ kind }) => kind);
 
-test("a run is its events in order and its end, as the contract spells them", async () => {
+test("a run is its events in order and its end, as the reference spells them", async () => {
   const file = join(aFolder(), "trace.jsonl");
   const recorder = traceRecorder(file, { now: () => Date.UTC(2026, 0, 1), uuid: () => "run-1" });
   recorder.record(aDelegation());
