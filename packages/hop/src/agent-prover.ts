@@ -28,7 +28,7 @@ export interface AgentProver extends ActorProver {
   proveChallenge(challenge: string, issuer: string): Promise<string>;
 }
 
-/** Signs actor proofs and identity assertions (contract: Tokens). */
+/** Signs actor proofs and identity assertions (docs/reference/tokens.md#proofs-by-an-agents-key). */
 export function agentProver(options: AgentProverOptions): AgentProver {
   const { agentName: agent, key, now = Date.now, uuid = () => crypto.randomUUID() } = options;
   const keyOf = typeof key === "function" ? once(key) : async () => key;

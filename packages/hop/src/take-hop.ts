@@ -80,8 +80,8 @@ export type HopResult<Refusal> =
   | HopFailure;
 
 /**
- * Lease, decide, settle the body, exchange, mint (contract: What happens to a call). Nothing is exchanged for a call
- * whose body is refused, and what was learnt while the body was read cannot pass the exchange.
+ * Lease, decide, settle the body, exchange, mint (docs/reference/enforcement-point.md#steps-of-a-call). Nothing is
+ * exchanged for a call whose body is refused, and what was learnt while the body was read cannot pass the exchange.
  */
 export async function takeHop<Refusal>(
   ports: HopPorts,
@@ -129,8 +129,8 @@ export async function takeHop<Refusal>(
 }
 
 /**
- * Decides again on a call under way (contract: What happens to a call, 4). The decision is recorded and nothing is
- * spent. An allow returns the token that was decided on: its expiry bounds the session's.
+ * Decides again on a call under way (docs/reference/enforcement-point.md#steps-of-a-call). The decision is recorded and
+ * nothing is spent. An allow returns the token that was decided on: its expiry bounds the session's.
  */
 export async function decideAgain(
   ports: HopPorts,

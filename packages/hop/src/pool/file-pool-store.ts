@@ -9,7 +9,7 @@ const snapshotShape = z.strictObject({
   tokens: z.array(z.strictObject({ token: z.string(), expiresAt: z.number() })),
 });
 
-/** The longest session (specification: Limits, consent `ttl_seconds`). */
+/** The longest session (docs/reference/conventions.md#limits). */
 const longestSessionMs = 86_400_000;
 
 const snapshotName = /^[\w-]+\.json$/;

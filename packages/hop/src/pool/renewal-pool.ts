@@ -37,7 +37,7 @@ export interface RenewalPool {
 
 const sweepMs = 1_000;
 
-/** One pool of renewed siblings per presented token (contract: Renewal; What happens to a call). */
+/** One pool of renewed siblings per presented token (docs/reference/enforcement-point.md#renewed-tokens). */
 export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
   const { source, store, idleSeconds = 300, maxPools = 1024 } = options;
   const { now = Date.now, monotonicMs = () => performance.now(), random = Math.random, after = unreferenced } = options;

@@ -48,7 +48,7 @@ export type DecideResult =
 
 /**
  * `POST /v1/authorize` with the current-hop token. It spends nothing, so a refused connect is tried once more within
- * the same deadline; nothing else is (contract: Causes from the control plane's answers).
+ * the same deadline; nothing else is (docs/reference/enforcement-point.md#causes).
  */
 export function decide(
   ports: StepPorts,

@@ -88,7 +88,9 @@ function refusal(response: ErrorResponse): ExchangeResult {
 const reasonIn = ({ message = "" }: ErrorResponse): DenyReason | null =>
   denyReasons.find((reason) => message.split(/[^A-Z_]+/).includes(reason)) ?? null;
 
-/** Every claim the exchange promises (specification: Hop token claims), so that no other hop's token is ever used. */
+/**
+ * Every claim the exchange promises (docs/reference/tokens.md#hop-token), so that no other hop's token is ever used.
+ */
 function matchesRequest(given: HopClaims, subject: HopCredential, request: ExchangeRequest): boolean {
   const before = unverifiedClaims(subject.token);
   return (
