@@ -1,6 +1,7 @@
 /**
- * The setting names of each app (contract: How it is started), so that an app can tell another's setting from a typo
- * of its own. Each app's table is typed against its tuple, so that neither can drift from the other.
+ * The setting names of each app (docs/reference/settings.md#reading-settings), so that an app can tell another's
+ * setting from a typo of its own. Each app's table is typed against its tuple, so that neither can drift from the
+ * other.
  */
 export const sharedSettingNames = [
   "SVC_DEV",

@@ -18,9 +18,9 @@ export type SettingsResult<Table extends SettingsTable> =
   | { ok: false; faults: readonly string[]; warnings: readonly string[] };
 
 /**
- * Reads every setting of the table from the environment and reports all faults at once, one line each; a line
- * names its setting and never shows a value. An empty variable counts as absent. An unknown `SVC_*` name close to a
- * known one is a fault, any other a warning, a Kubernetes service link neither (contract: Conventions, settings).
+ * Reads every setting of the table from the environment and reports all faults at once, one line each; a line names its
+ * setting and never shows a value. An empty variable counts as absent. An unknown `SVC_*` name close to a known one is
+ * a fault, any other a warning, a Kubernetes service link neither (docs/reference/settings.md#reading-settings).
  */
 export function readSettings<Table extends SettingsTable>(
   table: Table,
