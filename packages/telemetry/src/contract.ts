@@ -1,5 +1,5 @@
 /**
- * The telemetry surface, whole (specification: Events; contract: Telemetry). Nothing outside these tables is emitted:
+ * The telemetry surface, whole (docs/reference/telemetry.md#rules). Nothing outside these tables is emitted:
  * names, labels and values that are not here do not compile, and are dropped at run time.
  */
 import {
@@ -266,7 +266,7 @@ export const logFields = {
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** The level of a block's log line: WARNING where the specification's cause table pages, or asks to investigate. */
+/** The level of a block's log line: WARNING where the cause table pages, or asks to investigate. */
 export const blockLogLevels = {
   policy: "info",
   pdp_unreachable: "warn",
@@ -280,6 +280,6 @@ export const blockLogLevels = {
   other: "warn",
 } as const satisfies Record<BlockCause, LogLevel>;
 
-/** What pseudonyms are made of (contract: Telemetry). */
+/** What pseudonyms are made of (docs/reference/telemetry.md#trace-context). */
 export const pseudonymKinds = ["agent", "act_chain", "taint_source"] as const;
 export type PseudonymKind = (typeof pseudonymKinds)[number];

@@ -42,7 +42,7 @@ export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: b
 
 /**
  * Upholds what spans promise as a whole: a deny reason if and only if the outcome is a deny, and no pseudonym beside
- * its plaintext (specification: Span attributes; Rules for the whole surface, 5).
+ * its plaintext (docs/reference/telemetry.md#rules).
  */
 export function settleFacts(attributes: Attributes): Attributes {
   const isDeny = attributes["authz.outcome"] === "deny";

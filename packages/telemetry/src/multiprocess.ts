@@ -5,7 +5,7 @@ import { AggregatorRegistry, type PrometheusContentType, type Registry } from "p
 import { type FamilySnapshot, parseSnapshot, templateOf } from "./metric-snapshot.ts";
 import type { Rendered } from "./metrics.ts";
 
-/** Metrics of several processes on one directory (specification: Multi-process deployments). */
+/** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
 export interface SharedMetrics {
   /**
    * The sum over every process that ever wrote here, exited ones included. Only what lies in the directory is answered,

@@ -6,7 +6,7 @@ import type { Disclosed, Pseudonym } from "./value-kind.ts";
 
 /**
  * The first 32 hex characters of HMAC-SHA256 over `<len(kind)>:<kind>:<value>`, keyed with the UTF-8 text of the
- * telemetry key (specification: Pseudonymisation). The length keeps two kinds from ever meeting in one text.
+ * telemetry key (docs/reference/telemetry.md#pseudonyms). The length keeps two kinds from ever meeting in one text.
  */
 export const pseudonym = (key: string, kind: PseudonymKind, value: string): Pseudonym =>
   createHmac("sha256", key).update(`${kind.length}:${kind}:${value}`).digest("hex").slice(0, 32) as Pseudonym;
@@ -33,8 +33,8 @@ function cached(compute: (kind: PseudonymKind, value: string) => Pseudonym): typ
 }
 
 /**
- * Identities as span attributes: keyed pseudonyms, or with the disclosure opt-in the names, never both (specification:
- * Events, rules 2 and 5). The chain's value is its JSON array.
+ * Identities as span attributes: keyed pseudonyms, or with the disclosure opt-in the names, never both
+ * (docs/reference/telemetry.md#rules). The chain's value is its JSON array.
  */
 export function createIdentities(key: string, disclose: boolean): (who: Identities) => IdentityFacts {
   const refOf = cached((kind, value) => pseudonym(key, kind, value));

@@ -1,6 +1,9 @@
 import { createTraceState } from "@opentelemetry/api";
 
-/** A caller's span, adopted as parent. Its sampled flag decides nothing here (contract: Telemetry). */
+/**
+ * A caller's span, adopted as parent. Its sampled flag decides nothing here
+ * (docs/reference/telemetry.md#trace-context).
+ */
 export interface RemoteParent {
   readonly traceId: string;
   readonly spanId: string;

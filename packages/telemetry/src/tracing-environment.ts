@@ -39,7 +39,10 @@ function bySampler(sampler: Sampler): IsSampled {
   };
 }
 
-/** Always on unless `OTEL_TRACES_SAMPLER` says otherwise: a caller's sampled flag decides nothing (contract: Telemetry). */
+/**
+ * Always on unless `OTEL_TRACES_SAMPLER` says otherwise: a caller's sampled flag decides nothing
+ * (docs/reference/telemetry.md#trace-context).
+ */
 export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled {
   const always = () => true;
   const byRatio = () => new (sdk.trace().TraceIdRatioBasedSampler)(ratioFrom(env, notice));

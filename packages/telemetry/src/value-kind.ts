@@ -1,7 +1,7 @@
 /**
  * The kinds of value a span attribute or log field may hold. Each has a compile-time type and a check at run time, so
- * that neither a cast nor a value that arrived over the wire carries anything past the contract (specification:
- * Events, rules for the whole surface).
+ * that neither a cast nor a value that arrived over the wire carries anything past the contract
+ * (docs/reference/telemetry.md#rules).
  */
 
 declare const brand: unique symbol;

@@ -10,7 +10,7 @@ import {
   spans,
 } from "../src/index.ts";
 
-// Every table here is typed from the specification (Events) and the contract (Telemetry), not taken from the code.
+// Every table here is typed from docs/reference/telemetry.md#metrics, not taken from the code.
 
 const denyReasons =
   "SESSION_EXPIRED SESSION_REVOKED AGENT_REVOKED AGENT_QUARANTINED IDENTITY_REQUIRED TARGET_BLOCKED PATH_NOT_DECLARED " +
@@ -124,11 +124,11 @@ const attributeRows: [key: string, kind: string][] = [
 const asText = (kinds: Record<string, string | readonly string[]>) =>
   Object.entries(kinds).map(([key, kind]) => [key, typeof kind === "string" ? kind : kind.join(" ")]);
 
-test("the span attributes are the specification's rows", () => {
+test("the span attributes are the rows of the reference", () => {
   expect(asText(spanAttributes)).toEqual(attributeRows);
 });
 
-test("the log fields are the specification's rows, and the ids of the span", () => {
+test("the log fields are the rows of the reference, and the ids of the span", () => {
   expect(asText(logFields)).toEqual([
     ["authz.component", "control_plane pep verifier cli"],
     ["authz.session_id", "uuid"],
