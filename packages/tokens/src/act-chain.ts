@@ -41,7 +41,10 @@ export const actChain = (claims: ChainClaims): readonly string[] =>
 /** The caller that holds the token: the human at hop 1, afterwards its audience. */
 export const callerOfToken = (claims: ChainClaims): string => (claims.act === null ? claims.sub : claims.aud);
 
-/** The `act` of the token this one is exchanged for: the caller, and under it those before (contract: Tokens). */
+/**
+ * The `act` of the token this one is exchanged for: the caller, and under it those before
+ * (docs/reference/tokens.md#the-act-chain).
+ */
 export const nextAct = (claims: ChainClaims): Act => ({
   sub: callerOfToken(claims),
   ...(claims.act !== null && { act: claims.act }),

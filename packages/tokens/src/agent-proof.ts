@@ -25,7 +25,7 @@ export interface ProofStatement {
   readonly jti: string;
 }
 
-/** Signs an actor proof, the `actor_token` of RFC 8693 (contract: Tokens). */
+/** Signs an actor proof, the `actor_token` of RFC 8693 (docs/reference/tokens.md#proofs-by-an-agents-key). */
 export const signActorProof = (key: SigningKey, statement: ProofStatement, binding: ProofBinding): Promise<string> =>
   signJwt(key, actorProofType, { ...writeStatement(statement), ...actorBinding(binding) });
 
@@ -105,7 +105,7 @@ export const verifyIdentityAssertion = (
 ): Promise<ProofVerification> =>
   verifyProof(token, identityAssertionType, { ath: sha256Base64url(accessToken) }, options);
 
-/** The closed label that metrics and spans use (specification: `authz.pop_failure_cause`). */
+/** The closed label that metrics and spans use (docs/reference/tokens.md#proofs-by-an-agents-key). */
 export function popFailureCause(refusal: ProofRefusal): PopFailureCause {
   if (refusal === "agent") return "wrong_agent";
   return refusal === "not_enrolled" ? "not_enrolled" : "invalid";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
 
 /**
- * A hop token (contract: Tokens; RFC 9068 profile, `act` of RFC 8693 section 4.1). JWT's registered names stay as they
+ * A hop token (docs/reference/tokens.md#hop-token, RFC 9068, RFC 8693 section 4.1). JWT's registered names stay as they
  * are; dates are integers, in seconds since 1970.
  *
  * Three holders share the kind: `targetKind` null is the root grant (hop 1, audience the issuer, no `act`), "agent" an
@@ -44,7 +44,9 @@ export type NarrowedClaims = HopClaims & {
 /** False for the root grant. */
 export const isNarrowed = (claims: HopClaims): claims is NarrowedClaims => claims.targetKind !== null;
 
-/** A transaction token: one privileged call with exactly these parameters (contract: Tokens). */
+/**
+ * A transaction token: one privileged call with exactly these parameters (docs/reference/tokens.md#transaction-token).
+ */
 export interface TransactionClaims {
   readonly iss: string;
   readonly sub: string;

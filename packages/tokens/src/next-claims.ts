@@ -3,7 +3,7 @@ import { nextAct } from "./act-chain.ts";
 import { type HopClaims, isNarrowed, type NarrowedClaims, type TransactionClaims } from "./claims.ts";
 import { sha256Base64url } from "./encoding.ts";
 
-/** The lifetime of an exchanged token (specification: Limits). */
+/** The lifetime of an exchanged token (docs/reference/conventions.md#limits). */
 export const hopTokenLifetimeSeconds = 60;
 
 /** What is new with every token. */

@@ -3,7 +3,7 @@ import { sha256Base64url } from "./encoding.ts";
 import { refuse } from "./refusal.ts";
 import { isJsonObject, jsonFaults, maxParamsDepth, parseStrictJson, type StrictJson } from "./strict-json.ts";
 
-/** Why parameters cannot be bound. All but `not_object` are the contract's "unbindable". */
+/** Why parameters cannot be bound. All but `not_object` are 422 `params_unbindable` (docs/reference/tokens.md#parameter-binding). */
 export const bindingRefusals = [
   "not_object",
   ...jsonFaults,
@@ -19,7 +19,7 @@ export type ParamsBinding =
 
 /**
  * `params_hash` = base64url(SHA-256(RFC 8785 canonical JSON)) of a call's parameters, from the text as it is sent.
- * Refused is whatever a receiver could read otherwise than it was hashed (contract: Tokens).
+ * Refused is whatever a receiver could read otherwise than it was hashed (docs/reference/tokens.md#parameter-binding).
  */
 export function bindParams(json: string | Uint8Array): ParamsBinding {
   const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });

@@ -25,7 +25,7 @@ export interface StrictJsonOptions {
   readonly maxDepth?: number;
 }
 
-/** How deep parameters may nest (contract: Tokens, `params_hash`). */
+/** How deep parameters may nest (docs/reference/tokens.md#parameter-binding). */
 export const maxParamsDepth = 64;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

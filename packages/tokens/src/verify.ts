@@ -61,8 +61,8 @@ export interface SignedClaims<Kind extends TokenKind> {
 }
 
 /**
- * Verifies a token of the issuer (contract: Tokens): kind, signature, all claims, issuer and time. The audience is for
- * the caller to compare, who knows which it is.
+ * Verifies a token of the issuer (docs/reference/tokens.md#verification): kind, signature, all claims, issuer and time.
+ * The audience is for the caller to compare, who knows which it is.
  */
 export async function verifyToken<Kind extends TokenKind>(
   kind: Kind,
