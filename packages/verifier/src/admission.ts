@@ -1,6 +1,6 @@
 import type { Taint, TargetKind } from "@svc/core";
 
-/** Why an admission is refused (contract: Verifier). */
+/** Why an admission is refused (docs/reference/verifier.md#admission). */
 export const refusalCauses = [
   "missing_token",
   "malformed",

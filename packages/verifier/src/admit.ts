@@ -32,7 +32,7 @@ export interface AdmitDeps {
   readonly now: () => number;
 }
 
-/** This clock is not the issuer's (contract: Tokens). */
+/** This clock is not the issuer's (docs/reference/tokens.md#verification). */
 const expLeewaySeconds = 5;
 
 /** What a refused token says about it; a key that is not known signs nothing. */
@@ -48,7 +48,7 @@ const causeOf: Readonly<Record<TokenRefusal, RefusalCause>> = {
 };
 
 /**
- * The checks, in the contract's order; the transaction is spent last, so that a call refused for anything else can be
+ * The checks, in order (docs/reference/verifier.md#admission); the transaction is spent last, so that a call refused for anything else can be
  * made again.
  *
  * @throws {AdmissionRefused}
@@ -90,7 +90,7 @@ async function verifiedHop(deps: AdmitDeps, token: string, audiences: readonly s
   }
   if (!verification.ok) throw new AdmissionRefused(causeOf[verification.cause]);
   const { claims } = verification;
-  // A sibling from a renewal has no committed allow of its own (contract: Renewal).
+  // A sibling from a renewal has no committed allow of its own (docs/reference/routes.md#renewal).
   if (claims.renewed) throw new AdmissionRefused("type");
   if (!audiences.includes(claims.aud) || !isForTarget(claims)) throw new AdmissionRefused("audience");
   return claims;
@@ -129,7 +129,10 @@ async function identityOf(
   return verification.proof.agent;
 }
 
-/** The calling agent; null where the human calls, who has no key: there an agent of the scope signs (contract: Identity). */
+/**
+ * The calling agent; null where the human calls, who has no key: there an agent of the scope signs
+ * (docs/reference/identity.md#proofs).
+ */
 const callerOf = (claims: NarrowedClaims): string | null => (claims.hop === 2 ? null : claims.act.sub);
 
 function asStale(error: unknown): never {

@@ -3,7 +3,7 @@ import { type Admission, AdmissionRefused, isTransactionRejection } from "./admi
 import type { VerifierPorts } from "./ports.ts";
 import type { AdmitAttributes, VerifierSink } from "./sink.ts";
 
-/** One admission under its span, counted and, where it is refused, logged (specification: Events). */
+/** One admission under its span, counted and, where it is refused, logged (docs/reference/verifier.md#telemetry). */
 export async function observed(
   sink: Required<VerifierSink>,
   { now, monotonicMs }: Pick<VerifierPorts, "now" | "monotonicMs">,

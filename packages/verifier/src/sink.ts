@@ -1,7 +1,7 @@
 import type { Taint, TargetKind } from "@svc/core";
 import type { TransactionRejectionCause } from "./admission.ts";
 
-/** Attributes of `verify.admit`, out of the specification's closed list; session and action only from a verified token. */
+/** Attributes of `verify.admit`, of the closed list (docs/reference/telemetry.md#span-attributes); session and action only from a verified token. */
 export interface AdmitAttributes {
   readonly "authz.action_id"?: string;
   readonly "authz.session_id"?: string;
@@ -14,7 +14,7 @@ export interface AdmitAttributes {
   readonly "error.type"?: string;
 }
 
-/** One admission, as a span (specification: Spans). */
+/** One admission, as a span (docs/reference/telemetry.md#spans). */
 export interface AdmitSpan {
   readonly name: "verify.admit";
   /** Milliseconds since the epoch. */
@@ -23,7 +23,7 @@ export interface AdmitSpan {
   readonly attributes: AdmitAttributes;
 }
 
-/** One log record (specification: Structured log fields). */
+/** One log record (docs/reference/telemetry.md#log-lines). */
 export interface VerifierLogRecord {
   readonly level: "info" | "warn";
   /** Static: identifiers stand in fields. */
@@ -33,12 +33,15 @@ export interface VerifierLogRecord {
   };
 }
 
-/** One count, with the labels that the specification closes. */
+/** One count, with its closed labels (docs/reference/telemetry.md#metrics). */
 export type CounterSample =
   | readonly [name: "svc_admissions", labels: { readonly result: "admitted" | "refused" }]
   | readonly [name: "svc_transaction_rejections", labels: { readonly cause: TransactionRejectionCause }];
 
-/** Where the verifier's telemetry goes (specification: Events). Output only: nothing it does can change an admission. */
+/**
+ * Where the verifier's telemetry goes (docs/reference/verifier.md#telemetry). Output only: nothing it does can change
+ * an admission.
+ */
 export interface VerifierSink {
   count?(...sample: CounterSample): void;
   gauge?(name: "svc_identity_view_age_seconds", value: number): void;

@@ -16,7 +16,7 @@ import { AdmissionRefused } from "./admission.ts";
 export type CallParams = string | Uint8Array | Readonly<Record<string, unknown>>;
 
 /**
- * The transaction token of exactly this call (contract: Tokens, transaction token).
+ * The transaction token of exactly this call (docs/reference/tokens.md#transaction-token).
  *
  * @throws {AdmissionRefused} `transaction_missing`, `transaction_invalid` or `params_mismatch`
  */

@@ -33,7 +33,7 @@ export interface Verifier {
 const rememberedTokens = 1_024;
 
 /**
- * A verifier for one resource server (contract: Verifier). It starts to read keys and view at once.
+ * A verifier for one resource server (docs/reference/verifier.md#freshness). It starts to read keys and view at once.
  *
  * @throws {TypeError} for options that contradict each other
  */

@@ -1,6 +1,6 @@
 import { readBounded } from "@svc/core/read-bounded";
 
-/** As much of a body as an enforcement point would ever bind (contract: bind cap, at most). */
+/** As much of a body as an enforcement point would ever bind (docs/reference/conventions.md#limits). */
 const maxBytes = 786_432;
 
 /** The bytes of a request's body, which stays readable; undefined for one too long to be bound. */

@@ -40,8 +40,8 @@ export function parsedBody(body: unknown): unknown {
 const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
 
 /**
- * What one JSON-RPC message calls (contract: How a call finds its target): a tool, a method declared like one, or the
- * server itself. Undefined for a batch, for no message, and for what no target reference could name.
+ * What one JSON-RPC message calls (docs/reference/enforcement-point.md#mcp-messages): a tool, a method declared like
+ * one, or the server itself. Undefined for a batch, for no message, and for what no target reference could name.
  */
 export function callOf({ server, tools = {}, dataClass }: McpServer, body: unknown): McpCall | undefined {
   const message = messageShape.safeParse(body).data;

@@ -70,7 +70,7 @@ const notOneMessage: HttpAnswer = {
 
 /**
  * An HTTP error would tear the client's session down, so a request gets a JSON-RPC error that echoes its id; a 401 and
- * what has no id stay HTTP (contract: Blocked).
+ * what has no id stay HTTP (docs/reference/enforcement-point.md#blocked-answers).
  */
 function answerTo(error: unknown, { id }: McpCall): HttpAnswer {
   const { status, headers, body } = refusalOf(error);
