@@ -36,7 +36,7 @@ export const withControlPlane = (command: Command): Command =>
       .default(defaultAddress),
   );
 
-/** An audit reader may be the admin, an identity reader either (specification: Authentication). */
+/** An audit reader may be the admin, an identity reader either (docs/reference/routes.md#planes-and-bearers). */
 const bearerSettings: Readonly<Record<Plane, readonly string[]>> = {
   admin: ["SVC_ADMIN_TOKEN"],
   audit: ["SVC_AUDIT_TOKEN", "SVC_ADMIN_TOKEN"],
@@ -144,7 +144,7 @@ interface ErrorDetails {
   readonly diff?: readonly { readonly ref: string; readonly kind: string; readonly remedy: string }[];
 }
 
-/** Which members are wrong, and what reconciliation found (contract: Conventions, `details`). */
+/** Which members are wrong, and what reconciliation found (docs/reference/conventions.md#errors). */
 function detailLines({ issues = [], diff = [] }: ErrorDetails): string {
   const lines = [
     ...issues.map(({ path, message }) => `${path}: ${message}`),

@@ -4,7 +4,7 @@ import { parseDocument } from "yaml";
 import { z } from "zod";
 import { Fault } from "./fault.ts";
 
-/** The body of `POST /v1/manifests`, as JSON or YAML (contract: Drift gate, manifest files). */
+/** The body of `POST /v1/manifests`, as JSON or YAML (docs/reference/drift.md#manifest-files). */
 const manifestFile = z.strictObject({
   agent: agentName,
   manifest: agentManifest,

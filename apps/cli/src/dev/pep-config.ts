@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 import { Fault } from "../fault.ts";
 
-/** Upstreams of the two example services (contract: How a call finds its target). */
+/** Upstreams of the two example services (docs/reference/enforcement-point.md#upstreams-file). */
 export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: string; exampleHttp: string }) => ({
   upstreams: [
     { name: "everything", url: exampleMcp, protocol: "mcp", data_class: "notes", filter_tool_lists: true },

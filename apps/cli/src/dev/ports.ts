@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { Fault } from "../fault.ts";
 
-/** Ports of the two apps' listeners where nothing else is asked for (contract: How it is started). */
+/** Ports of the two apps' listeners where nothing else is asked for (docs/reference/settings.md#dev---json). */
 const preferred = { controlPlane: 8080, pep: 16_001, pepAdmin: 16_020 } as const;
 
 export interface StackPorts {

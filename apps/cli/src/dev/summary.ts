@@ -2,7 +2,7 @@ import { colors } from "../colors.ts";
 import { exampleScope } from "../examples/agents.ts";
 import type { Stack } from "./stack.ts";
 
-/** The one line of `--json` (contract: How it is started). */
+/** The one line of `--json` (docs/reference/settings.md#dev---json). */
 export const devLine = (stack: Stack): string =>
   JSON.stringify({
     control_plane: stack.controlPlane,

@@ -16,7 +16,7 @@ export class Refused extends Error {
   }
 }
 
-/** What the tokens of an admitted call say (contract: Tokens). */
+/** What the tokens of an admitted call say (docs/reference/tokens.md#hop-token). */
 export interface Seen {
   readonly sub: unknown;
   readonly act: unknown;
