@@ -42,7 +42,7 @@ export const readinessProbes = ({ probeDatabase, restoreWatch, isDraining, ...st
   },
 ];
 
-/** An evicting store could forget a spend, so it cannot serve (contract: the single use). */
+/** An evicting store could forget a spend, so it cannot serve (docs/reference/tokens.md#single-use). */
 async function probeGuard({ guard, onEvictionUnknown }: Pick<ProbeDeps, "guard" | "onEvictionUnknown">): Promise<void> {
   await guard.ping();
   const policy = await guard.evictionPolicy();

@@ -6,8 +6,8 @@ import { DiscoveryFault } from "./fault.ts";
 const agentCard = z.object({ skills: z.array(z.object({ id: z.string() })) });
 
 /**
- * Reads `<url>/.well-known/agent-card.json` through the official SDK, which also understands cards of the protocol's version
- * 0.3: each skill is a tool `a2a:<agent>/<skill>` (contract: Discovery kinds).
+ * Reads `<url>/.well-known/agent-card.json` through the official SDK, which also understands cards of the protocol's
+ * version 0.3: each skill is a tool `a2a:<agent>/<skill>` (docs/reference/manifest.md#discovery-sources).
  */
 export async function discoverA2a(
   source: Extract<DiscoverySource, { kind: "a2a" }>,

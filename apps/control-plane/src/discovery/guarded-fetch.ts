@@ -32,8 +32,8 @@ export interface GuardedFetch {
 const maxAnswerBytes = 1_048_576;
 
 /**
- * A fetch that cannot be led inside (contract: Discovery kinds): each name is resolved once, only admitted addresses of
- * it are connected to, redirects are not followed, and an answer has at most 1 MiB.
+ * A fetch that cannot be led inside (docs/reference/manifest.md#discovery-sources): each name is resolved once, only
+ * admitted addresses of it are connected to, redirects are not followed, and an answer has at most 1 MiB.
  */
 export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): GuardedFetch {
   const failure = Promise.withResolvers<never>();

@@ -15,7 +15,7 @@ const listing = z.object({
   downstream_agents: z.array(agentName).optional(),
 });
 
-/** Reads `<url>` as a list of tools and downstream agents (contract: Discovery kinds). */
+/** Reads `<url>` as a list of tools and downstream agents (docs/reference/manifest.md#discovery-sources). */
 export async function discoverHttp(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
   const { tools, downstream_agents } = await fetchJson(fetch, new URL(source.url), listing);
   return {

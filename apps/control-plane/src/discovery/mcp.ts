@@ -8,8 +8,9 @@ import { DiscoveryFault } from "./fault.ts";
 const maxPages = 10;
 
 /**
- * Initializes a session with a Streamable HTTP MCP server and lists its tools (contract: Discovery kinds). The server is
- * known by the name the manifest gives it; the one it gives itself is not trusted.
+ * Initializes a session with a Streamable HTTP MCP server and lists its tools
+ * (docs/reference/manifest.md#discovery-sources). The server is known by the name the manifest gives it; the one it
+ * gives itself is not trusted.
  */
 export async function discoverMcp(
   source: Extract<DiscoverySource, { kind: "mcp" }>,

@@ -1,7 +1,7 @@
 import type { ErrorCode, ErrorEnvelope } from "@svc/core";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
-/** The HTTP status of every error code (specification: Errors; contract: Error envelope). */
+/** The HTTP status of every error code (docs/reference/conventions.md#error-codes). */
 export const statusOf = {
   invalid_request: 400,
   invalid_proof: 400,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { ApiError } from "./api-error.ts";
 
-/** Who may call what (contract: Planes and bearers). */
+/** Who may call what (docs/reference/routes.md#planes-and-bearers). */
 export const planes = ["admin", "audit", "identity"] as const;
 export type Plane = (typeof planes)[number];
 

@@ -1,7 +1,7 @@
 import { readBounded } from "@svc/core/read-bounded";
 import { ApiError } from "./api-error.ts";
 
-/** On every route (contract: Conventions). */
+/** On every route (docs/reference/conventions.md#request-bodies). */
 export const bodyCapBytes = 1_048_576;
 
 /**

@@ -12,7 +12,7 @@ const maxIssues = 50;
 /** Paths and messages name members of the request, which may be of any length. */
 const maxLength = 300;
 
-/** 400 `invalid_request` with `details.issues` (contract: Error envelope). */
+/** 400 `invalid_request` with `details.issues` (docs/reference/conventions.md#errors). */
 export const invalidRequest = (message: string, issues: readonly RequestIssue[] = []): ApiError =>
   new ApiError("invalid_request", message, issues.length === 0 ? {} : { details: { issues } });
 

@@ -37,8 +37,8 @@ const malformed: Refusal = {
 const lingerMs = 1_000;
 
 /**
- * Answers what the HTTP parser refuses in the envelope (contract: Error envelope), and closes: what follows on such a
- * connection cannot be told apart.
+ * Answers what the HTTP parser refuses in the envelope (docs/reference/conventions.md#errors), and closes: what follows
+ * on such a connection cannot be told apart.
  */
 export function answerMalformed(server: Server): void {
   const latest = new WeakMap<Duplex, ServerResponse>();

@@ -29,8 +29,8 @@ export function openPage(
 }
 
 /**
- * `Page[T]` (specification: Page envelope) of rows that were read one beyond the limit: the surplus row says that there
- * is a next page.
+ * `Page[T]` (docs/reference/conventions.md#pages) of rows that were read one beyond the limit: the surplus row says
+ * that there is a next page.
  */
 export function toPage<Row, Item>(
   key: Uint8Array,

@@ -13,7 +13,8 @@ const controlCharacter = /\p{Cc}/u;
 
 /**
  * Refuses a path that two readers could take for different ones: encoding that is malformed or not UTF-8, control
- * characters, dot segments. What passes decodes exactly once, segment by segment (contract: a scope in a path).
+ * characters, dot segments. What passes decodes exactly once, segment by segment
+ * (docs/reference/conventions.md#scopes-in-a-path).
  */
 export function requirePlainPath(url: string): void {
   const path = rawPath(url);

@@ -4,7 +4,7 @@ import { ApiError } from "./api-error.ts";
 import type { Bearer } from "./bearers.ts";
 
 /**
- * Seconds that a caller has to wait; 0 within its budget (contract: Error envelope, `rate_limited`). Counts good
+ * Seconds that a caller has to wait; 0 within its budget (docs/reference/conventions.md#rate-limits). Counts good
  * credentials only, so that a stranger cannot use up a caller's budget.
  */
 export interface CallerLimits {

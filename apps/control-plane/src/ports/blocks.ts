@@ -1,7 +1,7 @@
 import type { BlockKind } from "@svc/core";
 import type { NewEvent } from "./administrative-event.ts";
 
-/** An emergency deny above every pinned policy (contract: Emergency blocks). */
+/** An emergency deny above every pinned policy (docs/reference/routes.md#emergency-blocks). */
 export interface StandingBlock {
   readonly kind: BlockKind;
   readonly ref: string;

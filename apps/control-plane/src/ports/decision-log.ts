@@ -70,7 +70,7 @@ export interface DecisionQuery {
   readonly limit: number;
 }
 
-/** Equal observed denies, counted together (contract: Audit, would-block). */
+/** Equal observed denies, counted together (docs/reference/record.md#would-block-list). */
 export interface WouldBlock
   extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
   readonly count: number;

@@ -22,7 +22,7 @@ export interface AgentRevocations {
   revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
 }
 
-/** An agent's pinned identity (specification: Agent identity). */
+/** An agent's pinned identity (docs/reference/identity.md#statuses). */
 export interface AgentIdentity {
   readonly agentId: string;
   readonly agent: string;

@@ -20,8 +20,9 @@ export class GuardUnavailable extends Error {
 }
 
 /**
- * Rejects replays fast, and remembers a spend that the database lost in a failover (contract: Hop endpoints, "The
- * single use is decided..."). Every method but `evictionPolicy` throws GuardUnavailable within the guard's deadline.
+ * Rejects replays fast, and remembers a spend that the database lost in a failover
+ * (docs/reference/tokens.md#single-use). Every method but `evictionPolicy` throws GuardUnavailable within the guard's
+ * deadline.
  */
 export interface ReplayGuard {
   /** Atomic across every process on the same store. The first claim sets the entry's lifetime. */

@@ -4,7 +4,7 @@
  */
 export type RestoreState = "unknown" | "current" | "behind";
 
-/** Nothing is granted until the issuer epoch refuses all earlier tokens (contract: Issuer keys, restore). */
+/** Nothing is granted until the issuer epoch refuses all earlier tokens (docs/reference/tokens.md#after-a-restore). */
 export class RestoreUnacknowledged extends Error {
   readonly code = "restore_unacknowledged";
 }

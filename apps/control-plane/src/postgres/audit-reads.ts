@@ -39,7 +39,7 @@ export const auditReads = (pool: Pool): AuditReads => ({
 const settlesWithinMs = 2_500;
 
 /**
- * Reads from the standby, except for what it may not have yet (contract: `AUDIT_DATABASE_URL`):
+ * Reads from the standby, except for what it may not have yet (docs/reference/record.md#reads-from-a-standby):
  * an action that it does not have, and a past span that it does not show in full, come from the primary. When the
  * standby fails, the primary serves all reads. Newest pages, counts and lists may lag.
  */

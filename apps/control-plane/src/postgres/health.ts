@@ -2,7 +2,7 @@ import type { Pool } from "./database.ts";
 
 /**
  * Resolves if the primary takes a durable commit now. Rejects for a standby, a read-only server, and a server that may
- * lose acknowledged commits (contract: health; specification: readiness).
+ * lose acknowledged commits (docs/reference/routes.md#health).
  */
 export async function probeDatabase(pool: Pool): Promise<void> {
   const [row] = await pool.run(

@@ -19,7 +19,7 @@ export interface KeySetSettings {
   readonly fixedKey: SigningKey | undefined;
 }
 
-/** Longer than any token lives (specification: Limits, `ttl_seconds`), with a minute to spare. */
+/** Longer than any token lives (docs/reference/conventions.md#limits), with a minute to spare. */
 const longestTokenMs = (86_400 + 60) * 1000;
 
 interface OpenedKey extends KeyFacts {

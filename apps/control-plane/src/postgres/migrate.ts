@@ -38,7 +38,7 @@ export class TableBusy extends Error {
 
 /**
  * Brings the schema up to date, one process at a time, each migration in one transaction. A migration that was changed
- * after it was applied is an error. An unknown one comes from a newer build (see ARCHITECTURE.md: expand, then contract).
+ * after it was applied is an error. An unknown one comes from a newer build (docs/adr/0043-expand-then-contract.md).
  */
 export async function migrate(settings: MigrationSettings): Promise<void> {
   const { ownerUrl, appUrl, folder = shipped, attempts = defaultAttempts } = settings;

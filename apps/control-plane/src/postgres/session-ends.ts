@@ -29,7 +29,7 @@ const findOne = (tx: Transaction, sessionId: string, ending: Ending) => tx<EndRo
   select st.session_id from session s join session_state st using (session_id)
   where s.session_id = ${sessionId} and ${isRunning(tx, ending)} for update of st`;
 
-/** A session lives for a day at most (specification: Limits, `ttl_seconds`); one more for clocks that differ. */
+/** A session lives for a day at most (docs/reference/conventions.md#limits); one more for clocks that differ. */
 const decisionsOfRunningMs = 2 * 86_400_000;
 
 /** Always in the order of id, so that two calls never wait for each other. */

@@ -15,7 +15,9 @@ import { type ExchangeInsert, hex, insertExchanges } from "./exchange-inserts.ts
 import { groupCommit } from "./group-commit.ts";
 import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
 
-/** Inserts select from the rows of the allow and the session: no record, no spend (contract: the single use). */
+/**
+ * Inserts select from the rows of the allow and the session: no record, no spend (docs/reference/tokens.md#single-use).
+ */
 export function spendLedger(pool: Pool): SpendLedger {
   const { sql, deadlineMs } = pool;
   const spendPlain = groupCommit<ExchangeInsert, boolean>({

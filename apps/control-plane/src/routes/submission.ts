@@ -25,7 +25,7 @@ interface SubmissionBody {
 
 export const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: string) => ({
   manifest: body.manifest,
-  // Stored as text, since no re-serialisation would read back as submitted (contract: AgentManifest).
+  // Stored as text, since no re-serialisation would read back as submitted (docs/reference/manifest.md#the-document).
   doc: memberText(bodyText, "manifest") ?? "",
   override: body.override && { reason: body.override.reason ?? null },
   submittedBy,

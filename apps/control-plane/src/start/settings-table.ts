@@ -114,7 +114,10 @@ const limiting = {
   ),
 };
 
-/** Every setting of the control plane (contract: How it is started); its reference is generated from here. */
+/**
+ * Every setting of the control plane (docs/reference/settings.md#reading-settings); its reference is generated from
+ * here.
+ */
 export const controlPlaneSettings = {
   ...sharedSettings,
   ...listening,

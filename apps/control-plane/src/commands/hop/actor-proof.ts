@@ -9,7 +9,7 @@ export type Proven =
 
 /**
  * Checks the actor token of a request. It must be valid if it is there, and with `identityRequired` it must be there.
- * `expected` are the agents that may sign it (contract: Identity).
+ * `expected` are the agents that may sign it (docs/reference/identity.md#proofs).
  */
 export async function proveActor(
   deps: HopDeps,

@@ -46,7 +46,7 @@ export type Authorized =
   | { readonly kind: "invalid_proof"; readonly cause: PopFailureCause };
 
 /**
- * Decides a hop and commits the decision before it returns it (contract: Hop endpoints, `POST /v1/authorize`).
+ * Decides a hop and commits the decision before it returns it (docs/reference/routes.md#authorize).
  * @throws {AuditUnavailable} if the decision could not be committed.
  */
 export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promise<Authorized> {

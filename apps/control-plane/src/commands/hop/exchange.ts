@@ -27,7 +27,7 @@ export interface ExchangeCommand {
   readonly resource: string;
   /** The data class. */
   readonly scope: string;
-  /** Absent, malformed and unknown are the same refusal (specification: Error table). */
+  /** Absent, malformed and unknown are the same refusal (docs/reference/routes.md#token-exchange). */
   readonly actionId: string | undefined;
   readonly taint: Taint | undefined;
 }
@@ -49,7 +49,7 @@ export type Exchanged =
   | ({ readonly kind: "denied"; readonly subject: HopClaims } & RecordedDenial);
 
 /**
- * Narrows the subject token to one allowed hop and spends both (contract: Hop endpoints, token exchange). The spend
+ * Narrows the subject token to one allowed hop and spends both (docs/reference/routes.md#token-exchange). The spend
  * comes last: a refused exchange must not burn the caller's token.
  * @throws {SpendUnavailable} if the single use could not be decided; no token was issued.
  */

@@ -1,4 +1,4 @@
-/** A decision could not be committed, so it must not be returned (specification: a call without a record is refused). */
+/** A decision could not be committed, so it must not be returned (docs/reference/routes.md#authorize). */
 export class AuditUnavailable extends Error {
   readonly code = "audit_unavailable";
 }

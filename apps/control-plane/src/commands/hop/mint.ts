@@ -34,7 +34,7 @@ export type Minted =
   | ({ readonly kind: "denied"; readonly subject: HopClaims } & RecordedDenial);
 
 /**
- * Binds a privileged call to its parameters, once (contract: Hop endpoints, `POST /v1/token/transaction`). It decides
+ * Binds a privileged call to its parameters, once (docs/reference/routes.md#minting). It decides
  * the hop again in full.
  * @throws {SpendUnavailable} if the mint could not be recorded; no token was issued.
  */

@@ -29,8 +29,8 @@ export type Renewed =
   | { readonly kind: "refused"; readonly reason: DenyReason; readonly subject: HopClaims };
 
 /**
- * Spends the token for siblings at the same place in the chain (contract: Renewal). A sibling is worth nothing without
- * a committed allow of its own.
+ * Spends the token for siblings at the same place in the chain (docs/reference/routes.md#renewal). A sibling is worth
+ * nothing without a committed allow of its own.
  * @throws {SpendUnavailable} if the single use could not be decided; no token was issued.
  */
 export async function renew(deps: HopDeps, command: RenewCommand): Promise<Renewed> {

@@ -12,8 +12,9 @@ export interface AllowedTarget {
 }
 
 /**
- * What `decide` would allow the holder of a current-hop token now, sorted by target (contract: `GET
- * /v1/session/targets`). It records, marks and spends nothing. Undefined if the token is no longer good.
+ * What `decide` would allow the holder of a current-hop token now, sorted by target
+ * (docs/reference/routes.md#session-targets). It records, marks and spends nothing. Undefined if the token is no longer
+ * good.
  */
 export async function sessionTargets(
   deps: HopDeps,

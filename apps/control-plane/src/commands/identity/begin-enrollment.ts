@@ -35,8 +35,8 @@ export type Begun =
 const challengeLifetimeMs = 300_000;
 
 /**
- * Opens an enrollment: binds the key to a person, and returns a challenge that the agent's key must sign (contract:
- * Identity). The assertion is a credential, so it is not stored.
+ * Opens an enrollment: binds the key to a person, and returns a challenge that the agent's key must sign
+ * (docs/reference/identity.md#enrollment). The assertion is a credential, so it is not stored.
  * @throws {IdentityProviderUnavailable} if the assertion could not be verified; nothing was spent.
  */
 export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnrollment): Promise<Begun> {

@@ -21,7 +21,7 @@ export type Completed =
   | { readonly kind: "enrollment_expired" }
   | { readonly kind: "invalid_proof" };
 
-/** Ends an enrollment with a proof that the agent holds its key (contract: Identity). */
+/** Ends an enrollment with a proof that the agent holds its key (docs/reference/identity.md#enrollment). */
 export async function completeEnrollment(deps: CompleteDeps, command: CompleteCommand): Promise<Completed> {
   const { enrollmentId, proof } = command;
   if (!isUuid(enrollmentId)) return { kind: "enrollment_not_found" };

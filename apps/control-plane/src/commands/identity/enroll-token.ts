@@ -12,7 +12,10 @@ export type EnrollTokenIssued =
   | { readonly kind: "agent_not_found" }
   | { readonly kind: "agent_revoked" };
 
-/** A credential for one enrollment of one agent, so that a workload can enroll itself (contract: Identity). */
+/**
+ * A credential for one enrollment of one agent, so that a workload can enroll itself
+ * (docs/reference/identity.md#enrollment).
+ */
 export async function issueEnrollToken(
   { clock, ids, secrets, identities, enrollments }: EnrollmentDeps,
   { agent, ttlSeconds, issuedBy }: IssueEnrollToken,

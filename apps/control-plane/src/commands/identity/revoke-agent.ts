@@ -17,7 +17,7 @@ export interface RevokeCommand {
 
 /**
  * Revokes an agent for ever. After it resolves, every new decision, exchange, renewal and mint refuses a chain with the
- * agent (contract: Hop endpoints, "Against revocation"). Undefined for an unknown agent.
+ * agent (docs/reference/routes.md#present-denials-and-the-hop-endpoints). Undefined for an unknown agent.
  */
 export async function revokeAgent(deps: RevokeDeps, command: RevokeCommand): Promise<Revoked | undefined> {
   const { agentId, reason, revokedBy } = command;

@@ -9,8 +9,8 @@ export interface RemoveKey {
 export type KeyRemoval = { readonly kind: "removed" | "already_removed" | "key_not_found" | "configured" };
 
 /**
- * Refuses at once whatever the key signed (contract: Issuer keys). If it was the signing key, the next one takes over. A
- * superseded key never signs again, so without a next one a new key is made.
+ * Refuses at once whatever the key signed (docs/reference/tokens.md#issuer-keys). If it was the signing key, the next
+ * one takes over. A superseded key never signs again, so without a next one a new key is made.
  */
 export async function removeKey(deps: KeyDeps, { kid, actor }: RemoveKey): Promise<KeyRemoval> {
   const { makeKey } = deps;

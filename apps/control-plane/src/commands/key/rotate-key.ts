@@ -1,7 +1,10 @@
 import { type ManagedKey, signingAt } from "../../ports/issuer-keys.ts";
 import { type KeyDeps, nextAfter } from "./issuer-key.ts";
 
-/** A key is published so long before it signs, so that every verifier knows it by then (contract: Issuer keys). */
+/**
+ * A key is published so long before it signs, so that every verifier knows it by then
+ * (docs/reference/tokens.md#issuer-keys).
+ */
 const publishAheadMs = 600_000;
 
 export interface RotateKey {

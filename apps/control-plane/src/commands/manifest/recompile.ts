@@ -21,7 +21,10 @@ export class PolicyTooLarge extends Error {
   }
 }
 
-/** Compiles the locked scopes and adds a version of each policy that changed (contract: Compiler). */
+/**
+ * Compiles the locked scopes and adds a version of each policy that changed
+ * (docs/reference/manifest.md#the-compiled-policy).
+ */
 export async function recompile(
   submission: ManifestSubmission,
   scopes: readonly string[],

@@ -40,7 +40,7 @@ export type Submitted =
 
 /**
  * Reconciles a manifest with what its sources advertise, appends it as a version, and compiles every scope that it or
- * the previous version touches, in one transaction (contract: Manifest, reconciliation, compiled policy). Discovery
+ * the previous version touches, in one transaction (docs/reference/manifest.md#the-compiled-policy). Discovery
  * comes first, so that no lock waits for another party's server.
  */
 export async function submitManifest(deps: SubmitDeps, command: SubmitManifest): Promise<Submitted> {

@@ -16,7 +16,7 @@ export interface Explained {
   readonly explanation: Explanation;
 }
 
-/** Explains a decision (contract: Audit, explanation). Undefined without such an action. */
+/** Explains a decision (docs/reference/record.md#explanations). Undefined without such an action. */
 export async function explainAction(deps: ExplainDeps, actionId: string): Promise<Explained | undefined> {
   const lineage = isUuid(actionId) ? await deps.decisions.lineage(actionId) : undefined;
   if (lineage === undefined) return undefined;

@@ -14,7 +14,7 @@ export interface ReadBack {
   readonly session: SessionFacts;
 }
 
-/** An action's chain back to the human (contract: Audit, chain read). Undefined without such an action. */
+/** An action's chain back to the human (docs/reference/record.md#chain-reads). Undefined without such an action. */
 export async function readChain({ decisions, sessions }: ChainDeps, actionId: string): Promise<ReadBack | undefined> {
   const lineage = isUuid(actionId) ? await decisions.lineage(actionId) : undefined;
   if (lineage === undefined) return undefined;

@@ -33,7 +33,7 @@ export type Consented =
   | { readonly kind: "policy_recompile_required" }
   | { readonly kind: "policy_version_changed"; readonly currentVersion: number };
 
-/** Starts a session, which pins the scope's current policy (specification: Consent and session). */
+/** Starts a session, which pins the scope's current policy (docs/reference/routes.md#consent). */
 export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
   deps.requireAcknowledged();
   const latest = await deps.policies.latest(command.scope);

@@ -17,9 +17,9 @@ export interface RecordSealSettings {
 }
 
 /**
- * An identifier must be so much older than the settled moment before its row is sealed: it is made before the insert, by
- * another clock. An exchange has its decision's identifier and may follow a minute later, its mint another minute after
- * that (contract: Tokens, the single use).
+ * An identifier must be so much older than the settled moment before its row is sealed: it is made before the insert,
+ * by another clock. An exchange has its decision's identifier and may follow a minute later, its mint another minute
+ * after that (docs/reference/tokens.md#single-use).
  */
 export const settleMs: Readonly<Record<Source, number>> = {
   session: 60_000,

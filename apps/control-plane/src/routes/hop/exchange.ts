@@ -90,7 +90,7 @@ const required = ["grant_type", "subject_token", "subject_token_type", "resource
 
 const declaredTaint = z.enum(taints).optional();
 
-/** In the contract's order; unknown parameters are ignored (RFC 6749 section 3.2). */
+/** In order (docs/reference/routes.md#token-exchange); unknown parameters are ignored (RFC 6749 section 3.2). */
 function readCommand(fields: ReadonlyMap<string, string>): Reading {
   // An empty value counts as omitted (RFC 6749 section 3.2).
   const field = (name: string): string | undefined => fields.get(name) || undefined;

@@ -9,8 +9,8 @@ interface SpanEvents {
 const spans = new WeakMap<Context, Span>();
 
 /**
- * One span a request, however it ends (specification: Spans). `unanswered` ends it where the request never reached its
- * command: no bearer, a malformed body.
+ * One span a request, however it ends (docs/reference/telemetry.md#spans). `unanswered` ends it where the request never
+ * reached its command: no bearer, a malformed body.
  */
 export function openSpan(
   app: App,

@@ -2,7 +2,10 @@ import type { Sql } from "../../postgres/database.ts";
 import { presentState } from "../../postgres/grants.ts";
 import { bad, type Finding, good } from "./finding.ts";
 
-/** What the service's own role could do to the record, which it may only add to and read (contract: Audit). */
+/**
+ * What the service's own role could do to the record, which it may only add to and read
+ * (docs/reference/record.md#append-only).
+ */
 export async function* rightsFindings(sql: Sql): AsyncGenerator<Finding> {
   const role = await readRole(sql);
   if (role.attributes.length > 0) {
