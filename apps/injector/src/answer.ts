@@ -7,7 +7,7 @@ export interface Answer {
   readonly body: object;
 }
 
-/** The two webhooks by their paths (contract: Kubernetes names). */
+/** The two webhooks by their paths (docs/reference/kubernetes.md#webhooks). */
 export const webhooks: ReadonlyMap<string, Strictness> = new Map([
   ["/mutate", "strict"],
   ["/mutate-weaker", "may_be_weaker"],

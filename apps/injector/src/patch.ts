@@ -14,7 +14,10 @@ export type Patched =
   | { readonly kind: "patched"; readonly patch: readonly Addition[] }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The additions that inject the enforcement point; none if it was injected before (contract: Kubernetes names). */
+/**
+ * The additions that inject the enforcement point; none if it was injected before
+ * (docs/reference/kubernetes.md#labels-and-annotations).
+ */
 export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Patched {
   const sidecar = sidecarOf(injection, options);
   const redirect = redirectOf(injection, options);
