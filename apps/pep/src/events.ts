@@ -7,7 +7,7 @@ import type { Refusal } from "./decide/refusal.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
 
-/** The only file that maps events to telemetry (specification: Events). */
+/** The only file that maps events to telemetry (docs/reference/telemetry.md#rules). */
 export interface Events {
   startCall(received: RawHeaders): CallRecord;
   /** The listener serves upstreams of these modes; called again after a reload. */

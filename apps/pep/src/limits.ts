@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 
-/** Bounds on time, size and number (contract: Time budgets). */
+/** Bounds on time, size and number (docs/reference/enforcement-point.md#time-limits). */
 export interface Limits {
   /** For decide, exchange and mint each. */
   readonly stepMs: number;

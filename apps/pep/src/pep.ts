@@ -79,7 +79,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
 
   const stop = async (graceMs: number) => {
     isReady = false;
-    // The agent may outlive the signal (contract: Time budgets).
+    // The agent may outlive the signal (docs/reference/enforcement-point.md#time-limits).
     const finishMs = Math.min(longestFinishMs, graceMs / 2);
     await delay(graceMs - finishMs);
     await proxy.drain(finishMs);

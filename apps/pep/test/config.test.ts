@@ -8,7 +8,7 @@ const faults = (settings: Record<string, string>) => {
   return read.ok ? [] : read.faults;
 };
 
-test("the defaults are the contract's", () => {
+test("the defaults are those of the reference", () => {
   const read = readConfig(least);
   expect(read).toMatchObject({
     ok: true,

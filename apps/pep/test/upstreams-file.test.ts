@@ -21,7 +21,7 @@ const faults = (upstreams: unknown, defaultMode?: PepMode) => {
   return result.ok ? [] : result.faults;
 };
 
-test("the contract's example holds, in YAML", () => {
+test("the example of the reference is valid, in YAML", () => {
   const result = read(`
 upstreams:
   - name: ledger

@@ -39,7 +39,7 @@ export interface AdmitRequest {
   readonly settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>;
 }
 
-/** The contract's order (What happens to a call): bearer, target, decision, token. */
+/** Bearer, target, decision, token (docs/reference/enforcement-point.md#steps-of-a-call). */
 export async function admit({ hop: ports, undecided }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
   const { inbound, mode, call, signal, record, settleBody } = request;
   const refuse = (refusal: Refusal): Admission => ({
@@ -70,6 +70,9 @@ const undecidedCauses: readonly BlockCause[] = [
   "audit_unavailable",
 ];
 
-/** Observe mode forwards a recorded deny; other refusals only with `SVC_PEP_OBSERVE_UNDECIDED` (contract: Observe mode). */
+/**
+ * Observe mode forwards a recorded deny; other refusals only with `SVC_PEP_OBSERVE_UNDECIDED`
+ * (docs/reference/enforcement-point.md#observe-mode).
+ */
 const isForwarded = (cause: BlockCause, undecided: UndecidedMode): boolean =>
   cause === "policy" || (undecided === "forward" && undecidedCauses.includes(cause));

@@ -12,8 +12,9 @@ export interface AmbientSession {
 }
 
 /**
- * The session of an agent that presents none, from a file that is read again on change (contract: An agent that knows
- * nothing of us). An invalid file keeps the session before; a missing file ends it.
+ * The session of an agent that presents none, from a file that is read again on change
+ * (docs/reference/enforcement-point.md#ambient-session). An invalid file keeps the session before; a missing file ends
+ * it.
  */
 export function ambientSession(file: string, onRefused: () => void): AmbientSession {
   let session: HopCredential | undefined;

@@ -13,9 +13,10 @@ type Settled = SettledBody<BodyRefusal>;
 export const acceptsTaint = ({ taint }: Allowed): boolean => taint === "untrusted_external";
 
 /**
- * Reads the body of an allowed call before anything is spent (contract: What happens to a call, 3 and 4): a privileged
- * body whole, and bindable. Any other is read whole too unless its target accepts taint, so that nothing learnt later
- * flows into an older decision; one that is too long or too slow streams, and is decided again before its end.
+ * Reads the body of an allowed call before anything is spent (docs/reference/enforcement-point.md#steps-of-a-call): a
+ * privileged body whole, and bindable. Any other is read whole too unless its target accepts taint, so that nothing
+ * learnt later flows into an older decision; one that is too long or too slow streams, and is decided again before its
+ * end.
  */
 export async function settleBody(
   decision: Allowed,

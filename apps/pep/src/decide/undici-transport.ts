@@ -1,7 +1,10 @@
 import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
 import type { Dispatcher } from "undici";
 
-/** The hop's transport over undici (contract: The forward path). A path in the base address is kept. */
+/**
+ * The hop's transport over undici (docs/reference/enforcement-point.md#steps-of-a-call). A path in the base address is
+ * kept.
+ */
 export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
   const { origin, pathname } = baseUrl;
   const prefix = pathname.replace(/\/+$/, "");

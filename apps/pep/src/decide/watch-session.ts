@@ -15,7 +15,8 @@ export interface WatchOptions {
 
 /**
  * Has a long-lived call decided again every `redecideMs`, and closes it at the session's end or on the first response
- * that is not an allow (contract: What happens to a call, 4). In observe mode a deny is recorded and closes nothing.
+ * that is not an allow (docs/reference/enforcement-point.md#steps-of-a-call). In observe mode a deny is recorded and
+ * closes nothing.
  *
  * @returns stops watching
  */
@@ -42,8 +43,8 @@ export function watchSession(ports: HopPorts, { hop, token, limits, now, close }
 }
 
 /**
- * The root grant ends with its session, and so does a token that lives shorter than a hop token should (contract:
- * Tokens). Infinity for any other: the next decision finds the session's end.
+ * The root grant ends with its session, and so does a token that lives shorter than a hop token should
+ * (docs/reference/tokens.md#verification). Infinity for any other: the next decision finds the session's end.
  */
 function millisecondsToSessionEnd(token: string, nowMs: number): number {
   const claims = decodeUnverifiedHopToken(token);

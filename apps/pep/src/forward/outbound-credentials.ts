@@ -26,8 +26,8 @@ export const outgoingHeaders = (
   ]);
 
 /**
- * The credential headers of a forwarded call: name, value, ... (contract: What happens to a call). An upstream that
- * does not receive the narrowed token receives no other header of ours either.
+ * The credential headers of a forwarded call: name, value, ... (docs/reference/enforcement-point.md#credentials). An
+ * upstream that does not receive the narrowed token receives no other header of ours either.
  */
 export function credentialHeaders(credential: Credential, { inbound, taken }: OutboundCredentials): string[] {
   const { foreignAuthorization } = inbound;

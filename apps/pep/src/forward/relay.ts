@@ -46,8 +46,8 @@ export type RelayEnd =
   | { readonly kind: "gone" };
 
 /**
- * Sends one request once and streams the answer back: no redirect, no retry, no decoding (contract: The forward path).
- * Never rejects.
+ * Sends one request once and streams the answer back: no redirect, no retry, no decoding
+ * (docs/reference/enforcement-point.md#steps-of-a-call). Never rejects.
  */
 export function forward(
   upstream: Pick<Dispatcher, "dispatch">,

@@ -26,7 +26,7 @@ export interface Handshake {
 const connectMs = 10_000;
 const upgrade = ["connection", "Upgrade", "upgrade", "websocket"] as const;
 
-/** Forwards an admitted handshake and connects both sides (contract: The forward path). */
+/** Forwards an admitted handshake and connects both sides (docs/reference/enforcement-point.md#steps-of-a-call). */
 export function openWebSocket(
   upstream: Upstream,
   { path, headers, secrets, answerMs }: Handshake,

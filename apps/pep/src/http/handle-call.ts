@@ -28,7 +28,7 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
   }
 }
 
-/** Bearer, target, decision, token, upstream (contract: What happens to a call). */
+/** Bearer, target, decision, token, upstream (docs/reference/enforcement-point.md#steps-of-a-call). */
 async function authorizeAndForward<C extends Call>(
   kind: CallKind<C>,
   call: C,

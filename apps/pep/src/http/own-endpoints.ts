@@ -5,7 +5,10 @@ import { writeAnswer } from "../message/write-answer.ts";
 
 const prefix = "/__svc/";
 
-/** A request for the enforcement point itself: it never passes the decision point (contract: Two listeners). */
+/**
+ * A request for the enforcement point itself: it never passes the decision point
+ * (docs/reference/enforcement-point.md#listeners).
+ */
 export const isOwnPath = (target: string): boolean => target.startsWith(prefix);
 
 export interface OwnEndpoints {

@@ -17,13 +17,16 @@ interface SocketCall extends Call, AgentSocket {
   readonly handOver: () => void;
 }
 
-/** Decides on a WebSocket before `101 Switching Protocols` (contract: The forward path). Never rejects. */
+/**
+ * Decides on a WebSocket before `101 Switching Protocols` (docs/reference/enforcement-point.md#steps-of-a-call). Never
+ * rejects.
+ */
 export const handleUpgrade = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
   handleCall(webSockets, beginSocketCall(ports, agent, own));
 
 /**
- * CONNECT, only to a host whose route says `connect: true`: one decision for the host, the weaker kind (contract: How a
- * call finds its target). Never rejects.
+ * CONNECT, only to a host whose route says `connect: true`: one decision for the host, the weaker kind
+ * (docs/reference/enforcement-point.md#finding-the-target). Never rejects.
  */
 export const handleTunnel = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
   handleCall(tunnels, beginSocketCall(ports, agent, own));

@@ -1,8 +1,8 @@
 const pattern = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::(\d{1,5}))?$/;
 
 /**
- * Normalizes a `Host` or URI authority: lower case, without one trailing dot and without a default port (contract: How a
- * call finds its target). Undefined for anything but a host with an optional port.
+ * Normalizes a `Host` or URI authority: lower case, without one trailing dot and without a default port
+ * (docs/reference/enforcement-point.md#finding-the-target). Undefined for anything but a host with an optional port.
  */
 export function normalAuthority(text: string): string | undefined {
   const [, host, digits] = pattern.exec(text.toLowerCase()) ?? [];

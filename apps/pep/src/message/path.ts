@@ -1,6 +1,6 @@
 /**
- * Whether every server reads a request path the same way: nothing in it is decoded, collapsed or cut before it is matched
- * (contract: How a call finds its target).
+ * Whether every server reads a request path the same way: nothing in it is decoded, collapsed or cut before it is
+ * matched (docs/reference/enforcement-point.md#ambiguous-paths).
  *
  * @param path of an origin-form request target, without its query
  */

@@ -13,7 +13,7 @@ export interface Block {
   readonly shed?: boolean;
 }
 
-/** Status and text of every block (contract: Blocked). */
+/** Status and text of every block (docs/reference/enforcement-point.md#blocked-answers). */
 const table = {
   policy: { status: 403, message: "the policy does not allow this call" },
   unauthorized: { status: 401, message: "a valid bearer token and session are required" },

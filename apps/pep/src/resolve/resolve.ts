@@ -27,7 +27,7 @@ export type Resolution = Resolved | { readonly kind: "unresolvable" };
 
 export const unresolvable = { kind: "unresolvable" } as const;
 
-/** Maps a request to upstream, target and data class (contract: How a call finds its target). Pure. */
+/** Maps a request to upstream, target and data class (docs/reference/enforcement-point.md#finding-the-target). Pure. */
 export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const place = placeOf(upstreams, line);
   if (place === undefined || line.method === "TRACE" || line.method === "CONNECT") return unresolvable;

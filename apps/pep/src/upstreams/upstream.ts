@@ -1,7 +1,7 @@
 import type { PepMode } from "../modes.ts";
 import type { CallTarget, Protocol } from "../protocols/protocol.ts";
 
-/** The credential that replaces the agent's own `Authorization` (contract: Enforcement point). */
+/** The credential that replaces the agent's own `Authorization` (docs/reference/enforcement-point.md#credentials). */
 export type Credential =
   | { readonly kind: "hop_token" }
   | { readonly kind: "none" }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { withDefault } from "../protocols/common-settings.ts";
 import { defaultProtocol, upstreamEntry } from "../protocols/protocols.ts";
 
-/** The file that `SVC_PEP_CONFIG` names (contract: How a call finds its target). */
+/** The file that `SVC_PEP_CONFIG` names (docs/reference/enforcement-point.md#upstreams-file). */
 export const upstreamsFile = z.strictObject({
   upstreams: z.array(z.preprocess(withDefault("protocol", defaultProtocol), upstreamEntry)),
 });

@@ -35,7 +35,7 @@ export interface Asked {
 }
 
 /**
- * A double of the control plane: real tokens, single use and the contract's bodies, but decisions out of a table, and
+ * A double of the control plane: real tokens, single use and the wire's bodies, but decisions out of a table, and
  * any answer that a test wants in place of its own. What it cannot show is what the real one decides.
  */
 export interface ControlPlaneDouble {

@@ -19,7 +19,7 @@ export const maxMessageDepth = 512;
 
 /**
  * Reads a message from the bytes that will be sent. Undefined if two readers could read it differently: a batch, a
- * repeated member, one that differs from a known name only in case (contract: How a call finds its target).
+ * repeated member, one that differs from a known name only in case (docs/reference/enforcement-point.md#mcp-messages).
  */
 export function readMessage(bytes: Uint8Array): McpMessage | undefined {
   const parsed = parseStrictJson(bytes, { maxDepth: maxMessageDepth });

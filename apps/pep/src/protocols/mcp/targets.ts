@@ -11,9 +11,12 @@ export interface McpSettings {
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** Messages and tools of one MCP server as the decision point knows them (contract: How a call finds its target). */
+/**
+ * Messages and tools of one MCP server as the decision point knows them
+ * (docs/reference/enforcement-point.md#mcp-messages).
+ */
 export interface McpTargets {
-  /** The implicit tool for the methods that every session needs (contract: Compiler). */
+  /** The implicit tool for the methods that every session needs (docs/reference/manifest.md#mcp-servers). */
   readonly ofSession: CallTarget;
   /** The targets that the settings name; where they name none, any tool of the server. */
   readonly named: readonly CallTarget[];

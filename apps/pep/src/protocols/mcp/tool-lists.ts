@@ -17,8 +17,8 @@ export interface ToolListContext {
 }
 
 /**
- * Removes the tools that the caller may not call (contract: `filter_tool_lists`), from a JSON answer and from every message
- * of an event stream. Types are searched anywhere in the header, as some clients do.
+ * Removes the tools that the caller may not call (docs/reference/enforcement-point.md#tool-lists), from a JSON answer
+ * and from every message of an event stream. Types are searched anywhere in the header, as some clients do.
  */
 export function toolListFilter(context: ToolListContext, headers: RawHeaders): BodyFilter | undefined {
   const type = valuesOf(headers, "content-type").join(", ").toLowerCase();
