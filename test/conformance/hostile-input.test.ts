@@ -28,14 +28,14 @@ afterAll(async () => {
 await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const digest = await databaseDigests(owner, ofItself);
-/** What a refusal writes by the contract: everything else leaves the database as it was. */
+/** What a refusal writes: everything else leaves the database as it was. */
 const recordedRefusals: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  // Contract 3: the report of a refused first registration is kept.
+  // The report of a refused first registration is kept (docs/reference/manifest.md#statuses).
   "POST /v1/agents": {
     "409 needs_review": ["reconciliation_report", "administrative_event"],
     "422 reconciliation_rejected": ["reconciliation_report", "administrative_event"],
   },
-  // Contract 3: every submission of an existing agent appends a version with its status and report.
+  // Every submission of a registered agent appends a version (docs/reference/manifest.md#the-document).
   "POST /v1/manifests": {
     "409 needs_review": ["reconciliation_report", "administrative_event", "manifest_version", "manifest_scope"],
     "422 reconciliation_rejected": [
@@ -45,10 +45,10 @@ const recordedRefusals: Readonly<Record<string, Readonly<Record<string, readonly
       "manifest_scope",
     ],
   },
-  // Contract 6: a fresh deny is recorded; a request that raises taint marks the caller, whatever the decision.
+  // A fresh deny is recorded; a request that raises taint marks the caller (docs/reference/decision.md#effective-taint).
   "POST /v1/token/exchange": { "403 invalid_target": ["decision", "taint_mark", "session_state"] },
   "POST /v1/token/transaction": { "403 mint_refused": ["decision"] },
-  // Contract 8: three tries.
+  // Three tries (docs/reference/identity.md#enrollment).
   "POST /v1/identity/enrollments/{enrollment_id}/complete": { "400 invalid_proof": ["enrollment"] },
 };
 

@@ -9,7 +9,7 @@ const unknownId = "01900000-0000-7000-8000-000000000000";
 const planes = ["admin", "audit", "identity"] as const;
 type Plane = (typeof planes)[number];
 
-/** A plane's own bearer and those that it falls back to (specification: Authentication). */
+/** A plane's own bearer and those that it falls back to (docs/reference/routes.md#planes-and-bearers). */
 const opens: Readonly<Record<Plane, readonly string[]>> = {
   admin: ["admin"],
   audit: ["audit", "admin"],

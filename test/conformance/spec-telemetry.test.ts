@@ -9,7 +9,7 @@ await api.chain(read.action);
 
 const scrape = async (): Promise<string> => (await api.call("GET", "/metrics")).text;
 
-/** The control plane's names and labels (specification: Metrics; contract: Telemetry). All label values are closed sets. */
+/** The control plane's names and labels (docs/reference/telemetry.md#metrics). All label values are closed sets. */
 const families: Readonly<Record<string, readonly [type: string, labels: readonly string[]]>> = {
   svc_decisions: ["counter", ["outcome"]],
   svc_denials: ["counter", ["reason"]],

@@ -22,7 +22,7 @@ import {
   startClientStand,
 } from "./src/client/stand.ts";
 
-/** Member by member what the specification gives the client, against a real control plane. */
+/** The client member by member (docs/reference/client.md#value-objects), against a real control plane. */
 let stand: ClientStand;
 let svc: AuthzClient;
 let verifier: Verifier;

@@ -178,7 +178,7 @@ describe("levels", () => {
     expect(wrong(isDeny, ({ record }) => record.level === "info")).toEqual([]);
   });
 
-  test.each(blockCauses)("a block for %s is logged as the specification's table pages", (cause) => {
+  test.each(blockCauses)("a block for %s is logged as the cause table pages", (cause) => {
     const isBlocked = ({ attributes }: ReceivedSpan) =>
       attributes["authz.pep.outcome"] === "blocked" && attributes["authz.pep.block_cause"] === cause;
     expect(wrong(isBlocked, ({ record }) => record.level === blockLogLevels[cause])).toEqual([]);

@@ -40,7 +40,10 @@ export interface Call {
   readonly answer: Answer;
 }
 
-/** The code of a refusal in either error shape (specification: Two error shapes); undefined where nothing was refused. */
+/**
+ * The code of a refusal in either error shape (docs/reference/conventions.md#errors); undefined where nothing was
+ * refused.
+ */
 export const refusalCode = ({ body }: Answer): string | undefined =>
   typeof body?.error === "string" ? body.error : body?.error?.code;
 
@@ -120,7 +123,7 @@ export function createApi(url: string, tokens: Tokens) {
 
 /**
  * Asks again while the answer is 503, "cannot be decided now": sixty calls at once on a busy machine may find the replay
- * guard too slow, and what is held against the specification is how the single use was decided in the end.
+ * guard too slow, and the suite judges how the single use was decided in the end.
  */
 export async function whenDecided(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++) {

@@ -2,7 +2,7 @@ import { createDatabase, startControlPlane, startRedisIfThere, testBearers } fro
 import { generatePrivateJwk, type PrivateJwk } from "@svc/tokens";
 import { type Api, createApi, type Tokens } from "./api.ts";
 
-/** A control plane that is held against the specification. */
+/** A control plane that is compared with the reference. */
 export interface Deployment {
   readonly url: string;
   readonly adminToken: string;

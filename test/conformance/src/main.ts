@@ -7,7 +7,7 @@ import { missingFrom } from "./preflight.ts";
 const usage = `pnpm conformance [--base-url URL --admin-token TOKEN [--audit-token TOKEN] [--identity-token TOKEN]]
                  [--loopback-discovery] [--report FILE]
 
-Holds a control plane against the specification, over HTTP alone. Without --base-url it starts one of its own.
+Compares a control plane with the reference, over HTTP alone. Without --base-url it starts one of its own.
 What it registers is named anew by each run, and stays. The deployment must limit no rates and require no identities
 while it runs; what else a test needs and the deployment has not is in the name of the test that is skipped.
 

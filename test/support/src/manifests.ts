@@ -1,6 +1,6 @@
 import type { Access, GuaranteeLevel, Taint } from "@svc/core";
 
-/** A manifest as it is written and sent (contract: AgentManifest). */
+/** A manifest as it is written and sent (docs/reference/manifest.md#the-document). */
 export interface ManifestDocument {
   discovery?: object;
   scopes: Record<string, ScopeDocument>;

@@ -1,7 +1,7 @@
 import { allowLifetimeMs, type DecisionRecord, type ExchangeRequest } from "@svc/core";
 import { recorded, sessionId } from "./records.ts";
 
-/** One row on which recorded decision an exchange may spend (specification: token exchange, rule 2). */
+/** One row on which recorded decision an exchange may spend (docs/reference/routes.md#token-exchange). */
 export interface AllowVector {
   /** What the row promises. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { ChainBreakReason, DecisionRecord, RecordedHop } from "@svc/core";
 import { recorded } from "./records.ts";
 
-/** One row on the walk from an action back to the human (contract: Audit, chain read). */
+/** One row on the walk from an action back to the human (docs/reference/record.md#chain-reads). */
 export interface ChainVector {
   /** What the row promises. */
   readonly name: string;

@@ -2,7 +2,7 @@ import type { CallEffect } from "@svc/core";
 import { agent, tool } from "./manifest.ts";
 import { allow, type DecisionVector, deny } from "./vector.ts";
 
-/** One row on what a decided call leaves behind (contract: the verdict function, "Effective taint"). */
+/** One row on what a decided call leaves behind (docs/reference/decision.md#effective-taint). */
 export interface EffectVector {
   /** What the row promises. */
   readonly name: string;

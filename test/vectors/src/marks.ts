@@ -1,6 +1,6 @@
 import type { CallEffect, Taint } from "@svc/core";
 
-/** One row on the marks that a decision adds (contract: the verdict function, "Effective taint"). */
+/** One row on the marks that a decision adds (docs/reference/decision.md#effective-taint). */
 export interface MarkVector {
   /** What the row promises. */
   readonly name: string;

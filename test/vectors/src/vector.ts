@@ -2,8 +2,9 @@ import type { Block, DenyReason, GuaranteeLevel, IdentityStatus, Outcome, Taint,
 import type { Manifests } from "./manifest.ts";
 
 /**
- * One row of a decision table: who asks whom for what, in which state, and what the contract answers (contract: the
- * verdict function). Plain data, so that the verdict function, the endpoints and the drift gate can all be held to it.
+ * One row of a decision table: who asks whom for what, in which state, and what the contract answers
+ * (docs/reference/decision.md#the-ten-checks). Plain data, so that the verdict function, the endpoints and the drift
+ * gate can all be held to it.
  */
 export interface DecisionVector {
   /** What the row promises. */

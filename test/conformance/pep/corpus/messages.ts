@@ -30,7 +30,9 @@ const disagreeing = (name: string, headers: readonly string[]): Exchange => ({
   want: { inBand: "unresolvable_call", id: 7 },
 });
 
-/** What an MCP message calls stands in its bytes, and nowhere else (contract: How a call finds its target). */
+/**
+ * What an MCP message calls stands in its bytes, and nowhere else (docs/reference/enforcement-point.md#mcp-messages).
+ */
 export const messages: readonly Exchange[] = [
   calls("a tool", read, "mcp:files/read_file"),
   calls("the session's own methods", message("initialize", { protocolVersion: "2025-06-18" }), "mcp:files"),

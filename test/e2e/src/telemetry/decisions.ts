@@ -20,7 +20,7 @@ export async function decisionsById(api: Api): Promise<ReadonlyMap<string, Row>>
   return new Map(rows.map((row) => [row.action_id, row]));
 }
 
-/** As the specification has it (Pseudonymisation), computed apart from the service's code. */
+/** As in docs/reference/telemetry.md#pseudonyms, computed apart from the service's code. */
 const pseudonymOf = (kind: string, value: string): string =>
   createHmac("sha256", "telemetry-key-of-the-tests")
     .update(`${kind.length}:${kind}:${value}`)

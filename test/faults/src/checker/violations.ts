@@ -81,7 +81,7 @@ function faultOfCall({ target, bearer, transactionOf }: Arrival, all: Records): 
   return isComplete(record, all) ? undefined : "chain_incomplete";
 }
 
-/** The rules of a chain read (contract: Audit), walked over the records themselves. */
+/** The rules of a chain read (docs/reference/record.md#chain-reads), walked over the records themselves. */
 function isComplete(record: RecordedDecision, all: Records): boolean {
   let at = record;
   while (at.hop > 1) {

@@ -1,7 +1,7 @@
 import { mutationsOf, testsOf } from "./mutation.ts";
 
 const decide = testsOf("packages/core/test/decide.properties.test.ts");
-const table = decide("the verdict is that of the contract's table, read row by row over the stored document");
+const table = decide("the verdict is that of the decision table, read row by row over the stored document");
 const reconcile = testsOf("packages/core/test/reconcile.test.ts");
 
 export const ofDecisions = mutationsOf("packages/core/src", [

@@ -9,7 +9,7 @@ import { sessionVectors } from "./session.ts";
 import { taintVectors } from "./taint.ts";
 import { noOtherScopeVectors, otherScopeClassVectors, targetVectors } from "./targets.ts";
 
-/** Every decision table by the part of the contract that it covers. */
+/** Every decision table by the check that it covers (docs/reference/decision.md#the-ten-checks). */
 export const decisionTables: Readonly<Record<string, readonly DecisionVector[]>> = {
   session: sessionVectors,
   identity: identityVectors,
