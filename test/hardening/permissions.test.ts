@@ -24,7 +24,7 @@ describe("what is not given is refused", () => {
   const attempts = {
     "code from text": "new Function('return 1')()",
     "a file outside": `require("node:fs").readFileSync("/etc/hostname")`,
-    "writing a file": `require("node:fs").writeFileSync(${JSON.stringify(join(tmpdir(), "svc-written"))}, "")`,
+    "writing a file": `require("node:fs").writeFileSync(${JSON.stringify(join(tmpdir(), `svc-written-${process.pid}`))}, "")`,
     "a child process": `require("node:child_process").execFileSync("true")`,
     "a worker thread": `new (require("node:worker_threads").Worker)("", { eval: true })`,
     "an inspector": `require("node:inspector").open(0)`,

@@ -75,7 +75,7 @@ describe("the set-up", () => {
   };
   const apt = `echo "$*" >> ${"$"}{0%/*}/apt.log`;
   const bringing = (names: string) =>
-    `${apt}\ncase "$*" in *" install "*) for name in ${names}; do : > "${"$"}{0%/*}/$name"; done;; esac\nchmod 755 "${"$"}{0%/*}"/*`;
+    `${apt}\ncase "$*" in *" install "*) for name in ${names}; do : > "${"$"}{0%/*}/$name"; chmod 755 "${"$"}{0%/*}/$name"; done;; esac`;
   const aptLog = () => readFileSync(join(folder, "apt.log"), "utf8");
   beforeEach(() => {
     for (const name of ["openssl", "ip", "jq", "chromium", "postgres", "initdb", "pg_basebackup"]) program(name);

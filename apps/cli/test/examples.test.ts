@@ -71,7 +71,8 @@ function writeFiles(): void {
       const recorder = traceRecorder(process.env.SVC_TRACE_PATH + "/");
       recorder.record(${JSON.stringify({ ...edge, ...more, outcome: "allow" })});
       await recorder.close();`,
-    // Two programs that the examples take for granted; the tests of `pnpm test` leave a trace.
+    // Programs that the examples call; the tests of `pnpm test` leave a trace.
+    "bin/python": "#!/bin/sh\n",
     "bin/pnpm": "#!/bin/sh\nexec node --conditions=@svc/source record.mjs\n",
     "bin/svc": `#!/bin/sh\nexec node --conditions=@svc/source ${fileURLToPath(new URL("../src/main.ts", import.meta.url))} "$@"\n`,
   };

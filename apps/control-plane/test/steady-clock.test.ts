@@ -1,6 +1,7 @@
 import { aManifest, aTool } from "@svc/test-support";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { verifySubject as verifyToken } from "../src/commands/hop/subject-token.ts";
 import { steadyClock } from "../src/start/steady-clock.ts";
 import { startPlane } from "./support.ts";
 
@@ -83,7 +84,8 @@ test("what has expired stays expired when the clock is set back by an hour", asy
   const plane = await startPlane();
   try {
     const { clock, pass, set } = settable(Date.now());
-    const app = plane.with({ clock });
+    const verifySubject = (token: string) => verifyToken({ ...plane.deps, clock }, token);
+    const app = plane.with({ clock, verifySubject });
     const manifest = aManifest("expenses", { hop_budget: 2, tools: [aTool("http:ledger/read")] });
     await app.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
     const { json } = await app.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada", ttl_seconds: 60 } });
