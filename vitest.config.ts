@@ -36,11 +36,16 @@ const blackBox = [
 
 /** Tests that take minutes: `pnpm test:long` runs them alone. Those of `test/fuzz` run in both, there with more rounds. */
 const long = [
-  "test/conformance/command.test.ts",
-  "test/conformance/key-load.test.ts",
-  "test/e2e/pep-memory.test.ts",
-  "test/faults/deployment.test.ts",
-  "test/faults/revocation-race.test.ts",
+  "apps/cli/test/{audit-verify,completion,demo,dev,examples,record}.test.ts",
+  "test/browser/accessibility.test.ts",
+  "test/conformance/{command,key-load,outage,restored-database}.test.ts",
+  "test/e2e/{mcp-conformance,mcp-conformance-client,pep-connections,pep-draining,pep-memory,pep-restart}.test.ts",
+  "test/e2e/{telemetry-disclosure,telemetry-losses,telemetry-workers}.test.ts",
+  "test/examples/walk.test.ts",
+  "test/faults/{deployment,revocation-race}.test.ts",
+  "test/images/images.test.ts",
+  "test/observability/dashboards.test.ts",
+  "test/packages/{command,runtimes,tarballs}.test.ts",
   "test/scale/*.test.ts",
 ];
 const inBoth = ["test/fuzz/fuzz.test.ts"];
