@@ -122,3 +122,23 @@ describe("revoking a session", () => {
     expect((await api.exchange(tokens[0] ?? "", hops.read, spare ?? "")).status).not.toBe(200);
   });
 });
+
+test("a consent to a policy of an older schema is 409 until a manifest of the scope is submitted again", async () => {
+  const body = { scope: "aged", user_sub: "ada" };
+  const consent = () => api.call("POST", "/v1/consent", { bearer: api.tokens.admin, body });
+  await api.attest("ager", { aged: { hop_budget: 2 } });
+  await asOwner(
+    stack.database,
+    (sql) => sql`
+      insert into compiled_policy select scope, 2, 0, document, created_at from compiled_policy where scope = 'aged'`,
+  );
+  const refused = await consent();
+  expect([refused.status, refused.body.error.code]).toEqual([409, "policy_recompile_required"]);
+  const manifest = { scopes: { aged: { hop_budget: 2 } } };
+  await api.call("POST", "/v1/manifests", {
+    bearer: api.tokens.admin,
+    body: { agent: "ager", manifest, override: {} },
+  });
+  const granted = await consent();
+  expect([granted.status, granted.body.policy_version]).toEqual([201, 3]);
+});

@@ -47,6 +47,15 @@ describe("a consent", () => {
   test("to another policy than was shown is 409", async () => {
     const answer = await consent({ scope, user_sub: "ada", policy_version: 999 });
     expect([answer.status, answer.body.error.code]).toEqual([409, "policy_version_changed"]);
+    const { current_version: current } = answer.body.details;
+    expect((await consent({ scope, user_sub: "ada", policy_version: current })).status).toBe(201);
+  });
+
+  test("to a scope that no human may enter is 404", async () => {
+    const inner = name("inner");
+    await api.attest(name("agent"), { [inner]: { hop_budget: 1, entry: false } });
+    const answer = await consent({ scope: inner, user_sub: "ada" });
+    expect([answer.status, answer.body.error.code]).toEqual([404, "scope_not_found"]);
   });
 
   test.each([
@@ -57,6 +66,8 @@ describe("a consent", () => {
     [60.5, 400],
     ["60", 400],
     [null, 400],
+    [-60, 400],
+    [1e300, 400],
   ])("for %j seconds is %i", async (ttl_seconds, status) => {
     expect((await consent({ scope, user_sub: "ada", ttl_seconds })).status).toBe(status);
   });
@@ -69,6 +80,7 @@ describe("a consent", () => {
     ["255 characters outside the basic plane", 201, "😀".repeat(255)],
     ["256 characters outside the basic plane", 400, "😀".repeat(256)],
     ["a NUL", 400, "ada\0"],
+    ["a line break", 400, "a\nb"],
     ["a number", 400, 1],
   ])("by a user_sub of %s is %i", async (_case, status, user_sub) => {
     expect((await consent({ scope, user_sub })).status).toBe(status);

@@ -10,6 +10,10 @@ const manifestOf = (scope: string, ref: string) => ({
 const admin = (method: string, path: string, body?: unknown) =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
 const register = (body: object) => admin("POST", "/v1/agents", body);
+const registerText = async (body: string): Promise<void> => {
+  const raw = { body, headers: { "content-type": "application/json" } };
+  expect((await api.call("POST", "/v1/agents", { bearer: api.tokens.admin, raw })).status).toBe(201);
+};
 const submit = (body: object) => admin("POST", "/v1/manifests", body);
 
 describe("manifests", () => {
@@ -41,6 +45,53 @@ describe("manifests", () => {
     expect(latest.body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const first = await admin("GET", `/v1/manifests/${scope}?version=1`);
     expect(first.body).toMatchObject({ version: 1, doc: { scopes: { [scope]: { hop_budget: 1 } } } });
+  });
+
+  test.each(["1.0", "1e0", "10E-1", "1.00000"])("keep the spelling of a budget written %s", async (number) => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    const doc = `{"scopes":{"${scope}":{"hop_budget":${number}}}}`;
+    await registerText(`{"name":"${agent}","manifest":${doc},"override":{}}`);
+    expect((await admin("GET", `/v1/manifests/${scope}`)).text).toContain(`"doc":${doc}`);
+  });
+
+  test("keep the order of members, the white space and the escapes of text", async () => {
+    const [agent, scope] = [name("agent"), name("exact é 漢")];
+    const tool = '"tools":[{"ref":"http:x/y","access":"read", "data_classes":["b","a"]}]';
+    const source = '"discovery":[{"url":"http://h.test/","kind":"http"}]';
+    const doc = `{ "scopes" : {"${scope} \\u00e9":{${tool},\n"hop_budget":1e0}},\t${source}}`;
+    await registerText(`{"manifest":${doc},\n"override":{}, "name":"${agent}"}`);
+    const { text, body } = await admin("GET", `/v1/manifests/${encodeURIComponent(`${scope} é`)}`);
+    expect(text).toContain(`"doc":${doc}`);
+    expect(body.doc).toEqual(JSON.parse(doc));
+  });
+
+  test.each(["0", "1.0", "-1", "x", "1&version=1", "99999999999"])("are not read by version=%s", async (version) => {
+    const answer = await admin("GET", `/v1/manifests/${name("scope")}?version=${version}`);
+    expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
+  });
+
+  test("of look-alike scopes are kept apart, byte by byte", async () => {
+    const run = name("alike");
+    const alike = [
+      "а",
+      "a",
+      "A",
+      "a ",
+      "a/b",
+      "a%2Fb",
+      "%",
+      "_",
+      "\\",
+      "'; drop table agent; --",
+      "é",
+      "e\u0301",
+      "😀",
+    ];
+    const scopes = new Map(alike.map((text) => [`${text} ${run}`, name("agent")]));
+    for (const [scope, agent] of scopes) await api.attest(agent, { [scope]: { hop_budget: 1 } });
+    for (const [scope, agent] of scopes) {
+      expect((await admin("GET", `/v1/manifests/${encodeURIComponent(scope)}`)).body.agent).toBe(agent);
+    }
   });
 
   test("of an unknown scope or version are 404", async () => {
@@ -79,24 +130,59 @@ describe("manifests", () => {
     expect(versions).toEqual(Array.from({ length: 20 }, (_, n) => n + 2));
   });
 
+  const inScope = (changes: object) => ({ manifest: { scopes: { s: { hop_budget: 1, ...changes } } } });
+  const inTool = (changes: object) => inScope({ tools: [{ ref: "a", data_classes: ["d"], ...changes }] });
   test.each([
-    ["no name", { name: undefined }],
-    ["an unknown member", { nmae: "x" }],
-    ["a name of another alphabet", { name: "Ägent" }],
-    ["a name with NUL", { name: "a\0" }],
-    ["an override that is text", { override: "because" }],
-    ["a manifest that is a list", { manifest: [] }],
-    ["a budget of 0", { manifest: { scopes: { s: { hop_budget: 0 } } } }],
-    ["a budget of 33", { manifest: { scopes: { s: { hop_budget: 33 } } } }],
+    ["no name", { name: undefined }, "name"],
+    ["a name in capitals", { name: "Agent" }, "name"],
+    ["a name with NUL", { name: "a\u0000" }, "name"],
+    ["a name of 129 characters", { name: "a".repeat(129) }, "name"],
+    ["no manifest", { manifest: undefined }, "manifest"],
+    ["an unknown member", { nmae: "x" }, ""],
+    ["an unknown member of the override", { override: { why: "x" } }, "override"],
+    ["a reason with NUL", { override: { reason: "a\u0000b" } }, "override.reason"],
+    ["an empty reason", { override: { reason: "" } }, "override.reason"],
+    ["an override that is text", { override: "because" }, "override"],
+    ["no scopes", { manifest: { scopes: {} } }, "manifest.scopes"],
     [
-      "a misspelt access",
-      { manifest: { scopes: { s: { hop_budget: 1, tools: [{ ref: "a", data_classes: ["b"], acess: "read" }] } } } },
+      "a scope with a control character",
+      { manifest: { scopes: { "a\nb": { hop_budget: 1 } } } },
+      'manifest.scopes["a\\nb"]',
     ],
-    ["a scope with NUL", { manifest: { scopes: { "a\0b": { hop_budget: 1 } } } }],
-  ])("with %s are malformed", async (_case, change) => {
+    [
+      "a scope of 256 characters",
+      { manifest: { scopes: { ["x".repeat(256)]: { hop_budget: 1 } } } },
+      `manifest.scopes.${"x".repeat(256)}`,
+    ],
+    ["an unknown member of a scope", inScope({ budget: 1 }), "manifest.scopes.s"],
+    ["a budget of 0", inScope({ hop_budget: 0 }), "manifest.scopes.s.hop_budget"],
+    ["a budget of 33", inScope({ hop_budget: 33 }), "manifest.scopes.s.hop_budget"],
+    ["a budget that is text", inScope({ hop_budget: "1" }), "manifest.scopes.s.hop_budget"],
+    ["a fractional budget", inScope({ hop_budget: 1.5 }), "manifest.scopes.s.hop_budget"],
+    ["a tool without classes", inTool({ data_classes: [] }), "manifest.scopes.s.tools[0].data_classes"],
+    ["a class twice", inTool({ data_classes: ["d", "d"] }), "manifest.scopes.s.tools[0].data_classes"],
+    ["a class with an empty segment", inTool({ data_classes: ["a..b"] }), "manifest.scopes.s.tools[0].data_classes[0]"],
+    ["a ref with a space", inTool({ ref: "a b" }), "manifest.scopes.s.tools[0].ref"],
+    ["the implicit tool of a server", inTool({ ref: "mcp:server" }), "manifest.scopes.s.tools[0].ref"],
+    ["a misspelt access", inTool({ access: "wirte" }), "manifest.scopes.s.tools[0].access"],
+    [
+      "a discovery URL of another scheme",
+      { manifest: { scopes: { s: { hop_budget: 1 } }, discovery: { kind: "http", url: "file:///etc" } } },
+      "manifest.discovery.url",
+    ],
+    ["a name of another alphabet", { name: "Ägent" }, "name"],
+    ["a manifest that is a list", { manifest: [] }, "manifest"],
+    ["a scope with NUL", { manifest: { scopes: { "a\0b": { hop_budget: 1 } } } }, 'manifest.scopes["a\\u0000b"]'],
+  ])("with %s are malformed", async (_case, change, path) => {
     const answer = await register({ name: name("agent"), manifest: manifestOf("s", "http:x/y"), override, ...change });
     expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
-    expect(answer.body.details.issues[0]).toEqual({ path: expect.any(String), message: expect.any(String) });
+    expect(answer.body.details.issues).toContainEqual({ path, message: expect.any(String) });
+  });
+
+  test("with a scope named __proto__ are malformed", async () => {
+    const body = `{"name":"${name("agent")}","manifest":{"scopes":{"__proto__":{"hop_budget":1}}},"override":{}}`;
+    const raw = { body, headers: { "content-type": "application/json" } };
+    expect((await api.call("POST", "/v1/agents", { bearer: api.tokens.admin, raw })).status).toBe(400);
   });
 
   test("of 5 MB are too large", async () => {

@@ -30,11 +30,13 @@ const routes: readonly (readonly [method: string, path: string, plane: Plane])[]
   ["POST", `/v1/sessions/${unknownId}/revoke`, "admin"],
   ["POST", "/v1/sessions/revoke", "admin"],
   ["PUT", "/v1/blocks/tool/x", "admin"],
+  ["DELETE", "/v1/blocks/tool/nobodys", "admin"],
   ["GET", "/v1/keys", "admin"],
   ["POST", "/v1/keys/rotate", "admin"],
   ["DELETE", "/v1/keys/nobodys", "admin"],
   ["POST", "/v1/issuer-epoch", "admin"],
   ["POST", "/v1/identity/enroll-tokens", "admin"],
+  ["POST", "/v1/identity/enrollments", "admin"],
   ["GET", "/v1/sessions", "audit"],
   ["GET", `/v1/sessions/${unknownId}`, "audit"],
   ["GET", "/v1/blocks", "audit"],
@@ -57,7 +59,8 @@ const send = (method: string, path: string, bearer: string | undefined) =>
 
 const expectUnauthorized = ({ status, body, headers }: Awaited<ReturnType<typeof send>>) => {
   expect({ status, code: body.error.code }).toEqual({ status: 401, code: "unauthorized" });
-  expect(headers.get("www-authenticate")).toMatch(/^Bearer/);
+  expect(headers.get("www-authenticate")).toBe("Bearer");
+  expect(headers.get("cache-control")).toBe("no-store");
 };
 
 describe.each(routes)("%s %s", (method, path, plane) => {
@@ -72,7 +75,7 @@ describe.each(routes)("%s %s", (method, path, plane) => {
   test("takes the admin's bearer", async () => {
     const { status } = await send(method, path, api.tokens.admin);
     // 409: where the settings give the issuer's key, none is removed.
-    expect([200, 400, 404, 409]).toContain(status);
+    expect([200, 204, 400, 404, 409]).toContain(status);
   });
 
   const takes = (bearer: Plane) => opens[plane].includes(bearer);
@@ -117,6 +120,7 @@ describe("what needs no bearer", () => {
     "/.well-known/jwks.json",
     "/.well-known/oauth-authorization-server",
     "/openapi.json",
+    "/docs",
   ])("%s", async (path) => {
     expect((await api.call("GET", path)).status).toBe(200);
     expect((await api.call("GET", path, { bearer: "a wrong one" })).status).toBe(200);
@@ -150,6 +154,8 @@ describe("an Authorization header that is not exactly one bearer is 401", () => 
     ["a cut token", () => `Bearer ${api.tokens.admin.slice(0, -1)}`],
     ["a longer token", () => `Bearer ${api.tokens.admin}0`],
     ["8 kB", () => `Bearer ${"a".repeat(8192)}`],
+    ["no token", () => "Bearer "],
+    ["quotes", () => `Bearer "${api.tokens.admin}"`],
   ])("%s", async (_case, authorization) => {
     const { status, text } = await overTheWire(api.url, "/v1/agents", { headers: ["authorization", authorization()] });
     expect({ status, code: JSON.parse(text).error.code }).toEqual({ status: 401, code: "unauthorized" });
@@ -174,14 +180,22 @@ describe("a path is read once and as it is written", () => {
     ["/v1/nothing", 404, "route_not_found"],
     ["/agents", 404, "route_not_found"],
     ["/v2/agents", 404, "route_not_found"],
+    ["/V1/agents", 404, "route_not_found"],
     ["/v1/agents/", 404, "route_not_found"],
     ["/v1//agents", 404, "route_not_found"],
+    ["/v1/manifests/a/b", 404, "route_not_found"],
     ["/v1/manifests/%2e%2e", 404, "route_not_found"],
+    ["/v1/manifests/%2E", 404, "route_not_found"],
+    ["/v1/manifests/%2e%2e%2fagents", 404, "scope_not_found"],
     ["/v1/manifests/nowhere%2Fat%2Fall", 404, "scope_not_found"],
     ["/v1/manifests/%27%3B%20drop%20table%20session", 404, "scope_not_found"],
     ["/v1/manifests/%25", 404, "scope_not_found"],
     ["/v1/manifests/_", 404, "scope_not_found"],
     ["/v1/manifests/a%00b", 400, "invalid_request"],
+    ["/v1/manifests/a%0ab", 400, "invalid_request"],
+    ["/v1/manifests/a%7fb", 400, "invalid_request"],
+    ["/v1/manifests/%", 400, "invalid_request"],
+    ["/v1/manifests/%c0%ae", 400, "invalid_request"],
     ["/v1/manifests/%ff", 400, "invalid_request"],
     ["/v1/manifests/%zz", 400, "invalid_request"],
   ])("%s is %i %s", async (path, status, code) => {
@@ -190,14 +204,21 @@ describe("a path is read once and as it is written", () => {
   });
 
   test.each([
-    ["PUT", "/v1/agents"],
-    ["GET", "/v1/consent"],
-    ["DELETE", "/v1/audit/decisions"],
-    ["PATCH", "/v1/manifests/x"],
-  ])("%s %s is 405 and names what is taken", async (method, path) => {
+    ["PUT", "/v1/agents", "POST, GET, HEAD"],
+    ["GET", "/v1/consent", "POST"],
+    ["DELETE", "/v1/audit/decisions", "GET, HEAD"],
+    ["PATCH", "/v1/manifests/x", "GET, HEAD"],
+    ["POST", "/v1/agents/resolve", "GET, HEAD"],
+    ["OPTIONS", "/livez", "GET, HEAD"],
+  ])("%s %s is 405 and names what is taken", async (method, path, allow) => {
     const answer = await api.call(method, path, { bearer: api.tokens.admin });
     expect([answer.status, answer.body.error.code]).toEqual([405, "method_not_allowed"]);
-    expect(answer.headers.get("allow")).toMatch(/GET|POST/);
+    expect(answer.headers.get("allow")).toBe(allow);
+  });
+
+  test("HEAD is answered like GET, without a body", async () => {
+    const { status, text } = await api.call("HEAD", "/livez");
+    expect({ status, text }).toEqual({ status: 200, text: "" });
   });
 });
 
@@ -215,5 +236,27 @@ describe("a JSON body is read strictly", () => {
   ])("%s", async (_case, body, type, status, code) => {
     const answer = await post(body, type);
     expect([answer.status, answer.body.error]).toEqual([status, { code, message: expect.any(String) }]);
+  });
+});
+
+describe("the limit of a page", () => {
+  const get = (path: string) => api.call("GET", path, { bearer: api.tokens.admin });
+
+  test.each(["0", "-1", "201", "1000000000", "1.5", "x", "", "1e1", "+1", "1&limit=1"])(
+    "%j is refused",
+    async (limit) => {
+      for (const path of ["/v1/agents", "/v1/audit/decisions", "/v1/decisions"]) {
+        const { status, body } = await get(`${path}?limit=${limit}`);
+        expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+      }
+    },
+  );
+
+  test.each([
+    ["1", 1],
+    ["200", 200],
+    ["%31", 1],
+  ])("%j is taken", async (limit, want) => {
+    expect((await get(`/v1/agents?limit=${limit}`)).body.page.limit).toBe(want);
   });
 });

@@ -135,6 +135,8 @@ describe("a registered agent", () => {
       if (body.page.next_cursor === null) break;
       cursor = `&cursor=${encodeURIComponent(body.page.next_cursor)}`;
     }
+    // By name, in the order of code points.
+    expect([...seen.keys()]).toEqual([...seen.keys()].sort());
     for (const agent of agents) {
       expect(seen.get(agent)).toEqual({
         id: await idOf(agent),
@@ -164,6 +166,24 @@ describe("a registered agent", () => {
     expect((await admin("GET", "/v1/agents?status=fine")).status).toBe(400);
   });
 
+  test("is not listed by a cursor of another status, or one that was altered", async () => {
+    for (const _ of [1, 2]) await api.attest(name("agent"), { [name("scope")]: { hop_budget: 1 } });
+    const cursor: string = (await admin("GET", "/v1/agents?limit=1")).body.page.next_cursor;
+    for (const query of [
+      `status=attested&cursor=${cursor}`,
+      `cursor=${cursor.slice(1)}`,
+      `cursor=${cursor}x`,
+      "cursor=",
+    ]) {
+      const answer = await admin("GET", `/v1/agents?${query}`);
+      expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
+    }
+  });
+
+  test.each(["", "?name=", "?name=A", "?name=%25", "?name=a&name=b"])("is not resolved by %j", async (query) => {
+    expect((await admin("GET", `/v1/agents/resolve${query}`)).status).toBe(400);
+  });
+
   test("is resolved by its name, and nobody else is", async () => {
     const agent = name("agent");
     const { body } = await api.attest(agent, { [name("scope")]: { hop_budget: 1 } });
@@ -173,8 +193,11 @@ describe("a registered agent", () => {
     expect([unknown.status, unknown.body.error.code]).toEqual([404, "agent_not_found"]);
   });
 
-  test.each([unknownId, "x", "%27"])("of id %s does not exist: its reconciliation is 404", async (id) => {
-    const answer = await admin("GET", `/v1/agents/${id}/reconciliation`);
-    expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
-  });
+  test.each([unknownId, "x", "%27", "%25", "01900000-0000-7000-8000-00000000000G"])(
+    "of id %s does not exist: its reconciliation is 404",
+    async (id) => {
+      const answer = await admin("GET", `/v1/agents/${id}/reconciliation`);
+      expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
+    },
+  );
 });
