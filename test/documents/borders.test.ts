@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { borderTable, type Import, restrictedImports } from "./src/borders.ts";
+import { borderTable, filesRefused, type Import, restrictedImports } from "./src/borders.ts";
 import { filesLike, read } from "./src/tree.ts";
 
 const packages = borderTable("imports of this project");
@@ -63,4 +63,14 @@ test("no source reaches into the sources of another package", async () => {
     specifier: "../../../packages/tokens/src/index.ts",
   }));
   expect(await restrictedImports(reaching)).toEqual(reaching);
+});
+
+test("files that import each other are refused, also by types alone", async () => {
+  const half = (other: string) =>
+    `import type { B } from "./${other}.ts";\n\nexport interface A {\n  readonly b: B;\n}\n`;
+  const files = [
+    ["packages/tokens/src/one.ts", half("other")],
+    ["packages/tokens/src/other.ts", half("one")],
+  ] as const;
+  expect(await filesRefused("lint/suspicious/noImportCycles", files)).toEqual(new Set(files.map(([path]) => path)));
 });

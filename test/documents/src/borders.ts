@@ -36,23 +36,30 @@ export interface Import {
   readonly specifier: string;
 }
 
-/** Runs the linter on a copy of its configuration and one file for each import; returns the imports it restricts. */
+/** Returns those of the imports that the linter restricts, each in a file of its own. */
 export async function restrictedImports(imports: readonly Import[]): Promise<readonly Import[]> {
+  const files = new Map(imports.map((each, index) => [`${each.folder}/border-${index}.ts`, each]));
+  const texts = [...files].map(([path, { specifier }]) => [path, importOf(specifier)] as const);
+  const restricted = await filesRefused("lint/style/noRestrictedImports", texts);
+  return [...files].filter(([path]) => restricted.has(path)).map(([, each]) => each);
+}
+
+const importOf = (specifier: string): string => `import { name } from "${specifier}";\n\nexport const border = name;\n`;
+
+/** Writes the files into a scratch copy of the linter's configuration; returns those in which `rule` finds something. */
+export async function filesRefused(
+  rule: string,
+  files: readonly (readonly [path: string, text: string])[],
+): Promise<ReadonlySet<string>> {
   const scratch = mkdtempSync(join(tmpdir(), "svc-borders-"));
   try {
     for (const file of ["biome.json", ".gitignore"]) cpSync(join(root, file), join(scratch, file));
-    const files = new Map(imports.map((each, index) => [`${each.folder}/border-${index}.ts`, each]));
-    for (const [path, { specifier }] of files) {
+    for (const [path, text] of files) {
       mkdirSync(join(scratch, dirname(path)), { recursive: true });
-      writeFileSync(join(scratch, path), `import { name } from "${specifier}";\n\nexport const border = name;\n`);
+      writeFileSync(join(scratch, path), text);
     }
     const diagnostics = await lint(scratch);
-    const restricted = new Set(
-      diagnostics
-        .filter(({ category }) => category === "lint/style/noRestrictedImports")
-        .map(({ location }) => location.path),
-    );
-    return [...files].filter(([path]) => restricted.has(path)).map(([, each]) => each);
+    return new Set(diagnostics.filter(({ category }) => category === rule).map(({ location }) => location.path));
   } finally {
     rmSync(scratch, { recursive: true });
   }
