@@ -14,14 +14,14 @@ export interface WouldBlockGroup {
   readonly denyReason: DenyReason;
 }
 
-/** What would admit a group: a further version of the agent's manifest, or what else there is to do. */
+/** What would admit a group: a new version of the agent's manifest, or advice. */
 export type AdmittingChange =
   | {
       readonly kind: "manifest";
       /** The agent's manifest with the change, to be submitted as it is; the members it had keep their order. */
       readonly manifest: AgentManifestDocument;
       readonly summary: string;
-      /** What the change lets through beyond the calls that were seen, a sentence each. */
+      /** What the change admits beyond the calls that were seen, a sentence each. */
       readonly warnings: readonly string[];
     }
   /** No change of this manifest admits the group. */
@@ -47,11 +47,12 @@ export function admittingChange(
   if (manifest === undefined || declared === undefined) {
     return { kind: "other", advice: noManifest(group, scope) };
   }
-  const { apply, ...told } = change;
+  const { apply, summary, warnings } = change;
   return {
     kind: "manifest",
     manifest: { ...manifest, scopes: { ...manifest.scopes, [scope]: apply(declared) } },
-    ...told,
+    summary,
+    warnings,
   };
 }
 
@@ -99,13 +100,13 @@ function declareTarget(group: WouldBlockGroup, scope: string): Change {
       apply: (declared) => ({ ...declared, downstream_agents: [...(declared.downstream_agents ?? []), target] }),
       summary: `Let ${agent} delegate to ${target}.`,
       warnings: [
-        `${agent} may then hand on to ${target} whatever ${target} declares under scope ${quote(scope)}, not only ${dataClass}.`,
+        `${agent} may then delegate to ${target} everything that ${target} declares under scope ${quote(scope)}, not only ${dataClass}.`,
       ],
     };
   }
   if (isMcpServerRef(target)) {
     return {
-      advice: `Sessions with ${target} come with its tools: declare one that ${agent} is to call, as ${quote(`${target}/...`)}.`,
+      advice: `Sessions with ${target} follow from its tools: declare one that ${agent} calls, as ${quote(`${target}/...`)}.`,
     };
   }
   const tool: ToolDocument = { ref: target, data_classes: splitDataClasses(dataClass) };
@@ -114,7 +115,7 @@ function declareTarget(group: WouldBlockGroup, scope: string): Change {
     summary: `Let ${agent} call ${target} for ${dataClass}.`,
     warnings: [
       `Every chain that reaches ${agent} under scope ${quote(scope)} may then call it, with any parameters.`,
-      `It is declared as a read that also takes calls under untrusted data. If it writes, say "access": "write"; if it must be bound to its parameters, "privileged": true.`,
+      `It is declared as a read that accepts calls under untrusted data. If it writes, set "access": "write"; if it must be bound to its parameters, set "privileged": true.`,
     ],
   };
 }
@@ -145,13 +146,13 @@ function declareClasses(group: WouldBlockGroup, declared: ScopeDocument | undefi
 function acceptTaint(group: WouldBlockGroup, declared: ScopeDocument | undefined): Change {
   const { agent, target } = group;
   const tool = toolOf(group, declared);
-  if (tool === undefined) return { advice: `Say "accepts_taint": true where ${target} is declared.` };
+  if (tool === undefined) return { advice: `Set "accepts_taint": true where ${target} is declared.` };
   return {
     apply: withTool(target, (known) => ({ ...known, accepts_taint: true })),
     summary: `Let ${agent} call ${target} after it touched untrusted data.`,
     warnings: [
-      `What strangers wrote can then decide when and how ${target} is called${tool.privileged ? ", and the tool is privileged" : ""}.`,
-      "It takes effect only once every manifest of the scope that declares this tool says so.",
+      `Text written by strangers can then decide when and how ${target} is called${tool.privileged ? ", and the tool is privileged" : ""}.`,
+      "It takes effect only once every manifest of the scope that declares this tool sets it.",
     ],
   };
 }

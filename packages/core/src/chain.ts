@@ -18,7 +18,7 @@ export interface RecordedHop {
 export interface Chain {
   /** What was reached, in order of hop. */
   readonly hops: readonly DecisionRecord[];
-  /** Null when the walk reached hop 1; else the hop where it could not go on. */
+  /** Null when the walk reached hop 1; else the hop where it ended. */
   readonly break: { readonly atHop: number; readonly reason: ChainBreakReason } | null;
 }
 

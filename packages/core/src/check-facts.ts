@@ -8,7 +8,7 @@ import { type PolicyIndex, pathKey } from "./policy-index.ts";
 import { presentOf } from "./recorded-present.ts";
 import type { Taint } from "./taint-level.ts";
 
-/** What each check looked at, as it was recorded. */
+/** The input of each check, as it was recorded. */
 export interface CheckFacts {
   readonly session: { readonly expired: boolean; readonly revoked: boolean };
   /** Agents of the chain, and the target where it is an agent that the caller declares. */
@@ -16,7 +16,7 @@ export interface CheckFacts {
   readonly identity: { readonly required: boolean; readonly statuses: Readonly<Record<string, IdentityStatus>> };
   readonly block: { readonly blocks: readonly Block[] };
   readonly path: { readonly chain: readonly string[] };
-  /** `budget`: within which this hop had to lie. */
+  /** `budget`: the highest hop allowed. */
   readonly hop_budget: { readonly hop: number; readonly budget: number };
   /** `scopes`: whose consent would have admitted the call. A null caller is the human. */
   readonly target: {
@@ -28,7 +28,7 @@ export interface CheckFacts {
   };
   /** `declared`: for the tool, or by the agent and those downstream of it. */
   readonly data_class: { readonly asked: readonly string[]; readonly declared: readonly string[] };
-  /** `within`: what the subject token was narrowed to; null for a root grant, and where its record is gone. */
+  /** `within`: what the subject token was narrowed to; null for a root grant, and where its record is missing. */
   readonly narrowing: { readonly asked: readonly string[]; readonly within: readonly string[] | null };
   /** `accepted`: whether the target takes calls under taint; null where the caller does not declare it. */
   readonly taint: { readonly taint: Taint; readonly source: string | null; readonly accepted: boolean | null };
@@ -64,7 +64,7 @@ export function factsOf(
   };
 }
 
-/** That of the chain, and of the path a delegation makes of it, as far as the target's own budget goes. */
+/** Of the chain; for a delegation at most the target's own budget. */
 function budgetOf({ budgets, policy, agents }: PolicyIndex, { chain, target }: HopRequest, isDelegation: boolean) {
   const budget = budgets.get(pathKey(chain)) ?? policy.document.hop_budget;
   return isDelegation ? Math.min(budget, agents.get(target)?.hopBudget ?? budget) : budget;

@@ -1,4 +1,4 @@
-/** The closed sets by themselves: whoever offers a choice of them loads no schema. */
+/** The closed sets without any schema, for programs that only offer a choice of them. */
 export { type DenyReason, denyReasons } from "./deny-reason.ts";
 export {
   type BlockKind,

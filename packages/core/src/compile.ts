@@ -62,7 +62,7 @@ export function compile(scope: string, declarations: readonly ScopeDeclaration[]
 const classesOf = (tools: readonly DeclaredTool[], access: "read" | "write"): string[] =>
   tools.filter((tool) => tool.access === access).flatMap((tool) => tool.dataClasses);
 
-/** Entry unless said otherwise, or unless another agent of the scope lists it downstream. */
+/** Entry unless declared otherwise, or unless another agent of the scope lists it downstream. */
 function entryAgents(declarations: readonly ScopeDeclaration[]): ReadonlySet<string> {
   const listedByAnother = new Set(
     declarations.flatMap(({ agent, declared }) => declared.downstreamAgents.filter((name) => name !== agent)),
@@ -100,8 +100,8 @@ function delegationPaths(
 }
 
 /**
- * Whom each agent delegates to, in order. Names that declare nothing here are left out once, not on every path: a
- * manifest may list thousands of them.
+ * The agents that each agent delegates to, in order. Names that declare nothing here are left out once, not on every
+ * path: a manifest may list thousands of them.
  */
 const knownDownstream = (agents: ReadonlyMap<string, AgentScope>) =>
   new Map(

@@ -14,7 +14,7 @@ export interface Block {
   readonly ref: string;
 }
 
-/** What no pinned policy outlives, read at the moment of the decision. Grants are pinned by the session, denials are not. */
+/** Read at the moment of the decision: grants are pinned by the session, denials are not. */
 export interface PresentState {
   readonly session: { readonly expired: boolean; readonly revoked: boolean };
   /** By agent name; an agent that never enrolled is absent. */
@@ -24,7 +24,7 @@ export interface PresentState {
   readonly blocks: readonly Block[];
   readonly marks: Marks;
   /**
-   * Current policies of the caller's other scopes (at hop 1: of this scope's entry agents). They only tell
+   * Current policies of the caller's other scopes (at hop 1: of this scope's entry agents). They only distinguish
    * SCOPE_NOT_CONSENTED from the two reasons for a declaration that exists nowhere.
    */
   readonly otherScopes: readonly PolicyIndex[];
@@ -211,7 +211,7 @@ function dataClassIsDeclared(input: CheckInput): DenyReason | undefined {
 /** A tool takes one class; an agent one or several, each within what it or its downstream agents declare. */
 function declaresDataClass({ policy, hop, tool }: CheckInput): boolean {
   const classes = splitDataClasses(hop.dataClass);
-  // A list would lie within the first of its classes as text, and carry the others along.
+  // As text a list would be within its first class, and the others would pass with it.
   if (hop.targetKind === "tool")
     return tool !== undefined && classes.length === 1 && isWithin(hop.dataClass, tool.dataClasses);
   const reachable = policy.agents.get(hop.target)?.reachableClasses ?? [];
@@ -225,7 +225,7 @@ function dataClassIsNarrowed({ hop }: CheckInput): DenyReason | undefined {
   return within ? undefined : "DATA_CLASS_WIDENED";
 }
 
-/** Session housekeeping of an MCP server carries no data, so its class lies within every narrowed scope. */
+/** Session housekeeping of an MCP server carries no data, so its class is within every narrowed scope. */
 const isProtocolCall = (hop: HopRequest): boolean =>
   hop.targetKind === "tool" && hop.dataClass === protocolDataClass && isMcpServerRef(hop.target);
 
@@ -248,8 +248,8 @@ function consentable(hop: HopRequest, present: PresentState): readonly string[] 
 }
 
 /**
- * What the call leaves behind in the session. It goes out when it was allowed, and also when a deny is only observed;
- * there an undeclared target counts as untrusted (docs/reference/decision.md#effective-taint).
+ * What the call leaves in the session. It is made when it was allowed, and also when a deny is only observed; there an
+ * undeclared target counts as untrusted (docs/reference/decision.md#effective-taint).
  */
 export function callEffect(policy: PolicyIndex, hop: HopRequest, verdict: Verdict, enforced: boolean): CallEffect {
   if (verdict.outcome === "deny" && enforced) return { kind: "none" };

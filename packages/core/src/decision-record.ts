@@ -9,7 +9,7 @@ import type { Taint } from "./taint-level.ts";
 /** Records of version 1 carry no parent; what is written today is version 2. */
 export const recordVersion = 2;
 
-/** One row of the audit log: what was asked, what was decided, under which facts. Never changed once written. */
+/** One row of the audit log: the request, the decision and its facts. Never changed once written. */
 export interface DecisionRecord {
   /** Identifies the action; also the primary key. */
   readonly actionId: string;

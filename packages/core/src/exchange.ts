@@ -15,8 +15,8 @@ export interface ExchangeRequest {
 export const allowLifetimeMs = 60_000;
 
 /**
- * Whether the recorded decision is an allow for exactly this hop (docs/reference/routes.md#token-exchange). One answer
- * for every mismatch, so that nobody learns which record exists.
+ * Whether the recorded decision is an allow for exactly this hop (docs/reference/routes.md#token-exchange). One result
+ * for every mismatch, so that no caller learns which record exists.
  */
 export const allowMatches = (record: DecisionRecord, request: ExchangeRequest, nowMs: number): boolean =>
   record.stage === "authorize" &&

@@ -1,7 +1,7 @@
 import type { ChainMember, TargetKind } from "./kinds.ts";
 import type { Taint } from "./taint-level.ts";
 
-/** What a caller asks for, and what its verified token says about where it stands. */
+/** What a caller requests, and its place in the chain by its verified token. */
 export interface HopRequest {
   /** 1 where the human calls; one more for each exchange since. */
   readonly hop: number;
@@ -15,7 +15,7 @@ export interface HopRequest {
   readonly narrowedTo: readonly string[] | undefined;
   /** The token's claim. */
   readonly tokenTaint: Taint;
-  /** The request's own word: it raises, never lowers. */
+  /** Declared by the request: it raises, never lowers. */
   readonly declaredTaint: Taint | undefined;
 }
 

@@ -1,11 +1,11 @@
-/** Closed sets that more than one module speaks of. */
+/** Closed sets that more than one module uses. */
 export const targetKinds = ["tool", "agent"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
 export const outcomes = ["allow", "deny"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** What stands behind a tool's promise, strongest first (docs/reference/manifest.md#the-document). */
+/** What verifies a tool's calls, strongest first (docs/reference/manifest.md#the-document). */
 export const guaranteeLevels = ["full", "connector", "network", "consent_only"] as const;
 export type GuaranteeLevel = (typeof guaranteeLevels)[number];
 

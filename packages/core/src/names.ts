@@ -17,7 +17,7 @@ const plainText = z
 export const scopeName = plainText;
 export const userSub = plainText;
 
-/** Why somebody did something. Line breaks are fine in a sentence; other control characters are not text. */
+/** A reason given by a person. Line breaks are allowed; other control characters are not text. */
 export const sentence = z
   .string()
   .min(1)
@@ -35,7 +35,7 @@ export const dataClass = toolRef.refine(
   "must be a dotted name without empty segments",
 );
 
-/** Data classes as they stand in a request and in a token's `scope`: one, or for an agent several, space-separated. */
+/** Data classes as in a request and in a token's `scope`: one, or for an agent several, space-separated. */
 export const dataClassList = z
   .string()
   .max(4096)

@@ -50,7 +50,7 @@ export const encodePolicyDocument = (document: PolicyDocument): string => JSON.s
 
 export const decodePolicyDocument = (text: string): PolicyDocument => policyDocument.parse(JSON.parse(text));
 
-/** Same grants, whichever manifest versions they came from: such a recompilation makes no new policy version. */
+/** Same grants from other manifest versions: such a recompilation makes no new policy version. */
 export const grantsTheSame = (a: PolicyDocument, b: PolicyDocument): boolean =>
   encodePolicyDocument(withoutSources(a)) === encodePolicyDocument(withoutSources(b));
 

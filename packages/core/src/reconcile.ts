@@ -3,7 +3,7 @@ import type { Access, ManifestStatus } from "./kinds.ts";
 import type { AgentManifest, DeclaredTool, DiscoverySource } from "./manifest.ts";
 import { mcpServerRef } from "./names.ts";
 
-/** What one discovery source says about one tool; an absent member says nothing. */
+/** What one discovery source advertises of one tool; an absent member advertises nothing. */
 export interface DiscoveredTool {
   readonly ref: string;
   readonly dataClasses?: readonly string[] | undefined;
@@ -11,7 +11,7 @@ export interface DiscoveredTool {
   readonly access?: Access | undefined;
 }
 
-/** One source's answer, or why there is none: `remedy` is what a person can do about it. */
+/** What one source returned, or why nothing: `remedy` is what a person can do about it. */
 export type Discovered =
   | {
       readonly ok: true;
@@ -136,7 +136,7 @@ function conflict(declared: DeclaredTool, discovered: DiscoveredTool): DiffEntry
  */
 function silentSource(ref: string, answers: readonly SourceAnswer[]): string | undefined {
   if (answers.length === 0) {
-    return 'Add a "discovery" entry to the manifest, or submit it with an override that says why it can be trusted.';
+    return 'Add a "discovery" entry to the manifest, or submit it with an override that states why it can be trusted.';
   }
   const own = answers.filter(({ source }) => hasTheWordOn(source, ref));
   const others = answers.filter(({ source }) => source.kind === "http");

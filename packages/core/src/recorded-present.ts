@@ -5,8 +5,8 @@ import { mcpServerRef } from "./names.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 
 /**
- * The present state that a verdict was made under, as far as it was not the ordinary one. Kept with the record, since
- * nothing else remembers who was revoked or blocked at that moment; the policy is pinned, and the taint is the record's.
+ * The part of the present state that could deny, kept with the record: nothing else remembers which agents were revoked
+ * or blocked at that moment.
  */
 export interface RecordedPresent {
   readonly expired?: true;
@@ -15,20 +15,20 @@ export interface RecordedPresent {
   readonly identities?: Readonly<Record<string, IdentityStatus>>;
   /** Callers had to be enrolled. */
   readonly required?: true;
-  /** Those in force that speak of the scope, the chain or the target. */
+  /** Those in force that concern the scope, the chain or the target. */
   readonly blocks?: readonly Block[];
   /** Scopes whose consent would have admitted the call. */
   readonly scopes?: readonly string[];
 }
 
-/** Null where the state was the ordinary one, as it mostly is. */
+/** Null where nothing is to be recorded, as mostly. */
 export function recordPresent(
   { scope }: Pick<PolicyIndex, "scope">,
   hop: HopRequest,
   { session, identities, identityRequired, blocks }: PresentState,
   verdict: Verdict,
 ): RecordedPresent | null {
-  const near = blocks.filter((block) => speaksOf(block, scope, hop));
+  const near = blocks.filter((block) => concerns(block, scope, hop));
   const scopes = verdict.outcome === "deny" ? verdict.consentableScopes : [];
   const recorded: RecordedPresent = {
     ...(session.expired && { expired: true }),
@@ -42,12 +42,12 @@ export function recordPresent(
 }
 
 /** At least those that the verdict function looks at. */
-function speaksOf({ kind, ref }: Block, scope: string, { chain, target }: HopRequest): boolean {
+function concerns({ kind, ref }: Block, scope: string, { chain, target }: HopRequest): boolean {
   if (kind === "scope") return ref === scope;
   return ref === target || (kind === "agent" ? chain.includes(ref) : ref === mcpServerRef(target));
 }
 
-/** The state to ask the verdict function about again. Marks are not in it: the record's taint is what they made. */
+/** The state for deciding again. Marks are not in it: the record holds the taint that they made. */
 export const presentOf = (recorded: RecordedPresent | null): PresentState => ({
   session: { expired: recorded?.expired ?? false, revoked: recorded?.revoked ?? false },
   identities: new Map(Object.entries(recorded?.identities ?? {})),

@@ -41,7 +41,7 @@ const remedies: Readonly<Record<DenyReason, (denied: Denied) => string>> = {
 const quote = (name: string): string => JSON.stringify(name);
 const names = (list: readonly string[]): string => list.map(quote).join(", ");
 
-/** Grants are pinned by the session, so a change reaches only the sessions that come after it. */
+/** Grants are pinned by the session, so a change reaches only later sessions. */
 const consentAgain = "Then consent again: a session keeps the policy that it pinned.";
 
 const inManifest = (policy: PolicyIndex, agent: string): string =>

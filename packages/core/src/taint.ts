@@ -4,7 +4,7 @@ import type { Taint } from "./taint-level.ts";
 
 /** A mark says that a chain member has touched untrusted data in this session. It names its source and never falls. */
 export type Marks = ReadonlyMap<ChainMember, MarkSource>;
-/** The target whose results were untrusted, or `declared` where a request said so itself. */
+/** The target whose results were untrusted, or `declared` where a request declared it. */
 export type MarkSource = string;
 
 export interface NewMark {
@@ -26,7 +26,7 @@ export interface EffectiveTaint {
 const declared: MarkSource = "declared";
 
 /**
- * The highest of the token's claim, the request's word and the marks on the chain; a mark on the human counts for every
+ * The highest of the token's claim, the request's declaration and the marks on the chain; a mark on the human counts for every
  * chain of the session (docs/reference/decision.md#effective-taint).
  */
 export function effectiveTaint(hop: HopRequest, marks: Marks): EffectiveTaint {
@@ -43,7 +43,7 @@ function inheritedTaint(hop: HopRequest, marks: Marks): EffectiveTaint {
   return { taint: hop.tokenTaint, source: null };
 }
 
-/** What a call leaves behind, once it goes out: untrusted results for a tool, a delegation for an agent. */
+/** What a call leaves in the session once it is made: results of a tool, a delegation to an agent. */
 export type CallEffect =
   | { readonly kind: "none" }
   | { readonly kind: "results"; readonly taint: Taint }
@@ -51,7 +51,7 @@ export type CallEffect =
 
 /**
  * The marks a decision adds (docs/reference/decision.md#effective-taint). `effect` is `none` for a call that
- * will not go out; `delegations` are those of the session before this one.
+ * will not be made; `delegations` are those of the session before this one.
  */
 export function newMarks(
   hop: HopRequest,
@@ -63,7 +63,7 @@ export function newMarks(
   const mark = (member: ChainMember, source: MarkSource): void => {
     if (!marks.has(member) && !added.has(member)) added.set(member, source);
   };
-  // Also where the chain is tainted already: the caller's word holds in its other chains too.
+  // Also where the chain is tainted already: the mark holds in the caller's other chains too.
   if (hop.declaredTaint === "untrusted_external") mark(callerOf(hop), declared);
   if (effect.kind === "results" && effect.taint === "untrusted_external") {
     for (const member of callMembers(hop)) mark(member, hop.target);
@@ -102,6 +102,6 @@ function markDelegators(
   }
 }
 
-/** Where a value came from, as the inline client labels it: an unmatched source is untrusted. */
+/** The taint of a value by its source: one that is not listed is untrusted. */
 export const classifySource = (source: string, trustedSources: readonly string[]): Taint =>
   trustedSources.includes(source) ? "trusted_internal" : "untrusted_external";

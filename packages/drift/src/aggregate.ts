@@ -7,9 +7,9 @@ import { filesOf, type Line, linesOf } from "./trace-files.ts";
 export const traceFaultKinds = [
   /** No such file or folder, or it cannot be read. */
   "trace_unreadable",
-  /** A file in which no run stands: its recorder could not write. */
+  /** A file without a run: its recorder could not write. */
   "file_empty",
-  /** A line that is no event. */
+  /** A line that is not an event. */
   "line_unreadable",
   /** A gap in a run's numbering. */
   "events_missing",

@@ -15,7 +15,7 @@ export interface DriftManifest {
   readonly agent: string;
   /** In wire form; read with the schema of the control plane. */
   readonly manifest: unknown;
-  /** Where it stands, for reports. */
+  /** Its path, for reports. */
   readonly file?: string;
 }
 
@@ -34,7 +34,7 @@ export type PoliciesReading =
   | { readonly ok: true; readonly policies: DeclaredPolicies }
   | { readonly ok: false; readonly errors: readonly DriftError[] };
 
-/** Reads and compiles the manifests; one that is no manifest makes every verdict on them worthless. */
+/** Reads and compiles the manifests; one invalid manifest makes every verdict on them worthless. */
 export function readPolicies(manifests: readonly DriftManifest[]): PoliciesReading {
   const read = manifests.map((one, index) => readManifest(one, manifests.slice(0, index)));
   const errors = read.flatMap((each) => ("error" in each ? [each.error] : []));
@@ -65,7 +65,7 @@ function readManifest(
     const [issue] = error.issues;
     return refuse(
       "manifest_invalid",
-      `the manifest of ${JSON.stringify(agent)} is none: ${issue?.path.join(".")}: ${issue?.message}`,
+      `the manifest of ${JSON.stringify(agent)} is invalid: ${issue?.path.join(".")}: ${issue?.message}`,
     );
   }
   if (before.some((other) => other.agent === agent)) {

@@ -1,7 +1,7 @@
 import type { ChainMember, DenyReason, TargetKind } from "@svc/core";
 import { type TracedEdge, traceFaultKinds } from "./aggregate.ts";
 
-/** What a run of the gate can come to. */
+/** The results of a run of the gate. */
 export const driftResults = ["pass", "drift", "error"] as const;
 /** One of `driftResults`. */
 export type DriftResult = (typeof driftResults)[number];
@@ -92,7 +92,7 @@ export function exitCodeFor({ result }: Pick<DriftReport, "result">): 0 | 1 | 2 
     case "error":
       return 2;
     default:
-      // Also for a report that another program wrote: what is not known to be a pass is none.
+      // Also for a report that another program wrote: an unknown result is not a pass.
       result satisfies never;
       return 2;
   }

@@ -2,7 +2,7 @@ import { agentName, scopeName, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Edge, edgeEventVersion, edgeOutcomes } from "./edge.ts";
 
-/** What one line of a trace file says. */
+/** One line of a trace file. */
 export type TraceEvent =
   | { readonly kind: "edge"; readonly run: string; readonly seq: number; readonly edge: Edge }
   | { readonly kind: "end"; readonly run: string; readonly events: number };
@@ -10,7 +10,7 @@ export type TraceEvent =
 const ordinal = z.int().min(1);
 const run = z.string().min(1);
 
-/** Target and data class as they were asked for, however odd: it is the verdict that refuses them. */
+/** Target and data class as requested, however odd: the verdict refuses them. */
 const edgeEvent = z
   .strictObject({
     v: z.literal(edgeEventVersion),
@@ -44,7 +44,7 @@ const event = z.union([
   endEvent.transform(({ run, events }): TraceEvent => ({ kind: "end", run, events })),
 ]);
 
-/** Undefined for anything that is no event of this version: such a line is a lost event. */
+/** Undefined for anything but an event of this version: such a line is a lost event. */
 export function readEvent(line: string): TraceEvent | undefined {
   let json: unknown;
   try {

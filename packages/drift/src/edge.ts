@@ -1,11 +1,11 @@
 import type { Outcome, Taint, TargetKind } from "@svc/core";
 
-/** What was decided about a recorded call. `undecided`: no usable decision came back, and the call did not go out. */
+/** What was decided about a recorded call. `undecided`: no usable decision was returned, and the call was not made. */
 export const edgeOutcomes = ["allow", "deny", "undecided"] as const satisfies readonly (Outcome | "undecided")[];
 /** One of `edgeOutcomes`. */
 export type EdgeOutcome = (typeof edgeOutcomes)[number];
 
-/** One call edge: who asked whom for what, and from where in a delegation. */
+/** One call edge: caller, target, data class and place in the delegation. */
 export interface Edge {
   /** The consented scope; null where the recording process saw nothing of the session's first hop. */
   readonly scope: string | null;
@@ -25,7 +25,7 @@ export interface Edge {
 
 export const edgeEventVersion = 1;
 
-/** Where an event stands: its run, its place in it from 1 on, and when (ISO 8601, UTC). */
+/** Identifies an event: its run, its number in it from 1, and its time (ISO 8601, UTC). */
 export interface EventPlace {
   readonly run: string;
   readonly seq: number;
@@ -52,6 +52,6 @@ export function edgeLine({ run, seq, ts }: EventPlace, edge: Edge): string {
   return `${JSON.stringify(event)}\n`;
 }
 
-/** The line that ends a run: whoever reads fewer events than it says has lost some. */
+/** The line that ends a run. A reader that finds fewer events has lost some. */
 export const endLine = (run: string, events: number): string =>
   `${JSON.stringify({ v: edgeEventVersion, run, end: true, events })}\n`;

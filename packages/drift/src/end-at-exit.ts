@@ -2,7 +2,7 @@
 const open = new Set<() => void>();
 let isListening = false;
 
-/** Runs `end` when the process exits by itself, or by `process.exit`; answers how to cancel. */
+/** Runs `end` when the process exits by itself, or by `process.exit`; returns how to cancel. */
 export function endAtExit(end: () => void): () => void {
   if (!isListening) process.on("exit", endAll);
   isListening = true;

@@ -6,9 +6,9 @@ import { resolveScopes } from "./session-scopes.ts";
 import { unexercisedEdges } from "./unexercised.ts";
 
 /**
- * Compiles the manifests and asks the verdict function about every recorded edge, as the decision point would in a
- * session that was consented to just now (docs/reference/drift.md#the-gate). An edge does not carry what its token was
- * narrowed to, so check 9 of the verdict is not asked. Pure: no control plane, no discovery, no credentials.
+ * Compiles the manifests and decides every recorded edge, as the control plane would in a session that was consented to
+ * just now (docs/reference/drift.md#the-gate). An edge does not carry what its token was narrowed to, so the check `narrowing` never
+ * fails. Pure: no control plane, no discovery, no credentials.
  */
 export const checkDrift = (trace: EdgeTrace, manifests: readonly DriftManifest[]): DriftReport =>
   judge(trace, readPolicies(manifests));
@@ -54,7 +54,7 @@ function verdictOn(policies: DeclaredPolicies, edge: ScopedEdge): readonly Undec
   return [{ edge, reason, consentableScopes, remedy, ...(manifestFile !== undefined && { manifestFile }) }];
 }
 
-/** The effective taint stands in for the token's: where it came from makes no difference to the verdict. */
+/** The effective taint is passed as the token's: its source makes no difference to the verdict. */
 const hopOf = ({ hop, chain, target, targetKind, dataClass, taint }: ScopedEdge): HopRequest => ({
   hop,
   chain,
@@ -91,14 +91,14 @@ const nothingObserved: DriftError = {
 
 const scopeUnknown = (chain: readonly string[], place: { file: string; line: number }): DriftError => ({
   kind: "scope_unknown",
-  message: `nothing recorded says in which scope ${JSON.stringify(chain.join(" > "))} acted: record the delegation to it as well, or give the client its scope`,
+  message: `no recorded edge shows in which scope ${JSON.stringify(chain.join(" > "))} acted: record the delegation to it as well, or give the client its scope`,
   ...place,
 });
 
-const told: Readonly<Record<TraceFaultKind, (fault: TraceFault) => string>> = {
+const faultMessages: Readonly<Record<TraceFaultKind, (fault: TraceFault) => string>> = {
   trace_unreadable: () => "there is no trace, or it cannot be read",
   file_empty: () => "no event is in this trace file: its recorder could not write",
-  line_unreadable: () => "this line is no event",
+  line_unreadable: () => "this line is not an event",
   events_missing: ({ run, lost }) => `${lost} events of run ${run} are missing`,
   run_unended: ({ run }) => `run ${run} has no end: its process was killed, or could not write`,
   run_contradictory: ({ run }) => `run ${run} contradicts itself: events after its end, or two in one place`,
@@ -106,7 +106,7 @@ const told: Readonly<Record<TraceFaultKind, (fault: TraceFault) => string>> = {
 
 const traceError = (fault: TraceFault): DriftError => ({
   kind: fault.kind,
-  message: told[fault.kind](fault),
+  message: faultMessages[fault.kind](fault),
   file: fault.file,
   ...(fault.line !== undefined && { line: fault.line }),
 });

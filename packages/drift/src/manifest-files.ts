@@ -5,7 +5,7 @@ import type { DriftManifest } from "./declared-policies.ts";
 import type { DriftError } from "./drift-report.ts";
 import { filesOf } from "./trace-files.ts";
 
-/** The body of `POST /v1/manifests`. What the manifest itself must be is asked when it is compiled. */
+/** The body of `POST /v1/manifests`. The manifest itself is validated when it is compiled. */
 const submission = z.strictObject({ agent: z.string(), manifest: z.unknown(), override: z.unknown().optional() });
 
 const isManifestFile = (file: string): boolean => /\.(json|ya?ml)$/i.test(file);
@@ -36,14 +36,14 @@ export function readManifestFiles(paths: readonly string[]): {
 function filesBehind(path: string): readonly string[] | undefined {
   try {
     const files = filesOf(path);
-    // A file that is named itself may be called anything.
+    // A file given by its own path may have any name.
     return files[0] === path ? files : files.filter(isManifestFile);
   } catch {
     return undefined;
   }
 }
 
-/** What it holds, or why it holds none. */
+/** The manifest, or why there is none. */
 function readManifestFile(file: string): Omit<DriftManifest, "file"> | string {
   let value: unknown;
   try {

@@ -10,7 +10,7 @@ export { type Edge, type EdgeOutcome, edgeOutcomes } from "./edge.ts";
 /** One run of recorded edges. */
 export interface TraceRecorder {
   /**
-   * Notes one call edge, in memory; it goes on file in the background. Never throws. An event that cannot be kept
+   * Records one call edge in memory; it is written in the background. Never throws. An event that cannot be kept
    * leaves a gap in the run's numbering, by which `aggregateTrace` sees the loss.
    */
   record(edge: Edge): void;
@@ -18,12 +18,12 @@ export interface TraceRecorder {
   close(): Promise<void>;
 }
 
-/** Clock, identifiers and file system of a recorder, and who is told of a loss. */
+/** Clock, identifiers, file system and loss handler of a recorder. */
 export interface TraceRecorderOptions {
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly uuid?: () => string;
-  /** Told once, at the first event that may be lost. Default: a warning of the process. */
+  /** Called once, at the first event that may be lost. Default: a warning of the process. */
   readonly onLoss?: (error: unknown) => void;
   /** Overrides of the file system's calls. */
   readonly fs?: Partial<TraceFs>;
@@ -35,12 +35,12 @@ export interface TraceRecorderOptions {
  * run ends with `close()` or with the process; one that is killed leaves a run without its end, which the gate counts
  * as a loss.
  *
- * Never throws: a path that cannot be written is told to `onLoss`, and the gate finds no trace, which is an error too.
+ * Never throws: a path that cannot be written is passed to `onLoss`, and the gate finds no trace, which is an error too.
  */
 export function traceRecorder(path: string, options: TraceRecorderOptions = {}): TraceRecorder {
   const { now = Date.now, uuid = randomUUID, onLoss = warn, fs } = options;
   const run = uuid();
-  const onFault = toldOnce(onLoss);
+  const onFault = callOnce(onLoss);
   const file = fileOf(path, run, onFault);
   const writer = openTraceWriter(file, onFault, fs);
   let seq = 0;
@@ -53,7 +53,7 @@ export function traceRecorder(path: string, options: TraceRecorderOptions = {}):
     writer.close();
   };
 
-  /** It contradicts what the end says, and so is no silent loss. */
+  /** It contradicts the end line, so the loss is not silent. */
   const appendLate = (line: string) => {
     const late = openTraceWriter(file, onFault, fs);
     late.appendNow(line);
@@ -95,16 +95,16 @@ function fileOf(path: string, run: string, onFault: (error: unknown) => void): s
   }
 }
 
-/** A listener that throws must not break who records. */
-function toldOnce(onLoss: (error: unknown) => void): (error: unknown) => void {
-  let isTold = false;
+/** A listener that throws must not break the recording process. */
+function callOnce(onLoss: (error: unknown) => void): (error: unknown) => void {
+  let isCalled = false;
   return (error) => {
-    if (isTold) return;
-    isTold = true;
+    if (isCalled) return;
+    isCalled = true;
     try {
       onLoss(error);
     } catch {
-      // The gap in the trace tells as well.
+      // The gap in the trace shows the loss as well.
     }
   };
 }

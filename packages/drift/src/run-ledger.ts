@@ -1,7 +1,7 @@
-/** What is known of one run: which of its events came, and how many it says there were. */
+/** One run: the events that were read, and the number that its end states. */
 interface Run {
   readonly file: string;
-  /** By place in the run: what stood there. */
+  /** Content by number in the run. */
   readonly seen: Map<number, object>;
   ended: number | undefined;
   isContradictory: boolean;
@@ -15,7 +15,7 @@ export interface RunFault {
   readonly lost: number;
 }
 
-/** Counts the events of every run, however its lines are spread or repeated, and tells which are missing. */
+/** Counts the events of every run, however its lines are spread or repeated, and reports the missing ones. */
 export class RunLedger {
   readonly #runs = new Map<string, Run>();
 
@@ -24,7 +24,7 @@ export class RunLedger {
   }
 
   /**
-   * False for an event that was read before: a recorder writes it again where it cannot know that it arrived.
+   * False for an event that was read before: a recorder writes it again where it cannot know that it was written.
    *
    * @param content the same object for the same edge
    */

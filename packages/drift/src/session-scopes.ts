@@ -2,8 +2,8 @@ import type { TracedEdge } from "./aggregate.ts";
 import type { ScopedEdge } from "./drift-report.ts";
 
 /**
- * Edges of processes that saw nothing of their session's first hop do not know its scope. It is that of the delegation
- * that made their chain, where the traces hold it and hold it of one scope alone.
+ * Resolves the scope of edges whose process did not see its session's first hop: that of the recorded delegation that
+ * made their chain, where it was recorded under one scope alone.
  */
 export function resolveScopes(edges: readonly TracedEdge[]): {
   readonly scoped: readonly ScopedEdge[];

@@ -15,21 +15,21 @@ export interface TraceFs {
   readonly closeSync: typeof closeSync;
 }
 
-/** Appends whole lines to one file, without keeping its caller waiting. Nothing throws: a fault is told to `onFault`. */
+/** Appends whole lines to one file, without keeping its caller waiting. Nothing throws: a fault is passed to `onFault`. */
 export interface TraceWriter {
-  /** Lets a line follow in the background, in order. */
+  /** Writes a line in the background, in order. */
   append(line: string): void;
   /** Has everything and this line on file when it returns, as far as the file system takes it. */
   appendNow(line: string): void;
-  /** Lets a last line follow, whatever waits before it; resolves once all is on file, or failed. */
+  /** Appends a last line behind those that wait; resolves once all is on file, or failed. */
   finish(line: string): Promise<void>;
   close(): void;
 }
 
-/** What may wait for a disk that stands still; some ten thousand events. Beyond it events are dropped. */
+/** Waits for a stalled disk: some ten thousand events. Further events are dropped. */
 const maxPendingChars = 4 * 1024 * 1024;
 
-/** A pipe that nobody reads must not hold the process up, hence non-blocking; on files it changes nothing. */
+/** Non-blocking, so that a pipe without a reader does not stop the process; on files it changes nothing. */
 const openFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 export function openTraceWriter(
@@ -42,7 +42,7 @@ export function openTraceWriter(
   if (fd === undefined) return lostFile;
   let pending = "";
   let inFlight = "";
-  /** A line may stand there half written: what follows begins a new one. */
+  /** The last line may be half written: the next write begins a new one. */
   let isTorn = false;
   let idle = Promise.withResolvers<void>();
   idle.resolve();

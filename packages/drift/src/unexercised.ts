@@ -4,7 +4,7 @@ import type { ScopedEdge, UnexercisedEdge } from "./drift-report.ts";
 
 /**
  * Every declared edge that no run exercised: delegations to entry and downstream agents, and each data class of each
- * tool. What the human calls itself counts for the entry agents that declare it.
+ * tool. The human's own calls count for the entry agents that declare the target.
  */
 export function unexercisedEdges(policies: DeclaredPolicies, edges: readonly ScopedEdge[]): readonly UnexercisedEdge[] {
   const exercised = exercisedClasses(policies, edges);

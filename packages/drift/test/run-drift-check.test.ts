@@ -55,7 +55,7 @@ describe("what cannot be read exits 2", () => {
       (folder) => [file(folder, "x.json", '{"name": "a", "manifest": {}}')],
       "POST /v1/manifests",
     ],
-    ["a manifest that is none", (folder) => [file(folder, "x.json", '{"agent": "a", "manifest": {}}')], "is none"],
+    ["a manifest that is none", (folder) => [file(folder, "x.json", '{"agent": "a", "manifest": {}}')], "is invalid"],
     ["no manifests at all", () => [], "no manifest was named"],
   ])("%s", async (_, paths, message) => {
     const folder = aFolder();

@@ -1,7 +1,6 @@
 /**
- * The setting names of each app (docs/reference/settings.md#reading-settings), so that an app can tell another's
- * setting from a typo of its own. Each app's table is typed against its tuple, so that neither can drift from the
- * other.
+ * The setting names of each app (docs/reference/settings.md#reading-settings), so that an app can distinguish another's setting from a
+ * typo of its own. Each app's table is typed against its tuple, so that neither can drift from the other.
  */
 export const sharedSettingNames = [
   "SVC_DEV",
@@ -94,7 +93,7 @@ export const injectorSettingNames = [
 ] as const;
 export type InjectorSettingName = (typeof injectorSettingNames)[number];
 
-/** Read by the inline client inside whatever process it lives in. */
+/** Read by the inline client in the agent's process. */
 export const clientSettingNames = ["SVC_TRACE_PATH"] as const;
 
 /** Every `SVC_*` name that some part of the project reads: what an app passes as `knownElsewhere`. */

@@ -1,13 +1,11 @@
-// By its default export: a Node without the function shall load this file, and be told by the program that it is too old.
+// By its default export: a Node without the function must load this file, so that `require-node` can refuse it.
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
 /**
- * A later start of a built program reads what an earlier one compiled, where the folder `.compile-cache` beside its main
- * file can be written; elsewhere nothing is kept and nothing said. What lies there is run unseen, so it is not Node's own
- * folder, which is below the one for everybody's temporary files: here only those write who can write the program as well.
- * A program that runs from its sources keeps nothing. NODE_DISABLE_COMPILE_CACHE=1 declines, NODE_COMPILE_CACHE names
- * another folder (both Node's). Only modules that are imported after this call are kept.
+ * Keeps compiled code for later starts in `.compile-cache` beside the main file of a built program, where that folder can
+ * be written. Not in Node's own folder below the temporary files: its content is executed, and every local account could
+ * write there. NODE_DISABLE_COMPILE_CACHE=1 and NODE_COMPILE_CACHE are Node's. Only modules imported later are kept.
  * @param main `import.meta.url` of the main file
  */
 export function keepCompiled(main: string): void {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { meantName } from "./misspelling.ts";
+import { nearestName } from "./misspelling.ts";
 import type { Setting, SettingsTable, SettingValues } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface ReadOptions<Table extends SettingsTable> {
   /** Settings of other apps: ignored here, and their `_FILE` spellings too. */
   knownElsewhere?: readonly string[];
-  /** Rules that span settings: each answers a fault or nothing, and sees the settings that could be read. */
+  /** Rules that span settings: each returns a fault or nothing, and gets the settings that could be read. */
   rules?: readonly ((values: Partial<SettingValues<Table>>) => string | undefined)[];
   /** Reads the file behind `<NAME>_FILE`. */
   readFile?: (path: string) => string;
@@ -87,7 +87,7 @@ function judgeUnknownNames(environment: Environment, own: ReadonlySet<string>, e
   const warnings: string[] = [];
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("SVC_") || own.has(name) || others.has(name) || serviceLink.test(name)) continue;
-    const meant = meantName(name, [...own, ...elsewhere]);
+    const meant = nearestName(name, [...own, ...elsewhere]);
     if (meant === undefined) warnings.push(`${name}: is not a setting and is ignored`);
     else faults.push(`${name}: is not a setting; did you mean ${meant}?`);
   }

@@ -18,7 +18,7 @@ export const sharedSettings = {
   ),
 } satisfies Record<SharedSettingName, Setting<unknown>>;
 
-/** The rule over them: a pseudonym key that nobody chose would change at every restart. */
+/** Outside development the pseudonym key must be set: a generated one would change at every restart. */
 export const telemetryKeyRule = (values: Partial<SettingValues<typeof sharedSettings>>): string | undefined =>
   values.SVC_DEV === false && "SVC_TELEMETRY_KEY" in values && values.SVC_TELEMETRY_KEY === undefined
     ? "SVC_TELEMETRY_KEY: is required unless SVC_DEV is true"

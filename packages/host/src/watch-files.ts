@@ -19,7 +19,7 @@ export function watchFiles(files: () => readonly string[], onChange: () => void)
   const look = () => {
     const now = digestsOf(files());
     const isChanged = [...now].some(([file, digest]) => seen.has(file) && seen.get(file) !== digest);
-    // Before they are read again: a change that comes meanwhile is seen next time.
+    // Before they are read again: a change made meanwhile is seen next time.
     seen = now;
     if (isChanged) onChange();
   };

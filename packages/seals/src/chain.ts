@@ -3,7 +3,7 @@ import { type ReadSeal, readSeal, type Seal, sealHash } from "./seal.ts";
 import { sources } from "./sources.ts";
 
 /**
- * What can be wrong with a seal. `unreadable`: it is none, or one of another number. `signature`: not made by the key
+ * What can be wrong with a seal. `unreadable`: it is not a seal, or has another number. `signature`: not made by the key
  * that it names. `unknown_key`: it names a key that is neither given nor introduced by the chain. `not_chained`: it does
  * not follow the seal before, by its number, its hash or its ranges.
  */
@@ -22,7 +22,7 @@ export interface CheckedSeal {
   /** Undefined where it is unreadable. */
   readonly seal: Seal | undefined;
   readonly faults: readonly SealFault[];
-  /** Whether one of the keys that were given signed it: then it vouches for every seal that it follows. */
+  /** One of the given keys signed it: it then authenticates every seal before it. */
   readonly isPinned: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface ChainWalk {
 
 /**
  * Walks the chain from its first seal. Each statement holds the hash of the one before, so the newest one that a given
- * key signed vouches for all below it, and with them for the keys that they introduced: those may be long superseded.
+ * key signed authenticates all before it and the keys that they introduced, also superseded ones.
  */
 export function chainWalk(given: ReadonlyMap<string, VerificationKey>): ChainWalk {
   const introduced = new Map<string, VerificationKey>();
@@ -78,7 +78,7 @@ export async function signatureFault(
   return key.algs.includes(header.alg) && (await key.check(statement)) ? undefined : "signature";
 }
 
-/** By number, by hash, and range by range: what one seal left off the next goes on with. */
+/** By number, by hash, and each range begins where the one before ended. */
 function follows(seal: Seal, before: { batch: number; hash: string; seal: Seal | undefined } | undefined): boolean {
   if (before === undefined) {
     return seal.batch === 1 && seal.previous === null && sources.every((source) => seal.ranges[source].after === null);

@@ -13,19 +13,19 @@ export interface BatchFacts {
   readonly reader: RecordReader;
   /** Of each table, all of them. */
   readonly columns: ReadonlyMap<string, readonly string[]>;
-  /** Months whose rows went. */
+  /** Months whose rows were dropped. */
   readonly retired: ReadonlyMap<string, unknown>;
 }
 
 export interface BatchExamined {
   readonly findings: readonly Finding[];
-  /** Rows that stand as they were sealed. */
+  /** Rows as they were sealed. */
   readonly intact: number;
   /** Rows past retention. */
   readonly retired: number;
 }
 
-/** Compares the rows that lie in a seal's ranges with what was sealed there. */
+/** Compares the rows in a seal's ranges with what was sealed there. */
 export async function examineBatch(facts: BatchFacts, seal: Seal, stored: SealRow): Promise<BatchExamined> {
   const entries = entriesOf(seal, stored.entries);
   if (entries === undefined) return withoutList(facts, seal);
@@ -39,9 +39,9 @@ export async function examineBatch(facts: BatchFacts, seal: Seal, stored: SealRo
       else tampered.push(each);
     }
   }
-  const gone = tampered.filter(({ kind }) => kind !== "row_inserted").length;
+  const missing = tampered.filter(({ kind }) => kind !== "row_inserted").length;
   const findings = tampered.map((each) => ({ ...each, batch: seal.batch }));
-  return { findings, intact: entries.length - gone - retired, retired };
+  return { findings, intact: entries.length - missing - retired, retired };
 }
 
 const isRetired = ({ retired }: BatchFacts, { kind, source, id }: TamperedRow): boolean =>
@@ -68,8 +68,8 @@ async function readRange({ reader, columns }: BatchFacts, source: Source, range:
   const all = columns.get(sourceFacts[source].table) ?? [];
   let after = range.after;
   for (;;) {
-    const asked = { source, columns: all, range: { after, through: range.through }, limit: rowsAtOnce };
-    const page = await reader.query(rowsQuery(asked));
+    const selection = { source, columns: all, range: { after, through: range.through }, limit: rowsAtOnce };
+    const page = await reader.query(rowsQuery(selection));
     rows.push(...page);
     const last = page.at(-1);
     if (page.length < rowsAtOnce || last === undefined) return rows;

@@ -9,7 +9,7 @@ import { countQuery, rowsQuery } from "./rows-query.ts";
 import type { Seal } from "./seal.ts";
 import { sourceFacts, sources } from "./sources.ts";
 
-/** A seal by its number and hash: whoever keeps one elsewhere notices when it is gone. */
+/** A seal by its number and hash. Kept elsewhere, it shows when the seal was removed. */
 export interface SealHead {
   readonly batch: number;
   readonly hash: string;
@@ -25,15 +25,15 @@ export interface Examination {
   readonly nowMs: number;
   /** How old the oldest unsealed row may be. */
   readonly maxUnsealedMs: number;
-  /** Told after each batch. */
+  /** Called after each batch. */
   readonly onBatch?: (batch: number, rows: number) => void;
 }
 
 export interface Examined {
   readonly batches: number;
-  /** Rows that stand as they were sealed. */
+  /** Rows as they were sealed. */
   readonly rows: number;
-  /** Batches of which rows are past retention, how many rows that are, and the months that went. */
+  /** Batches of which rows are past retention, how many rows that are, and the dropped months. */
   readonly retired: { readonly batches: number; readonly rows: number; readonly months: readonly string[] };
   readonly head: (SealHead & { readonly sealedAtMs: number | null }) | null;
   readonly unsealed: { readonly rows: number; readonly oldestMs: number | null };
@@ -41,20 +41,20 @@ export interface Examined {
   readonly keys: JwksDocument;
 }
 
-/** Walks the whole chain and every row below its end; answers what is not as it was sealed, and at last what there is. */
+/** Walks the whole chain and every row before its end; yields each finding, and returns the totals. */
 export async function* examineRecord(examination: Examination): AsyncGenerator<Finding, Examined> {
   const { reader, keys, heads, onBatch } = examination;
   const facts = { reader, columns: await readColumns(reader), retired: await readRetired(reader) };
-  for (const [month, isTold] of facts.retired) if (!isTold) yield { kind: "retirement_unrecorded", month };
+  for (const [month, isRecorded] of facts.retired) if (!isRecorded) yield { kind: "retirement_unrecorded", month };
 
   const walk = chainWalk(keys);
   const seen = new Map<number, string>();
-  let [batches, rows, retiredRows, retiredBatches, vouchedThrough] = [0, 0, 0, 0, 0];
+  let [batches, rows, retiredRows, retiredBatches, signedThrough] = [0, 0, 0, 0, 0];
   let last: CheckedSeal | undefined;
   for await (const stored of readSeals(reader)) {
     const checked = await walk.next(stored);
     yield* sealFindings(checked, last);
-    if (checked.isPinned) vouchedThrough = checked.batch;
+    if (checked.isPinned) signedThrough = checked.batch;
     if (heads.some(({ batch }) => batch === checked.batch)) seen.set(checked.batch, checked.hash);
     if (checked.seal !== undefined) {
       const examined = await examineBatch(facts, checked.seal, stored);
@@ -67,8 +67,8 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
     batches++;
     onBatch?.(checked.batch, rows);
   }
-  if (last !== undefined && last.batch > vouchedThrough) {
-    yield { kind: "not_vouched", batch: vouchedThrough + 1, throughBatch: last.batch };
+  if (last !== undefined && last.batch > signedThrough) {
+    yield { kind: "not_vouched", batch: signedThrough + 1, throughBatch: last.batch };
   }
   for (const head of heads) {
     if (seen.get(head.batch) !== head.hash) yield { kind: "head_missing", batch: head.batch };
@@ -92,26 +92,26 @@ function* sealFindings({ batch, faults }: CheckedSeal, last: CheckedSeal | undef
   const expected = (last?.batch ?? 0) + 1;
   const isGap = batch > expected;
   if (isGap) yield { kind: "seal_removed", batch: expected, throughBatch: batch - 1 };
-  // After a gap nothing can follow, which says no more than the gap does.
+  // After a gap no seal follows the one before it: the gap is the finding.
   for (const fault of faults) if (!(isGap && fault === "not_chained")) yield { kind: `seal_${fault}`, batch };
 }
 
 const dayMs = 86_400_000;
-/** More of them say no more than these. */
-const futureRowsTold = 100;
+/** Of each source; more are not reported. */
+const maxFutureRows = 100;
 
-/** Rows that would never come to be sealed: a day is far more than clocks may differ by. */
+/** Rows that would never be sealed. Clocks differ by far less than a day. */
 async function* futureRows({ reader, nowMs }: Examination): AsyncGenerator<Finding> {
   for (const source of sources) {
     const range = { after: firstIdAt(nowMs + dayMs), through: null };
-    const asked = { source, columns: [sourceFacts[source].id], range, limit: futureRowsTold };
-    for (const row of await reader.query(rowsQuery(asked))) {
+    const selection = { source, columns: [sourceFacts[source].id], range, limit: maxFutureRows };
+    for (const row of await reader.query(rowsQuery(selection))) {
       yield { kind: "row_from_future", source, id: idOf(source, row) ?? "" };
     }
   }
 }
 
-/** What lies beyond the last seal. */
+/** Rows after the last seal. */
 async function readTail(reader: RecordReader, last: Seal | undefined): Promise<Examined["unsealed"]> {
   let rows = 0;
   const firsts: number[] = [];
@@ -119,8 +119,8 @@ async function readTail(reader: RecordReader, last: Seal | undefined): Promise<E
     const after = last?.ranges[source].through ?? null;
     const [count] = await reader.query(countQuery(source, after));
     rows += Number(count?.rows ?? 0);
-    const asked = { source, columns: [sourceFacts[source].id], range: { after, through: null }, limit: 1 };
-    const [first] = await reader.query(rowsQuery(asked));
+    const selection = { source, columns: [sourceFacts[source].id], range: { after, through: null }, limit: 1 };
+    const [first] = await reader.query(rowsQuery(selection));
     const id = first && idOf(source, first);
     if (id !== undefined) firsts.push(timeOfId(id));
   }

@@ -3,9 +3,10 @@ import type { Tampering } from "./rows.ts";
 import type { Source } from "./sources.ts";
 
 /**
- * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so nobody can say which rows.
- * `not_vouched`: no seal from there on bears the signature of a given key. `head_missing`: a seal that was seen before is
- * no more. `row_from_future`: it bears a time that has not come, and would stay unsealed. `retirement_unrecorded`: a month went without the event that says so. `unsealed_too_long`: nothing seals.
+ * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so the rows cannot be named.
+ * `not_vouched`: no seal from there on is signed by a given key. `head_missing`: a seal that was seen before was removed.
+ * `row_from_future`: its time is in the future, so it would stay unsealed. `retirement_unrecorded`: a month was dropped
+ * without its event. `unsealed_too_long`: nothing seals.
  */
 export const findingKinds = [
   "row_changed",

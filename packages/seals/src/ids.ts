@@ -4,7 +4,7 @@ export const toUuid = (hex: string): string =>
 
 const digitsOf = (id: string): string => id.replaceAll("-", "");
 
-/** When an identifier was made, in epoch milliseconds, as it says itself (RFC 9562 section 5.7). */
+/** The creation time in an identifier, in epoch milliseconds (RFC 9562 section 5.7). */
 export const timeOfId = (id: string): number => Number.parseInt(digitsOf(id).slice(0, 12), 16);
 
 /** Below every identifier that is made at that moment. */

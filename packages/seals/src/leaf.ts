@@ -3,7 +3,7 @@ import { columnsOf, type Source, sourceFacts } from "./sources.ts";
 
 /**
  * A row as PostgreSQL writes each value as text, with `TimeZone` UTC, `DateStyle` ISO and `bytea_output` hex: exact for
- * every type, and no reader's idea of a number or a date stands in between.
+ * every type, and no parser of numbers or dates is involved.
  */
 export type Row = Readonly<Record<string, string | null>>;
 

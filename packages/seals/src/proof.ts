@@ -7,7 +7,7 @@ import { auditPath, rootOfPath } from "./merkle.ts";
 import { readSeal, type Seal } from "./seal.ts";
 import { type Source, sources } from "./sources.ts";
 
-/** That one row is in a sealed batch, for whoever has neither the database nor the network. */
+/** Proves offline that one row is in a sealed batch. */
 export const proofSchema = z.strictObject({
   source: z.enum(sources),
   /** Each column as PostgreSQL writes it. */

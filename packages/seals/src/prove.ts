@@ -7,7 +7,7 @@ import { rowsQuery } from "./rows-query.ts";
 import { readSeal, type Seal } from "./seal.ts";
 import { columnsOf, currentFormat, type Source, sourceFacts } from "./sources.ts";
 
-/** `unsealed`: it lies beyond the last seal. `absent`: neither sealed nor there. The others: not as it was sealed. */
+/** `unsealed`: after the last seal. `absent`: neither sealed nor in the database. The others: not as it was sealed. */
 export const proofHindrances = [
   "absent",
   "unsealed",
@@ -22,7 +22,7 @@ export type Proven =
   | { readonly ok: true; readonly proof: Proof }
   | { readonly ok: false; readonly cause: ProofHindrance; readonly batch?: number };
 
-/** Proves that one row is in its batch, or says why that cannot be. */
+/** Proves that one row is in its batch, or returns why it cannot. */
 export async function proveRow(reader: RecordReader, source: Source, id: string): Promise<Proven> {
   const found = await findSeal(reader, source, id);
   const row = await readRow(reader, { source, id, format: found?.seal.format ?? currentFormat });
@@ -41,13 +41,13 @@ export async function proveRow(reader: RecordReader, source: Source, id: string)
   return { ok: true, proof: makeProof({ source, row, statement: stored.statement, entries, index }) };
 }
 
-interface Asked {
+interface RowKey {
   readonly source: Source;
   readonly id: string;
   readonly format: number;
 }
 
-async function readRow(reader: RecordReader, { source, id, format }: Asked): Promise<Row | undefined> {
+async function readRow(reader: RecordReader, { source, id, format }: RowKey): Promise<Row | undefined> {
   const columns = columnsOf(format, source) ?? [sourceFacts[source].id];
   const range = { after: idBefore(id), through: id };
   const [row] = await reader.query(rowsQuery({ source, columns, range, limit: 1 }));

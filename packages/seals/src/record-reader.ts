@@ -5,7 +5,7 @@ import { sourceFacts, sources } from "./sources.ts";
 
 /** The database under examination, its settings those of `connectionSettings`. */
 export interface RecordReader {
-  /** Answers each value as text. */
+  /** Returns each value as text. */
   query(query: Query): Promise<readonly Row[]>;
 }
 
@@ -35,7 +35,7 @@ export interface SealRow {
 
 const sealsAtOnce = 20;
 
-/** Every seal, in the order of their numbers; also those that come while it reads. */
+/** Every seal, in the order of their numbers; also those written while it reads. */
 export async function* readSeals(reader: RecordReader): AsyncGenerator<SealRow> {
   let last = "0";
   for (;;) {
@@ -70,13 +70,13 @@ function toSealRow(row: Row): SealRow {
   return { batch, statement, entries: Buffer.from(entries, "base64") };
 }
 
-/** Months whose rows went, `YYYY-MM`, and whether the event that says so is there. */
+/** Dropped months, `YYYY-MM`, and whether the event of it is recorded. */
 export async function readRetired(reader: RecordReader): Promise<ReadonlyMap<string, boolean>> {
   const rows = await reader.query({
     text: `select to_char(m.month, 'YYYY-MM') as month, (exists (select from public.administrative_event e
-        where e.kind = 'records_retired' and e.details->>'month' = to_char(m.month, 'YYYY-MM')))::text as told
+        where e.kind = 'records_retired' and e.details->>'month' = to_char(m.month, 'YYYY-MM')))::text as recorded
       from public.retired_month m order by 1`,
     values: [],
   });
-  return new Map(rows.map(({ month, told }) => [month ?? "", told === "true"]));
+  return new Map(rows.map(({ month, recorded }) => [month ?? "", recorded === "true"]));
 }

@@ -2,8 +2,8 @@ import type { Range } from "./seal.ts";
 import { type Source, sourceFacts } from "./sources.ts";
 
 /**
- * Settings of whoever reads rows: PostgreSQL writes the values of a leaf as text under the first ones, and walks the index of
- * identifiers under the last. Its figures lag behind a table that only grows, and it would sort all that is left for each page.
+ * Settings of the connection that reads rows. The first ones fix how PostgreSQL writes values as text. The last ones make
+ * it walk the index: its statistics lag behind a growing table, and it would sort the whole rest for each page.
  */
 export const connectionSettings = {
   TimeZone: "UTC",
@@ -21,7 +21,7 @@ export interface Query {
   readonly values: string[];
 }
 
-export interface RowsAsked {
+export interface RowSelection {
   readonly source: Source;
   /** Those to read; the columns of a format, or all that the table has. */
   readonly columns: readonly string[];
@@ -31,11 +31,11 @@ export interface RowsAsked {
 }
 
 /** Reads a source's rows of a range in the order of their identifiers, each column as text. */
-export function rowsQuery({ source, columns, range, limit }: RowsAsked): Query {
+export function rowsQuery({ source, columns, range, limit }: RowSelection): Query {
   const { table, id } = sourceFacts[source];
   const { where, values } = within(source, range);
   const read = columns.map((column) => `${quoted(column)}::text as ${quoted(column)}`).join(", ");
-  // By the column itself: a bare name would be that of the text that is answered, and no index has that order.
+  // By the column itself: a bare name would be the selected text, and no index has that order.
   const text = `select ${read} from public.${quoted(table)} r where ${where} order by r.${quoted(id)} limit ${limit}`;
   return { text, values };
 }
@@ -49,7 +49,7 @@ export function countQuery(source: Source, after: string | null): Query {
   };
 }
 
-function within(source: Source, { after, through }: RowsAsked["range"]): { where: string; values: string[] } {
+function within(source: Source, { after, through }: RowSelection["range"]): { where: string; values: string[] } {
   const { id, only } = sourceFacts[source];
   const values: string[] = [];
   const bound = (operator: string, value: string): string => `${quoted(id)} ${operator} $${values.push(value)}::uuid`;

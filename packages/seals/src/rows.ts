@@ -5,7 +5,7 @@ import { merkleRoot } from "./merkle.ts";
 import type { Seal } from "./seal.ts";
 import type { Source } from "./sources.ts";
 
-/** The rows that a seal vouches for; undefined where the list beside it is not the one that was sealed. */
+/** The sealed rows; undefined where the list beside the seal is not the one that was sealed. */
 export function entriesOf(seal: Seal, list: Uint8Array): readonly Entry[] | undefined {
   if (sha256Base64url(list) !== seal.entriesHash) return undefined;
   const entries = decodeEntries(list, seal.counts);
@@ -29,7 +29,7 @@ export interface Comparison {
   readonly source: Source;
   /** Those of the source alone. */
   readonly entries: readonly Entry[];
-  /** Every row that lies in the seal's range of the source. */
+  /** Every row in the seal's range of the source. */
   readonly rows: readonly Row[];
 }
 

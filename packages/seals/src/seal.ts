@@ -12,7 +12,7 @@ import { countsOf, type Entry, encodeEntries } from "./entries.ts";
 import { merkleRoot } from "./merkle.ts";
 import { currentFormat, type Source, sources } from "./sources.ts";
 
-/** A `typ` of its own, so that no token passes for a seal and no seal for a token (RFC 8725 section 3.11). */
+/** A `typ` of its own, so that no token is accepted as a seal and no seal as a token (RFC 8725 section 3.11). */
 export const sealType = "record-seal+jws";
 
 /** Rows of one source by their identifiers: those above `after` (null: from the first on) up to and with `through`. */
@@ -21,7 +21,7 @@ export interface Range {
   readonly through: string;
 }
 
-/** What the issuer's key vouches for: exactly these rows stood in these ranges, and what was sealed before. */
+/** What the issuer's key signs: exactly these rows were in these ranges, after the seal before. */
 export interface Seal {
   /** From 1 on, without gaps. */
   readonly batch: number;
@@ -36,7 +36,7 @@ export interface Seal {
   readonly root: string;
   /** base64url(SHA-256) of the list of identifiers and leaves kept beside. */
   readonly entriesHash: string;
-  /** Of the signing key, in the first seal that it signs: later seals vouch for it, also when it is published no more. */
+  /** Of the signing key, in the first seal that it signs: later seals authenticate it when it is no longer published. */
   readonly publicJwk: PublicJwk | null;
 }
 
@@ -94,7 +94,7 @@ export async function signSeal({ key, entries, ranges, previous, ...sealing }: S
   return { statement, entries: list };
 }
 
-/** How a statement is named by the next one, and by whoever keeps it elsewhere. */
+/** Names a statement: in the next one, and in copies kept elsewhere. */
 export const sealHash = (statement: string): string => sha256Base64url(statement);
 
 export interface ReadSeal {
@@ -102,7 +102,7 @@ export interface ReadSeal {
   readonly header: Pick<CompactJws, "alg" | "kid">;
 }
 
-/** What a statement says. Nothing of it is verified; undefined where it is no seal. */
+/** The unverified content of a statement; undefined where it is not a seal. */
 export function readSeal(statement: string): ReadSeal | undefined {
   const jws = splitCompactJws(statement);
   if (jws === undefined || jws.typ !== sealType) return undefined;

@@ -4,7 +4,7 @@ import type { SpanFacts } from "./contract-types.ts";
 import { type Check, checkOf, knownHttpMethod } from "./value-kind.ts";
 
 /**
- * A decision as span attributes: outcome, the reason exactly for a deny, and whether asking the human could help.
+ * A decision as span attributes: outcome, the reason exactly for a deny, and whether consent could help.
  * `denyReason` is null for an allow.
  */
 export const verdictFacts = (denyReason: DenyReason | null) =>
@@ -30,7 +30,7 @@ const identityPairs = [
 ] as const;
 const plaintextKeys: ReadonlySet<string> = new Set(identityPairs.map(([, plaintext]) => plaintext));
 
-/** Copies what the contract admits into `attributes`; anything else is left out, whatever a cast claimed. */
+/** Copies what the contract admits into `attributes`; anything else is left out, also behind a cast. */
 export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: boolean): void {
   for (const key in facts) {
     const value = facts[key as keyof SpanFacts];
@@ -41,7 +41,7 @@ export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: b
 }
 
 /**
- * Upholds what spans promise as a whole: a deny reason if and only if the outcome is a deny, and no pseudonym beside
+ * Enforces what holds for a span as a whole: a deny reason if and only if the outcome is a deny, and no pseudonym beside
  * its plaintext (docs/reference/telemetry.md#rules).
  */
 export function settleFacts(attributes: Attributes): Attributes {

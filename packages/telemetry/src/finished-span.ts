@@ -5,7 +5,7 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace-node";
 import type { Attributes } from "./facts.ts";
 import { sdk } from "./sdk.ts";
 
-/** What a span has from its start on. */
+/** What is known at the start of a span. */
 export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
@@ -21,17 +21,16 @@ export interface SpanEnd {
   readonly hasFailed: boolean;
 }
 
-/** Who emits: the same for every span of a process. */
+/** The same for every span of a process. */
 export interface SpanOrigin {
   readonly resource: Resource;
   readonly instrumentationScope: InstrumentationScope;
 }
 
 /**
- * Makes spans as the exporter reads them. They are made here, once they are over, and not by the SDK's tracer: that copies
- * and checks every attribute again, and cuts them to the limits of `OTEL_*` variables, which could part a deny from its
- * reason. Events, links and a status message have no place in them. A span waits in its queue as two objects that are there
- * anyway: what all spans share is not copied, and times are written as the exporter wants them when it asks.
+ * Makes finished spans for the exporter. Not by the SDK's tracer: it copies and checks every attribute again, and cuts
+ * them to the limits of `OTEL_*` variables, which could drop the reason of a deny. A queued span is two objects that exist
+ * anyway; times are converted when the exporter reads them. Events, links and a status message are never set.
  */
 export function spanFinisher(origin: SpanOrigin): (start: SpanStart, end: SpanEnd) => ReadableSpan {
   const { millisToHrTime } = sdk.core();

@@ -1,6 +1,6 @@
 /**
- * One process's metrics as they lie in the shared directory: prom-client's `getMetricsAsJSON()`, held to the families
- * and series of this build when read back, so that a half-written file, another build or a stranger adds nothing.
+ * One process's metrics in the shared directory: prom-client's `getMetricsAsJSON()`. Only families and series of this
+ * build are read back, so that a half-written or foreign file adds nothing.
  */
 import type { Registry } from "prom-client";
 

@@ -28,8 +28,8 @@ export interface Rendered {
 }
 
 /**
- * The metric families of one emitter and no others. Every series of a closed label set stands at 0 from the start, so
- * their number never grows. What is not in the contract is not recorded: telemetry never fails a call.
+ * The metric families of one emitter. Every series of a closed label set is 0 from the start, so their number never
+ * grows. What is not in the contract is not recorded: telemetry never fails a call.
  */
 export interface Metrics<E extends Emitter> {
   inc<N extends CounterName<E>>(name: N, ...args: IncArguments<N>): void;

@@ -8,8 +8,8 @@ import type { Rendered } from "./metrics.ts";
 /** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
 export interface SharedMetrics {
   /**
-   * The sum over every process that ever wrote here, exited ones included. Only what lies in the directory is answered,
-   * so that no counter falls from one scrape to the next, whichever process answers and whichever died in between.
+   * The sum over every process that ever wrote here, exited ones included. Read from the directory alone, so that no
+   * counter falls between two scrapes, whichever process serves them and whichever exited.
    */
   render(): Promise<Rendered>;
   /** Writes the last state and stops writing. */
@@ -21,7 +21,7 @@ export interface SharedMetricsOptions {
   readonly dir: string;
   readonly registry: Registry;
   readonly pid: number;
-  /** Tells this process from an earlier one of the same pid. Milliseconds since the epoch. */
+  /** Distinguishes this process from an earlier one of the same pid. Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly publishEveryMillis?: number;
   readonly isRunning?: (pid: number) => boolean;
@@ -61,7 +61,7 @@ export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
       .catch(() => {});
   };
 
-  // One write at a time, or an older state could land on a newer one; a waiting write serves all who ask meanwhile.
+  // One write at a time, or an older state could land on a newer one; a waiting write serves every caller meanwhile.
   let running = Promise.resolve();
   let waiting: Promise<void> | undefined;
   const publish = (): Promise<void> => {
@@ -73,7 +73,7 @@ export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
     return waiting;
   };
 
-  /** What could not be read keeps the state it was last read with: a counter must not fall for it. */
+  /** A file that cannot be read keeps its last state, so that no counter falls. */
   async function load(name: string): Promise<readonly FamilySnapshot[]> {
     const before = known.get(name);
     try {

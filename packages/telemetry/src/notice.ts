@@ -2,8 +2,8 @@ import type { StaticText } from "./contract-types.ts";
 import type { WriteLog } from "./logger.ts";
 
 /**
- * Tells the operator something about the configuration, at WARNING. The log line is static, like every other; which
- * settings are meant stands on standard error, where names only are written: a value may be a secret.
+ * Reports a configuration fault to the operator at WARNING. The log line is static, like every other; the names of the
+ * settings, never their values, are written to standard error.
  */
 export type Notice = <M extends string>(message: M & StaticText<M>, settingNames?: readonly string[]) => void;
 

@@ -7,8 +7,8 @@ import type * as Trace from "@opentelemetry/sdk-trace-node";
 const load = createRequire(import.meta.url);
 
 /**
- * The parts of OpenTelemetry's SDK, each loaded when it is first asked for. They are two hundred files, and a process that
- * exports no spans needs none of them. Synchronous, so that the first span is exported like any other.
+ * The parts of OpenTelemetry's SDK, each loaded at its first use: two hundred files that a process without an exporter
+ * does not need. Synchronous, so that the first span is exported like any other.
  */
 export const sdk = {
   core: (): typeof Core => load("@opentelemetry/core"),

@@ -15,8 +15,8 @@ export interface SpanQueueOptions {
 }
 
 /**
- * The SDK's batch processor with its losses made known: it drops without a word when its queue is full or an export
- * fails. What waits in it is counted from outside, by what goes in and what reaches the exporter.
+ * The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. The
+ * queue is counted from outside, by what enters it and what reaches the exporter.
  */
 export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions): SpanQueue {
   const { ExportResultCode } = sdk.core();

@@ -16,7 +16,7 @@ export interface InboundTraceContext {
   /** Absent: the span becomes the root of a new trace. */
   readonly parent: RemoteParent | undefined;
   readonly rejected: "malformed" | "absent" | undefined;
-  /** Baggage is never read, whatever it holds: parsing it is how others ran out of memory. */
+  /** Baggage is never parsed: other parsers ran out of memory on it. */
   readonly baggageDropped: boolean;
 }
 
@@ -29,13 +29,13 @@ export interface TraceHeaders {
 
 const traceparentPattern = /^([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Longer is no vendor's state but an attempt: the whole context is refused. */
+/** Longer than any vendor's state: the whole context is refused. */
 const maxTracestateLength = 8192;
 
 const joined = (value: string | readonly string[] | undefined): string | undefined =>
   value === undefined || typeof value === "string" ? value : value.join(",");
 
-/** W3C Trace Context, 3.2: version ff is invalid, version 00 ends after the flags, a later one may go on after a dash. */
+/** W3C Trace Context, 3.2: version ff is invalid, version 00 ends after the flags, a later one may continue after a dash. */
 function parseTraceparent(value: string): Omit<RemoteParent, "tracestate"> | undefined {
   const [, version, traceId, spanId, flags, rest] = traceparentPattern.exec(value) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;

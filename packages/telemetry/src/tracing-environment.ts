@@ -20,7 +20,7 @@ function ratioFrom(env: TracingEnvironment, notice: Notice): number {
   return 1;
 }
 
-/** What is known of a span before it begins. */
+/** What a sampler decides on. */
 export interface SpanToSample {
   readonly name: string;
   readonly kind: SpanKind;
@@ -28,7 +28,7 @@ export interface SpanToSample {
   readonly parent: SpanContext | undefined;
 }
 
-/** Whether a span is recorded; its own calls are told. */
+/** Whether a span is recorded. */
 export type IsSampled = (span: SpanToSample) => boolean;
 
 function bySampler(sampler: Sampler): IsSampled {
@@ -39,10 +39,7 @@ function bySampler(sampler: Sampler): IsSampled {
   };
 }
 
-/**
- * Always on unless `OTEL_TRACES_SAMPLER` says otherwise: a caller's sampled flag decides nothing
- * (docs/reference/telemetry.md#trace-context).
- */
+/** Always on unless `OTEL_TRACES_SAMPLER` is set: a caller's sampled flag decides nothing (docs/reference/telemetry.md#trace-context). */
 export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled {
   const always = () => true;
   const byRatio = () => new (sdk.trace().TraceIdRatioBasedSampler)(ratioFrom(env, notice));
@@ -83,7 +80,7 @@ export function exporterFrom(env: TracingEnvironment, notice: Notice): SpanExpor
   return new (sdk.exporter().OTLPTraceExporter)({ url });
 }
 
-/** How many ended spans may wait for export: bounded whatever the collector does. */
+/** How many ended spans may wait for export. */
 export function queueSizeFrom(env: TracingEnvironment): number {
   const size = Number(env.OTEL_BSP_MAX_QUEUE_SIZE);
   return Number.isSafeInteger(size) && size > 0 ? size : defaultQueueSize;

@@ -20,7 +20,7 @@ export interface Span extends RemoteParent {
   set(facts: SpanFacts): void;
   /** Marks the span as failed with the error's class name. Neither its message nor its stack is recorded. */
   fail(error: unknown): void;
-  /** Ends the span once; whatever follows is ignored. */
+  /** Ends the span once; later calls are ignored. */
   end(): void;
 }
 
@@ -47,7 +47,7 @@ function resourceOf(serviceName: string, version: string): Resource {
   return defaultResource().merge(resourceFromAttributes({ "service.name": serviceName, "service.version": version }));
 }
 
-// The caller's tracestate is not part of it, since it would be exported: callers may write anything into it.
+// Without the caller's tracestate: it would be exported, and may hold anything.
 const contextOf = ({ traceId, spanId, traceFlags }: RemoteParent): SpanContext => ({
   traceId,
   spanId,
@@ -62,11 +62,11 @@ interface SpanOptions extends Omit<SpanStart, "startedAtMs"> {
   readonly onEnd: ((start: SpanStart, end: SpanEnd) => void) | undefined;
 }
 
-/** Facts are gathered until the end, when what they promise together can be upheld. */
+/** Facts are collected until the end, when their rules as a whole can be enforced. */
 function contractSpan({ tracestate, disclose, onEnd, ...identity }: SpanOptions): Span {
   const { traceId, spanId, traceFlags } = identity.spanContext;
   const startedAtMs = Date.now();
-  // Durations by the clock that nobody sets.
+  // Durations by the monotonic clock.
   const startedMs = performance.now();
   const attributes: Attributes = {};
   let hasFailed = false;
@@ -104,7 +104,7 @@ interface SpanSink {
   drain(withinMillis: number): Promise<void>;
 }
 
-/** Where finished spans go; undefined where nobody is to be told. */
+/** Where finished spans are exported; undefined without an exporter. */
 function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions): SpanSink | undefined {
   const exporter = exporterFrom(env, notice);
   if (exporter === undefined) return undefined;
@@ -123,7 +123,7 @@ function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions
 const newTraceId = (): string => randomUUID().replaceAll("-", "");
 const newSpanId = (): string => newTraceId().slice(16);
 
-/** Nothing is registered globally and nothing is instrumented by itself. */
+/** Nothing is registered globally, nothing is instrumented automatically. */
 export function createTracing<E extends Emitter>(options: TracingOptions): Tracing<E> {
   const { env, disclose, notice } = options;
   const sink = sinkOf(options);

@@ -13,7 +13,7 @@ export const identityAssertionType = "agent-identity+jwt";
 /** A proof is made for one request and lives no longer than it may take. */
 export const proofLifetimeSeconds = 60;
 
-/** What ties a proof to one use: the token it goes with, or at enrollment the server's challenge. */
+/** Binds a proof to one use: the token it accompanies, or at enrollment the server's challenge. */
 export type ProofBinding = { readonly subjectToken: string } | { readonly nonce: string };
 
 export interface ProofStatement {
@@ -29,7 +29,7 @@ export interface ProofStatement {
 export const signActorProof = (key: SigningKey, statement: ProofStatement, binding: ProofBinding): Promise<string> =>
   signJwt(key, actorProofType, { ...writeStatement(statement), ...actorBinding(binding) });
 
-/** Signs an identity assertion, the `Agent-Identity` header that goes with an access token. */
+/** Signs an identity assertion, the `Agent-Identity` header beside an access token. */
 export const signIdentityAssertion = (
   key: SigningKey,
   statement: ProofStatement,
@@ -46,7 +46,7 @@ const actorBinding = (binding: ProofBinding): Readonly<Record<string, string>> =
   "nonce" in binding ? { nonce: binding.nonce } : { sth: sha256Base64url(binding.subjectToken) };
 
 /**
- * Why a proof is refused. `agent`: from an agent not asked for one; `not_enrolled`: that agent has no key; `lifetime`:
+ * Why a proof is refused. `agent`: from an agent that no proof is expected of; `not_enrolled`: that agent has no key; `lifetime`:
  * longer than a proof may live; `binding`: made for another token, or another challenge.
  */
 export const proofRefusals = [
@@ -78,13 +78,13 @@ export type ProofVerification =
 
 export interface VerifyProofOptions {
   /**
-   * The pinned keys of the agent that a proof says it is from: none where it never enrolled, undefined where a proof
-   * of that agent is not asked for. The name is not proven when this is called.
+   * The pinned keys of the agent that a proof names: none where it never enrolled, undefined where no proof of that
+   * agent is expected. The name is not verified yet when this is called.
    */
   readonly keysOf: (agent: string) => MaybePromise<readonly VerificationKey[] | undefined>;
   readonly audience: string;
   readonly nowSeconds: number;
-  /** How far ahead `iat` and `nbf` may lie. Default 5. */
+  /** How far `iat` and `nbf` may be in the future. Default 5. */
   readonly futureLeewaySeconds?: number;
   /** How long after `exp` a proof still passes. Default 0. */
   readonly expLeewaySeconds?: number;
@@ -97,7 +97,7 @@ export const verifyActorProof = (
   options: VerifyProofOptions,
 ): Promise<ProofVerification> => verifyProof(token, actorProofType, actorBinding(binding), options);
 
-/** Verifies an identity assertion that came with `accessToken`. */
+/** Verifies an identity assertion that accompanies `accessToken`. */
 export const verifyIdentityAssertion = (
   token: string,
   accessToken: string,
@@ -162,6 +162,6 @@ function staleness(
   return nowSeconds >= exp + expLeewaySeconds ? "expired" : undefined;
 }
 
-/** Exactly the one binding asked for: a proof that also answers a challenge must not serve an exchange. */
+/** Exactly the expected binding: a proof that also answers a challenge is no proof for an exchange. */
 const bindsAlone = (payload: ProofPayload, binding: Readonly<Record<string, string>>): boolean =>
   ["sth", "nonce", "ath"].every((claim) => payload[claim] === binding[claim]);

@@ -34,7 +34,7 @@ export interface HopClaims {
   readonly renewed: boolean;
 }
 
-/** A token that an exchange (or a renewal of its answer) made: an agent's or a tool's. */
+/** A token made by an exchange, or a renewal of one: an agent's or a tool's. */
 export type NarrowedClaims = HopClaims & {
   readonly act: Act;
   readonly actionId: string;
@@ -58,7 +58,7 @@ export interface TransactionClaims {
   readonly jti: string;
   /** `txn`: the action this call is. */
   readonly actionId: string;
-  /** `req_wl`: the workload that asked, which is the caller. */
+  /** `req_wl`: the requesting workload, which is the caller. */
   readonly caller: string;
   readonly sessionId: string;
   readonly target: string;
@@ -117,8 +117,8 @@ const isRootPayload = (payload: HopPayload): boolean =>
   payload.privileged === undefined;
 
 /**
- * The chain must be as long as `hop` says and lead back to the token's own subject: an odd `act` would else lend the
- * caller another history, or a session another human.
+ * The chain must be as long as `hop` and end in the token's own subject: a different `act` would give the caller another
+ * history, or the session another human.
  */
 const isNarrowedPayload = (payload: HopPayload): boolean =>
   payload.hop > 1 &&

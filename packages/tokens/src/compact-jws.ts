@@ -7,7 +7,7 @@ import { parseExactObject } from "./strict-json.ts";
 const maxTokenLength = 16_384;
 
 /**
- * Nothing but these three members: a header that asks for anything else (`crit`, `b64`) or offers a key (`jku`, `jwk`,
+ * Nothing but these three members: a header with anything else (`crit`, `b64`) or offers a key (`jku`, `jwk`,
  * `x5u`, `x5c`) is not one of ours (RFC 8725 sections 3.1 and 3.10).
  */
 const jwsHeader = z.strictObject({ alg: z.string(), typ: z.string(), kid: z.string().optional() });

@@ -1,10 +1,10 @@
-/** A printed double has at most this many significant digits (IEEE 754: 17 tell any two doubles apart). */
+/** A printed double has at most this many significant digits (IEEE 754: 17 distinguish any two doubles). */
 const doubleDigits = 17;
 
 /** Below it a double holds fewer digits, down to none. */
 const smallestNormal = 2 ** -1022;
 
-/** Integers and short decimals this long are exact in a double, whatever their digits. */
+/** Integers and decimals of up to this many characters are exact in a double. */
 const safeLength = 15;
 const exponent = /e/i;
 

@@ -102,7 +102,7 @@ export type PublicKeyReading =
   | { readonly ok: true; readonly key: VerificationKey }
   | { readonly ok: false; readonly cause: KeyRefusal };
 
-/** A public key somebody presents (an enrolling agent). A private, symmetric, RSA or odd one is refused. */
+/** Reads a presented public key (of an enrolling agent). A private, symmetric, RSA or malformed one is refused. */
 export async function readPublicKey(value: unknown): Promise<PublicKeyReading> {
   const jwk = readPublicJwk(value);
   if (typeof jwk === "string") return { ok: false, cause: jwk };
@@ -143,7 +143,7 @@ const named = z.object({ kid: z.string().min(1).max(255) });
 
 /**
  * The keys of a JWKS document by `kid` (the thumbprint where an entry names none). Keys of other kinds are skipped, as
- * RFC 7517 section 5 asks; a `kid` claimed twice belongs to neither.
+ * RFC 7517 section 5 requires; a `kid` claimed twice belongs to neither.
  * @throws {KeyRefused} where it is no JWKS document.
  */
 export async function importJwks(document: unknown): Promise<ReadonlyMap<string, VerificationKey>> {

@@ -53,7 +53,7 @@ export function rootGrantClaims(consent: ConsentFacts, issuance: Issuance): HopC
   };
 }
 
-/** What an exchange answers: the subject token one hop further, narrowed to what was allowed. */
+/** Claims of an exchanged token: the subject token one hop further, narrowed to what was allowed. */
 export function narrowedClaims(subject: HopClaims, allow: AllowFacts, issuance: Issuance): NarrowedClaims {
   return {
     iss: subject.iss,

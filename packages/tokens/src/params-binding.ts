@@ -19,7 +19,7 @@ export type ParamsBinding =
 
 /**
  * `params_hash` = base64url(SHA-256(RFC 8785 canonical JSON)) of a call's parameters, from the text as it is sent.
- * Refused is whatever a receiver could read otherwise than it was hashed (docs/reference/tokens.md#parameter-binding).
+ * Refuses every text that a receiver could read differently than it was hashed (docs/reference/tokens.md#parameter-binding).
  */
 export function bindParams(json: string | Uint8Array): ParamsBinding {
   const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });
@@ -36,7 +36,7 @@ export function bindParsedParams(parsed: StrictJson, params: unknown = parsed.va
   return cause === undefined ? { ok: true, paramsHash: sha256Base64url(canonicalJson(params)) } : refuse(cause);
 }
 
-/** Whether `bindParams` would bind it, without the cost of hashing: for whoever sends it to be bound elsewhere. */
+/** Whether `bindParams` would bind it, without the cost of hashing: for a sender whose receiver binds it. */
 export function isBindable(json: string | Uint8Array): boolean {
   const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });
   return parsed.ok && isJsonObject(parsed.value) && ambiguityOf(parsed) === undefined;
@@ -48,7 +48,7 @@ function ambiguityOf({ duplicateDepth, unsafeNumber, loneSurrogate }: StrictJson
   return loneSurrogate ? "lone_surrogate" : undefined;
 }
 
-/** The same for a value, as `JSON.stringify` would send it. What JSON has no words for (NaN, a cycle, a bigint) is refused. */
+/** The same for a value, as `JSON.stringify` would send it. Values that JSON cannot express (NaN, a cycle, a bigint) are refused. */
 export function bindParamsValue(params: unknown): ParamsBinding {
   let json: string | undefined;
   try {
@@ -59,7 +59,7 @@ export function bindParamsValue(params: unknown): ParamsBinding {
   return json === undefined ? refuse("not_object") : bindParams(json);
 }
 
-// JSON.stringify would write null, and bind a value that nobody passed.
+// JSON.stringify would write null, and bind a value that was never passed.
 function onlyFinite(_name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) throw new RangeError("not a JSON number");
   return value;

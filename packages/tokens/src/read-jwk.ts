@@ -20,7 +20,7 @@ const privateJwk = z.discriminatedUnion("kty", [
   z.object({ ...okp, d: coordinate }),
 ]);
 
-/** What a JWK says of its purpose (RFC 7517 section 4); where it says nothing, it may serve. */
+/** The stated purpose of a JWK (RFC 7517 section 4); without one every purpose is allowed. */
 const purpose = z.object({
   use: z.string().optional(),
   key_ops: z.array(z.string()).optional(),

@@ -16,7 +16,7 @@ export async function sealPrivateJwk(jwk: PrivateJwk, encryptionKey: Uint8Array)
 
 /**
  * Opens what {@link sealPrivateJwk} sealed for the key named `kid`.
- * @throws {KeyRefused} `unsealable` where it was altered, sealed under another key or belongs to another `kid`.
+ * @throws {KeyRefused} `unsealable` where it was altered, sealed under another key, or belongs to another `kid`.
  */
 export async function unsealPrivateJwk(sealed: string, kid: string, encryptionKey: Uint8Array): Promise<PrivateJwk> {
   try {
@@ -26,7 +26,7 @@ export async function unsealPrivateJwk(sealed: string, kid: string, encryptionKe
     });
     if (protectedHeader.kid === kid) return accepted(readPrivateJwk(JSON.parse(new TextDecoder().decode(plaintext))));
   } catch {
-    // One answer for every cause.
+    // One error for every cause.
   }
   throw new KeyRefused("unsealable");
 }

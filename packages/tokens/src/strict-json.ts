@@ -32,7 +32,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const byteOrderMark = "\uFEFF";
 
 /**
- * Parses one JSON text (RFC 8259) and tells what its value alone would not. `__proto__` and `constructor` are members
+ * Parses one JSON text (RFC 8259) and reports what its value hides. `__proto__` and `constructor` are members
  * like others. Time and memory are linear in the text; nesting is refused before anything recurses into it. Bounding
  * the size is the caller's.
  */
@@ -87,7 +87,7 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 const isExact = ({ duplicateDepth, unsafeNumber, loneSurrogate }: JsonFacts): boolean =>
   duplicateDepth === null && !unsafeNumber && !loneSurrogate;
 
-/** The value of a JSON text that says exactly one thing; undefined for any other, and for what is no object. */
+/** The value of a JSON text that has one reading; undefined for any other, and for what is not an object. */
 export function parseExactObject(json: string | Uint8Array, options?: StrictJsonOptions): object | undefined {
   const parsed = parseStrictJson(json, options);
   return parsed.ok && isExact(parsed) && isJsonObject(parsed.value) ? parsed.value : undefined;

@@ -10,7 +10,7 @@ import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts
 import type { KeyLookup, VerificationKey } from "./key-set.ts";
 import { refuse } from "./refusal.ts";
 
-/** The kinds the issuer signs, each with its own `typ` so that none passes for another (RFC 8725 section 3.11). */
+/** The kinds the issuer signs, each with its own `typ` so that none is accepted as another (RFC 8725 section 3.11). */
 const kinds = {
   hop: { typ: hopTokenType, read: readHopClaims },
   transaction: { typ: transactionTokenType, read: readTransactionClaims },
@@ -46,11 +46,11 @@ export interface VerifyOptions {
   readonly keys: KeyLookup;
   readonly issuer: string;
   readonly nowSeconds: number;
-  /** How far ahead `iat` and `nbf` may lie. Default 5. */
+  /** How far `iat` and `nbf` may be in the future. Default 5. */
   readonly futureLeewaySeconds?: number;
   /** How long after `exp` a token still passes: 0 on the issuer's own clock (the default), 5 on another machine's. */
   readonly expLeewaySeconds?: number;
-  /** The issuer's epoch: whatever was issued in an earlier second is refused. */
+  /** The issuer's epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds?: number;
 }
 
@@ -73,7 +73,7 @@ export async function verifyToken<Kind extends TokenKind>(
   return signed.ok ? checkPresent(signed.claims, options) : signed;
 }
 
-/** What of a token does not change with time: kind, signature and the shape of its claims. */
+/** Checks what does not change with time: kind, signature and the shape of the claims. */
 export async function checkSigned<Kind extends TokenKind>(
   kind: Kind,
   token: string,
@@ -95,7 +95,7 @@ export async function checkSigned<Kind extends TokenKind>(
 const keyOf = ({ kid }: CompactJws, keys: KeyLookup): VerificationKey | undefined =>
   kid === undefined ? undefined : keys.get(kid);
 
-/** What of a token does change: whose it is here and now. */
+/** Checks what does change: issuer, epoch and time. */
 export function checkPresent<Claims extends HopClaims | TransactionClaims>(
   claims: Claims,
   options: Omit<VerifyOptions, "keys">,
@@ -111,19 +111,18 @@ export function checkPresent<Claims extends HopClaims | TransactionClaims>(
 }
 
 /**
- * What a hop token says of itself. Nothing is verified: for the holder, who wants to know its own hop and chain, never
- * for a decision about anybody.
+ * The unverified claims of a hop token: for its holder, to know its own hop and chain, never for a decision.
  */
 export const decodeUnverifiedHopToken = (token: string): HopClaims | undefined => readUnverified("hop", token);
 
-/** What a token of that kind says of itself; nothing is verified. */
+/** The unverified claims of a token of that kind. */
 export function readUnverified<Kind extends TokenKind>(kind: Kind, token: string): ClaimsOf[Kind] | undefined {
   const jws = splitCompactJws(token);
   if (jws?.typ !== kinds[kind].typ) return undefined;
   return kinds[kind].read(decodeObject(jws.payloadSegment)) as ClaimsOf[Kind] | undefined;
 }
 
-/** The issuer that any JWT names, ours or not, to tell them apart. Nothing is verified. */
+/** The unverified issuer of any JWT, to distinguish ours from others. */
 export function decodeUnverifiedIssuer(token: string): string | undefined {
   const payload = token.length > 65_536 ? undefined : token.split(".", 4)[1];
   const claims: { readonly iss?: unknown } | undefined = payload ? decodeObject(payload) : undefined;

@@ -22,7 +22,7 @@ export function sarifReport(report: DriftReport): string {
     runs: [
       {
         tool: { driver: { name: "svc drift", rules } },
-        // A run that proves nothing is no successful one, whatever it found.
+        // A run that proves nothing is not successful.
         invocations: [{ executionSuccessful: report.result !== "error" }],
         results,
       },

@@ -1,6 +1,6 @@
 import type { DriftError, DriftReport, UndeclaredEdge, UnexercisedEdge } from "../drift-report.ts";
 
-/** What the reports for people say. Names are quoted as JSON where they may be anything. */
+/** Texts of the reports for people. Names that may hold anything are quoted as JSON. */
 
 const quote = (text: string): string => JSON.stringify(text);
 
