@@ -103,7 +103,7 @@ describe("the proposed manifest admits what was denied", () => {
   });
 });
 
-test("everything that is not the change stays as it was, and the given manifest is left alone", () => {
+test("the proposal changes nothing else, and does not modify the given manifest", () => {
   const before = structuredClone(manifest);
   const change = admittingChange(group({ target: "http:crm/read", dataClass: "people" }), scope, manifest);
   if (change.kind !== "manifest") throw new Error(change.advice);
@@ -129,7 +129,7 @@ test.each<[string, WouldBlockGroup, AgentManifestDocument | undefined]>([
     group({ target: "auditor", targetKind: "agent", denyReason: "DATA_CLASS_NOT_DECLARED" }),
     manifest,
   ],
-])("a call %s is answered with advice, not with a change", (_name, denied, document) => {
+])("a call %s gets advice instead of a change", (_name, denied, document) => {
   const change = admittingChange(denied, scope, document);
   if (change.kind !== "other") throw new Error(change.summary);
   expect(change.advice).toContain(denied.target === "mcp:files" ? "mcp:files/..." : denied.target);
@@ -150,6 +150,6 @@ test.each(denyReasons.filter((reason) => !declarable.includes(reason)))(
   },
 );
 
-test("a scope named like a member that every object has is not taken for a declared one", () => {
+test("a scope named like a member of every object does not count as declared", () => {
   expect(admittingChange(group({ target: "http:crm/read" }), "constructor", manifest).kind).toBe("other");
 });

@@ -25,7 +25,7 @@ const retold = (declared: readonly ScopeDeclaration[]) =>
     ),
   );
 
-test("equal declarations compile to equal bytes, in whatever order they are told", () => {
+test("equal declarations compile to equal bytes, in any order", () => {
   const twoTellings = declarations.chain((declared) => fc.tuple(fc.constant(declared), retold(declared)));
   fc.assert(
     fc.property(
@@ -35,7 +35,7 @@ test("equal declarations compile to equal bytes, in whatever order they are told
   );
 });
 
-test("a stored policy reads back as it was, byte for byte", () => {
+test("a stored policy is read back byte for byte", () => {
   fc.assert(
     fc.property(declarations, (declared) => {
       const document = compiled(declared);
@@ -66,7 +66,7 @@ function pathsByHand(declared: readonly ScopeDeclaration[]): readonly string[] {
 const listed = (document: PolicyDocument) =>
   document.paths.map(({ path, effective_hop_budget }) => `${path.join(" ")}: ${effective_hop_budget}`);
 
-test("the paths are those that trying every line-up finds", () => {
+test("the paths are those that a brute-force search finds", () => {
   fc.assert(
     fc.property(declarations, (declared) => {
       expect([...listed(compiled(declared))].sort()).toEqual([...pathsByHand(declared)].sort());
@@ -75,7 +75,7 @@ test("the paths are those that trying every line-up finds", () => {
   );
 });
 
-test("every path is simple, starts at an entry, is within its budget, and so is every beginning of it", () => {
+test("every path and every prefix of it is simple, starts at an entry agent and is within its budget", () => {
   fc.assert(
     fc.property(declarations, (declared) => {
       const document = compiled(declared);
@@ -122,7 +122,7 @@ const listing = (declared: readonly ScopeDeclaration[], by: string, name: string
         },
   );
 
-test("one more downstream agent never raises the budget of a path that stood", () => {
+test("one more downstream agent never raises the budget of an existing path", () => {
   fc.assert(
     fc.property(
       declarations,
@@ -135,7 +135,7 @@ test("one more downstream agent never raises the budget of a path that stood", (
   );
 });
 
-test("a newly registered downstream agent never raises the budget of a path that stood", () => {
+test("a newly registered downstream agent never raises the budget of an existing path", () => {
   fc.assert(
     fc.property(
       declarations,
@@ -161,7 +161,7 @@ const lists = (value: unknown): readonly (readonly string[])[] =>
       ? Object.entries(value).flatMap(([member, content]) => (member === "path" ? [] : lists(content)))
       : [];
 
-test("every list is sorted by code unit and repeats nothing", () => {
+test("every list is sorted by code unit, without repeats", () => {
   fc.assert(
     fc.property(declarations, (declared) => {
       for (const list of lists(compiled(declared))) {
@@ -171,7 +171,7 @@ test("every list is sorted by code unit and repeats nothing", () => {
   );
 });
 
-test("a graph too large to compile is still told within bounds", () => {
+test("a graph too large to compile is rejected in bounded time and memory", () => {
   const clique = Array.from({ length: 12 }, (_, index) => `agent-${index}`);
   const crowd = Array.from({ length: 10_000 }, (_, index) => `nobody-${index}`);
   const declare = (agent: string) => ({

@@ -13,7 +13,7 @@ const declare = (agents: Readonly<Record<string, object>>): readonly ScopeDeclar
 const tool = { ref: "http:ledger/read", data_classes: ["finance"] };
 const guarded = { ...tool, privileged: true, accepts_taint: true };
 
-describe("one tool that two agents declare", () => {
+describe("a tool that two agents declare", () => {
   const merged = (one: object, other: object) =>
     compiled(declare({ planner: { tools: [{ ...tool, ...one }] }, clerk: { tools: [{ ...tool, ...other }] } }))
       .tools[0];
@@ -54,7 +54,7 @@ describe("one tool that two agents declare", () => {
   });
 });
 
-test("data classes are sorted by what the tools do with them, and a class may be both read and written", () => {
+test("data classes are sorted into reads and writes, and a class may be in both", () => {
   const { data_classes } = compiled(
     declare({
       planner: {
@@ -74,7 +74,7 @@ test("data classes are sorted by what the tools do with them, and a class may be
   expect(data_classes).toEqual({ reads: ["crm", "finance", "law"], writes: ["crm", "finance"] });
 });
 
-test("each agent keeps its own tools, data, budget, version and whom it may delegate to", () => {
+test("each agent keeps its own tools, data classes, budget, version and downstream agents", () => {
   const { agents } = compiled([
     ...declare({ planner: { tools: [guarded], downstream_agents: ["clerk", "nobody"] } }),
     ...declare({ clerk: { hop_budget: 3, tools: [{ ...tool, data_classes: ["law", "crm"] }] } }).map((clerk) => ({
@@ -100,13 +100,13 @@ test("each agent keeps its own tools, data, budget, version and whom it may dele
   });
 });
 
-test("the implicit tool of an MCP server stands in no document", () => {
+test("the implicit tool of an MCP server is in no stored document", () => {
   const { tools, data_classes } = compiled(declare({ planner: { tools: [{ ...tool, ref: "mcp:ledger/read" }] } }));
   expect(tools.map(({ ref }) => ref)).toEqual(["mcp:ledger/read"]);
   expect(data_classes).toEqual({ reads: ["finance"], writes: [] });
 });
 
-describe("who is an entry", () => {
+describe("an entry agent", () => {
   const entriesOf = (agents: Readonly<Record<string, object>>) =>
     Object.entries(compiled(declare(agents)).agents).flatMap(([name, { entry }]) => (entry ? [name] : []));
 
@@ -139,7 +139,7 @@ describe("the number of paths", () => {
     expect(compile("s", star(10_000))).toEqual({ ok: false, branchingAgents: ["hub"] });
   });
 
-  test("agents that branch to nobody registered, or to one agent, are not named", () => {
+  test("agents that branch to unregistered agents, or to one agent, are not named", () => {
     const chain = (agent: string, ...downstreamAgents: string[]) => ({
       agent,
       manifestVersion: 1,

@@ -26,11 +26,11 @@ describe("covering is a partial order", () => {
     fc.assert(fc.property(dataClassName, (name) => covers(name, name)));
   });
 
-  test("two that cover each other are one", () => {
+  test("two classes that cover each other are equal", () => {
     fc.assert(fc.property(dataClassName, dataClassName, (a, b) => !(covers(a, b) && covers(b, a)) || a === b));
   });
 
-  test("what covers a class covers all that it covers", () => {
+  test("a class that covers another covers everything below it", () => {
     fc.assert(
       fc.property(
         dataClassName,
@@ -42,7 +42,7 @@ describe("covering is a partial order", () => {
   });
 });
 
-test("covering goes by whole segments", () => {
+test("covering compares whole segments", () => {
   const bySegment = (parent: string, child: string) =>
     parent.split(".").every((segment, index) => segment === child.split(".")[index]);
   fc.assert(fc.property(dataClassName, dataClassName, (a, b) => covers(a, b) === bySegment(a, b)));
@@ -60,7 +60,7 @@ test("a narrowed class never covers more than what it was narrowed from", () => 
   );
 });
 
-test("a list is split at every space, so that an odd one has an empty class, which nothing covers", () => {
+test("a list is split at every space: a malformed list has an empty class, which no class covers", () => {
   expect(splitDataClasses("finance crm")).toEqual(["finance", "crm"]);
   expect(splitDataClasses("finance")).toEqual(["finance"]);
   for (const odd of ["", " ", "finance ", "finance  crm"]) expect(splitDataClasses(odd)).toContain("");

@@ -34,7 +34,7 @@ test("the verdict is that of the decision table, read row by row over the stored
   );
 });
 
-test("the generated questions reach every deny reason and an allow", () => {
+test("the generated inputs reach every deny reason and an allow", () => {
   const seen = new Set<string>();
   for (const [index, hop, present] of fc.sample(question, { numRuns: 2_000, seed: 1 })) {
     const verdict = decide(index, hop, present);
@@ -43,7 +43,7 @@ test("the generated questions reach every deny reason and an allow", () => {
   expect([...denyReasons, "allow"].filter((answer) => !seen.has(answer))).toEqual([]);
 });
 
-test("only a scope that was not consented to names scopes, each of the others, sorted, and each would let it pass", () => {
+test("only SCOPE_NOT_CONSENTED names scopes, sorted, and each of them would admit the call", () => {
   fc.assert(
     fc.property(question, ([index, hop, present]) => {
       const verdict = decide(index, hop, present);
@@ -133,7 +133,7 @@ test("what other scopes declare never turns a deny into an allow", () => {
   );
 });
 
-test("an undeclared target's answer does not depend on whether it is revoked, quarantined or blocked", () => {
+test("the verdict on an undeclared target does not depend on whether it is revoked, quarantined or blocked", () => {
   fc.assert(
     fc.property(question, ([index, hop, present]) => {
       const caller = hop.chain.at(-1);
@@ -160,7 +160,7 @@ test("an undeclared target's answer does not depend on whether it is revoked, qu
   );
 });
 
-test("whatever delegation is allowed leads to a chain that stands and has not gone over its budget", () => {
+test("every allowed delegation leads to a compiled chain within its budget", () => {
   fc.assert(
     fc.property(declarations, (declared) => {
       const index = indexPolicy({ scope: "s", version: 1, document: compiled(declared) });
@@ -191,10 +191,10 @@ const asking = (chain: readonly string[], target: string): HopRequest => ({
   declaredTaint: undefined,
 });
 
-describe("whether a caller may go on at all", () => {
+describe("the caller's checks", () => {
   const standing = denyReasons.slice(0, denyReasons.indexOf("PATH_NOT_DECLARED"));
 
-  test("is what checks 1-4 say of a call to a target that nobody declares", () => {
+  test("give what checks 1-4 give for a call to an undeclared target", () => {
     fc.assert(
       fc.property(question, ([index, hop, present]) => {
         const verdict = decide(index, { ...hop, target: "http:no/where", targetKind: "tool" }, present);
@@ -206,8 +206,8 @@ describe("whether a caller may go on at all", () => {
   });
 });
 
-describe("what a call leaves behind", () => {
-  test("nothing exactly where it was refused; a delegation only to a declared agent; else results, untrusted unless declared trusted", () => {
+describe("the effect of a call", () => {
+  test("is none exactly where it was refused; a delegation only to a declared agent; else results, untrusted unless declared trusted", () => {
     fc.assert(
       fc.property(question, fc.boolean(), ([index, hop, present], enforced) => {
         const verdict = decide(index, hop, present);

@@ -33,7 +33,7 @@ const context = {
   present: { required: true },
 } as const;
 
-test("a record holds what was asked, what was decided and under which facts, and nothing of the token", () => {
+test("a record holds the request, the decision and its facts, and nothing of the token", () => {
   expect(toDecisionRecord(hop, { outcome: "allow", facts }, context)).toEqual({
     ...context,
     recordVersion: 2,

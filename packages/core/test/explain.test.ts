@@ -28,7 +28,7 @@ function recorded(policy: PolicyIndex, hop: HopRequest, present: PresentState): 
   return JSON.parse(JSON.stringify(record));
 }
 
-test("what is recorded explains every check as it was decided, whatever the state was", () => {
+test("a record explains every check as it was decided, under any state", () => {
   fc.assert(
     fc.property(question, ([policy, hop, present]) => {
       const record = recorded(policy, hop, present);
@@ -48,7 +48,7 @@ test("what is recorded explains every check as it was decided, whatever the stat
   );
 });
 
-test("an ordinary state leaves nothing to record", () => {
+test("a state that could not deny leaves nothing to record", () => {
   fc.assert(
     fc.property(question, ([policy, hop]) => {
       expect(recordPresent(policy, hop, quiet, decide(policy, hop, quiet))).toBeNull();
@@ -56,7 +56,7 @@ test("an ordinary state leaves nothing to record", () => {
   );
 });
 
-test.each(denyReasons)("a row that only says %s is explained by that, though nothing else in it does", (denyReason) => {
+test.each(denyReasons)("a damaged row is explained by its reason %s, though its facts do not give it", (denyReason) => {
   const { policy, hop } = world({ planner: scope() }, {});
   const record = { ...recorded(policy, hop, quiet), decision: "deny", denyReason } as const;
   const { checks, remedy } = explain(policy, record, undefined);
@@ -100,7 +100,7 @@ const remedyOf = (manifests: Scopes, asked: Partial<HopRequest>, present: Partia
   return { reason: record.denyReason, remedy: explain(policy, record, hop.narrowedTo).remedy ?? "" };
 };
 
-describe("a manifest change that is advised admits the call", () => {
+describe("the advised manifest change admits the call", () => {
   const post = { ref: "http:ledger/post", data_classes: ["finance"] };
   const clerk = { downstream_agents: ["clerk"] };
   test.each<[string, Scopes, Partial<HopRequest>, string, Scopes]>([
@@ -202,7 +202,7 @@ describe("a manifest change that is advised admits the call", () => {
   });
 });
 
-describe("where no manifest helps, the advice says what does", () => {
+describe("where no manifest helps, the advice names what does", () => {
   const travel = world(
     { planner: scope({ tools: [{ ref: "http:rail/book", data_classes: ["finance"] }] }) },
     {},
@@ -259,7 +259,7 @@ describe("where no manifest helps, the advice says what does", () => {
   });
 });
 
-test("a target's revocation is told where the caller declares the target, and nowhere else", () => {
+test("a target's revocation is explained only where the caller declares the target", () => {
   const identities = new Map([["clerk", "revoked"]] as const);
   const revocation = (planner: Scopes[string]) => {
     const { policy, hop } = world({ planner, clerk: scope() }, { target: "clerk", targetKind: "agent" });

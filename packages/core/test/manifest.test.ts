@@ -18,7 +18,7 @@ const parsedScope = (document: unknown) => agentManifest.parse(document).scopes.
 const parsedTool = (members: object) => parsedScope(withTool(members))?.tools[0];
 
 describe("defaults", () => {
-  test("of a scope: no tools, nobody downstream, entry left to the compiler", () => {
+  test("of a scope: no tools, no downstream agents, entry left to the compiler", () => {
     expect(parsedScope(withScope({}))).toEqual({ hopBudget: 4, entry: undefined, tools: [], downstreamAgents: [] });
   });
 

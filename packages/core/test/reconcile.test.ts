@@ -29,7 +29,7 @@ describe.each(Object.entries(reconciliations))("%s", (_, rows) => {
     expect(summary(row, true)).toEqual({ status, diff: row.diff });
   });
 
-  test.each(rows)("$name: every remedy says what to do, and to what", (row) => {
+  test.each(rows)("$name: every remedy names what to change", (row) => {
     for (const { ref, remedy } of reconcile(row.manifest, row.answers, false).diff) {
       expect(remedy).toMatch(/^(Add|Declare|Remove|Make) .+\.$/);
       const named = [ref, '"discovery"', ...row.answers.map(({ source }) => source.url)];
@@ -43,7 +43,7 @@ test.each([
   [[says(ledger)], true],
   [[says(ledger), isSilent(files)], false],
   [[isSilent(ledger)], false],
-])("discovery is whole only where every source answered (%#)", (answers, whole) => {
+])("discovery is complete only where every source answered (%#)", (answers, whole) => {
   expect(reconcile(declaring({}), answers, false).discoveryOk).toBe(whole);
 });
 
@@ -59,7 +59,7 @@ test("a contradiction under one scope outranks ignorance and agreement under oth
   });
 });
 
-test("an entry shows what was declared and what was found", () => {
+test("an entry shows what was declared and what was discovered", () => {
   const { diff } = reconcile(
     posting({ data_classes: ["finance", "law"] }),
     [posts(ledger, { dataClasses: ["finance"] })],

@@ -68,28 +68,28 @@ describe("a trace that may not be whole is an error and never a pass", () => {
     expect(report.summary.lostEvents).toBeGreaterThan(0);
   });
 
-  test("bytes that are no text", () => {
+  test("bytes that are not text", () => {
     const file = join(aFolder(), "trace.jsonl");
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d, 0x0a]));
     expect(aggregateTrace(file).faults).toMatchObject([{ kind: "line_unreadable", file, line: 1 }]);
   });
 
-  test("a fault says where", () => {
+  test("a fault names its file and line", () => {
     const file = written(event(1), "nonsense", end(1));
     expect(aggregateTrace(file).faults).toEqual([{ kind: "line_unreadable", file, line: 2, lost: 1 }]);
   });
 
-  test("a gap says how many", () => {
+  test("a gap counts the missing events", () => {
     expect(aggregateTrace(written(event(1), event(9), end(10))).faults).toMatchObject([{ lost: 8, run: "r1" }]);
   });
 
-  test("one run that broke off is not hidden by one that did not", () => {
+  test("an unfinished run is not hidden by a finished one", () => {
     const file = written(event(1), end(1), event(1, { run: "r2" }));
     expect(aggregateTrace(file).faults).toMatchObject([{ kind: "run_unended", run: "r2" }]);
   });
 });
 
-describe("what is whole", () => {
+describe("a complete trace", () => {
   test("lines in any order, repeated, of several runs, without a last line break", () => {
     const file = join(aFolder(), "trace.jsonl");
     const lines = [end(2), event(2), event(1), event(1), event(1, { run: "r2" }), end(1, { run: "r2" })];
@@ -117,7 +117,7 @@ describe("what is whole", () => {
     expect(aggregateTrace(file)).toMatchObject({ events: 2, faults: [], edges: [{ target }, {}] });
   });
 
-  test("an edge is one, however often and by whomever it was recorded, and whatever was decided", () => {
+  test("calls of one edge are one edge, whatever the session, process and outcome", () => {
     const human = { chain: [], hop: 1 };
     const file = written(
       event(1),

@@ -42,7 +42,7 @@ function smallDisk(bytes: number) {
 }
 
 describe("a disk that fills up", () => {
-  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, for good: the run has no whole end", async (bytes) => {
+  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, for good: the run has no complete end", async (bytes) => {
     const file = join(aFolder(), "trace.jsonl");
     const recorder = traceRecorder(file, { fs: smallDisk(bytes).fs, onLoss: () => {} });
     for (let i = 0; i < 5; i++) recorder.record(anEdge());
@@ -69,7 +69,7 @@ describe("a disk that fills up", () => {
     },
   );
 
-  test("standing still, it costs no more memory than the bound, and the gap shows", async () => {
+  test("a stalled disk costs bounded memory, and the gap shows", async () => {
     const file = join(aFolder(), "trace.jsonl");
     const stuck = Promise.withResolvers<void>();
     let isFirst = true;

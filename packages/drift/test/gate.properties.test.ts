@@ -116,7 +116,7 @@ function verdictByHand(declared: World, { scope, chain, target, targetKind, data
 const keyOf = ({ scope, chain, target, targetKind, dataClass, hop, taint }: Omit<Edge, "outcome" | "caller">) =>
   JSON.stringify([scope, chain, target, targetKind, dataClass, hop, taint]);
 
-test("gate and verdict function agree on 10,000 generated edges, through a trace file", () => {
+test("the gate and the verdict function agree on 10,000 generated edges, through a trace file", () => {
   const file = join(aFolder(), "trace.jsonl");
   const seen = new Set<string>();
   const property = fc.property(world, fc.array(edge, { minLength: 100, maxLength: 100 }), (declared, edges) => {

@@ -14,7 +14,7 @@ async function traced(...edges: Edge[]) {
 }
 const checked = async (...edges: Edge[]): Promise<DriftReport> => checkDrift(await traced(...edges), manifests);
 
-describe("a row of the decision tables gets the tables' answer", () => {
+describe("a row of the decision tables gets the verdict of the tables", () => {
   // The rest of the present state is a session's own, and what a token was narrowed to its hop's: no edge carries them.
   const carried = ({ present = {}, narrowedTo }: DecisionVector): boolean => {
     const { marks, humanMark, ...other } = present;
@@ -56,7 +56,7 @@ describe("the result", () => {
     expect(exitCodeFor(report)).toBe(0);
   });
 
-  test("is drift where one is not, whatever was decided about it then", async () => {
+  test("is drift where one is not, whatever its recorded outcome", async () => {
     for (const outcome of ["allow", "deny", "undecided"] as const) {
       const report = await checked(aDelegation(), anEdge({ target: "http:mail/send", outcome }));
       expect([report.result, exitCodeFor(report)]).toEqual(["drift", 1]);
@@ -77,12 +77,12 @@ describe("the result", () => {
     expect(report).toMatchObject({ result: "error", undeclared: [{}], summary: { lostEvents: 1, undeclared: 1 } });
   });
 
-  test("that no gate of this version wrote is no pass", () => {
+  test("of an unknown gate version is not a pass", () => {
     expect(exitCodeFor({ result: "passed" as "pass" })).toBe(2);
   });
 });
 
-describe("manifests that cannot be in force make every verdict worthless", () => {
+describe("invalid manifests make every verdict worthless", () => {
   const wide = Array.from({ length: 9 }, (_, i) => `a${i}`);
   test.each<[string, { agent: string; manifest: unknown }[], string]>([
     ["no manifest", [{ agent: "planner", manifest: {} }], "manifest_invalid"],
@@ -128,7 +128,7 @@ describe("an undeclared edge", () => {
     expect(undeclared).toMatchObject([{ reason: "TAINT_BLOCKED" }]);
   });
 
-  test("points to the caller's manifest, where it came from a file", async () => {
+  test("names the file of the caller's manifest", async () => {
     const declared = manifests.map((one) => ({ ...one, file: `${one.agent}.yaml` }));
     const report = checkDrift(await traced(anEdge({ target: "http:mail/send" })), declared);
     expect(report.undeclared[0]?.manifestFile).toBe("planner.yaml");
@@ -167,7 +167,7 @@ describe("a declared edge that no run exercised is a warning", () => {
     expect(await warnedOf(anEdge({ dataClass: "financeX" }))).toContainEqual(read);
   });
 
-  test("what the human calls itself counts for the entry agents that declare it", async () => {
+  test("the human's own calls count for the entry agents that declare the target", async () => {
     expect(await warnedOf(anEdge({ chain: [], caller: "ada", hop: 1 }))).not.toContainEqual(read);
     expect(await warnedOf(anEdge({ chain: ["planner", "clerk"], caller: "clerk", hop: 3 }))).toContainEqual(read);
   });
@@ -178,7 +178,7 @@ describe("a declared edge that no run exercised is a warning", () => {
     expect(await warnedOf(toClerkEdge)).not.toContainEqual(toClerk);
   });
 
-  test("and no more than that: the result stays a pass", async () => {
+  test("only: the result stays a pass", async () => {
     expect(await checked(aDelegation())).toMatchObject({ result: "pass", summary: { unexercised: 6 } });
   });
 });

@@ -27,7 +27,7 @@ test("text ends with the verdict", () => {
   );
 });
 
-test("text stays one line for each finding, whatever an agent asked for", () => {
+test("text is one line for each finding, whatever names an agent used", () => {
   expect(writeReport("text", drifting).trimEnd().split("\n")).toHaveLength(5);
 });
 
@@ -108,7 +108,7 @@ describe("sarif", () => {
     for (const { ruleId, ruleIndex } of runs[0].results) expect(rules[ruleIndex].id).toBe(ruleId);
   });
 
-  test("a result lies where it can be mended", () => {
+  test("a result is at the place to change", () => {
     expect(
       runs[0].results.map(({ level, locations: [at] = [] }: { level: string; locations?: object[] }) => [level, at]),
     ).toEqual([

@@ -25,7 +25,7 @@ function declared(folder: string): string {
   return path;
 }
 
-test("a clean run passes, and says so in every place", async () => {
+test("a clean run passes, in text, exit code, metrics and report", async () => {
   const folder = aFolder();
   const outcome = runDriftCheck({ traces: [await recorded(folder)], manifests: [declared(folder)] });
   expect(outcome).toMatchObject({ exitCode: 0, report: { result: "pass" } });
@@ -55,7 +55,7 @@ describe("what cannot be read exits 2", () => {
       (folder) => [file(folder, "x.json", '{"name": "a", "manifest": {}}')],
       "POST /v1/manifests",
     ],
-    ["a manifest that is none", (folder) => [file(folder, "x.json", '{"agent": "a", "manifest": {}}')], "is invalid"],
+    ["an invalid manifest", (folder) => [file(folder, "x.json", '{"agent": "a", "manifest": {}}')], "is invalid"],
     ["no manifests at all", () => [], "no manifest was named"],
   ])("%s", async (_, paths, message) => {
     const folder = aFolder();

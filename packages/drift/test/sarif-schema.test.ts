@@ -24,7 +24,7 @@ test.each([
   expect(isSarif.errors ?? []).toEqual([]);
 });
 
-test("which finds fault with what is none", () => {
+test("the schema rejects a broken log", () => {
   const { runs, ...log } = JSON.parse(writeReport("sarif", drifting));
   expect(isSarif({ ...log, runs: [{ ...runs[0], results: [{ level: "error" }] }] })).toBe(false);
 });

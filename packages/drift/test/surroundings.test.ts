@@ -59,7 +59,7 @@ requires("mounts").test("a full disk breaks no caller, and the gate rejects the 
   expect(aggregateTrace(disk).faults.map(({ kind }) => kind)).toContain("run_unended");
 });
 
-test("many processes record into one folder, each whole, and a killed one is seen among them", async () => {
+test("many processes record into one folder, each complete, and a killed one is detected", async () => {
   const folder = aFolder();
   const whole =
     "for (let i = 0; i < 200; i++) { recorder.record(edge); if (i % 20 === 0) await new Promise(setImmediate); }";

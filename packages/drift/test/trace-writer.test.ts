@@ -8,7 +8,7 @@ const noFault = (error: unknown) => {
   throw error;
 };
 
-test("what a write in the background had not brought to the file when the process ends is written again", () => {
+test("at exit, lines of an unfinished background write are written again", () => {
   const file = join(aFolder(), "trace");
   const writer = openTraceWriter(file, noFault, { write: () => {} });
   writer.append("one\n");
@@ -17,7 +17,7 @@ test("what a write in the background had not brought to the file when the proces
   expect(readFileSync(file, "utf8")).toBe("\none\ntwo\nend\n");
 });
 
-test("a line that stands there half written takes none of the lines after it with it", () => {
+test("a half-written line spoils no later line", () => {
   const file = join(aFolder(), "trace");
   const half = (fd: number, bytes: Uint8Array) => void writeSync(fd, bytes.subarray(0, 2));
   const writer = openTraceWriter(file, noFault, { write: half });

@@ -30,7 +30,7 @@ const kept = (): readonly string[] =>
     ? readdirSync(join(folder, ".compile-cache"), { recursive: true, encoding: "utf8" })
     : [];
 
-test("what a built program compiled lies beside it, where its next start finds it", () => {
+test("the compiled code of a built program is kept beside it, for its next start", () => {
   expect(started("main.js")).toBe("done\n");
   expect(kept()).not.toEqual([]);
   const again = started("main.js", { NODE_DEBUG_NATIVE: "COMPILE_CACHE" });
@@ -46,7 +46,7 @@ test.each([
   expect(kept()).toEqual([]);
 });
 
-test("a program whose folder takes nothing works as ever, and says nothing of it", () => {
+test("a program whose folder is not writable works the same, and logs nothing", () => {
   // In the way for root too, whom no permission would stop.
   writeFileSync(join(folder, ".compile-cache"), "a file");
   expect(started("main.js")).toBe("done\n");

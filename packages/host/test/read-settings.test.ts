@@ -59,7 +59,7 @@ test("every fault is reported at once, one line each, and no line shows a value"
   expect(faults.join("")).not.toContain("s3cret");
 });
 
-describe("a secret may stand in a file", () => {
+describe("a secret may be given in a file", () => {
   test.each([
     ["its last line end does not count", { SVC_ADMIN_TOKEN_FILE: "/t" }, () => "one,two\n", []],
     ["an unreadable file is a fault", { SVC_ADMIN_TOKEN_FILE: "/t" }, noFile, ["cannot be read"]],
@@ -70,7 +70,7 @@ describe("a secret may stand in a file", () => {
     expect(faults).toEqual(want.map((words) => expect.stringContaining(words)));
   });
 
-  test("a setting that is no secret has no file spelling", () => {
+  test("a setting that is not a secret has no file spelling", () => {
     expect(warningsOf({ SVC_LABEL_FILE: "/t" })).toEqual(["SVC_LABEL_FILE: is not a setting and is ignored"]);
   });
 });
@@ -104,13 +104,13 @@ describe("an unknown name", () => {
     "SVC_ISSUER_PRIVATE_KEY_FILE",
     "SVC_TRACE_PATH",
     "PEP_MODE",
-  ])("%s is a service link, another app's or not ours, and is passed over", (name) => {
+  ])("%s is a service link, another app's setting or not ours, and is ignored", (name) => {
     expect(warningsOf({ [name]: "x" })).toEqual([]);
     expect(faultsOf({ ...url, [name]: "x" }, { knownElsewhere: everySettingName })).toEqual([]);
   });
 });
 
-test("a rule over several settings reports beside the others and never sees a setting that could not be read", () => {
+test("a rule over several settings reports beside the others and never gets an invalid setting", () => {
   const seen: unknown[] = [];
   const rules = [
     (values: object) => {

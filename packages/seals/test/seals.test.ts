@@ -32,7 +32,7 @@ const records = fc
 const rowsOf = (batches: readonly { rows: readonly SourcedRow[] }[]) => batches.flatMap(({ rows }) => rows);
 
 describe("what was sealed", () => {
-  test("verifies, whatever the rows and however they were batched", async () => {
+  test("verifies, for any rows and batches", async () => {
     await fc.assert(
       fc.asyncProperty(records, async (batches) => {
         const seals = await sealAll(batches, () => key);
@@ -91,7 +91,7 @@ describe("what was sealed", () => {
     );
   });
 
-  test("does not verify with any row removed, inserted or told twice", async () => {
+  test("does not verify with any row removed, inserted or repeated", async () => {
     const nonEmpty = records.filter((batches) => rowsOf(batches).length > 0);
     const how = fc.constantFrom("removed", "twice", "moved");
     await fc.assert(
@@ -115,7 +115,7 @@ const three = [1, 2, 3].map((n) => ({
   through: uuidOf(n * 10 + 5),
 }));
 
-test("a leaf is the canonical JSON of its row, whatever the row holds", () => {
+test("a leaf is the canonical JSON of its row, for any row", () => {
   fc.assert(
     fc.property(fc.constantFrom(...sources), texts, fc.nat(), (source, text, n) => {
       const row = aRow(source, n, text);
@@ -135,7 +135,7 @@ describe("the chain", () => {
     ["a first seal removed", ([, b, c]) => [b, c], [["unreadable"], ["unreadable"]]],
     ["a middle seal removed", ([a, , c]) => [a, c], [[], ["unreadable"]]],
     ["two seals swapped", ([a, b, c]) => [a, c, b], [[], ["unreadable"], ["unreadable"]]],
-    ["a seal told twice", ([a, b, c]) => [a, a, b, c], [[], ["unreadable"], ["unreadable"], ["unreadable"]]],
+    ["a repeated seal", ([a, b, c]) => [a, a, b, c], [[], ["unreadable"], ["unreadable"], ["unreadable"]]],
   ])("is broken by %s", async (_name, change, want) => {
     const changed = change(await sealAll(three, () => key)).filter((seal) => seal !== undefined);
     expect(await faultsOf(changed)).toEqual(want);
@@ -147,7 +147,7 @@ describe("the chain", () => {
     expect(await faultsOf([first, second, third] as Sealed[])).toEqual([[], ["not_chained"], ["not_chained"]]);
   });
 
-  test("a superseded key's seals are vouched for by the next one's, though only that one is given", async () => {
+  test("a superseded key's seals are authenticated by the next key's, though only that one is given", async () => {
     const next = await aKey();
     const seals = await sealAll(three, (batch) => (batch < 3 ? key : next));
     const { seals: checked } = await examine(seals, rowsOf(three), await pinned(next));
@@ -158,7 +158,7 @@ describe("the chain", () => {
     ]);
   });
 
-  test("what another key sealed is vouched for by nobody, though it introduces itself", async () => {
+  test("seals of another key are not authenticated, though it introduces itself", async () => {
     const stranger = await aKey();
     const seals = await sealAll(three, () => stranger);
     const { seals: checked } = await examine(seals, rowsOf(three), keys);
@@ -208,7 +208,7 @@ describe("a proof", () => {
   });
 });
 
-test("a statement names the one before by its hash, and tells its key once", async () => {
+test("a statement names the one before by its hash, and holds its key once", async () => {
   const seals = await sealAll(three, () => key);
   const [first, second] = seals.map(({ statement }) => readSeal(statement)?.seal);
   expect(second?.previous).toBe(sealHash(seals[0]?.statement ?? ""));

@@ -141,7 +141,7 @@ test("the log fields are the rows of the reference, and the ids of the span", ()
   expect(components).toEqual(["control_plane", "pep", "verifier", "cli"]);
 });
 
-test("what pages, or asks to be investigated, is logged at WARNING; other blocks at INFO", () => {
+test("blocks that page or need investigation are logged at WARNING; other blocks at INFO", () => {
   expect(blockLogLevels).toEqual({
     policy: "info",
     pdp_unreachable: "warn",

@@ -69,7 +69,7 @@ test.each([
   expect(JSON.parse(sent)).toEqual(JSON.parse(lastBody()));
 });
 
-test("a span begins by the clock and lasts as long as it took, whatever became of the clock", async () => {
+test("a span starts by the clock and lasts by the monotonic clock, also when the clock is set", async () => {
   const tracing = ours();
   const clock = vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_250);
   const elapsed = vi.spyOn(performance, "now").mockReturnValue(40);
@@ -98,7 +98,7 @@ test("limits of the environment take no fact away: a deny keeps its reason", asy
   expect(attributesOf(collector.spans()[0]?.attributes ?? [])).toEqual(facts);
 });
 
-test("a span lasts as long as its work, whatever becomes of the clock on the wall", async () => {
+test("a span lasts as long as its work, also when the wall clock is set", async () => {
   const tracing = ours();
   const span = tracing.startSpan("pep.forward");
   const now = Date.now;

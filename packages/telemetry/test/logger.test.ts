@@ -49,7 +49,7 @@ test("a line has level, time, the contract's fields and a message: no pid, no ho
   ]);
 });
 
-test("each line tells its own moment, lines of the same one and later ones alike", () => {
+test("each line has its own time, lines of the same millisecond included", () => {
   const { log, records } = logging();
   const clock = vi.spyOn(Date, "now");
   for (const nowMs of [1_700_000_000_250, 1_700_000_000_250, 1_700_000_000_251, 1_600_000_000_000]) {
@@ -71,7 +71,7 @@ test("fields that do not apply are left out", () => {
   expect(Object.keys(records()[0])).toEqual(["level", "time", "authz.component", "msg"]);
 });
 
-test.each(components)("the component %s stands on every line", (component) => {
+test.each(components)("the component %s is on every line", (component) => {
   const lines: string[] = [];
   const write = createLogWriter({ component, level: "info", destination: { write: (line) => lines.push(line) } });
   write("info", "ready");
@@ -136,7 +136,7 @@ test("messages are literals: text with something varying in it does not compile"
   expect(records()).toHaveLength(3);
 });
 
-test("a line that could not be written is counted and disturbs nobody", () => {
+test("a line that could not be written is counted and breaks no caller", () => {
   let lost = 0;
   const write = createLogWriter({
     component: "pep",
@@ -225,7 +225,7 @@ test(
 );
 
 test(
-  "after the reader went away every line is counted as lost and the process goes on",
+  "after the reader closed every line is counted as lost and the process continues",
   async () => {
     const { stdout, logLines } = await startPiped();
     stdout.destroy();

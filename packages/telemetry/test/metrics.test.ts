@@ -111,7 +111,7 @@ test("the info gauge shows the one mode that holds now, with the running version
   expect(await info()).toEqual([['svc_pep_info{mode="enforcing",version="1.2.3"}', 1]]);
 });
 
-test("what does not compile is not recorded either: the answer stays what it was", async () => {
+test("what does not compile is not recorded either", async () => {
   const metrics = createMetrics("control_plane", "1.2.3");
   const before = await bodyOf(metrics);
   // @ts-expect-error an unknown name
@@ -174,7 +174,7 @@ test("two registries in one process do not share a series", async () => {
   expect(samplesOf(await bodyOf(other)).get("svc_pep_up")).toBe(0);
 });
 
-test("the answer is Prometheus text format", async () => {
+test("the scrape is Prometheus text format", async () => {
   expect((await createMetrics("pep", "1").render()).contentType).toBe("text/plain; version=0.0.4; charset=utf-8");
 });
 

@@ -41,7 +41,7 @@ function worker(pid: number, running: (pid: number) => boolean = () => true, sta
 const scrape = async ({ shared }: Worker) => samplesOf((await shared.render()).body);
 const allows = 'svc_decisions_total{outcome="allow"}';
 
-test("any worker's scrape answers for all of them", async () => {
+test("any worker's scrape covers all workers", async () => {
   const [one, other] = [worker(1), worker(2)];
   one.metrics.inc("svc_decisions", { outcome: "allow" }, 2);
   other.metrics.inc("svc_decisions", { outcome: "allow" }, 3);
@@ -56,7 +56,7 @@ test("any worker's scrape answers for all of them", async () => {
   expect(await scrape(other)).toEqual(fromOne);
 });
 
-test("the merged answer has the families and series of a single process, in the same order", async () => {
+test("the merged scrape has the families and series of a single process, in the same order", async () => {
   const alone = (await createMetrics("control_plane", "1.2.3").render()).body;
   const merged = (await worker(1).shared.render()).body;
   expect([...typesOf(merged)]).toEqual([...typesOf(alone)]);
@@ -134,7 +134,7 @@ test("what a stranger leaves in the directory is not emitted", async () => {
   expect(samplesOf(body).get("svc_revocations_total")).toBe(0);
 });
 
-test("a write that fails leaves what was answered before, and the next one makes up for it", async () => {
+test("a failed write keeps the last scrape, and the next write catches up", async () => {
   const one = worker(1);
   one.metrics.inc("svc_taint_marks", 2);
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(2);

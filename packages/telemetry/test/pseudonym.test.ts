@@ -41,7 +41,7 @@ test("identities are pseudonyms by default", () => {
   });
 });
 
-test("identities are names with disclosure on, and no pseudonym stands beside them", () => {
+test("identities are names with disclosure on, without pseudonyms", () => {
   expect(createIdentities("telemetry-key", true)(who)).toEqual({
     "authz.agent": "planner",
     "authz.act_chain": '["alice","planner"]',
@@ -54,7 +54,7 @@ test.each([true, false])("an identity that does not apply leaves no attribute (d
   expect(Object.values(facts).filter((value) => value !== undefined)).toEqual([]);
 });
 
-test("remembered pseudonyms are those computed afresh, however many agents pass by", () => {
+test("cached pseudonyms are those computed anew, for any number of agents", () => {
   const identify = createIdentities("telemetry-key", false);
   for (let n = 0; n < 10_000; n += 1) identify({ agent: `agent-${n}` });
   for (const n of [0, 4095, 4096, 9_999]) {

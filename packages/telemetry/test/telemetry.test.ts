@@ -137,7 +137,7 @@ test("an event without a span belongs to the active one, across awaited work", a
   ]);
 });
 
-test("an app's events speak of what the contract has for it, and of nothing else", () => {
+test("an app's events use only what the contract has for it", () => {
   const { telemetry } = start("pep");
   // @ts-expect-error the control plane's span
   const span = telemetry.startSpan("authz.decide", {});
@@ -247,7 +247,7 @@ test.each([true, false])("disclosure %s shows in its gauge and in every identity
   );
 });
 
-test("control-plane workers that share a directory answer for each other, and the last state is written at the end", async () => {
+test("a scrape covers all control-plane workers of a directory, and the last state is written at the end", async () => {
   const multiprocessDir = mkdtempSync(join(tmpdir(), "svc-metrics-"));
   const worker = (pid: number) => start("control_plane", { multiprocessDir, otel: {} }, { pid, now: () => 1 });
   const [one, other] = [worker(1), worker(2)];
@@ -259,7 +259,7 @@ test("control-plane workers that share a directory answer for each other, and th
   rmSync(multiprocessDir, { recursive: true });
 });
 
-test("whatever callers send, series stay constant and no text of theirs appears in metrics, logs or spans", async () => {
+test("for any input, series stay constant and no caller's text appears in metrics, logs or spans", async () => {
   const { telemetry, lines, samples } = start("pep");
   const series = [...(await samples()).keys()];
   const anyText = fc.string({ unit: "binary" }).map((text) => `canary${text}`);

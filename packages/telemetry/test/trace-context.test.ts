@@ -18,7 +18,7 @@ test.each([
   ["not sampled", `00-${traceId}-${spanId}-00`, { ...parent, traceFlags: 0 }],
   ["with flags of a later level", `00-${traceId}-${spanId}-ff`, parent],
   ["of a later version", `cc-${traceId}-${spanId}-01`, parent],
-  ["of a later version that goes on", `cc-${traceId}-${spanId}-01-what-the-future-holds`, parent],
+  ["of a later version that continues", `cc-${traceId}-${spanId}-01-what-the-future-holds`, parent],
 ])("a traceparent %s is adopted", (_name, traceparent, expected) => {
   expect(readTraceContext({ traceparent })).toEqual({ parent: expected, rejected: undefined, baggageDropped: false });
 });
@@ -29,8 +29,8 @@ test.each([
   ["version ff", `ff-${traceId}-${spanId}-01`],
   ["an uppercase trace id", `00-${traceId.toUpperCase()}-${spanId}-01`],
   ["an uppercase span id", `00-${traceId}-${spanId.toUpperCase()}-01`],
-  ["version 00 that goes on", `${valid}-more`],
-  ["a later version that goes on without a dash", `cc-${traceId}-${spanId}-01.more`],
+  ["version 00 that continues", `${valid}-more`],
+  ["a later version that continues without a dash", `cc-${traceId}-${spanId}-01.more`],
   ["a repeated header, joined", `${valid}, ${valid}`],
   ["a repeated header, as a list", [valid, valid]],
   ["a short trace id", `00-${traceId.slice(1)}-${spanId}-01`],

@@ -106,7 +106,7 @@ test.each([
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/mine`,
     }),
   ],
-])("spans go to %s as the endpoint settings say", async (path, env) => {
+])("spans are exported to %s by the endpoint settings", async (path, env) => {
   const tracing = tracingWith(env(collector.url));
   tracing.startSpan("authz.decide").end();
   await tracing.shutdown(5000);
@@ -129,7 +129,7 @@ test.each([
 });
 
 test.each(["localhost:4318", "not a url", "grpc://127.0.0.1:4317"])(
-  "an endpoint that is no HTTP URL (%s) is told and costs only the traces",
+  "an endpoint that is not an HTTP URL (%s) is reported and costs only the traces",
   (url) => {
     const span = tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: url }).startSpan("authz.decide");
     expect(span.spanId).toMatch(/^[0-9a-f]{16}$/);
@@ -159,7 +159,7 @@ test.each([
       static override readonly name = "canary name with spaces";
     })(),
   ],
-])("a thrown value that is %s is an Error and says no more", async (_name, thrown) => {
+])("a thrown value that is %s is recorded as Error alone", async (_name, thrown) => {
   const seen = await exported((span) => span.fail(thrown));
   expect(seen.facts).toEqual({ "error.type": "Error" });
 });
@@ -215,7 +215,7 @@ test("names are exported where disclosure is on", async () => {
   });
 });
 
-test("names are not exported where disclosure is off, whoever made them", async () => {
+test("names are not exported where disclosure is off", async () => {
   const seen = await exported((span) => span.set(createIdentities("key", true)(who)));
   expect(seen.facts).toEqual({});
 });
@@ -297,7 +297,7 @@ test.each<[sampler: string | undefined, argument: string, flags: number, sampled
 test.each([
   [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER"],
   [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "OTEL_TRACES_SAMPLER_ARG"],
-])("a sampler setting that cannot be used is told by name", (env, name) => {
+])("an unusable sampler setting is reported by name", (env, name) => {
   tracingWith(env);
   expect(notices).toEqual([expect.stringMatching(new RegExp(`: ${name}$`))]);
 });
@@ -319,7 +319,7 @@ test("spans that the collector refuses are counted as lost", async () => {
   expect(dropped).toBe(3);
 });
 
-test("a collector that never answers delays the end no longer than allowed, and its spans are counted as lost", async () => {
+test("a silent collector delays shutdown no longer than allowed, and its spans are counted as lost", async () => {
   collector.status = undefined;
   const tracing = exporting();
   for (let n = 0; n < 3; n += 1) tracing.startSpan("authz.decide").end();

@@ -111,7 +111,7 @@ describe("with jose", () => {
   );
 });
 
-test("an identity assertion speaks for one access token at one target", async () => {
+test("an identity assertion is for one access token at one target", async () => {
   const assertion = await signIdentityAssertion(pair.signing, statement(target), subjectToken);
   const at = options({ audience: target });
   expect(await verifyIdentityAssertion(assertion, subjectToken, at)).toMatchObject({ ok: true, proof: { agent } });
@@ -162,7 +162,7 @@ describe("refused", () => {
     ["a life that ends before it begins", () => signed({ exp: nowSeconds - 1 }), "lifetime"],
     ["its exact last second", () => signed({ iat: nowSeconds - 60, exp: nowSeconds }), "expired"],
     [
-      "a second after the leeway asked for",
+      "a second after the given leeway",
       () => signed({ iat: nowSeconds - 65, exp: nowSeconds - 5 }),
       "expired",
       { expLeewaySeconds: 5 },
@@ -201,7 +201,7 @@ test("a clock's fraction of a second makes no odd date", async () => {
   expect(await verifyActorProof(proof, { subjectToken }, options({ nowSeconds: now }))).toMatchObject({ ok: true });
 });
 
-test("iat within 5 s ahead and exp within the leeway asked for pass", async () => {
+test("iat within 5 s ahead and exp within the given leeway pass", async () => {
   const ahead = await signActorProof(pair.signing, { ...statement(), nowSeconds: nowSeconds + 5 }, { subjectToken });
   expect(await verifyActorProof(ahead, { subjectToken }, options())).toMatchObject({ ok: true });
   const late = await signActorProof(pair.signing, { ...statement(), nowSeconds: nowSeconds - 64 }, { subjectToken });

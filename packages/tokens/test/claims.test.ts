@@ -103,7 +103,7 @@ test("a chain of 64 is read, one longer is not", async () => {
   expect(await verify(65)).toEqual({ ok: false, cause: "malformed" });
 });
 
-test("claims nobody knows are ignored", async () => {
+test("unknown claims are ignored", async () => {
   expect(await hopWith("tool", { client_id: "x", cnf: { jkt: "y" } })).toMatchObject({ ok: true });
 });
 

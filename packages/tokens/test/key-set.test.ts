@@ -78,7 +78,7 @@ describe("our own key", () => {
   });
 });
 
-describe("a public key somebody presents", () => {
+describe("a presented public key", () => {
   const jwkOf = (key: { export(options: { format: "jwk" }): object }) => key.export({ format: "jwk" });
   const own = () => ({ ...pair.signing.publicJwk });
 
@@ -160,7 +160,7 @@ describe("a key set", () => {
     expect([...keys.keys()]).toEqual([pair.signing.kid]);
   });
 
-  test("a kid claimed twice is nobody's", async () => {
+  test("a kid claimed twice belongs to neither key", async () => {
     const other = await makeKeyPair();
     const keys = await importJwks({
       keys: [pair, other, pair].map(({ signing }) => ({ ...signing.publicJwk, kid: "k" })),

@@ -26,7 +26,7 @@ describe("chain", () => {
     expect(callerOfToken(claims)).toBe(caller);
   });
 
-  test("the human stands innermost, the caller outermost", () => {
+  test("the human is innermost, the caller outermost", () => {
     expect(nextAct(agentHop(agentHop(), "auditor"))).toEqual({
       sub: "auditor",
       act: { sub: "planner", act: { sub: "ana" } },
@@ -83,7 +83,7 @@ describe("exchange", () => {
     expect(jti).not.toBe(subject.jti);
   });
 
-  test("dates are whole seconds, whatever the clock says", () => {
+  test("dates are whole seconds", () => {
     const fraction = { ...issuance(), nowSeconds: nowSeconds + 0.9, sessionExpiresAtSeconds: nowSeconds + 3600.5 };
     expect(siblingClaims(agentHop(), "trusted_internal", fraction)).toMatchObject({
       iat: nowSeconds,
@@ -96,7 +96,7 @@ describe("exchange", () => {
     expect(siblingClaims(agentHop(), "trusted_internal", soon).exp).toBe(nowSeconds + 7);
   });
 
-  test("the answer of a renewed token is no sibling", () => {
+  test("a token exchanged for a renewed one is not marked as renewed", () => {
     expect(toolHop(siblingClaims(agentHop(), "trusted_internal", issuance())).renewed).toBe(false);
   });
 });
@@ -121,7 +121,7 @@ describe("renewal", () => {
 });
 
 describe("transaction", () => {
-  test("speaks of one call: the hop token's subject, target, class, action and caller", () => {
+  test("is for one call: the hop token's subject, target, class, action and caller", () => {
     const hopToken = toolHop();
     expect(transaction(hopToken)).toMatchObject({
       sub: "ana",

@@ -208,7 +208,7 @@ describe("parameters inside a body", () => {
     for (const params of ['{"b":[1.0,"é"],"a":{}}', "{}", deep]) expect(body(params)).toEqual(bindParams(params));
   });
 
-  test("are not bound in a body that says two things", () => {
+  test("are not bound in a body with two readings", () => {
     expect(body("{}", '"action_id":"x","action_id":"y"')).toEqual({ ok: false, cause: "duplicate_member" });
     expect(body('{"a":1,"a":2}')).toEqual({ ok: false, cause: "duplicate_member" });
     expect(body("[]")).toEqual({ ok: false, cause: "not_object" });

@@ -6,7 +6,7 @@ const clean = { duplicateDepth: null, unsafeNumber: false, loneSurrogate: false 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 const nested = (depth: number, open = "[", close = "]") => open.repeat(depth) + close.repeat(depth);
 
-test("whatever JSON.stringify writes is read back, with nothing to remark", () => {
+test("everything that JSON.stringify writes is read back, without findings", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(0, 1, "\t"), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -17,7 +17,7 @@ test("whatever JSON.stringify writes is read back, with nothing to remark", () =
   );
 });
 
-test("what JSON.parse refuses is refused, whatever it is", () => {
+test("everything that JSON.parse refuses is refused", () => {
   const noise = fc.string({ unit: fc.constantFrom(...'{}[]":,\\u0d8e+-.1 \n\0', "é", "\ud800"), maxLength: 30 });
   fc.assert(
     fc.property(noise, (text) => {

@@ -74,7 +74,7 @@ test("what was refused is not remembered", async () => {
   expect(checked).toHaveLength(4);
 });
 
-test("no more than its capacity is remembered, the oldest goes first", async () => {
+test("at most its capacity is cached, and the least recently used is dropped", async () => {
   const { checked, keys } = counting();
   const { verify } = rememberVerified("hop", { capacity: 2 });
   const tokens = await Promise.all([1, 2, 3].map(() => issueHopToken(pair.signing, agentHop())));
@@ -94,7 +94,7 @@ const hopClaims = fc
   )
   .map(([kind, members]) => ({ ...kind(), ...members }));
 
-test("a token that was primeed for passes as one that was checked, as long as its key stands", async () => {
+test("a primed token is accepted like a verified one, as long as its key is in the lookup", async () => {
   const { checked, keys } = counting();
   const priming = rememberVerified("hop", { capacity: 10 });
   const impostor = { ...(await makeKeyPair()).verification, kid: pair.signing.kid };
@@ -125,7 +125,7 @@ test("priming for what is no hop token, or for another's, lets nothing through",
   }
 });
 
-test("what a token says is the same whether it was read before, forgotten since, or is none", async () => {
+test("the claims of a token are the same whether cached, dropped since, or invalid", async () => {
   const decode = rememberDecoded({ capacity: 2 });
   const tokens = await Promise.all(
     ["one", "two", "three"].map((jti) => issueHopToken(pair.signing, { ...agentHop(), jti })),

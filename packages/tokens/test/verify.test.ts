@@ -69,7 +69,7 @@ describe("with jose", () => {
   });
 });
 
-describe("a token that is not the issuer's is refused, whatever its header says", () => {
+describe("a token that is not the issuer's is refused, with any header", () => {
   const forgeries: [string, (claims: object) => string | Promise<string>, string][] = [
     ["alg none", (claims) => unsigned({ alg: "none", typ: "at+jwt", kid: pair.signing.kid }, claims), "malformed"],
     [
@@ -253,7 +253,7 @@ describe("unverified reading", () => {
     expect(tokens.map(decodeUnverifiedHopToken)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  test("any JWT tells whose it says it is", async () => {
+  test("the issuer that any JWT names is read", async () => {
     expect(decodeUnverifiedIssuer(await issueHopToken(pair.signing, agentHop()))).toBe(issuer);
     expect(decodeUnverifiedIssuer(unsigned({ alg: "RS256", x5t: "x" }, { iss: "https://idp.example" }, "AAAA"))).toBe(
       "https://idp.example",

@@ -48,14 +48,14 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "decide.ts",
     'declared && hop.targetKind === "agent" ? hop.target : undefined;',
     'hop.targetKind === "agent" ? hop.target : undefined;',
-    decide("an undeclared target's answer does not depend on whether it is revoked, quarantined or blocked"),
+    decide("the verdict on an undeclared target does not depend on whether it is revoked, quarantined or blocked"),
   ],
   [
     "classes-by-prefix",
     "data-class.ts",
     'child.startsWith(parent) && child[parent.length] === "."',
     "child.startsWith(parent)",
-    testsOf("packages/core/test/data-class.test.ts")("covering goes by whole segments"),
+    testsOf("packages/core/test/data-class.test.ts")("covering compares whole segments"),
   ],
   [
     "taint-stays-below",
@@ -63,7 +63,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "markDelegators(added, [...delegations, ...current], mark);",
     "",
     testsOf("packages/core/test/taint.properties.test.ts")(
-      "marks > are closed: whoever delegated to a marked agent is marked",
+      "marks > are closed: every agent that delegated to a marked agent is marked",
     ),
   ],
   [

@@ -5,7 +5,7 @@ const claims = testsOf("packages/tokens/test/claims.test.ts");
 const proof = testsOf("packages/tokens/test/agent-proof.test.ts");
 const keys = testsOf("packages/tokens/test/key-set.test.ts");
 const binding = testsOf("packages/tokens/test/params-binding.test.ts");
-const forgeries = verify("a token that is not the issuer's is refused, whatever its header says > %s");
+const forgeries = verify("a token that is not the issuer's is refused, with any header > %s");
 
 export const ofTokens = mutationsOf("packages/tokens/src", [
   [
@@ -87,7 +87,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     "key-set.ts",
     "for (const kid of contested) keys.delete(kid);",
     "",
-    keys("a kid claimed twice is nobody's"),
+    keys("a kid claimed twice belongs to neither key"),
   ],
   [
     "sealed-key-moved",
