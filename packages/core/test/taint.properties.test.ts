@@ -88,7 +88,7 @@ describe("marks", () => {
     );
   });
 
-  test("are closed: whoever delegated to a marked agent is marked", () => {
+  test("are closed: every agent that delegated to a marked agent is marked", () => {
     fc.assert(
       fc.property(history, (calls) => {
         const { marks, delegations } = last(calls);
@@ -106,7 +106,7 @@ describe("marks", () => {
     );
   });
 
-  test("do not come from nowhere: without an untrusted call, claim or word nobody is marked", () => {
+  test("need a cause: without an untrusted call, claim or declaration no agent is marked", () => {
     const quietCall = call.map(
       (one): Call => ({
         ...one,
@@ -118,7 +118,7 @@ describe("marks", () => {
     fc.assert(fc.property(fc.array(quietCall), (calls) => last(calls).marks.size === 0));
   });
 
-  test("leave clean whoever no edge connects: an agent in none of the calls", () => {
+  test("do not reach an agent in none of the calls", () => {
     fc.assert(
       fc.property(history, (calls) => {
         const involved = new Set<ChainMember>([null, ...calls.flatMap(({ chain, target }) => [...chain, target])]);
@@ -127,7 +127,7 @@ describe("marks", () => {
     );
   });
 
-  test("only grow with more taint: a history with one more untrusted word marks no fewer", () => {
+  test("only grow with more taint: one more untrusted declaration marks no fewer agents", () => {
     fc.assert(
       fc.property(history, fc.nat(), (calls, at) => {
         fc.pre(calls.length > 0);
@@ -180,7 +180,7 @@ const steps = fc.array(
   { maxLength: 15 },
 );
 
-test("no sequence of hops lowers taint: neither down a chain, nor for one token as the session goes on", () => {
+test("no sequence of hops lowers taint, neither down a chain nor for one token later in the session", () => {
   fc.assert(
     fc.property(steps, (sequence) => {
       const tokens: { chain: readonly string[]; taint: Taint }[] = [{ chain: [], taint: "trusted_internal" }];

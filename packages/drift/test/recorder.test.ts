@@ -45,7 +45,7 @@ test("a run is its events in order and its end, as the reference spells them", a
   ]);
 });
 
-test("what is recorded in one go arrives whole, and is read back as it was", async () => {
+test("events recorded at once are all written, and read back the same", async () => {
   const file = join(aFolder(), "deep", "trace.jsonl");
   const recorder = traceRecorder(file);
   for (let hop = 1; hop <= 5_000; hop++) recorder.record(anEdge({ hop, target: `http:ledger/é${hop}` }));
@@ -57,7 +57,7 @@ test("what is recorded in one go arrives whole, and is read back as it was", asy
   );
 });
 
-test("a run in which nothing happened says so", async () => {
+test("a run without events has an end with 0 events", async () => {
   const file = join(aFolder(), "trace.jsonl");
   await traceRecorder(file).close();
   expect(linesIn(file)).toMatchObject([{ end: true, events: 0 }]);
@@ -99,20 +99,20 @@ describe("a process that records", () => {
     ["after its first event", "recorder.record(edge); process.kill(process.pid, 'SIGKILL');"],
     ["after many", "for (let i = 0; i < 100; i++) recorder.record(edge); process.kill(process.pid, 'SIGKILL');"],
     ["before any", "process.kill(process.pid, 'SIGKILL');"],
-  ])("and is killed %s leaves a run that is seen not to be whole", async (_, script) => {
+  ])("and is killed %s leaves a run that is detected as incomplete", async (_, script) => {
     const folder = aFolder();
     await recording(script, folder);
     expect(faultsOf(folder)).not.toEqual([]);
   });
 
-  test("and is killed after its first event is not hidden by a whole run in the same file", async () => {
+  test("and is killed after its first event is not hidden by a complete run in the same file", async () => {
     const file = join(aFolder(), "shared.jsonl");
     await recording("recorder.record(edge);", file);
     await recording("recorder.record(edge); process.kill(process.pid, 'SIGKILL');", file);
     expect(faultsOf(file)).toEqual(["run_unended"]);
   });
 
-  test("shares one file with others: every line stays whole, and every run its own", async () => {
+  test("shares one file with others: no line and no run is mixed with another", async () => {
     const file = join(aFolder(), "shared.jsonl");
     const script =
       "for (let i = 0; i < 500; i++) { recorder.record(edge); if (i % 50 === 0) await new Promise(setImmediate); }";
@@ -121,7 +121,7 @@ describe("a process that records", () => {
   });
 });
 
-test("traceEnv names the path as a child in any folder understands it", () => {
+test("traceEnv names an absolute path, for a child in any folder", () => {
   expect(traceEnv("/a/../traces/")).toEqual({ SVC_TRACE_PATH: "/traces/" });
   expect(traceEnv("traces.jsonl")).toEqual({ SVC_TRACE_PATH: join(process.cwd(), "traces.jsonl") });
 });
@@ -130,8 +130,8 @@ describe("where it cannot be written", () => {
   test.each([
     ["a full disk", () => "/dev/full"],
     ["a folder that cannot be made", () => "/proc/nowhere/trace.jsonl"],
-    ["a pipe that nobody reads", () => namedPipe(join(aFolder(), "pipe"))],
-  ])("%s: nothing throws, nothing waits, and the loss is told once", async (_, path) => {
+    ["a pipe without a reader", () => namedPipe(join(aFolder(), "pipe"))],
+  ])("%s: nothing throws, nothing waits, and the loss is reported once", async (_, path) => {
     const losses: unknown[] = [];
     const recorder = traceRecorder(path(), { onLoss: (error) => losses.push(error) });
     for (let i = 0; i < 3; i++) recorder.record(anEdge());
@@ -140,7 +140,7 @@ describe("where it cannot be written", () => {
     expect(losses).toHaveLength(1);
   });
 
-  test("a listener that throws breaks nobody", async () => {
+  test("a listener that throws breaks no caller", async () => {
     const recorder = traceRecorder("/dev/full", {
       onLoss: () => {
         throw new Error("a listener's own");
@@ -163,7 +163,7 @@ function namedPipe(path: string): string {
   return path;
 }
 
-test("a run's first event is on file at once, so that a process killed then is seen", () => {
+test("a run's first event is written at once, so that a process killed then is detected", () => {
   const file = join(aFolder(), "trace.jsonl");
   traceRecorder(file, { fs: { write: () => {} } }).record(anEdge());
   expect(linesIn(file)).toHaveLength(1);
@@ -179,7 +179,7 @@ test("an event after the end is kept, and contradicts it", async () => {
   expect(aggregateTrace(file).edges).toHaveLength(2);
 });
 
-test("closing twice is closing once", async () => {
+test("closing twice is the same as closing once", async () => {
   const file = join(aFolder(), "trace.jsonl");
   const recorder = traceRecorder(file);
   await Promise.all([recorder.close(), recorder.close()]);
