@@ -97,12 +97,12 @@ describe.each(pods)("%s", (_name, pod) => {
     expect(() => new KubernetesPod(inject(pod) as never).validate()).not.toThrow();
   });
 
-  test("is injected once: asked again, with what the API server added, nothing changes", () => {
+  test("is injected once: a second review of the API server's pod changes nothing", () => {
     const injected = withServiceAccount(inject(pod));
     expect(inject(injected)).toEqual(injected);
   });
 
-  test("keeps everything that it had", () => {
+  test("keeps all its own fields", () => {
     const injected = inject(pod);
     const kept = <T extends { name: string }>(list: readonly T[] | undefined) =>
       list?.filter(({ name }) => !name.startsWith("svc-pep"));
@@ -138,7 +138,7 @@ test.each([
   expect(names(inject(pod).spec.initContainers)).toEqual(order);
 });
 
-test("as a plain container it stands last, and kubectl still speaks to the agent", () => {
+test("as a plain container it is the last one, and kubectl still uses the agent", () => {
   const injected = inject(annotated({ "pep.svc/native-sidecar": "false" }));
   expect(names(injected.spec.containers)).toEqual(["agent", "svc-pep"]);
   expect(sidecar(injected)).not.toHaveProperty("restartPolicy");
@@ -151,7 +151,7 @@ test("a default container that was chosen stays", () => {
   expect(injected.metadata.annotations).toMatchObject(chosen);
 });
 
-test("annotations win over the injector's defaults, which win over ours", () => {
+test("annotations override the injector's settings, which override the defaults", () => {
   const given = injectionOf({ SVC_INJECTOR_PEP_MODE: "observe", SVC_INJECTOR_PEP_GRACE_SECONDS: "40" });
   const settings = settingsOf(inject(annotated({ "pep.svc/mode": "enforce", "pep.svc/log-level": "debug" }), given));
   expect(settings).toMatchObject({ SVC_PEP_MODE: "enforce", SVC_PEP_GRACE_SECONDS: "40", SVC_LOG_LEVEL: "debug" });
@@ -176,13 +176,13 @@ test("HTTP_PROXY is set for the agent's containers alone", () => {
   expect(names(pep?.env as never)).not.toContain("HTTP_PROXY");
 });
 
-test("the control plane's certificate is checked against the Secret's authority only where it is HTTPS", () => {
+test("the Secret's authority is used only for an HTTPS control plane", () => {
   expect(settingsOf(inject(aPod())).SVC_CONTROL_PLANE_CA_FILE).toBe("/etc/svc-pep/secret/ca.crt");
   const plain = injectionOf({ SVC_CONTROL_PLANE_URL: "http://control-plane:8080" });
   expect(settingsOf(inject(aPod(), plain))).not.toHaveProperty("SVC_CONTROL_PLANE_CA_FILE");
 });
 
-test("whatever an existing svc-pep container differs in, the pod is refused", () => {
+test("a pod whose svc-pep container differs in any field is refused", () => {
   const injected = withServiceAccount(inject(aPod()));
   const change = fc.constantFrom<(container: Container) => Partial<Container>>(
     () => ({ image: "registry.example/other" }),
@@ -206,6 +206,6 @@ test("whatever an existing svc-pep container differs in, the pod is refused", ()
   );
 });
 
-test("a pod that merely says it is injected is injected", () => {
+test("a pod with only the status annotation is injected", () => {
   expect(sidecar(inject(annotated({ "pep.svc/status": "injected" })))).toBeDefined();
 });

@@ -7,7 +7,7 @@ import { optionNames, podOptions, settingOf } from "../src/options.ts";
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const rows = readme.split("\n").map((line) => line.split(/\s*\|\s*/).slice(1, -1));
 
-test("the README's table is every annotation with its setting, its default and its meaning", () => {
+test("the README lists every annotation with its setting, default and meaning", () => {
   const documented = rows.filter(([name]) => name?.startsWith("`pep.svc/"));
   const reference = new Map(settingsReference(podOptions).map((entry) => [entry.name, entry]));
   expect(documented).toEqual(

@@ -85,7 +85,7 @@ test("answers a refusal as one, with a message", async () => {
   });
 });
 
-test("holds only its second webhook to be weaker", async () => {
+test("allows weaker pods at its second webhook alone", async () => {
   const body = reviewOf(creation(aPod({}, { labels: { "pep.svc/inject": "disabled" } })));
   expect((await call("/mutate", { body })).body.response).toMatchObject({ allowed: false });
   expect((await call("/mutate-weaker", { body })).body.response).toMatchObject({ allowed: true });
@@ -134,7 +134,7 @@ test("serves a new certificate once it fits, and the old one until then", async 
   await waitUntil("the new one to be served", async () => (await servedName()) === "second");
 });
 
-test("starts only with all that it needs, and names every setting that is wrong", async () => {
+test("starts only with valid settings, and names every invalid one", async () => {
   const refused = spawnApp({
     main: "@svc/injector/main",
     env: { SVC_INJECTOR_PEP_MODE: "off", SVC_INJECTOR_PEP_MODDE: "observe" },
@@ -149,7 +149,7 @@ test("starts only with all that it needs, and names every setting that is wrong"
   }
 });
 
-test("told to end, it is no longer ready, yet answers reviews until the API server has noticed, and ends by itself", async () => {
+test("on SIGTERM it is not ready, answers reviews until the API server has noticed, and ends by itself", async () => {
   const listenPort = await freePort();
   const other = spawnApp({ main: "@svc/injector/main", env: settings(listenPort) });
   const dispatcher = new Agent({ connect: { ca: readFileSync(certFile), servername: "localhost" } });

@@ -79,7 +79,7 @@ describe("against a double of the control plane", () => {
     expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
   });
 
-  test("denies spend nothing: an agent may be denied any number of times and goes on", async () => {
+  test("denies spend nothing: after any number of them the agent's token still works", async () => {
     const { url, session, controlPlane } = await setup();
     const headers = await session();
     const call = async () => (await fetch(`${url}/ledger/entries/7`, { headers })).status;

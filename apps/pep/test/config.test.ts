@@ -32,7 +32,7 @@ test("the defaults are those of the reference", () => {
   });
 });
 
-test("every fault is told at once", () => {
+test("every fault is reported at once", () => {
   const read = readConfig({ SVC_PEP_MODE: "enforcing", SVC_PEP_BIND_CAP_BYTES: "786433", SVC_PEP_LISTN: "x" });
   expect(read.ok ? [] : read.faults.map((fault) => fault.split(":")[0])).toEqual([
     "SVC_CONTROL_PLANE_URL",

@@ -45,7 +45,7 @@ async function startedTlsUpstream(identity: Identity = known): Promise<string> {
 }
 
 describe("an upstream behind a proxy, against a double of the control plane", () => {
-  test("is asked for in absolute form where it speaks plain HTTP; nothing of what is sent is lost on the way", async () => {
+  test("over plain HTTP is called in absolute form, and nothing of the request is lost", async () => {
     const proxy = await startedEgressProxy();
     const upstream = await startedUpstream();
     const { port, headers } = await setup(upstream.url, { HTTP_PROXY: proxy.url });
@@ -74,7 +74,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     expect(await received?.body).toBe("body");
   });
 
-  test("is reached through a tunnel where it speaks TLS, so that the proxy sees no token", async () => {
+  test("over TLS is reached through a tunnel, so that the proxy sees no token", async () => {
     const proxy = await startedEgressProxy();
     const url = await startedTlsUpstream();
     const { call } = await setup(url, { https_proxy: proxy.url });
@@ -107,7 +107,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     },
   );
 
-  test("never sees what the proxy is told of us", async () => {
+  test("does not receive our headers to the proxy", async () => {
     const proxy = await startedEgressProxy();
     const upstream = await startedUpstream();
     const { call } = await setup(upstream.url, { HTTP_PROXY: proxy.url.replace("//", "//name:word@") });
@@ -130,7 +130,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     },
   );
 
-  test("is unreachable where a proxy for plain HTTP wants a password, and its page is not taken for an answer", async () => {
+  test("is unreachable if a proxy for plain HTTP requires a password, whose page is no answer", async () => {
     const proxy = await startedEgressProxy("wants a password");
     const upstream = await startedUpstream();
     const { call } = await setup(upstream.url, { HTTP_PROXY: proxy.url });
@@ -140,7 +140,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("is unreachable where nobody is the proxy", async () => {
+  test("is unreachable without a proxy at the address", async () => {
     const { call } = await setup((await startedUpstream()).url, { HTTP_PROXY: "http://127.0.0.1:9" });
     expect(await call()).toMatchObject({ status: 502, blocked: null });
   });
@@ -167,9 +167,9 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
   });
 });
 
-describe("the proxies named in the environment", () => {
+describe("the proxies in the environment", () => {
   const listen = { host: "127.0.0.1", port: 16_001 };
-  test("the spelling in small letters comes first, and none named is none", () => {
+  test("the lower-case spelling wins, and none set is none", () => {
     expect(readEgressProxies({ HTTP_PROXY: "http://a", http_proxy: "http://b", NO_PROXY: "c" }, listen)).toEqual({
       ok: true,
       proxies: { httpProxy: "http://b", httpsProxy: "", noProxy: "c" },
@@ -182,7 +182,7 @@ describe("the proxies named in the environment", () => {
     ["https_proxy", "secret", /^HTTPS_PROXY: must be/],
     ["HTTP_PROXY", "http://localhost:16001", /^HTTP_PROXY: names this enforcement point itself/],
     ["HTTPS_PROXY", "http://127.0.0.1:16001/", /^HTTPS_PROXY: names this enforcement point itself/],
-  ])("%s=%s stops the start, without a word of it", (name, value, fault) => {
+  ])("%s=%s stops the start, and the log does not repeat it", (name, value, fault) => {
     const read = readEgressProxies({ [name]: value }, listen);
     expect(read).toEqual({ ok: false, faults: [expect.stringMatching(fault)] });
     expect(JSON.stringify(read)).not.toContain("secret");

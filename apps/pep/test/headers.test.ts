@@ -68,12 +68,12 @@ describe("an agent's header never reaches the upstream", () => {
   });
 });
 
-test("what is the agent's own passes as it is, repeats and spelling included", () => {
+test("the agent's other headers are forwarded unchanged, with repeats and spelling", () => {
   const received = ["Accept", "a", "Cookie", "x=1", "accept", "b", "X-Real", "caf\u00e9", "Via", "1.0 agent"];
   expect(requestHeaders(received, "1.0", own)).toEqual([...received, "via", "1.0 svc-pep", ...own]);
 });
 
-test("an upstream cannot imitate a block, nor give a token back", () => {
+test("an upstream can neither imitate a block nor return a token", () => {
   const received = [
     ...["X-Svc-Blocked", "policy", "x_svc_blocked", "policy", "Txn-Token", "t", "Agent-Identity", "i"],
     ...["X-Echo", "token=narrowed;", "Connection", "X-Hop", "X-Hop", "1", "Keep-Alive", "timeout=1"],
@@ -94,7 +94,7 @@ test.each([
   expect(acceptsTrailers(received)).toBe(want);
 });
 
-describe("what an upstream is shown", () => {
+describe("the credentials that an upstream receives", () => {
   const credential = { sessionId: "s", token: "presented" };
   const agentsOwn = { inbound: { credential, foreignAuthorization: "Basic x" } };
   const taken = { token: { accessToken: "narrowed" }, transactionToken: "txn", identityAssertion: "id" } as HopTaken;

@@ -42,7 +42,7 @@ describe("the enforcement point's own endpoints", () => {
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("under an upstream's host they are the upstream's", async () => {
+  test("under an upstream's host their paths are the upstream's", async () => {
     const upstream = await startedUpstream();
     const own = [{ methods: ["GET"], path: "/__svc/metrics", target: "http:app/a", data_class: "docs" }];
     const { port, session, controlPlane } = await startedPep({
@@ -135,7 +135,7 @@ test("streams beyond their own cap are closed", async () => {
   await waitUntil("every connection to close", () => upstream.sockets.size === 0);
 });
 
-test("a first configuration that does not hold stops the start", async () => {
+test("an invalid first configuration stops the start", async () => {
   await expect(startedPep({ upstreams: [{ name: "a" }] })).rejects.toThrow(ConfigurationRefused);
 });
 
@@ -170,7 +170,7 @@ describe("a restart", () => {
     return { ...second, status: (await fetch(`${second.url}/app/a`, { headers })).status };
   };
 
-  test("with a state folder goes on with the token the agent has; its files are nobody else's", async () => {
+  test("with a state folder keeps the agent's token valid; its files are private", async () => {
     const { status, folder } = await restarted((folder) => ({ SVC_PEP_STATE_DIR: join(folder, "state") }));
     expect(status).toBe(200);
     const files = readdirSync(join(folder, "state"));

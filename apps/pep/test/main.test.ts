@@ -20,7 +20,7 @@ function settingsIn(upstreams: unknown[] = []): Record<string, string> {
   };
 }
 
-test("settings that do not hold stop the start, one line each", async () => {
+test("invalid settings stop the start, with one line per fault", async () => {
   const child = spawnApp({ main: "@svc/pep/main", env: { SVC_PEP_MODE: "off", SVC_PEP_LISTEN: "nowhere" } });
   expect(await child.exited).toBe(1);
   const lines = child.output().trim().split("\n");
@@ -30,14 +30,14 @@ test("settings that do not hold stop the start, one line each", async () => {
   expect(lines.at(-1)).toContain("did not start");
 });
 
-test("a configuration file that does not hold stops the start, one line each", async () => {
+test("an invalid configuration file stops the start, with one line per fault", async () => {
   const child = spawnApp({ main: "@svc/pep/main", env: settingsIn([{ name: "a", url: "nowhere", mode: "off" }]) });
   expect(await child.exited).toBe(1);
   expect(child.output()).toMatch(/upstreams\.0\.url: .*\n.*upstreams\.0\.mode: /);
   expect(child.output()).not.toMatch(/\n\s+at /);
 });
 
-test("it serves, reads its file again on SIGHUP, and ends in time on SIGTERM", async () => {
+test("the process serves, reads its file again on SIGHUP, and ends in time on SIGTERM", async () => {
   const adminListen = `127.0.0.1:${await freePort()}`;
   const env: Record<string, string> = {
     ...settingsIn(),

@@ -97,14 +97,14 @@ describe.each([
       expect(server.ran).toEqual(["read_file /d"]);
     });
 
-    test("a tool list holds only what the caller may call, all pages of it", async () => {
+    test("a tool list contains only what the caller may call, over all pages", async () => {
       const { client, controlPlane } = await setup({ json, upstream: { filter_tool_lists: true } });
       for (const other of ["http:a/b", "http:c/d", "http:e/f"]) controlPlane.policies.set(other, {});
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["read_file", "write_file"]);
       expect(controlPlane.countOf("/v1/session/targets")).toBeGreaterThan(1);
     });
 
-    test("a tool list is empty where what is allowed cannot be learnt", async () => {
+    test("a tool list is empty if the allowed tools are unknown", async () => {
       const { client, controlPlane } = await setup({ json, upstream: { filter_tool_lists: true } });
       controlPlane.override = ({ path }, response) => {
         if (!path.startsWith("/v1/session/targets")) return undefined;
@@ -116,7 +116,7 @@ describe.each([
   },
 );
 
-describe("what is told to a JSON-RPC request", () => {
+describe("the block of a JSON-RPC request", () => {
   test("echoes its id, in a 200 that only X-Svc-Blocked marks", async () => {
     const { post } = await setup();
     const response = await post(message("id-7", "tools/call", { name: "delete_file" }));
@@ -142,7 +142,7 @@ describe("what is told to a JSON-RPC request", () => {
     ]);
   });
 
-  test("the unauthorized see a 401", async () => {
+  test("an unauthorized call gets a 401", async () => {
     const { post } = await setup();
     const response = await post(message(1, "ping"), { authorization: "Bearer no" });
     expect(response.status).toBe(401);
@@ -194,7 +194,7 @@ describe("what is told to a JSON-RPC request", () => {
 });
 
 describe("the stream that an agent listens on", () => {
-  test("brings what the server tells, and is decided once", async () => {
+  test("delivers the server's messages, and is decided once", async () => {
     const { client, server, controlPlane, metric } = await setup();
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
@@ -222,7 +222,7 @@ describe("the stream that an agent listens on", () => {
     await waitUntil("the stream to close", () => server.listening() === 0);
   });
 
-  test("is closed where no decision can be had", async () => {
+  test("is closed without a decision", async () => {
     const { server, controlPlane } = await setup({ limits: { redecideMs: 100 } });
     await waitUntil("the stream", () => server.listening() === 1);
     controlPlane.override = (_asked, response) => {

@@ -54,11 +54,11 @@ test.each([
   "/a%20b",
   "/100%25",
   "/~user/@x:y,z!$&'()*+=",
-])("%j means one thing to everybody", (path) => {
+])("every server reads %j the same way", (path) => {
   expect(isUnambiguousPath(path)).toBe(true);
 });
 
-test("a query takes no part in the decision and is passed on unless it could end the request line", () => {
+test("a query has no part in the decision and is forwarded unless it could end the request line", () => {
   expect(["?", "?a=%zz&b=\\", "?a=/../&b=//"].map(isPlainQuery)).toEqual([true, true, true]);
   expect(["?a#b", "?a b", "?a\r\nX: y", "?\u00e9"].map(isPlainQuery)).toEqual([false, false, false, false]);
 });

@@ -15,18 +15,18 @@ const cells = (table = "") =>
     .replaceAll(/ *\| */g, "|")
     .replaceAll(/-{3,}/g, "---");
 
-test("the README's settings are those of the one table", () => {
+test("the README lists every setting", () => {
   const table = settingsMarkdown({ ...pepSettings, ...sharedSettings });
   expect(cells(between("<!-- settings -->", "<!-- /settings -->"))).toBe(cells(table));
 });
 
-test("the README's flags are those of the command, each with what it does", () => {
+test("the README lists every flag of the command with its effect", () => {
   const rows = flags.map(({ flag, does }) => `| ${flag === "none" ? flag : `\`${flag}\``} | ${does} |`);
   const table = ["| flag | does |", "|---|---|", ...rows].join("\n");
   expect(cells(between("<!-- flags -->", "<!-- /flags -->"))).toBe(cells(table));
 });
 
-test("the README's configuration holds", () => {
+test("the README's configuration is valid", () => {
   const read = readUpstreams(between("```yaml\n", "```") ?? "", { defaultMode: "enforce", readFile: () => "PEM" });
   expect(read).toMatchObject({ ok: true });
 });

@@ -81,7 +81,7 @@ describe("the three ways in", () => {
   });
 });
 
-describe("an authority that nobody lists leads nowhere", () => {
+describe("an authority that no upstream lists is unresolvable", () => {
   test.each([
     ["another Host", at("GET", "/ledger/entries", "evil.example")],
     ["the listener's address in absolute form", at("GET", "http://127.0.0.1:16001/ledger/entries")],

@@ -117,7 +117,7 @@ describe("while an event stream of its MCP session is opening", () => {
     expect(received()).toEqual(["POST mine"]);
   });
 
-  test("a call whose agent goes away meanwhile is not sent", async () => {
+  test("a call whose agent disconnects meanwhile is not sent", async () => {
     const { send, beginStream, exchanges, callElsewhere, received, metrics } = await setup();
     const { release, stream } = await beginStream();
     const call = await send("POST");
@@ -131,7 +131,7 @@ describe("while an event stream of its MCP session is opening", () => {
     expect(await metrics()).toContain('svc_pep_calls_total{outcome="allowed"} 2');
   });
 
-  test("nobody else's call waits", async () => {
+  test("calls of other sessions do not wait", async () => {
     const { send, beginStream, session, controlPlane, headers } = await setup();
     await beginStream();
     const sibling = await controlPlane.sibling(headers.authorization.slice("Bearer ".length));

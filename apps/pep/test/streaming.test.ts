@@ -86,7 +86,7 @@ describe("responses stream", () => {
     expect(response.trailers).toEqual({ "x-sum": "7" });
   });
 
-  test("trailers are announced only where they can come, and an answer that announces others is passed on without", async () => {
+  test("trailers are announced only in a chunked answer, and removed from any other", async () => {
     const { open } = await setup((request) => {
       const length = request.method === "HEAD" ? "" : "Content-Length: 2\r\n";
       request.socket.end(`HTTP/1.1 200 OK\r\nTrailer: x-sum\r\n${length}\r\n${request.method === "HEAD" ? "" : "ok"}`);
@@ -98,7 +98,7 @@ describe("responses stream", () => {
     }
   });
 
-  test("an HTTP/1.0 agent is sent neither 100 nor 103, which it would take for its answer", async () => {
+  test("an HTTP/1.0 agent receives neither 100 nor 103, which it would read as its answer", async () => {
     const { port, headers } = await setup(async (_request, response, { body }) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
       response.end(`got ${await body}`);
@@ -133,7 +133,7 @@ describe("responses stream", () => {
     expect(response.headers.get("x-fine")).toBe("1");
   });
 
-  test("case 66: an encoded body is relayed as it is, however often it says to be encoded", async () => {
+  test("case 66: an encoded body is relayed unchanged, with any repeats of its coding", async () => {
     const coding = Array(1_000).fill("gzip").join(", ");
     const { open } = await setup((_request, response) => {
       response.writeHead(200, { "content-encoding": coding, "content-length": 3 }).end("abc");
@@ -196,7 +196,7 @@ test("a GET with a body is sent with it", async () => {
 });
 
 describe("an upstream that fails is no block", () => {
-  test("nobody listens: 502", async () => {
+  test("a closed port is 502", async () => {
     const { url, session, controlPlane, metric } = await startedPep({
       upstreams: [{ name: "files", url: "http://127.0.0.1:9", routes }],
     });
@@ -255,7 +255,7 @@ describe("an upstream that fails is no block", () => {
     for (let call = 0; call < 3; call++) expect((await fetch(`${url}/files/any`, { headers })).status).toBe(204);
   });
 
-  test("case 67: an upstream that closes as a POST goes out receives it once at most, and the agent sees 502", async () => {
+  test("case 67: an upstream that closes during a POST receives it once at most, and the agent gets 502", async () => {
     const { url, headers, upstream } = await setup((request, response, { body }) => {
       if (upstream.received.length === 1) response.end("kept alive");
       else void body.then(() => request.socket.destroy());
@@ -267,8 +267,8 @@ describe("an upstream that fails is no block", () => {
   });
 });
 
-describe("an agent that goes away", () => {
-  test("case 64: takes the upstream's request along, mid-answer", async () => {
+describe("an agent that disconnects", () => {
+  test("case 64: ends the upstream's request, mid-answer", async () => {
     const { open, upstream } = await setup((_request, response) => {
       response.writeHead(200).write("half");
     });
@@ -282,7 +282,7 @@ describe("an agent that goes away", () => {
     expect(upstream.received).toHaveLength(aborted);
   });
 
-  test("case 64: takes it along while the answer is held back for it", async () => {
+  test("case 64: closes it while the answer waits for it", async () => {
     const { open, upstream } = await setup((_request, response) => {
       const pour = () => {
         while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
@@ -299,7 +299,7 @@ describe("an agent that goes away", () => {
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
-  test("case 64: takes it along mid-upload", async () => {
+  test("case 64: closes it mid-upload", async () => {
     const { open, upstream } = await setup();
     const request = open("/open", { method: "POST" });
     request.on("error", () => {});
@@ -310,7 +310,7 @@ describe("an agent that goes away", () => {
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
-  test("is not counted where nothing was decided yet, and nothing goes upstream for it", async () => {
+  test("is not counted before a decision, and nothing goes upstream", async () => {
     const { open, upstream, controlPlane, metrics } = await setup();
     controlPlane.override = ({ path }) => path === "/v1/authorize";
     const request = open("/any").end();
@@ -331,7 +331,7 @@ describe("an agent that goes away", () => {
     expect(await agent.closed()).toBe("");
   });
 
-  test("case 65: 200 that send nothing, or their headers drop by drop, are cut off, and others are served meanwhile", async () => {
+  test("case 65: 200 agents that send nothing, or headers byte by byte, are cut off, and others are served meanwhile", async () => {
     const { port, url, headers } = await setup(undefined, { agentHeadersMs: 300 });
     const idle = await Promise.all(
       Array.from({ length: 200 }, (_, n) => rawConnection(port, n % 2 === 0 ? "" : "GET /fil")),

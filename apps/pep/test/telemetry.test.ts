@@ -24,7 +24,7 @@ const seriesOf = (metrics: string) =>
     .map((line) => line.slice(0, line.lastIndexOf(" ")))
     .sort();
 
-describe("case 71: telemetry says what happened and to nobody", () => {
+describe("case 71: telemetry reports calls without names", () => {
   test("no token, session, name, target, path, query or body is in metrics or logs", async () => {
     const { url, session, controlPlane, metrics, logs, told } = await setup();
     const headers = { ...(await session()), "x-canary": "canary-header" };
@@ -104,7 +104,7 @@ test("each stage and the overhead are observed once per call", async () => {
 describe("case 73: trace context", () => {
   const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-  test("is passed on under a span of our own, to the control plane and the upstream alike; baggage is not", async () => {
+  test("is passed on under our own span to control plane and upstream; baggage is not", async () => {
     const { url, session, controlPlane, upstream } = await setup();
     const headers = { ...(await session()), traceparent: valid, tracestate: "vendor=1", baggage: "user=canary" };
     await fetch(`${url}/canary-upstream/canary-path/x`, { headers });

@@ -71,7 +71,7 @@ const unclear: [string, string | Buffer][] = [
   ["more nesting than any message", answer(`"result":{"tools":[${hidden}],"x":${"[".repeat(600)}${"]".repeat(600)}}`)],
 ];
 
-describe("what two readers could read differently is an empty list, also in an event:", () => {
+describe("a list that readers could read differently is emptied, also in an event:", () => {
   test.each(unclear)("%s", (_name, text) => {
     expect(JSON.parse(pass([text], json) ?? "")).toEqual(empty);
     expect(pass([`id: 7\ndata: ${text}\n\n`], events)).toBe(`id: 7\ndata: ${JSON.stringify(empty)}\n\n`);
@@ -82,7 +82,7 @@ describe("what two readers could read differently is an empty list, also in an e
     expect(JSON.parse(pass([bytes], json) ?? "")).toEqual(empty);
   });
 
-  test("on a stream of no request the list keeps the message's own id, where there is one", () => {
+  test("on a stream without a request the list keeps the message's own id", () => {
     const passed = (text: string) =>
       toolListFilter({ targets, allowed, id: undefined }, events)
         ?.push(Buffer.from(`data: ${text}\n\n`))
@@ -92,7 +92,7 @@ describe("what two readers could read differently is an empty list, also in an e
   });
 });
 
-describe("whatever repeats and however it is spelled, no reader finds a tool that is not allowed", () => {
+describe("with any repeats and spellings, no reader finds a tool that is not allowed", () => {
   /** JSON with its members as written: JSON.parse would drop those that repeat. */
   type Written = string | null | readonly Written[] | { readonly members: readonly (readonly [string, Written])[] };
   const membersOf = (names: readonly string[], value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
@@ -144,7 +144,7 @@ test("a tool whose name another reader could read elsewhere is left out, alone",
   expect(pass([text], json)).toBe(answer(`"result":{"tools":[${readable}]}`));
 });
 
-test("what repeats where nobody looks for a tool's name leaves the list as it is", () => {
+test("a repeat that names no tool leaves the list unchanged", () => {
   const text = answer(`"result":{"tools":[{"name":"read_file","inputSchema":{"a":1,"a":2}},${hidden}]}`);
   expect(JSON.parse(pass([text], json) ?? "").result.tools).toHaveLength(1);
 });
@@ -155,16 +155,16 @@ test.each([
   ["a result that repeats something and has no tools", '{"id":1,"result":{"content":[{"a":1,"a":2}]}}'],
   ["an error that repeats something", '{"id":1,"error":{"code":1,"code":2}}'],
   ["a notification that repeats something", '{"method":"notifications/x","params":{"a":1,"a":2}}'],
-])("%s passes as it is", (_name, text) => {
+])("%s is forwarded unchanged", (_name, text) => {
   expect(pass([text], json)).toBe(text);
   expect(pass([`data: ${text}\n\n`], events)).toBe(`data: ${text}\n\n`);
 });
 
-test.each(["", "keep-alive", '"text"', "12"])("an event whose data is no message passes as it is: %j", (data) => {
+test.each(["", "keep-alive", '"text"', "12"])("an event whose data is no message is unchanged: %j", (data) => {
   expect(pass([`event: ping\ndata: ${data}\n\n`], events)).toBe(`event: ping\ndata: ${data}\n\n`);
 });
 
-test("nothing is made of no body, and a response of another type is none of this", () => {
+test("an empty body stays empty, and a response of another type is not filtered", () => {
   expect(pass([], json)).toBe("");
   expect(pass(["x"], ["content-type", "text/html"])).toBeUndefined();
   expect(pass(["x"], [])).toBeUndefined();
@@ -206,7 +206,7 @@ describe("in an event stream", () => {
     expect(passed.match(/"name"/g)).toHaveLength(2);
   });
 
-  test("an event without its end is none", () => {
+  test("an event without its end is dropped", () => {
     expect(pass([`data: ${list}\n`], events)).toBe("");
   });
 
@@ -216,7 +216,7 @@ describe("in an event stream", () => {
     expect(pass([`data: ${list}\n\n`], [...events, "content-encoding", "gzip"])).toBe("");
   });
 
-  test("an event that never ends is not kept for ever", () => {
+  test("an event without an end is not buffered for ever", () => {
     const filter = toolListFilter({ targets, allowed, id: 1 }, events);
     expect(() => filter?.push(Buffer.alloc(9 * 2 ** 20, "x"))).toThrow(RangeError);
   });

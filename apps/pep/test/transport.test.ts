@@ -58,7 +58,7 @@ describe("the transport of the steps over undici", () => {
     expect(await faultOf(ask({ maxResponseBytes: 99 }))).toBe("too_large");
   });
 
-  test("an answer that arrived while this process was too busy to read it is no silence", async () => {
+  test("an answer that arrived while the process was busy is no time-out", async () => {
     const program = `require("node:http").createServer((_request, response) => response.end("here"))
       .listen(0, "127.0.0.1", function () { require("node:worker_threads").parentPort.postMessage(this.address().port); });`;
     const elsewhere = new Worker(program, { eval: true });
@@ -83,7 +83,7 @@ describe("the transport of the steps over undici", () => {
     expect((await answer).body).toBe("here");
   });
 
-  test("nobody listening is refused: nothing was sent", async () => {
+  test("a closed port is refused: nothing was sent", async () => {
     const { ask, server } = await setup(hang);
     server.close();
     expect(await faultOf(ask())).toBe("refused");
@@ -99,7 +99,7 @@ describe("the transport of the steps over undici", () => {
     expect(await faultOf(ask({ deadlineMs: 50 }))).toBe("timeout");
   });
 
-  test("a signal ends it at once, given before or meanwhile", async () => {
+  test("an abort ends it at once, before or during the request", async () => {
     const { ask, requests } = await setup(hang);
     expect(await faultOf(ask({ signal: AbortSignal.abort() }))).toBe("aborted");
     expect(requests()).toBe(0);

@@ -60,7 +60,7 @@ upstreams:
   });
 });
 
-describe("the file is taken whole or not at all", () => {
+describe("a single fault refuses the whole file", () => {
   test.each<[string, unknown[], string]>([
     ["an unknown member", [{ ...ledger, retries: 3 }], "upstreams.0"],
     [
@@ -143,7 +143,7 @@ describe("the file is taken whole or not at all", () => {
     expect(read(text)).toMatchObject({ ok: false });
   });
 
-  test("every fault is told at once", () => {
+  test("every fault is reported at once", () => {
     expect(faults([{ ...ledger, mode: "x", hosts: ["a b"] }, { name: "-" }])).toHaveLength(4);
   });
 
@@ -155,7 +155,7 @@ describe("the file is taken whole or not at all", () => {
   });
 });
 
-test("passthrough is fine where it is observed, or where it is said to be meant", () => {
+test("passthrough is valid in observe mode, or when the file allows it", () => {
   const passthrough = { ...ledger, credential: "passthrough" };
   expect(faults([passthrough], "observe")).toEqual([]);
   expect(faults([{ ...passthrough, mode: "observe" }])).toEqual([]);

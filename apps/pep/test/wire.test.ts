@@ -90,7 +90,7 @@ test("case 52: what Connection nominates cannot take our headers away, and Via i
   expect(agent.text()).toMatch(/^via: 1\.1 svc-pep\r$/m);
 });
 
-describe("case 53: a request that two readers could frame differently is 400, closed, and reaches nobody", () => {
+describe("case 53: a request with ambiguous framing is 400, closed, and reaches no upstream", () => {
   test.each([
     ["both framings", ["Transfer-Encoding: chunked", "Content-Length: 3"], "0\r\n\r\n"],
     ["two lengths", ["Content-Length: 3", "Content-Length: 4"], "abcd"],
@@ -112,7 +112,7 @@ describe("case 53: a request that two readers could frame differently is 400, cl
   });
 });
 
-describe("case 54: methods that lead nowhere", () => {
+describe("case 54: methods that are not forwarded", () => {
   test.each([
     ["CONNECT", (port: number) => `CONNECT ledger.internal:443 HTTP/1.1\r\nHost: 127.0.0.1:${port}`],
     ["TRACE", (port: number) => `TRACE /ledger/any/x HTTP/1.1\r\nHost: 127.0.0.1:${port}`],
@@ -159,7 +159,7 @@ describe("case 56: an ambiguous path is unresolvable_call, on the wire too", () 
   });
 });
 
-describe("case 57: what an agent may not say", () => {
+describe("case 57: headers that an agent may not set", () => {
   test("headers of ours and their look-alikes are dropped", async () => {
     const { upstream, request, port } = await setup();
     const headers = [

@@ -112,7 +112,7 @@ describe("POST /__svc/quit", () => {
     expect(await pep.exited).toBe(0);
   });
 
-  test("is nothing where it is not admitted", async () => {
+  test("is 404 without the setting", async () => {
     const pep = await start({});
     expect((await fetch(`${pep.adminUrl}/__svc/quit`, { method: "POST" })).status).toBe(404);
     expect(pep.hasExited()).toBe(false);

@@ -35,7 +35,7 @@ const busy = reply(503, envelope("guard_unavailable"));
 const broken = reply(500, envelope("internal"));
 const half: Reply = (response) => void response.writeHead(200, { "content-length": 900 }).write('{"access_token":"');
 
-describe("against a double of the control plane: what may have been carried out is asked once", () => {
+describe("against a control plane double: a request that may have been carried out is sent once", () => {
   const faults: [string, Reply][] = [
     ["hangs", hang],
     ["cuts the connection", cut],
@@ -73,7 +73,7 @@ describe("against a double of the control plane: what may have been carried out 
   });
 });
 
-describe("against a double of the control plane that lies about a renewal: no decision is asked with what it gave", () => {
+describe("against a control plane double with false renewals: no decision is requested with their tokens", () => {
   /** Renews as asked, and then says something else. */
   const renewing =
     (controlPlane: ControlPlaneDouble, lie: (tokens: string[]) => Promise<unknown> | unknown): Override =>
@@ -108,7 +108,7 @@ describe("against a double of the control plane that lies about a renewal: no de
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("and an honest one is used", async () => {
+  test("and a correct one is used", async () => {
     const { called, controlPlane, headers } = await setup();
     controlPlane.override = renewing(controlPlane, (tokens) => tokens);
     expect(await called("read")).toBe(200);

@@ -33,15 +33,15 @@ async function setup(credential: unknown = "hop_token") {
 /** A JWT of somebody else's. */
 const foreign = `Bearer ${["{}", '{"iss":"https://idp.example","sub":"app"}', "x"].map((part) => btoa(part).replaceAll("=", "")).join(".")}`;
 
-describe("an agent that knows nothing of us", () => {
-  test("acts in the ambient session", async () => {
+describe("an agent without a session of its own", () => {
+  test("uses the ambient session", async () => {
     const { call, upstream } = await setup();
     expect((await call()).status).toBe(200);
     expect(upstream.received[0]?.headers.authorization).toMatch(/^Bearer ey/);
     expect(upstream.received[0]?.headers["x-svc-session"]).toBeDefined();
   });
 
-  test("keeps its own Authorization where the upstream is passed it, with the narrowed token beside it", async () => {
+  test("keeps its own Authorization for a passthrough upstream, with the narrowed token beside it", async () => {
     const { call, upstream } = await setup("passthrough");
     expect((await call({ authorization: foreign })).status).toBe(200);
     const { authorization, "x-svc-authorization": narrowed } = upstream.received[0]?.headers ?? {};
@@ -59,7 +59,7 @@ describe("an agent that knows nothing of us", () => {
     expect(seen[1]).toBe(foreign);
   });
 
-  test("a bearer of ours is never passed through, and one without its session is nobody's", async () => {
+  test("a token of ours is never passed through, and one without its session is refused", async () => {
     const { call, upstream, session } = await setup("passthrough");
     const { authorization, "x-svc-session": sessionId } = await session();
     expect((await call({ authorization })).status).toBe(401);
@@ -67,7 +67,7 @@ describe("an agent that knows nothing of us", () => {
     expect(upstream.received[0]?.headers.authorization).toBeUndefined();
   });
 
-  test("what a request presents itself comes before the ambient session", async () => {
+  test("a request's own credentials win over the ambient session", async () => {
     const { call, session, lastSession } = await setup();
     const headers = await session();
     await call(headers);
@@ -85,14 +85,14 @@ describe("the session file", () => {
     });
   });
 
-  test("that holds no session keeps the one before, with a warning", async () => {
+  test("without a session in it keeps the one before, with a warning", async () => {
     const { call, write, logs } = await setup();
     await write('{"session_id": "x"');
     await waitUntil("the warning", () => logs.some(({ msg }) => String(msg).startsWith("session file refused")));
     expect((await call()).status).toBe(200);
   });
 
-  test("that is gone ends the session", async () => {
+  test("that is removed ends the session", async () => {
     const { call, sessionFile } = await setup();
     rmSync(sessionFile);
     await waitUntil("calls to be unauthorized", async () => (await call()).status === 401);

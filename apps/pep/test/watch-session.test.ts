@@ -68,7 +68,7 @@ describe("a long-lived call is closed", () => {
   test.each([
     ["by the root grant's expiry", { hop: 1, lifeSeconds: 30 }],
     ["by a shorter life than a hop token has", { hop: 2, lifeSeconds: 30 }],
-  ])("at the session's end, told %s", async (_name, life) => {
+  ])("at the session's end, known %s", async (_name, life) => {
     const { close, leased } = watched(async () => ({ kind: "unauthorized" }), tokenOf(life));
     await vi.advanceTimersByTimeAsync(29_999);
     expect(close).not.toHaveBeenCalled();
@@ -78,13 +78,13 @@ describe("a long-lived call is closed", () => {
   });
 });
 
-test("a token of full life tells nothing of the session's end", async () => {
+test("a token of full life does not bound the session's end", async () => {
   const { leased } = watched(async () => ({ kind: "unauthorized" }), tokenOf({ hop: 2, lifeSeconds: 60 }));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(leased).toHaveBeenCalledOnce();
 });
 
-test("whoever stops watching hears no more", async () => {
+test("after the watch is stopped, close is not called", async () => {
   const { close, stop } = watched(async () => ({ kind: "unauthorized" }));
   stop();
   await vi.advanceTimersByTimeAsync(120_000);

@@ -58,7 +58,7 @@ const plainMeaning = (read: string): string => {
   return /^\/[^/]+$/.test(read) ? "http:ledger/page" : "http:ledger/rest";
 };
 
-test("for 100,000 request lines, what is decided is what any server takes the sent bytes for", () => {
+test("for 100,000 request lines, any server reads the sent bytes as the call that was decided", () => {
   const upstreams = upstreamsFrom([
     { name: "ledger", url: "http://ledger.internal", hosts: ["ledger.internal"], routes },
   ]);

@@ -82,7 +82,7 @@ const written = (folder: string, files: Readonly<Record<string, string>>) => {
   }
 };
 
-describe("an upstream that is not who it should be is never spoken to", () => {
+describe("an upstream with a wrong certificate receives no byte", () => {
   const elsewhere: Leaf = { names: [{ type: "dns", value: "elsewhere.internal" }] };
   test.each<[string, Leaf, "known" | "unknown"]>([
     ["another host name", elsewhere, "known"],
@@ -102,7 +102,7 @@ describe("an upstream that is not who it should be is never spoken to", () => {
     expect(upstream.served).toEqual([]);
   });
 
-  test("and who it should be is", async () => {
+  test("and one with the right certificate does", async () => {
     const known = await anAuthority();
     const upstream = await startedTlsUpstream(await known.issue());
     const { call, upgrade } = await setup(
@@ -114,7 +114,7 @@ describe("an upstream that is not who it should be is never spoken to", () => {
 });
 
 describe("TLS material that is replaced", () => {
-  test("an authority: what it vouched for is no longer spoken to, and what the next one vouches for is", async () => {
+  test("a certificate authority: the old one's certificate is refused, the new one's accepted", async () => {
     const [first, second] = [await anAuthority(), await anAuthority()];
     const upstream = await startedTlsUpstream(await first.issue());
     const { call, folder } = await setup(
@@ -155,7 +155,7 @@ describe("TLS material that is replaced", () => {
     expect(told).toEqual([]);
   });
 
-  test("a client certificate before its key: what was in force goes on, it says so, and then takes both", async () => {
+  test("a client certificate before its key: the pair before stays with a warning, until both are replaced", async () => {
     const authority = await anAuthority();
     const upstream = await startedTlsUpstream(await authority.issue(), authority);
     const [before, after] = [await authority.issue(), await authority.issue()];
@@ -210,14 +210,14 @@ describe("a secret that is replaced", () => {
     return { ...running, upstream, shown };
   }
 
-  test("by a rename is shown from then on", async () => {
+  test("by a rename is sent from then on", async () => {
     const { shown, folder } = await keyedSetup();
     expect(await shown()).toBe("first-secret");
     written(folder, { secret: "second-secret" });
     await waitUntil("the new secret", async () => (await shown()) === "second-secret");
   });
 
-  test("as Kubernetes does it is shown from then on", async () => {
+  test("as Kubernetes does it is sent from then on", async () => {
     const upstream = await startedUpstream();
     let replace = (_files: { secret: string }) => {};
     const { call } = await setup(
@@ -241,7 +241,7 @@ describe("a secret that is replaced", () => {
     ["two lines", "third-secret\nX-Other: 1"],
     ["a NUL", "third-secret\u0000"],
     ["what a header cannot hold", "third-secret \u20ac"],
-  ])("by %s is refused: the one before stays, and no word of either is told", async (_name, text) => {
+  ])("by %s is refused: the one before stays, and the log repeats neither", async (_name, text) => {
     const { shown, folder, told, logs } = await keyedSetup();
     expect(await shown()).toBe("first-secret");
     written(folder, { secret: text });

@@ -54,7 +54,7 @@ async function setup(limits: Partial<Limits> = {}) {
 }
 
 describe("a WebSocket, against a double of the control plane", () => {
-  test("is decided before 101, goes out narrowed on the very path, and carries both ways", async () => {
+  test("is decided before 101, forwarded narrowed on the exact path, and open in both directions", async () => {
     const { open, upgraded, controlPlane, metric } = await setup();
     const agent = await open("/chat/live/a;b?x=%zz&y=1?", [
       "Txn-Token: forged",
@@ -113,7 +113,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
   });
 
-  test("is closed at the session's end, which its token tells", async () => {
+  test("is closed at the session's end, which its token shows", async () => {
     const { port, controlPlane } = await setup();
     const { sessionId, token } = await controlPlane.consent({ ttlSeconds: 4 });
     const agent = await rawConnection(
@@ -128,7 +128,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(controlPlane.countOf("/v1/authorize")).toBe(1);
   });
 
-  test("whose agent goes away before the upstream answered is counted, and takes the upstream's connection along", async () => {
+  test("whose agent disconnects before the upstream answered is counted, and closes the upstream's connection", async () => {
     const { open, upstream, metric } = await setup();
     let asked = 0;
     upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
@@ -142,7 +142,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
   });
 
-  test("takes the upstream's connection along when the agent goes", async () => {
+  test("closes the upstream's connection when the agent disconnects", async () => {
     const { open, upstream } = await setup();
     const agent = await open("/chat/live/a");
     await agent.until(/101/);
@@ -179,7 +179,7 @@ describe("a WebSocket, against a double of the control plane", () => {
       /^HTTP\/1\.1 403 (?!.*trailer).*\r\n\r\nno$/is,
     ],
     ["half an upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", /^HTTP\/1\.1 502 .*upstream_unreachable/s],
-  ])("that an upstream refuses with %s is answered as any call is", async (_name, bytes, expected) => {
+  ])("that an upstream refuses with %s is answered like any call", async (_name, bytes, expected) => {
     const { open, upstream } = await setup();
     upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => void socket.end(bytes));
     expect(await (await open("/chat/live/a")).closed()).toMatch(expected);
@@ -232,7 +232,7 @@ describe("a WebSocket, against a double of the control plane", () => {
   });
 });
 
-test("any other upgrade goes on as a plain request", async () => {
+test("any other upgrade is forwarded as a plain request", async () => {
   const { port, session, upstream } = await setup();
   const { authorization, "x-svc-session": sessionId } = await session();
   const lines = [

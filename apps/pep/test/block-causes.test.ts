@@ -46,7 +46,7 @@ const almostAllow = {
 };
 const allow = JSON.stringify({ action_id: "a", ...almostAllow });
 
-describe("cases 68 and 69, against a double: whatever is not exactly the answer blocks, and nothing goes upstream", () => {
+describe("cases 68 and 69, against a double: any other answer blocks, and no byte goes upstream", () => {
   test.each<[string, string, number, Override]>([
     ["decide cuts the connection", "pdp_unreachable", 503, at(authorize, cut)],
     ["decide hangs", "pdp_unreachable", 503, at(authorize, hang)],
@@ -160,7 +160,7 @@ describe("cases 68 and 69, against a double: whatever is not exactly the answer 
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("a control plane that is down blocks, and serves again unaided when it is back", async () => {
+  test("calls are blocked while the control plane is down, and allowed when it is back", async () => {
     const { url, session, controlPlane } = await setup();
     const headers = await session();
     const call = async () => (await fetch(`${url}/ledger/read`, { headers })).status;
@@ -221,7 +221,7 @@ describe("the rest of the causes", () => {
   test.each([
     ["compressed", { "content-encoding": "gzip" }],
     ["in another charset", { "content-type": "application/json; charset=utf-7" }],
-  ])("a privileged body that says to be %s is unbindable", async (_name, headers) => {
+  ])("a privileged body declared as %s is unbindable", async (_name, headers) => {
     const { url, session } = await setup();
     const sent = { ...(await session()), ...headers };
     const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: sent, body: "{}" });

@@ -22,21 +22,21 @@ async function setup(prepare?: (folder: string) => void) {
   return { ...running, first, second, upstream, headers, call, write };
 }
 
-test("a changed file is taken up by itself", async () => {
+test("a changed file is applied by itself", async () => {
   const { call, write, second, upstream } = await setup();
   expect(await call()).toBe("first");
   write([upstream(second.url)]);
   await waitUntil("the new upstream", async () => (await call()) === "second");
 });
 
-test("SIGHUP takes it up at once", async () => {
+test("SIGHUP applies it at once", async () => {
   const { call, write, second, upstream, pep } = await setup();
   write([upstream(second.url)]);
   pep.reload();
   expect(await call()).toBe("second");
 });
 
-test("a bad file keeps the old one, and says what is wrong with it", async () => {
+test("an invalid file keeps the configuration before it, and the log names its faults", async () => {
   const { call, write, logs, told, metrics } = await setup();
   write([{ name: "app", url: "nowhere", mode: "off" }]);
   await waitUntil("the faults", () => told.length >= 2);
@@ -50,7 +50,7 @@ test("a bad file keeps the old one, and says what is wrong with it", async () =>
   expect(await metrics()).toMatch(/^svc_pep_up 1$/m);
 });
 
-test("a file that is gone keeps the old one", async () => {
+test("a missing file keeps the configuration before it", async () => {
   const { call, configFile, told } = await setup();
   rmSync(configFile);
   await waitUntil("the fault", () => told.some((line) => line.includes("cannot be read")));
@@ -66,7 +66,7 @@ test("a change of mode is shown by the gauge", async () => {
   expect(await metrics()).not.toMatch(/^svc_pep_info\{mode="enforcing",version="0.0.0-test"\} 1$/m);
 });
 
-test("a call under way ends as it began, and then the old connections close", async () => {
+test("a call under way keeps its configuration, and then the old connections close", async () => {
   const slow = await startedUpstream((_request, response) => {
     response.write("half,");
     setTimeout(() => response.end("whole"), 300);
@@ -101,7 +101,7 @@ test("a secret of an upstream's own is read again when its file changes", async 
   });
 });
 
-test("a ConfigMap, which is replaced by a link farther up its path, is taken up", async () => {
+test("a ConfigMap, which is replaced by a link farther up its path, is applied", async () => {
   const first = await startedUpstream((_request, response) => response.end("first"));
   const second = await startedUpstream((_request, response) => response.end("second"));
   const holding = (url: string) => ({

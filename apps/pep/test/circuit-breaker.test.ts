@@ -30,7 +30,7 @@ function setup() {
   return { state, asked, send, times };
 }
 
-describe("where nobody answers", () => {
+describe("when the control plane does not answer", () => {
   test.each(["refused", "unreachable", "timeout"] as const)(
     "five times in a row (%s), nobody is asked any more, and nothing counts as sent",
     async (outcome) => {
@@ -42,7 +42,7 @@ describe("where nobody answers", () => {
     },
   );
 
-  test("one request a second finds out whether somebody is back, also while an earlier one still waits", async () => {
+  test("one request a second tests the control plane, also while an earlier one still waits", async () => {
     const { state, asked, send, times } = setup();
     state.outcome = "timeout";
     await times(5);
@@ -53,7 +53,7 @@ describe("where nobody answers", () => {
     expect(asked).toHaveLength(7);
   });
 
-  test("the first answer, whatever it says, lets everybody ask again", async () => {
+  test("the first response, of any status, lets every call through again", async () => {
     const { state, send, times } = setup();
     state.outcome = "unreachable";
     await times(5);
@@ -63,7 +63,7 @@ describe("where nobody answers", () => {
     expect(await send()).toBe(503);
   });
 
-  test("an answer in between starts the count anew", async () => {
+  test("a response resets the count", async () => {
     const { state, asked, times } = setup();
     for (const outcome of ["timeout", "answers", "timeout", "answers"] as const) {
       state.outcome = outcome;
@@ -79,7 +79,7 @@ describe("where nobody answers", () => {
     expect(asked).toHaveLength(20);
   });
 
-  test("another endpoint is asked all the same, and a query makes none", async () => {
+  test("another endpoint is still called, and a query is no other endpoint", async () => {
     const { state, asked, send, times } = setup();
     state.outcome = "timeout";
     await times(3, "/v1/session/targets?cursor=a");

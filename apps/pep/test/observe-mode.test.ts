@@ -28,7 +28,7 @@ const ofOurs = (headers: object) =>
   Object.keys(headers).filter((name) => /^(x-svc-|txn-token|agent-identity)/.test(name));
 
 describe("case 70: observe mode, against a double of the control plane", () => {
-  test("a deny is recorded as not enforced and forwarded once, without any credential of ours", async () => {
+  test("a deny is recorded as not enforced and forwarded once, without a credential of ours", async () => {
     const { url, session, upstream, controlPlane, metric, metrics } = await setup();
     controlPlane.policies.set("http:ledger/read", { denyReason: "TARGET_NOT_DECLARED" });
     const response = await fetch(`${url}/ledger/read`, { headers: await session() });
@@ -92,7 +92,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
     };
   };
 
-  test("a call that got no decision is blocked, since nothing was recorded", async () => {
+  test("a call without a decision is blocked, since nothing was recorded", async () => {
     const { url, session, upstream, controlPlane } = await setup();
     const headers = await session();
     expect((await fetch(`${url}/ledger/read`)).status).toBe(401);
@@ -121,7 +121,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
       expect(logs.filter(({ level }) => level === "warn")).toHaveLength(3);
     });
 
-    test("an ambiguous path is never forwarded, nor a host that nobody configured, nor a call of an enforcing upstream", async () => {
+    test("an ambiguous path, an unconfigured host and a call of an enforcing upstream are never forwarded", async () => {
       const { url, session, upstream } = await setup("forward");
       const headers = await session();
       expect((await fetch(`${url}/ledger/a%2fb`, { headers })).status).toBe(404);
@@ -137,7 +137,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
       expect(upstream.received).toHaveLength(0);
     });
 
-    test("an MCP message without a target goes on whole", async () => {
+    test("an MCP message without a target is forwarded whole", async () => {
       const { url, session, upstream } = await setup("forward");
       const body = '[{"jsonrpc":"2.0","id":1,"method":"ping"}]';
       const headers = { ...(await session()), "content-type": "application/json" };

@@ -30,7 +30,7 @@ const exchange = "/v1/token/exchange";
 const authorize = "/v1/authorize";
 
 describe("an unprivileged body whose target may refuse taint, against a double of the control plane", () => {
-  test("is whole before the exchange: what is learnt while it comes refuses the call, and nothing goes upstream", async () => {
+  test("is whole before the exchange: taint that arrives meanwhile blocks the call, and nothing goes upstream", async () => {
     const { open, deny, upstream, controlPlane } = await setup();
     const request = open();
     request.write("first half, ");
@@ -43,7 +43,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("that pauses streams, and ends after another decision", async () => {
+  test("that pauses streams, and ends after a second decision", async () => {
     const { open, upstream, controlPlane } = await setup("enforce", 50);
     const request = open();
     request.write("first,");
@@ -82,7 +82,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     },
   );
 
-  test("that is withdrawn after the upstream began to answer cuts that answer, as a blocked call", async () => {
+  test("that may not end after the upstream began to answer cuts that answer, as a blocked call", async () => {
     const { open, deny, upstream, metric } = await setup("enforce", 50, (_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).write("early,");
     });
