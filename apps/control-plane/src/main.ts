@@ -2,6 +2,7 @@
 import "@svc/host/require-node";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
+import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
 import { migrate } from "./postgres/migrate.ts";
 import { type Config, readConfig } from "./start/config.ts";
@@ -118,8 +119,6 @@ async function check(): Promise<void> {
     if (finding.level === "bad") process.exitCode = 1;
   }
 }
-
-const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.");
 
 const [command = "serve"] = process.argv.slice(2);
 try {

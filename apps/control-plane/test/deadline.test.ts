@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { within } from "@svc/host";
 import { createDatabase, requires, startRedis, type TestDatabase, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
-import { within } from "../src/ports/deadline.ts";
 import type { ReplayGuard } from "../src/ports/replay-guard.ts";
 import { bounded, connect, type Sql } from "../src/postgres/database.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import "@svc/host/require-node";
 import { readFileSync } from "node:fs";
+import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
-import { isLoopback } from "./message/authority.ts";
 import { type Pep, startPep } from "./pep.ts";
 import { runCheck } from "./start/check.ts";
 import { type Config, readConfig } from "./start/config.ts";

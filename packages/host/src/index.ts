@@ -15,5 +15,16 @@ export { settingsMarkdown, settingsReference } from "./reference.ts";
 export { defaulted, optional, required, type Setting, type SettingsTable, type SettingValues } from "./setting.ts";
 export { sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
 export { readTls, reloadTls, type TlsFiles } from "./tls-files.ts";
-export { commaList, flag, httpUrl, type ListenAddress, listenAddress, oneOf, text, wholeNumber } from "./values.ts";
+export {
+  commaList,
+  flag,
+  httpUrl,
+  isLoopback,
+  type ListenAddress,
+  listenAddress,
+  oneOf,
+  text,
+  wholeNumber,
+} from "./values.ts";
 export { watchFiles } from "./watch-files.ts";
+export { within } from "./within.ts";

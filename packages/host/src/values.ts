@@ -43,3 +43,7 @@ export const listenAddress = z.string().transform((address, context): ListenAddr
   context.addIssue("must be host:port");
   return z.NEVER;
 });
+
+/** A host name or an address, an IPv6 one without its brackets. */
+export const isLoopback = (host: string): boolean =>
+  host === "::1" || host === "localhost" || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(host);

@@ -2,14 +2,7 @@ import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
 
-/**
- * A hop token (docs/reference/tokens.md#hop-token, RFC 9068, RFC 8693 section 4.1). JWT's registered names stay as they
- * are; dates are integers, in seconds since 1970.
- *
- * Three holders share the kind: `targetKind` null is the root grant (hop 1, audience the issuer, no `act`), "agent" an
- * agent's token, "tool" a token for one resource server.
- */
-export interface HopClaims {
+interface RegisteredClaims {
   readonly iss: string;
   /** The consenting human, the same on every hop. */
   readonly sub: string;
@@ -20,6 +13,16 @@ export interface HopClaims {
   readonly exp: number;
   readonly nbf?: number;
   readonly jti: string;
+}
+
+/**
+ * A hop token (docs/reference/tokens.md#hop-token, RFC 9068, RFC 8693 section 4.1). JWT's registered names stay as they
+ * are; dates are integers, in seconds since 1970.
+ *
+ * Three holders share the kind: `targetKind` null is the root grant (hop 1, audience the issuer, no `act`), "agent" an
+ * agent's token, "tool" a token for one resource server.
+ */
+export interface HopClaims extends RegisteredClaims {
   readonly hop: number;
   /** Who acted before, latest first; null on a root grant. */
   readonly act: Act | null;
@@ -47,15 +50,7 @@ export const isNarrowed = (claims: HopClaims): claims is NarrowedClaims => claim
 /**
  * A transaction token: one privileged call with exactly these parameters (docs/reference/tokens.md#transaction-token).
  */
-export interface TransactionClaims {
-  readonly iss: string;
-  readonly sub: string;
-  readonly aud: string;
-  readonly scope: string;
-  readonly iat: number;
-  readonly exp: number;
-  readonly nbf?: number;
-  readonly jti: string;
+export interface TransactionClaims extends RegisteredClaims {
   /** `txn`: the action this call is. */
   readonly actionId: string;
   /** `req_wl`: the requesting workload, which is the caller. */

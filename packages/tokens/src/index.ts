@@ -47,7 +47,7 @@ export {
 } from "./params-binding.ts";
 export type { KeyRefusal } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
-export { isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
+export { decodeUtf8, isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
 export { rememberDecoded, rememberVerified, type VerifiedTokens, type VerifyRemembering } from "./verified-tokens.ts";
 export {
   decodeUnverifiedHopToken,

@@ -76,7 +76,8 @@ const nestsWithin = (value: unknown, depth: number): boolean =>
   value === null ||
   (depth > 0 && Object.values(value).every((member) => nestsWithin(member, depth - 1)));
 
-function decodeUtf8(bytes: Uint8Array): string | undefined {
+/** Undefined for bytes that are not UTF-8; a byte order mark is kept. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,4 +1,4 @@
-import { within } from "../ports/deadline.ts";
+import { within } from "@svc/host";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
 

@@ -26,14 +26,3 @@ export async function readBody(request: Request, capBytes = bodyCapBytes): Promi
 
 const tooLarge = (capBytes: number): ApiError =>
   new ApiError("payload_too_large", `A request body may have at most ${capBytes} bytes.`);
-
-/** Null for bytes that are not UTF-8; a byte order mark stays where it is. */
-export function decodeUtf8(bytes: Uint8Array): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -1,5 +1,6 @@
+import { decodeUtf8 } from "@svc/tokens";
 import { ApiError } from "./api-error.ts";
-import { decodeUtf8, readBody } from "./body.ts";
+import { readBody } from "./body.ts";
 import { isMediaType, isUncoded } from "./media-type.ts";
 import { queryText } from "./query.ts";
 import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
@@ -22,7 +23,7 @@ export async function readForm(request: Request): Promise<FormReading> {
   const body = await readBounded(request);
   if (!(body instanceof Uint8Array)) return body;
   const text = decodeUtf8(body);
-  const pairs = text === null ? undefined : decodeUrlEncoded(text);
+  const pairs = text === undefined ? undefined : decodeUrlEncoded(text);
   if (pairs === undefined) return refused("the body is not percent-encoded UTF-8");
   return repeatedName(pairs) === undefined
     ? { ok: true, fields: new Map(pairs) }

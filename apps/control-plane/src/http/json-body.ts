@@ -1,7 +1,7 @@
-import { type JsonFault, parseStrictJson } from "@svc/tokens";
+import { decodeUtf8, type JsonFault, parseStrictJson } from "@svc/tokens";
 import type { z } from "zod";
 import { ApiError } from "./api-error.ts";
-import { decodeUtf8, readBody } from "./body.ts";
+import { readBody } from "./body.ts";
 import { invalidRequest, toIssues } from "./issues.ts";
 import { isMediaType, isUncoded } from "./media-type.ts";
 
@@ -22,7 +22,7 @@ export async function readJsonText(request: Request): Promise<string> {
     throw new ApiError("unsupported_media_type", "The body must be sent uncompressed.", { headers });
   }
   const text = decodeUtf8(await readBody(request));
-  if (text === null || text.startsWith("\uFEFF")) throw malformed("encoding");
+  if (text === undefined || text.startsWith("\uFEFF")) throw malformed("encoding");
   return text;
 }
 

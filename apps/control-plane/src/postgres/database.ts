@@ -1,5 +1,5 @@
+import { within } from "@svc/host";
 import postgres from "postgres";
-import { within } from "../ports/deadline.ts";
 
 export type Sql = postgres.Sql<{ bigint: bigint; date: number }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint; date: number }>;

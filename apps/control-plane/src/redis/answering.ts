@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { within } from "../ports/deadline.ts";
+import { within } from "@svc/host";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { Store } from "./store.ts";
 

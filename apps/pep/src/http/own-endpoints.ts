@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isLoopback } from "@svc/host";
 import type { Events } from "../events.ts";
-import { isLoopback } from "../message/authority.ts";
 import { writeAnswer } from "../message/write-answer.ts";
 
 const prefix = "/__svc/";

@@ -1,3 +1,5 @@
+import { isLoopback } from "@svc/host";
+
 const pattern = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?(?::(\d{1,5}))?$/;
 
 /**
@@ -20,7 +22,3 @@ export function ownAuthorities(host: string, port: number): ReadonlySet<string> 
   const loopback = isLoopback(host) ? ["localhost"] : [];
   return new Set([spelled, ...loopback].flatMap((name) => normalAuthority(`${name}:${port}`) ?? []));
 }
-
-/** A host name or an address, an IPv6 one without its brackets. */
-export const isLoopback = (host: string): boolean =>
-  host === "::1" || host === "localhost" || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(host);
