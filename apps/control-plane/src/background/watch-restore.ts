@@ -1,6 +1,6 @@
-import { singleFlight } from "../commands/readiness.ts";
 import type { HighWaterMark, HighWaterMarkCounter, HighWaterMarkStore } from "../ports/high-water-mark.ts";
 import { type RestoreState, RestoreUnacknowledged, RestoreUnknown, type RestoreWatch } from "../ports/restore-watch.ts";
+import { singleFlight } from "../ports/single-flight.ts";
 import { repeat } from "./repeat.ts";
 
 export interface WatchRestore {

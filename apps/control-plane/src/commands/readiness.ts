@@ -57,14 +57,3 @@ export async function failingProbes(probes: readonly Probe[]): Promise<readonly 
   const results = await Promise.allSettled(probes.map(async (probe) => within(deadlineMs, probe.check(), late)));
   return probes.filter((_, index) => results[index]?.status === "rejected").map(({ name }) => name);
 }
-
-/** Callers share a call that is under way, so that a probe storm is one probe. */
-export function singleFlight<T>(call: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= call().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-}

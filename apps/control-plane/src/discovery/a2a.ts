@@ -2,12 +2,12 @@ import { type Discovered, type DiscoverySource, toolRef } from "@svc/core";
 import { z } from "zod";
 import { DiscoveryFault } from "./fault.ts";
 
-/** What is read of an A2A agent card; the SDK fetches and translates it, and checks nothing. */
+/** The SDK translates a card without checks. */
 const agentCard = z.object({ skills: z.array(z.object({ id: z.string() })) });
 
 /**
- * Reads `<url>/.well-known/agent-card.json` through the official SDK, which also understands cards of the protocol's
- * version 0.3: each skill is a tool `a2a:<agent>/<skill>` (docs/reference/manifest.md#discovery-sources).
+ * Reads `<url>/.well-known/agent-card.json` with the official SDK, which also reads cards of protocol version 0.3. Each
+ * skill is a tool `a2a:<agent>/<skill>` (docs/reference/manifest.md#discovery-sources).
  */
 export async function discoverA2a(
   source: Extract<DiscoverySource, { kind: "a2a" }>,
@@ -16,12 +16,12 @@ export async function discoverA2a(
   const card = agentCard.safeParse(await resolveCard(source.url, fetch));
   if (!card.success) throw new DiscoveryFault("unreadable", { cause: card.error });
   const refs = card.data.skills.map(({ id }) => `a2a:${source.name}/${id}`);
-  // What the alphabet of references cannot spell, no manifest can declare.
+  // No manifest can declare a name outside the alphabet of references.
   return { ok: true, tools: refs.filter((ref) => toolRef.safeParse(ref).success).map((ref) => ({ ref })) };
 }
 
 async function resolveCard(url: string, fetch: typeof globalThis.fetch): Promise<unknown> {
-  // Most deployments never meet an A2A agent.
+  // Loaded on demand: most deployments have no A2A agent.
   const { DefaultAgentCardResolver } = await import("@a2a-js/sdk/client");
   const fetchImpl: typeof globalThis.fetch = async (address, init) => {
     const response = await fetch(address, init);
@@ -31,7 +31,7 @@ async function resolveCard(url: string, fetch: typeof globalThis.fetch): Promise
   return new DefaultAgentCardResolver({ fetchImpl, legacyCompat: { enabled: true } }).resolve(folderOf(url));
 }
 
-/** The SDK resolves the card's path against it. */
+/** The SDK resolves the card's path against the folder. */
 function folderOf(url: string): string {
   const base = new URL(url);
   base.pathname = base.pathname.replace(/\/?$/, "/");

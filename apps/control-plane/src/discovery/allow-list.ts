@@ -1,12 +1,12 @@
 import ipaddr from "ipaddr.js";
 
-/** What `SVC_DISCOVERY_ALLOW` admits although the rule below would not: a host by name, or a network. */
+/** An entry of `SVC_DISCOVERY_ALLOW`, which admits what `isPublic` refuses. */
 export type AllowedDestination =
   | { readonly kind: "host"; readonly host: string }
   | { readonly kind: "network"; readonly network: string; readonly prefix: number };
 
 const hostPattern = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
-/** A URL's host that ends so is an address in disguise (WHATWG URL: ends in a number), so no name. */
+/** Such a host is an address, not a name (WHATWG URL: ends in a number). */
 const endsInNumber = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 /** Reads a host, an address or a CIDR; undefined for anything else. */
@@ -22,7 +22,7 @@ export function parseAllowedDestination(entry: string): AllowedDestination | und
   return hostPattern.test(host) && !endsInNumber.test(host) ? { kind: "host", host } : undefined;
 }
 
-/** As resolvers and URLs spell addresses; shorthands such as `127.1` are none. */
+/** In the spelling of resolvers and URLs, without shorthands such as `127.1`. */
 export const isAddress = (text: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
 
@@ -37,20 +37,19 @@ const covers = (destination: AllowedDestination, host: string, address: string):
 
 function inNetwork(address: string, { network, prefix }: Extract<AllowedDestination, { kind: "network" }>): boolean {
   const range = ipaddr.parse(network);
-  // A mapped address reaches the IPv4 host, so a rule for that host holds for it.
+  // A mapped address reaches the IPv4 host, so rules for that host apply to it.
   return [ipaddr.parse(address), ipaddr.process(address)].some(
     (candidate) => candidate.kind() === range.kind() && candidate.match([range, prefix]),
   );
 }
 
 const globalUnicast: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse("2000::"), 3];
-/** Azure's platform server answers metadata on a public address. */
+/** Azure serves metadata at a public address. */
 const platformServer = "168.63.129.16";
 
 /**
- * Only what is plainly on the public Internet. Everything special is out: loopback, private, link-local and with it the
- * metadata servers, shared, reserved, multicast, and IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64,
- * 6to4, Teredo).
+ * Only addresses of the public Internet: not loopback, private, link-local (metadata servers), shared, reserved,
+ * multicast, or IPv6 forms with an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo).
  */
 export function isPublic(address: string): boolean {
   const parsed = ipaddr.parse(address);

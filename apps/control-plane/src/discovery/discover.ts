@@ -8,14 +8,13 @@ import type { GuardSettings, ResolveHost } from "./guarded-fetch.ts";
 import { discoverHttp } from "./http.ts";
 
 export interface DiscoverySettings {
-  /** Internal destinations that may be reached all the same. */
   readonly allowed: readonly AllowedDestination[];
   readonly resolveHost?: ResolveHost;
   /** For all sources of a manifest together. */
   readonly timeoutMs?: number;
 }
 
-/** Asks every source at once. A source that fails in any way is one that gave no answer, with a remedy. */
+/** Reads all sources at once. A source that fails gets a remedy. */
 export function createDiscover({
   allowed,
   resolveHost = (host) => lookup(host, { all: true }),
@@ -24,19 +23,21 @@ export function createDiscover({
   return async (sources) => {
     const signal = AbortSignal.timeout(timeoutMs);
     return Promise.all(
-      sources.map(async (source) => ({ source, discovered: await ask(source, { allowed, resolveHost, signal }) })),
+      sources.map(async (source) => ({
+        source,
+        discovered: await readSource(source, { allowed, resolveHost, signal }),
+      })),
     );
   };
 }
 
-async function ask(source: DiscoverySource, guard: GuardSettings): Promise<Discovered> {
-  // Needed where a manifest is submitted, not at every start; so is what reads an MCP server.
+async function readSource(source: DiscoverySource, guard: GuardSettings): Promise<Discovered> {
+  // Loaded with the first manifest, not at the start.
   const { guardedFetch } = await import("./guarded-fetch.ts");
   const { fetch, failed, close } = guardedFetch(guard);
   try {
     return await Promise.race([read(source, fetch), failed]);
   } catch (error) {
-    // What the guard let through and its reader could not make sense of.
     const kind = faultBehind(error)?.kind ?? "unreadable";
     return { ok: false, remedy: remedyFor(new URL(source.url).host, kind) };
   } finally {

@@ -1,4 +1,3 @@
-/** Why a source gave no usable answer. */
 export const discoveryFaults = [
   "address_refused",
   "unreachable",
@@ -33,10 +32,10 @@ const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
   unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${andRetry}`,
 };
 
-/** What a person can do about it; names the host, never the whole URL, which may hold a secret. */
+/** Names the host, never the whole URL, which may contain a secret. */
 export const remedyFor = (host: string, kind: DiscoveryFaultKind): string => `${host} ${sentences[kind]}`;
 
-/** The fault behind whatever was thrown, be it wrapped by fetch or by a client on top of it. */
+/** Finds the fault in an error that fetch or a client wrapped. */
 export function faultBehind(error: unknown): DiscoveryFault | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof DiscoveryFault) return current;

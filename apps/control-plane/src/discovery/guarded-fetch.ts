@@ -22,9 +22,9 @@ export interface GuardSettings {
 }
 
 export interface GuardedFetch {
-  /** Rejects with a DiscoveryFault, whatever goes wrong. */
+  /** Rejects with a DiscoveryFault. */
   readonly fetch: typeof globalThis.fetch;
-  /** Rejects with the first fault, also with one that a client on top of `fetch` keeps to itself; never resolves. */
+  /** Rejects with the first fault, even if a client on top of `fetch` hides it. Never resolves. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }
@@ -32,12 +32,12 @@ export interface GuardedFetch {
 const maxAnswerBytes = 1_048_576;
 
 /**
- * A fetch that cannot be led inside (docs/reference/manifest.md#discovery-sources): each name is resolved once, only
- * admitted addresses of it are connected to, redirects are not followed, and an answer has at most 1 MiB.
+ * A fetch that cannot reach internal hosts (docs/reference/manifest.md#discovery-sources). It resolves each name once,
+ * connects to admitted addresses only, follows no redirect, and reads at most 1 MiB.
  */
 export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): GuardedFetch {
   const failure = Promise.withResolvers<never>();
-  // Whoever does not wait for it must not be ended by it.
+  // Without a handler a rejection would end the process.
   failure.promise.catch(() => {});
   const fail = (error: unknown): DiscoveryFault => {
     const kind = signal.aborted ? "timeout" : "unreachable";
@@ -66,12 +66,12 @@ async function send(input: string | URL, init: RequestInit, signal: AbortSignal,
   const options = { ...init, headers, redirect: "manual", signal: within, dispatcher } as UndiciRequestInit;
   const response = await undiciFetch(input, options);
   if (response.status >= 300 && response.status < 400) throw new DiscoveryFault("redirect");
-  // Nothing is decompressed: a small answer could unfold without end.
+  // A small compressed answer could expand without end.
   if (response.headers.get("content-encoding") !== null) throw new DiscoveryFault("too_large");
   return response;
 }
 
-/** The same answer, broken off where it passes the cap. */
+/** The same answer, cut at the cap. */
 function limited({ body, status, headers }: UndiciResponse, fail: (error: unknown) => DiscoveryFault): Response {
   let received = 0;
   const counted = body?.pipeThrough(
@@ -105,7 +105,7 @@ function admittedAddresses(allowed: readonly AllowedDestination[], resolveHost: 
   };
 }
 
-/** Asks before it connects: an address in a URL is never looked up, so a look-up alone would not see it. */
+/** Checks the host before it connects, since an address in a URL is never looked up. */
 function pinnedConnector(admitted: Admitted): buildConnector.connector {
   const lookup: LookupFunction = (host, options, callback) => {
     admitted(host).then(

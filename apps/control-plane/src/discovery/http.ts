@@ -2,7 +2,7 @@ import { accessKinds, agentName, type Discovered, type DiscoverySource, dataClas
 import { z } from "zod";
 import { fetchJson } from "./json-source.ts";
 
-/** What an `http` source lists; members it has besides are its own affair. */
+/** Other members are ignored. */
 const listing = z.object({
   tools: z.array(
     z.object({

@@ -8,15 +8,14 @@ import { DiscoveryFault } from "./fault.ts";
 const maxPages = 10;
 
 /**
- * Initializes a session with a Streamable HTTP MCP server and lists its tools
- * (docs/reference/manifest.md#discovery-sources). The server is known by the name the manifest gives it; the one it
- * gives itself is not trusted.
+ * Lists the tools of a Streamable HTTP MCP server (docs/reference/manifest.md#discovery-sources). The manifest names the
+ * server: its own name is not trusted.
  */
 export async function discoverMcp(
   source: Extract<DiscoverySource, { kind: "mcp" }>,
   fetch: typeof globalThis.fetch,
 ): Promise<Discovered> {
-  const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: askingOnly(fetch) });
+  const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: requestsOnly(fetch) });
   const client = new Client({ name: "agent-authorization-service", version: "1" });
   try {
     // The SDK's own class misses its own interface under exactOptionalPropertyTypes.
@@ -34,8 +33,8 @@ export async function discoverMcp(
   }
 }
 
-/** Discovery asks and leaves: the stream on which a server speaks unasked is not opened, and a refusal is final. */
-const askingOnly =
+/** Opens no stream for server messages, and takes a refusal as final. */
+const requestsOnly =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {
     if (init?.method === "GET") return new Response(null, { status: 405 });
@@ -44,7 +43,7 @@ const askingOnly =
     return response;
   };
 
-/** By plain requests: the client's own `listTools` would compile every schema that a stranger sends. */
+/** The client's own `listTools` would compile every schema of an untrusted server. */
 async function listTools(client: Client): Promise<readonly Tool[]> {
   const tools: Tool[] = [];
   let cursor: string | undefined;
@@ -64,7 +63,7 @@ const toDiscovered = (server: string, { name, annotations }: Tool): DiscoveredTo
   access: annotations?.readOnlyHint === true ? "read" : undefined,
 });
 
-/** Methods beyond tools that a capability offers, each a tool of its own. */
+/** Each other method of a capability is a tool too. */
 const methodsOf = ({ resources, prompts, completions, logging }: ServerCapabilities): readonly string[] => [
   ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
   ...(resources?.subscribe ? ["resources/subscribe", "resources/unsubscribe"] : []),

@@ -1,5 +1,5 @@
 import type { AdministrativeEventKind } from "@svc/core";
-import type { Span, Telemetry, TraceHeaders } from "@svc/telemetry";
+import type { Span, Telemetry, TelemetryEvent, TraceHeaders } from "@svc/telemetry";
 import type { Authorized } from "../commands/hop/authorize.ts";
 import type { Exchanged } from "../commands/hop/exchange.ts";
 import type { Minted } from "../commands/hop/mint.ts";
@@ -18,13 +18,23 @@ const administered = {
 } as const satisfies Partial<Record<AdministrativeEventKind, string>>;
 type AdministeredAct = keyof typeof administered;
 
-/** One function per event: metric, span and log from the same facts. Nothing is counted or logged anywhere else. */
+type LogOf<M extends string> = NonNullable<TelemetryEvent<"control_plane", M>["log"]>;
+
+/** One function per event makes its metric, span and log line. No other code counts or logs. */
 export type Events = ReturnType<typeof createEvents>;
 
 export function createEvents(telemetry: Telemetry<"control_plane">) {
   const hop = hopEvents(telemetry.identify);
+  const failed =
+    <M extends string>(...log: LogOf<M>) =>
+    (error: unknown) =>
+      telemetry.emit<M>({ error, log });
+  const noticed =
+    <M extends string>(...log: LogOf<M>) =>
+    () =>
+      telemetry.emit<M>({ log });
   return {
-    /** Log lines written by `work` carry the span's ids. */
+    /** Log lines of `work` carry the span's ids. */
     within: <T>(span: Span, work: () => T): T => telemetry.within(span, work),
     decideStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.decide", inbound),
     exchangeStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.exchange", inbound),
@@ -36,36 +46,33 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     mintAnswered: (span: Span, result: Minted) => telemetry.finish(span, hop.mint(result)),
 
     authorizeMalformed: (span: Span) =>
-      telemetry.finish(span, { log: ["info", "authorize not asked: its bearer, rate or body was refused"] }),
+      telemetry.finish(span, { log: ["info", "authorize rejected: bearer, rate or body"] }),
     exchangeMalformed: (span: Span) =>
       telemetry.finish(span, {
         facts: { "authz.result": "refused" },
-        log: ["info", "exchange not asked: its form or rate was refused"],
+        log: ["info", "exchange rejected: form or rate"],
       }),
-    renewMalformed: () => telemetry.emit({ log: ["info", "renewal not asked: its bearer, rate or body was refused"] }),
+    renewMalformed: () => telemetry.emit({ log: ["info", "renewal rejected: bearer, rate or body"] }),
     mintMalformed: (span: Span) =>
       telemetry.finish(span, {
         facts: { "authz.result": "refused" },
         count: { svc_transaction_mints: { result: "refused" } },
-        log: ["info", "mint not asked: its bearer, rate or body was refused"],
+        log: ["info", "mint rejected: bearer, rate or body"],
       }),
 
-    /** No record, no decision: somebody must look at the database. */
     decisionNotRecorded: (span: Span, error: unknown) =>
       telemetry.finish(span, {
         count: { svc_audit_write_failures: 1 },
         error,
-        log: ["error", "a decision could not be recorded; it was not told"],
+        log: ["error", "a decision could not be recorded and was not returned"],
       }),
-    /** The single use could not be decided, so nothing was issued. */
     exchangeUnavailable: (span: Span, error: unknown) =>
       telemetry.finish(span, {
         facts: { "authz.result": "unavailable" },
         error,
         log: ["error", "an exchange could not be decided; no token was issued"],
       }),
-    renewUnavailable: (error: unknown) =>
-      telemetry.emit({ error, log: ["error", "a renewal could not be decided; no token was issued"] }),
+    renewUnavailable: failed("error", "a renewal could not be decided; no token was issued"),
     mintUnavailable: (span: Span, error: unknown) =>
       telemetry.finish(span, {
         facts: { "authz.result": "unavailable" },
@@ -76,8 +83,7 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
 
     completionAnswered: (result: Completed) => telemetry.emit(completionEvent(result)),
     agentRevoked: () => telemetry.emit({ count: { svc_revocations: 1 }, log: ["info", "agent revoked"] }),
-    identityProviderUnavailable: (error: unknown) =>
-      telemetry.emit({ error, log: ["error", "the identity provider could not be asked; nobody was enrolled"] }),
+    identityProviderUnavailable: failed("error", "the identity provider did not answer; no agent was enrolled"),
 
     chainRead: (result: "complete" | "broken" | "not_found", seconds: number) =>
       telemetry.emit({
@@ -85,45 +91,29 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
         observe: { svc_chain_query_duration_seconds: seconds },
         log: ["debug", "chain read"],
       }),
-    /** What administrators do is in the audit; the log tells those who watch it. */
+    /** The audit has the details. */
     administered: (act: AdministeredAct, sessionId?: string) =>
       telemetry.emit({
         ...(sessionId !== undefined && { facts: { "authz.session_id": sessionId } }),
         log: ["info", administered[act]],
       }),
-    requestFailed: (error: unknown) => telemetry.emit({ error, log: ["error", "a request failed"] }),
-    storeUnavailable: (error: unknown) => telemetry.emit({ error, log: ["error", "a store cannot serve"] }),
-    standbySilent: (error: unknown) =>
-      telemetry.emit({
-        error,
-        log: ["warn", "the standby of the audit reads does not answer; the primary serves them"],
-      }),
-    certificateUnusable: (error: unknown) =>
-      telemetry.emit({ error, log: ["error", "a changed certificate cannot be used; the old one keeps serving"] }),
-    housekeepingFailed: (error: unknown) =>
-      telemetry.emit({ error, log: ["warn", "housekeeping failed; it is tried again soon"] }),
-    sealingFailed: (error: unknown) =>
-      telemetry.emit({ error, log: ["warn", "the record could not be sealed; it is tried again soon"] }),
-    sealingBehind: () =>
-      telemetry.emit({ log: ["warn", "rows of the record wait to be sealed: readiness tells since when"] }),
-    restoreUnacknowledged: () =>
-      telemetry.emit({
-        log: [
-          "error",
-          "the database is older than one that was served: nothing is granted until the issuer epoch is raised",
-        ],
-      }),
-    highWaterMarkFailed: (error: unknown) =>
-      telemetry.emit({ error, log: ["warn", "the witness of the database could not be kept; it is tried again soon"] }),
-    clockBehind: () =>
-      telemetry.emit({
-        log: ["error", "the clock is behind the database's: records of this process may be found as inserted later"],
-      }),
-    clockSetBack: () =>
-      telemetry.emit({
-        log: ["error", "the clock was set back: this process goes on from where it was until it starts again"],
-      }),
-    evictionUnknown: () =>
-      telemetry.emit({ log: ["warn", "the cache store does not tell its eviction policy: it must be noeviction"] }),
+    requestFailed: failed("error", "a request failed"),
+    storeUnavailable: failed("error", "a store cannot serve"),
+    standbySilent: failed("warn", "the standby of the audit reads does not answer; the primary serves them"),
+    certificateUnusable: failed("error", "a changed certificate cannot be used; the old one keeps serving"),
+    housekeepingFailed: failed("warn", "housekeeping failed; the next attempt is in ten minutes"),
+    sealingFailed: failed("warn", "the record could not be sealed; the next attempt is in seconds"),
+    sealingBehind: noticed("warn", "rows of the record wait too long for their seal: readiness shows since when"),
+    restoreUnacknowledged: noticed(
+      "error",
+      "the database is older than one that was served: nothing is granted until the issuer epoch is raised",
+    ),
+    highWaterMarkFailed: failed("warn", "the database's high water mark was not kept; the next attempt is in seconds"),
+    clockBehind: noticed(
+      "error",
+      "the clock is behind the database's: records of this process may look as if they were inserted later",
+    ),
+    clockSetBack: noticed("error", "the clock was set back: this process keeps its own time until it restarts"),
+    evictionUnknown: noticed("warn", "the cache store does not report its eviction policy: it must be noeviction"),
   };
 }

@@ -1,4 +1,4 @@
-import { type DecisionRecord, denyReasonTable } from "@svc/core";
+import type { DecisionRecord, PopFailureCause } from "@svc/core";
 import { type SpanFacts, type Telemetry, type TelemetryEvent, verdictFacts } from "@svc/telemetry";
 import { actChain, type HopClaims } from "@svc/tokens";
 import type { Authorized } from "../commands/hop/authorize.ts";
@@ -6,12 +6,11 @@ import type { Exchanged } from "../commands/hop/exchange.ts";
 import type { Minted } from "../commands/hop/mint.ts";
 import type { Renewed } from "../commands/hop/renew.ts";
 
-type Identify = Telemetry<"control_plane">["identify"];
 type Counts = NonNullable<TelemetryEvent<"control_plane">["count"]>;
 
-/** What each answer of a hop endpoint leaves behind. */
-export const hopEvents = (identify: Identify) => {
-  const decisionFacts = (record: DecisionRecord, claims: HopClaims): SpanFacts => ({
+/** The span, metrics and log line of each result of a hop endpoint. */
+export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
+  const decisionFacts: DecisionFacts = (record, claims) => ({
     ...verdictFacts(record.denyReason),
     ...identify({ agent: record.actingAgent, actChain: actChain(claims), taintSource: record.taintSource }),
     "authz.action_id": record.actionId,
@@ -24,7 +23,7 @@ export const hopEvents = (identify: Identify) => {
     "authz.policy_version": record.policyVersion,
     "authz.guarantee_level": record.guaranteeLevel,
   });
-  const subjectFacts = (claims: HopClaims): SpanFacts => ({
+  const subjectFacts: SubjectFacts = (claims) => ({
     ...identify({ actChain: actChain(claims) }),
     "authz.session_id": claims.sessionId,
     "authz.hop": claims.hop,
@@ -53,27 +52,29 @@ const decisionCounts = (record: DecisionRecord, marks: number): Counts => ({
 const revokedHopRefusal = ({ stage }: DecisionRecord): Counts =>
   stage === "mint" ? {} : { svc_revoked_hop_refusals: { stage: stage === "authorize" ? "decide" : "exchange" } };
 
+const proofFacts = (result: { readonly kind: string; readonly cause?: PopFailureCause }) =>
+  result.cause !== undefined && { "authz.pop_failure_cause": result.cause };
+
+const authorizeRefusals = {
+  unauthorized: "authorize refused: the bearer is no current-hop token",
+  observe_not_admitted: "authorize refused: the scope may not be observed",
+  invalid_proof: "authorize refused: the actor proof is not valid",
+} as const satisfies Record<Exclude<Authorized["kind"], "decided">, string>;
+
 function authorizeEvent(result: Authorized, decisionFacts: DecisionFacts) {
-  switch (result.kind) {
-    case "decided": {
-      const { record, claims, marks, dataClassDeclared } = result;
-      const dataClass = dataClassDeclared && { "authz.data_class": record.dataClass };
-      const facts: SpanFacts = { ...decisionFacts(record, claims), ...dataClass };
-      const count = decisionCounts(record, marks);
-      if (record.denyReason === null) return { facts, count, log: ["info", "hop allowed"] } as const;
-      return { facts, count, log: [denyReasonTable[record.denyReason].logLevel, "hop denied"] } as const;
-    }
-    case "unauthorized":
-      return { log: ["info", "authorize refused: the bearer is no current-hop token"] } as const;
-    case "observe_not_admitted":
-      return { log: ["info", "authorize refused: the scope may not be observed"] } as const;
-    case "invalid_proof": {
-      const facts: SpanFacts = { "authz.pop_failure_cause": result.cause };
-      return { facts, log: ["info", "authorize refused: the actor proof does not hold"] } as const;
-    }
-    default:
-      return result satisfies never;
+  if (result.kind !== "decided") {
+    const facts: SpanFacts = { ...proofFacts(result) };
+    return { facts, log: ["info", authorizeRefusals[result.kind]] } as const;
   }
+  const { record, claims, marks, dataClassDeclared } = result;
+  const dataClass = dataClassDeclared && { "authz.data_class": record.dataClass };
+  const facts: SpanFacts = { ...decisionFacts(record, claims), ...dataClass };
+  const isAllow = record.decision === "allow";
+  return {
+    facts,
+    count: decisionCounts(record, marks),
+    log: ["info", isAllow ? "hop allowed" : "hop denied"],
+  } as const;
 }
 
 function exchangeEvent(result: Exchanged, decisionFacts: DecisionFacts, subjectFacts: SubjectFacts) {
@@ -86,49 +87,50 @@ function exchangeEvent(result: Exchanged, decisionFacts: DecisionFacts, subjectF
     case "denied": {
       const facts: SpanFacts = { ...decisionFacts(result.record, result.subject), "authz.result": "refused" };
       const count = decisionCounts(result.record, result.marks);
-      return { facts, count, log: ["info", "exchange denied: the allow no longer holds"] } as const;
+      return { facts, count, log: ["info", "exchange denied: the allow is no longer valid"] } as const;
     }
     case "invalid_proof": {
-      const facts: SpanFacts = {
-        ...subjectFacts(result.subject),
-        "authz.result": "refused",
-        "authz.pop_failure_cause": result.cause,
-      };
+      const facts = refusedFacts(result, subjectFacts);
       const count: Counts = { svc_exchange_pop_failures: { cause: result.cause } };
-      return { facts, count, log: ["info", "exchange refused: the actor proof does not hold"] } as const;
+      return { facts, count, log: ["info", "exchange refused: the actor proof is not valid"] } as const;
     }
     case "invalid_grant": {
-      const facts: SpanFacts = { ...subjectFacts(result.subject), "authz.result": "refused" };
+      const facts = refusedFacts(result, subjectFacts);
       if (!result.replayed) return { facts, log: ["info", "exchange refused: no such grant"] } as const;
-      // A lost answer, or a stolen token: either wants a look.
+      // A lost answer, or a stolen token: an operator should look at either.
       return { facts, log: ["warn", "a spent token was presented"] } as const;
     }
     case "invalid_subject_token": {
-      const facts: SpanFacts = { "authz.result": "refused" };
+      const facts = refusedFacts(result, subjectFacts);
       return { facts, log: ["info", "exchange refused: the subject token does not verify"] } as const;
     }
-    default:
-      return result satisfies never;
   }
 }
+
+interface Refusal {
+  readonly kind: string;
+  readonly subject?: HopClaims;
+  readonly cause?: PopFailureCause;
+}
+
+const refusedFacts = (result: Refusal, subjectFacts: SubjectFacts): SpanFacts => ({
+  ...(result.subject !== undefined && subjectFacts(result.subject)),
+  ...proofFacts(result),
+  "authz.result": "refused",
+});
+
+const renewals = {
+  renewed: ["info", "token renewed"],
+  token_spent: ["warn", "a spent token was presented"],
+  refused: ["info", "renewal denied"],
+  invalid_proof: ["info", "renewal refused: the actor proof is not valid"],
+  unauthorized: ["info", "renewal refused: the bearer is no current-hop token"],
+} as const satisfies Record<Renewed["kind"], readonly [string, string]>;
 
 function renewEvent(result: Renewed) {
   const facts: SpanFacts =
     "subject" in result ? { "authz.session_id": result.subject.sessionId, "authz.hop": result.subject.hop } : {};
-  switch (result.kind) {
-    case "renewed":
-      return { facts, log: ["info", "token renewed"] } as const;
-    case "token_spent":
-      return { facts, log: ["warn", "a spent token was presented"] } as const;
-    case "refused":
-      return { facts, log: ["info", "renewal denied"] } as const;
-    case "invalid_proof":
-      return { facts, log: ["info", "renewal refused: the actor proof does not hold"] } as const;
-    case "unauthorized":
-      return { facts, log: ["info", "renewal refused: the bearer is no current-hop token"] } as const;
-    default:
-      return result satisfies never;
-  }
+  return { facts, log: renewals[result.kind] } as const;
 }
 
 function mintEvent(result: Minted, decisionFacts: DecisionFacts, subjectFacts: SubjectFacts) {
@@ -142,15 +144,9 @@ function mintEvent(result: Minted, decisionFacts: DecisionFacts, subjectFacts: S
     case "denied": {
       const facts: SpanFacts = { ...decisionFacts(result.record, result.subject), "authz.result": "refused" };
       const count: Counts = { ...decisionCounts(result.record, result.marks), ...refused };
-      return { facts, count, log: ["info", "mint denied: the allow no longer holds"] } as const;
+      return { facts, count, log: ["info", "mint denied: the allow is no longer valid"] } as const;
     }
-    default: {
-      const facts: SpanFacts = {
-        ...("subject" in result && subjectFacts(result.subject)),
-        ...(result.kind === "invalid_proof" && { "authz.pop_failure_cause": result.cause }),
-        "authz.result": "refused",
-      };
-      return { facts, count: refused, log: ["info", "mint refused"] } as const;
-    }
+    default:
+      return { facts: refusedFacts(result, subjectFacts), count: refused, log: ["info", "mint refused"] } as const;
   }
 }

@@ -1,6 +1,6 @@
 import type { Completed } from "../commands/identity/complete-enrollment.ts";
 
-/** What the answer to a completion leaves behind; only an enrollment that came to its end counts. */
+/** Counts finished enrollments only. */
 export function completionEvent(result: Completed) {
   switch (result.kind) {
     case "enrolled":
@@ -8,7 +8,7 @@ export function completionEvent(result: Completed) {
     case "quarantined":
       return { count: { svc_enrollments: { status: "quarantined" } }, log: ["info", "agent quarantined"] } as const;
     case "invalid_proof":
-      return { log: ["info", "enrollment refused: the proof does not hold"] } as const;
+      return { log: ["info", "enrollment refused: the proof is not valid"] } as const;
     default:
       return { log: ["info", "enrollment refused: it is over"] } as const;
   }

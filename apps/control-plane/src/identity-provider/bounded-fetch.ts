@@ -1,10 +1,9 @@
 import { readBounded } from "@svc/core/read-bounded";
 
 const maxAnswerBytes = 1_048_576;
-/** Metadata and key set together stay within what a caller waits for an enrollment. */
+/** For each of metadata and key set. */
 const deadlineMs = 2_000;
 
-/** What the libraries on top say of a request. */
 interface FetchOptions {
   readonly method: string;
   readonly headers: Headers | Record<string, string>;

@@ -3,10 +3,11 @@ import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKe
 import { z } from "zod";
 import type { Clock } from "../ports/clock.ts";
 import { type IdentityProvider, IdentityProviderUnavailable, type Principal } from "../ports/identity-provider.ts";
+import { singleFlight } from "../ports/single-flight.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 
 export interface OpenIdProviderSettings {
-  /** Compared as URLs: a provider may or may not write the slash at the end. */
+  /** Compared as a URL: a provider may write the slash at the end or not. */
   readonly issuer: URL;
   /** `aud` of the ID tokens. */
   readonly audience: string;
@@ -14,41 +15,33 @@ export interface OpenIdProviderSettings {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** What was learnt of the provider: its own spelling of its issuer, and its keys. */
 interface Provider {
+  /** In the provider's own spelling. */
   readonly issuer: string;
   readonly keys: JWTVerifyGetKey;
-  readonly learntAtMs: number;
+  readonly discoveredAtMs: number;
 }
 
-/** An OpenID provider by discovery (OpenID Connect Discovery 1.0 section 4); what was learnt holds for an hour. */
+/** An OpenID provider by discovery (OpenID Connect Discovery 1.0 section 4), which is repeated after an hour. */
 export function openIdProvider(settings: OpenIdProviderSettings): IdentityProvider {
   let known: Provider | undefined;
-  let learning: Promise<Provider> | undefined;
-  const learn = (): Promise<Provider> => {
-    learning ??= discover(settings)
-      .then((provider) => {
-        known = provider;
-        return provider;
-      })
-      .finally(() => {
-        learning = undefined;
-      });
-    return learning;
-  };
+  const discoverOnce = singleFlight(async () => {
+    known = await discover(settings);
+    return known;
+  });
   const provider = async (): Promise<Provider> =>
-    known !== undefined && settings.clock.nowMs() - known.learntAtMs < learntForMs ? known : learn();
+    known !== undefined && settings.clock.nowMs() - known.discoveredAtMs < discoveryValidMs ? known : discoverOnce();
   return {
     async principalOf(idToken, nonce) {
-      // A token that names another key is not worth asking anybody about.
+      // A token for another key needs no request.
       if (statedNonce(idToken) !== nonce) return undefined;
       return verify(await provider(), idToken, nonce, settings);
     },
   };
 }
 
-const learntForMs = 3_600_000;
-/** Whoever makes us look for a new key holds a credential for it. */
+const discoveryValidMs = 3_600_000;
+/** Only the holder of a credential can cause the read of a new key. */
 const keyCooldownMs = 1_000;
 
 async function discover({ issuer, clock, fetch = globalThis.fetch }: OpenIdProviderSettings): Promise<Provider> {
@@ -61,14 +54,14 @@ async function discover({ issuer, clock, fetch = globalThis.fetch }: OpenIdProvi
     const keysUrl = new URL(metadata.jwks_uri ?? "");
     if (isSecure && keysUrl.protocol !== "https:") throw new TypeError("the key set is not served over HTTPS");
     const keys = createRemoteJWKSet(keysUrl, { [customFetch]: bounded, cooldownDuration: keyCooldownMs });
-    return { issuer: metadata.issuer, keys: telling(keys), learntAtMs: clock.nowMs() };
+    return { issuer: metadata.issuer, keys: withProviderFaults(keys), discoveredAtMs: clock.nowMs() };
   } catch (cause) {
     throw new IdentityProviderUnavailable("the identity provider could not be discovered", { cause });
   }
 }
 
-/** That no key fits is a fault of the token; anything else, of the provider. */
-const telling =
+/** Without a matching key the token is at fault, else the provider. */
+const withProviderFaults =
   (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
     try {
@@ -79,7 +72,7 @@ const telling =
     }
   };
 
-/** Signatures only that a public key checks: whoever knows a shared secret could sign for everybody. */
+/** Without shared secrets: their holder could sign for any person. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -94,7 +87,7 @@ const algorithms = [
   "Ed25519",
 ];
 
-/** The provider's clock is another machine's. */
+/** The provider's clock differs. */
 const clockToleranceSeconds = 5;
 
 async function verify(
@@ -121,13 +114,13 @@ async function verify(
       isAuthorizedParty(claims, audience);
     return isOurs ? { issuer, subject: claims.sub } : undefined;
   } catch (error) {
-    // A TypeError is a key that its algorithm does not take.
+    // TypeError: the algorithm does not take the key.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
     throw error;
   }
 }
 
-/** OpenID Connect Core 1.0 section 2. A `typ` of another kind of token (`at+jwt`, `logout+jwt`) is none of an ID token. */
+/** OpenID Connect Core 1.0 section 2. A `typ` such as `at+jwt` or `logout+jwt` is no ID token. */
 const idTokenClaims = z.object({
   sub: userSub,
   aud: z.union([z.string(), z.array(z.string())]),
@@ -140,7 +133,7 @@ const idTokenClaims = z.object({
     .optional(),
 });
 
-/** Section 3.1.3.7: a token for several parties must say that it was issued to this one. */
+/** Section 3.1.3.7: a token for several parties must name this one in `azp`. */
 const isAuthorizedParty = ({ aud, azp }: z.output<typeof idTokenClaims>, audience: string): boolean =>
   [aud].flat().length === 1 || azp === audience;
 

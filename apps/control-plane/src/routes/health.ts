@@ -1,10 +1,11 @@
 import { type ErrorCode, livenessRead, readinessRead } from "@svc/core";
 import { z } from "zod";
-import { failingProbes, type ProbeName, singleFlight } from "../commands/readiness.ts";
+import { failingProbes, type ProbeName } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { route } from "../http/route.ts";
 import { iso } from "../http/times.ts";
+import { singleFlight } from "../ports/single-flight.ts";
 import type { Deps } from "./deps.ts";
 
 const tag = "Health";

@@ -7,49 +7,14 @@ import {
   type SettingValues,
   telemetryKeyRule,
 } from "@svc/host";
-import type { AllowedDestination } from "../discovery/allow-list.ts";
 import type { BearerToken, Plane } from "../http/bearers.ts";
-import type { RateBudget } from "../ports/rate-limit.ts";
 import type { ListedToken } from "./setting-readers.ts";
 import { controlPlaneSettings } from "./settings-table.ts";
 
 type Values = SettingValues<typeof controlPlaneSettings>;
 
-/** How the control plane was told to run. An absent address means the embedded default. */
-export interface Config {
-  readonly dev: boolean;
-  readonly host: string;
-  readonly port: number;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly workers: number;
-  readonly metricsFolder: string | undefined;
-  readonly bearers: Readonly<Record<Plane, readonly BearerToken[]>>;
-  /** The admin token that was made up because development was given none: to be printed. */
-  readonly madeUpAdminToken: string | undefined;
-  readonly dataDir: string;
-  readonly databaseUrl: string | undefined;
-  readonly auditDatabaseUrl: string | undefined;
-  /** At most so many, for each process. */
-  readonly databaseConnections: number;
-  readonly migrationDatabaseUrl: string | undefined;
-  readonly migrate: "start" | "never";
-  readonly redisUrl: string | undefined;
-  readonly issuer: string | undefined;
-  /** PKCS#8 PEM or JWK. */
-  readonly issuerPrivateKey: string | undefined;
-  readonly keyEncryptionKey: Uint8Array | undefined;
-  readonly consentTtlSeconds: number;
-  /** Whether an enforcement point may merely observe under a scope. */
-  readonly mayObserve: (scope: string) => boolean;
-  readonly identityRequired: boolean;
-  readonly identityProvider: { readonly issuer: URL; readonly audience: string } | undefined;
-  readonly discoveryAllow: readonly AllowedDestination[];
-  /** Absent: any number of calls. */
-  readonly rateLimits: { readonly perBearer: RateBudget | undefined; readonly perSession: RateBudget | undefined };
-  readonly logLevel: Values["SVC_LOG_LEVEL"];
-  readonly telemetryKey: string | undefined;
-  readonly discloseIdentities: boolean;
-}
+/** An absent address means the embedded default. */
+export type Config = ReturnType<typeof toConfig>;
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
@@ -57,11 +22,11 @@ export type ConfigResult =
 
 interface ConfigOptions extends Pick<ReadOptions<typeof controlPlaneSettings>, "readFile"> {
   readonly makeToken?: () => string;
-  /** What migrates the schema is given no token and no key. */
+  /** A migration needs no token and no key. */
   readonly purpose?: "serve" | "migrate";
 }
 
-/** Reads every setting, or tells every fault, one line each, without values. */
+/** Reads every setting, or returns every fault as one line without values. */
 export function readConfig(environment: Environment, options: ConfigOptions = {}): ConfigResult {
   const { makeToken = () => randomBytes(32).toString("base64url"), purpose = "serve", ...readOptions } = options;
   const result = readSettings(controlPlaneSettings, environment, {
@@ -75,7 +40,7 @@ export function readConfig(environment: Environment, options: ConfigOptions = {}
 
 type Rule = (values: Partial<Values>) => string | undefined;
 
-/** A setting whose text was faulty has no member, and its own fault is enough. */
+/** A faulty setting has no member, and its own fault. */
 const isMissing = (values: Partial<Values>, name: keyof Values): boolean =>
   name in values && values[name] === undefined;
 
@@ -96,7 +61,7 @@ const sealedKeys: Rule = (values) =>
     ? "SVC_KEY_ENCRYPTION_KEY: is required unless SVC_DEV is true or SVC_ISSUER_PRIVATE_KEY is given"
     : undefined;
 
-/** What is embedded lives in one process. */
+/** Embedded stores live in one process. */
 const sharedStores: Rule = (values) =>
   (values.SVC_WORKERS ?? 1) > 1 && (isMissing(values, "DATABASE_URL") || isMissing(values, "REDIS_URL"))
     ? "SVC_WORKERS: more than one needs DATABASE_URL and REDIS_URL"
@@ -111,7 +76,7 @@ const rules: readonly Rule[] = [
   together("SVC_IDP_ISSUER", "SVC_IDP_AUDIENCE"),
 ];
 
-function toConfig(values: Values, makeToken: () => string): Config {
+function toConfig(values: Values, makeToken: () => string) {
   const madeUpAdminToken = values.SVC_ADMIN_TOKEN === undefined ? makeToken() : undefined;
   const admin = values.SVC_ADMIN_TOKEN ?? [{ label: undefined, token: madeUpAdminToken ?? makeToken() }];
   return {
@@ -126,15 +91,18 @@ function toConfig(values: Values, makeToken: () => string): Config {
       audit: labelled("audit", values.SVC_AUDIT_TOKEN ?? []),
       identity: labelled("identity", values.SVC_IDENTITY_TOKEN ?? []),
     },
+    /** Made up for development, if the settings give none: it must be printed. */
     madeUpAdminToken,
     dataDir: values.SVC_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     auditDatabaseUrl: values.AUDIT_DATABASE_URL,
+    /** Of each process, at most. */
     databaseConnections: values.SVC_DATABASE_CONNECTIONS,
     migrationDatabaseUrl: values.SVC_MIGRATION_DATABASE_URL,
     migrate: values.SVC_MIGRATE,
     redisUrl: values.REDIS_URL,
     issuer: values.SVC_ISSUER,
+    /** PKCS#8 PEM or JWK. */
     issuerPrivateKey: values.SVC_ISSUER_PRIVATE_KEY,
     keyEncryptionKey: values.SVC_KEY_ENCRYPTION_KEY,
     consentTtlSeconds: values.SVC_CONSENT_TTL_SECONDS,
@@ -152,7 +120,7 @@ function toConfig(values: Values, makeToken: () => string): Config {
   };
 }
 
-/** An unlabelled token is known by its plane. */
+/** The plane is the label of an unlabelled token. */
 const labelled = (plane: Plane, tokens: readonly ListedToken[]): readonly BearerToken[] =>
   tokens.map(({ label = plane, token }) => ({ label, token }));
 

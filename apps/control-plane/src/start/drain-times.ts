@@ -1,9 +1,9 @@
-/** How long a process that was told to stop takes: whoever stops it waits for the sum, and then some. */
+/** A process that is stopped takes up to the sum. */
 export const drainTimes = {
-  /** Time for a load balancer to notice that it is no longer ready. */
+  /** For load balancers to notice that it is not ready. */
   noticeMs: 5_000,
-  /** Time for what is in flight to finish. */
+  /** For requests to finish. */
   deadlineMs: 15_000,
-  /** Time for telemetry to send what it holds, and then some. */
+  /** For telemetry to be sent. */
   lastWordsMs: 5_000,
 } as const;

@@ -6,9 +6,9 @@ import { join } from "node:path";
 const keyBytes = 32;
 
 /**
- * The key that seals signing keys in the database. Development may do without the setting: one is made and kept beside
- * the embedded database, readable by its owner alone.
- * @throws where the kept one is not whole.
+ * The key that encrypts signing keys in the database. Without the setting, in development, one is made and kept beside
+ * the embedded database.
+ * @throws if the kept one is not whole.
  */
 export async function encryptionKeyOf(configured: Uint8Array | undefined, dataDir: string): Promise<Uint8Array> {
   if (configured !== undefined) return configured;
@@ -30,7 +30,7 @@ async function readIfThere(file: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Linked into place when whole: of processes that start together one makes the key and the others read that one. */
+/** Links the complete file into place, so that processes that start together use one key. */
 async function makeOnce(file: string): Promise<Uint8Array> {
   const partial = `${file}.${randomUUID()}`;
   await writeFile(partial, randomBytes(keyBytes), { flag: "wx", mode: 0o600 });
@@ -46,10 +46,10 @@ async function makeOnce(file: string): Promise<Uint8Array> {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** A key of its own for signing cursors, the same in every process, out of the one that is configured. */
+/** Signs cursors; the same in every process. */
 export const cursorKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc page cursor");
 
-/** The same for the console's sign-ins. */
+/** Signs the console's sign-ins. */
 export const consoleKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc console sign-in");
 
 const derived = (secret: Uint8Array | string, use: string): Uint8Array =>

@@ -11,7 +11,7 @@ export interface ServeSettings {
   readonly tls: TlsFiles | undefined;
   /** Changed certificate files cannot be used; the old ones keep serving. */
   readonly onBadCertificate: (error: unknown) => void;
-  /** How long a request may take to arrive, from its first byte or its connection on. Default: a minute. */
+  /** For a request to arrive. Default: a minute. */
   readonly patienceMs?: number;
 }
 
@@ -56,11 +56,11 @@ function createServer({ tls, patienceMs = 60_000 }: ServeSettings, fetch: Fetch)
     headersTimeout: patienceMs,
     requestTimeout: patienceMs,
     connectionsCheckingInterval: patienceMs / 4,
-    // Asked by the adapter, whose answer can say so.
+    // The adapter checks it, and its answer gives the reason.
     requireHostHeader: false,
   };
   const listener = getRequestListener(fetch, {
-    // Of the adapter alone: an app answers its own faults.
+    // The adapter's own faults. The app answers its faults itself.
     errorHandler: (error) =>
       error instanceof RequestError ? malformedResponse() : new Response(null, { status: 500 }),
   });

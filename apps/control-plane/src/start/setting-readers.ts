@@ -5,9 +5,6 @@ import { type AllowedDestination, parseAllowedDestination } from "../discovery/a
 import type { RateBudget } from "../ports/rate-limit.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 
-/** What a setting's text becomes, where this app alone reads it. */
-
-/** A token of a list, with the label it was given. */
 export interface ListedToken {
   readonly label: string | undefined;
   readonly token: string;
@@ -78,7 +75,7 @@ export const rateBudget = text.transform((written, context): RateBudget => {
   return z.NEVER;
 });
 
-/** `*`, `none`, or scopes: answers whether a scope is among them. */
+/** `*`, `none`, or scopes, as a test of one scope. */
 export const scopeSet = commaList
   .refine(
     (names) => names.length === 1 || !names.some((name) => name === "*" || name === "none"),

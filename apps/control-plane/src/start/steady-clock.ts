@@ -1,20 +1,18 @@
 import type { Clock } from "../ports/clock.ts";
 
-/** A wall clock that is behind by more than this was set back; less is noise and smearing. */
+/** A wall clock that is further behind was set back. Less is noise and smearing. */
 const toleratedMs = 1_000;
 
 interface SteadyClockOptions {
   readonly wallMs?: () => number;
-  /** Goes on whatever is done to the wall clock. */
   readonly monotonicMs?: () => number;
-  /** Told once each time that the wall clock was set back. */
+  /** Called once each time that the wall clock was set back. */
   readonly onSetBack?: () => void;
 }
 
 /**
- * The wall clock, but it never goes back: what has expired stays expired, whoever sets the clock. Set forward, it
- * follows at once; set back, it goes on at its own pace from where it was, until the wall clock has caught up or the
- * process starts again.
+ * A wall clock that never goes back, so that what has expired stays expired. It follows a clock that is set forward at
+ * once. After a clock was set back it continues at its own pace until the wall clock has caught up.
  */
 export function steadyClock(options: SteadyClockOptions = {}): Clock {
   const { wallMs = Date.now, monotonicMs = () => performance.now(), onSetBack = () => {} } = options;

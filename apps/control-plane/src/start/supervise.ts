@@ -1,49 +1,47 @@
-/** One process that serves, as its supervisor sees it. */
+/** A worker as its supervisor sees it. */
 export interface WorkerProcess {
-  /** Called once it serves, with the address it listens on. */
+  /** Calls once it serves, with its address. */
   onServing(listener: (url: string) => void): void;
-  /** Called once it has ended: with its exit code, or the name of the signal that ended it. */
+  /** Calls once it has ended, with its exit code or signal. */
   onEnd(listener: (how: number | string) => void): void;
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
 export interface Supervision {
-  /** Has every worker drain and end, and kills those that have not after the deadline. Idempotent. */
+  /** Drains every worker, and kills those that have not ended by the deadline. Idempotent. */
   stop(): void;
-  /** Resolves when the last worker has ended: 0 after a clean stop, else 1. */
+  /** Resolves after the last worker ended: 0 after a clean stop, else 1. */
   readonly ended: Promise<0 | 1>;
 }
 
 export interface SupervisionOptions {
-  /** How many serve at a time. */
   readonly count: number;
   readonly start: () => WorkerProcess;
-  /** Once, when the first worker serves. */
+  /** Called once, when the first worker serves. */
   readonly onServing: (url: string) => void;
-  /** A worker ended that nobody stopped; another takes its place. */
+  /** A worker ended by itself, and is replaced. */
   readonly onReplaced: (how: number | string) => void;
-  /** Beyond what a worker takes to drain. */
+  /** Longer than a worker takes to drain. */
   readonly killAfterMs: number;
   readonly monotonicMs?: () => number;
-  /** Runs once after a time, until it is called off. */
+  /** Runs once after a delay. Returns a function that cancels it. */
   readonly after?: (delayMs: number, run: () => void) => () => void;
 }
 
-/** A worker that served for so long did not end for how it was started. */
+/** A worker that served for so long did not fail at its start. */
 const steadyMs = 10_000;
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
 /**
- * Keeps workers serving. The first starts alone: what stops it at its start would stop the others, so it is told once
- * and ends it all. From then on each that ends is replaced: at once when it had served for a while, else after pauses
- * that double, so that a fault that lasts is no busy loop.
+ * Keeps workers serving. The first starts alone: a fault at its start would stop the others too, so it ends all. Later a
+ * worker that ends is replaced, at once or, if it served only briefly, after pauses that double.
  */
 export function supervise(options: SupervisionOptions): Supervision {
   const { count, start, onServing, onReplaced, killAfterMs } = options;
   const { monotonicMs = () => performance.now(), after = afterDelay } = options;
   const running = new Set<WorkerProcess>();
-  const callOff = new Set<() => void>();
+  const pending = new Set<() => void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<0 | 1>();
   let hasServed = false;
   let isStopping = false;
@@ -70,7 +68,7 @@ export function supervise(options: SupervisionOptions): Supervision {
     });
   };
   const leave = (how: number | string) => {
-    // One that was still starting when it was stopped ends by the signal itself.
+    // A worker that was still starting ends by the signal itself.
     const isClean = how === 0 || (isStopping && how === "SIGTERM");
     if (!isClean) outcome = 1;
     if (running.size > 0) return;
@@ -79,14 +77,14 @@ export function supervise(options: SupervisionOptions): Supervision {
   };
   const later = (delayMs: number, run: () => void) => {
     const cancel = after(delayMs, () => {
-      callOff.delete(cancel);
+      pending.delete(cancel);
       run();
     });
-    callOff.add(cancel);
+    pending.add(cancel);
   };
   const stopWaiting = () => {
-    for (const cancel of callOff) cancel();
-    callOff.clear();
+    for (const cancel of pending) cancel();
+    pending.clear();
   };
 
   add();

@@ -1,11 +1,7 @@
-import type { BlockChanges, StandingBlock } from "../../ports/blocks.ts";
-import type { Clock, Ids } from "../../ports/clock.ts";
+import type { StandingBlock } from "../../ports/blocks.ts";
+import type { CommandDeps } from "../deps.ts";
 
-export interface BlockDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly blockChanges: BlockChanges;
-}
+export type BlockDeps = Pick<CommandDeps, "clock" | "ids" | "blockChanges">;
 
 export interface SetBlock extends Omit<StandingBlock, "createdAtMs"> {
   readonly actor: string;

@@ -1,7 +1,7 @@
 import type { PolicyIndex, PopFailureCause, TargetKind } from "@svc/core";
 import { popFailureCause, sha256Base64url, verifyActorProof } from "@svc/tokens";
 import type { Prover } from "../../ports/spend-ledger.ts";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 
 export type Proven =
   | { readonly ok: true; readonly prover: Prover | undefined }

@@ -7,8 +7,8 @@ import {
   toDecisionRecord,
 } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
+import type { HopDeps } from "../deps.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import type { HopDeps } from "./hop-deps.ts";
 import { AuditUnavailable } from "./hop-faults.ts";
 import { toHopRequest } from "./hop-request.ts";
 import { type HopState, onHopState } from "./hop-state.ts";

@@ -8,9 +8,9 @@ import {
 } from "@svc/core";
 import { callerOfToken, type HopClaims, narrowedClaims } from "@svc/tokens";
 import type { Prover } from "../../ports/spend-ledger.ts";
+import type { HopDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import type { HopDeps } from "./hop-deps.ts";
 import { SpendUnavailable } from "./hop-faults.ts";
 import { chainOf, jtiHashOf, toHopRequest } from "./hop-request.ts";
 import { type HopState, onHopState } from "./hop-state.ts";

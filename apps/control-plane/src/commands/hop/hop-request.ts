@@ -1,7 +1,7 @@
 import { type HopRequest, type PresentState, splitDataClasses } from "@svc/core";
 import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
 import type { SessionState } from "../../ports/session-state.ts";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 
 /** The agents up to the token's holder, without the human. */
 export const chainOf = (claims: HopClaims): readonly string[] => actChain(claims).slice(1);

@@ -1,7 +1,7 @@
 import type { PolicyIndex } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
 import type { SessionState, SessionStateQuery } from "../../ports/session-state.ts";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 import { PolicyMissing } from "./hop-faults.ts";
 import { chainOf } from "./hop-request.ts";
 import { type VerifiedToken, verifyUnder } from "./subject-token.ts";

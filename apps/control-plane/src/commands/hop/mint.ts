@@ -1,8 +1,8 @@
 import { type DecisionRecord, type HopRequest, type PopFailureCause, splitDataClasses } from "@svc/core";
 import { type HopClaims, isNarrowed, type NarrowedClaims, transactionClaims } from "@svc/tokens";
+import type { HopDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import type { HopDeps } from "./hop-deps.ts";
 import { SpendUnavailable } from "./hop-faults.ts";
 import { type HopState, onHopState } from "./hop-state.ts";
 import { type RecordedDenial, recordDenial } from "./record-denial.ts";

@@ -1,5 +1,5 @@
 import { type DecisionRecord, type DecisionStage, type HopRequest, toDecisionRecord } from "@svc/core";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 import type { HopState } from "./hop-state.ts";
 import type { Judged } from "./verdict.ts";
 

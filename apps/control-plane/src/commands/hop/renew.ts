@@ -1,7 +1,7 @@
 import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause } from "@svc/core";
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
+import type { HopDeps } from "../deps.ts";
 import { proveActor } from "./actor-proof.ts";
-import type { HopDeps } from "./hop-deps.ts";
 import { SpendUnavailable } from "./hop-faults.ts";
 import { jtiHashOf, toHopRequest, toPresentState } from "./hop-request.ts";
 import { type HopState, onHopState } from "./hop-state.ts";

@@ -1,5 +1,5 @@
 import { decide, type PolicyIndex, splitDataClasses, type TargetKind } from "@svc/core";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 import { chainOf, narrowedTo, toHopRequest, toPresentState } from "./hop-request.ts";
 import { type HopState, loadHopState } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./subject-token.ts";

@@ -1,6 +1,6 @@
 import { type HopClaims, isNarrowed } from "@svc/tokens";
 import type { KeySet } from "../../ports/issuer-keys.ts";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 
 export type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
 

@@ -1,29 +1,10 @@
-import {
-  type HopClaims,
-  issueHopToken,
-  issueTransactionToken,
-  rootGrantClaims,
-  type TransactionClaims,
-  type VerifiedTokens,
-} from "@svc/tokens";
-import type { Clock, Ids } from "../../ports/clock.ts";
-import type { IssuerKeys } from "../../ports/issuer-keys.ts";
-import type { SessionFacts } from "../../ports/session-state.ts";
+import { issueHopToken, issueTransactionToken, rootGrantClaims, type VerifiedTokens } from "@svc/tokens";
+import type { TokenSigner } from "../../ports/token-signer.ts";
+import type { HopDeps } from "../deps.ts";
 
-export interface TokenSigner {
-  hopToken(claims: HopClaims): Promise<string>;
-  transactionToken(claims: TransactionClaims): Promise<string>;
-  /** Signs with a key of this denial epoch, so that no removed key signs. */
-  rootGrant(session: SessionFacts, denialEpoch: string): Promise<string>;
-}
-
-export interface SignerDeps {
-  readonly issuerKeys: IssuerKeys;
-  readonly issuer: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
+type SignerDeps = Pick<HopDeps, "issuerKeys" | "issuer" | "clock" | "ids"> & {
   readonly verified: Pick<VerifiedTokens<"hop">, "prime">;
-}
+};
 
 export const tokenSigner = ({ issuerKeys, issuer, clock, ids, verified }: SignerDeps): TokenSigner => ({
   async hopToken(claims) {

@@ -11,7 +11,7 @@ import {
   type Verdict,
 } from "@svc/core";
 import type { Marking } from "../../ports/decision-log.ts";
-import type { HopDeps } from "./hop-deps.ts";
+import type { HopDeps } from "../deps.ts";
 import { jtiHashOf, toPresentState } from "./hop-request.ts";
 import type { HopState } from "./hop-state.ts";
 

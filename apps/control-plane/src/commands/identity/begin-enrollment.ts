@@ -1,18 +1,12 @@
 import { type KeyRefusal, readPublicKey, sha256Base64url } from "@svc/tokens";
-import type { Clock, Ids, Secrets } from "../../ports/clock.ts";
-import type { Binding, Enrollments, NewEnrollment } from "../../ports/enrollments.ts";
-import type { AgentIdentity, Identities } from "../../ports/identities.ts";
-import type { IdentityProvider } from "../../ports/identity-provider.ts";
+import type { Binding, NewEnrollment } from "../../ports/enrollments.ts";
+import type { AgentIdentity } from "../../ports/identities.ts";
+import type { CommandDeps } from "../deps.ts";
 
-export interface EnrollmentDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly secrets: Secrets;
-  readonly identities: Identities;
-  readonly enrollments: Enrollments;
-  /** Undefined if none is configured: then no agent can be bound to a person. */
-  readonly identityProvider: IdentityProvider | undefined;
-}
+export type EnrollmentDeps = Pick<
+  CommandDeps,
+  "clock" | "ids" | "secrets" | "identities" | "enrollments" | "identityProvider"
+>;
 
 export interface BeginEnrollment {
   readonly agent: string;

@@ -1,12 +1,10 @@
 import { readPublicKey, verifyActorProof } from "@svc/tokens";
 import type { Completion, PendingEnrollment } from "../../ports/enrollments.ts";
+import type { CommandDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
-import type { EnrollmentDeps } from "./begin-enrollment.ts";
 
-export interface CompleteDeps extends Pick<EnrollmentDeps, "clock" | "ids" | "enrollments"> {
-  /** The audience of the proof. */
-  readonly issuer: string;
-}
+/** The issuer is the audience of the proof. */
+export type CompleteDeps = Pick<CommandDeps, "clock" | "ids" | "enrollments" | "issuer">;
 
 export interface CompleteCommand {
   readonly enrollmentId: string;

@@ -1,12 +1,6 @@
-import type { Clock, Ids } from "../../ports/clock.ts";
-import type { AgentRevocations, Revoked } from "../../ports/identities.ts";
+import type { Revoked } from "../../ports/identities.ts";
+import type { CommandDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
-
-export interface RevokeDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly agentRevocations: AgentRevocations;
-}
 
 export interface RevokeCommand {
   readonly agentId: string;
@@ -19,7 +13,10 @@ export interface RevokeCommand {
  * Revokes an agent for ever. After it resolves, every new decision, exchange, renewal and mint refuses a chain with the
  * agent (docs/reference/routes.md#present-denials-and-the-hop-endpoints). Undefined for an unknown agent.
  */
-export async function revokeAgent(deps: RevokeDeps, command: RevokeCommand): Promise<Revoked | undefined> {
+export async function revokeAgent(
+  deps: Pick<CommandDeps, "clock" | "ids" | "agentRevocations">,
+  command: RevokeCommand,
+): Promise<Revoked | undefined> {
   const { agentId, reason, revokedBy } = command;
   if (!isUuid(agentId)) return undefined;
   return deps.agentRevocations.revoke({

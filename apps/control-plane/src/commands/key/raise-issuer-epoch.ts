@@ -1,13 +1,9 @@
 import type { KeyChange } from "../../ports/issuer-keys.ts";
-import type { RestoreWatch } from "../../ports/restore-watch.ts";
-import type { SessionEnds } from "../../ports/session-ends.ts";
+import type { CommandDeps } from "../deps.ts";
 import { endSessions } from "../session/revoke-sessions.ts";
-import type { KeyDeps } from "./issuer-key.ts";
+import type { KeyDeps } from "./rotate-key.ts";
 
-export interface EpochDeps extends KeyDeps {
-  readonly sessionEnds: SessionEnds;
-  readonly restoreWatch: Pick<RestoreWatch, "seen" | "lookAfresh">;
-}
+type EpochDeps = KeyDeps & Pick<CommandDeps, "sessionEnds" | "restoreWatch">;
 
 export interface RaiseIssuerEpoch {
   readonly reason: string | null;

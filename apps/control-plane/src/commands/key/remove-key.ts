@@ -1,5 +1,5 @@
 import { type KeyChange, type MakeKey, signingAt } from "../../ports/issuer-keys.ts";
-import { type KeyDeps, nextAfter } from "./issuer-key.ts";
+import { type KeyDeps, nextAfter } from "./rotate-key.ts";
 
 export interface RemoveKey {
   readonly kid: string;

@@ -1,5 +1,7 @@
 import { type ManagedKey, signingAt } from "../../ports/issuer-keys.ts";
-import { type KeyDeps, nextAfter } from "./issuer-key.ts";
+import type { CommandDeps } from "../deps.ts";
+
+export type KeyDeps = Pick<CommandDeps, "clock" | "ids" | "issuerKeys" | "issuerKeyStore" | "makeKey">;
 
 /**
  * A key is published so long before it signs, so that every verifier knows it by then
@@ -46,3 +48,7 @@ export async function rotateKey(deps: KeyDeps, { now, actor }: RotateKey): Promi
 /** The newest key signs, so two rotations in one millisecond must not tie. */
 const afterSigning = (keys: readonly ManagedKey[], nowMs: number): number =>
   Math.max(nowMs, signingAt(keys, nowMs).activatesAtMs + 1);
+
+/** The published key that signs next. */
+export const nextAfter = (keys: readonly ManagedKey[], nowMs: number): ManagedKey | undefined =>
+  keys.find(({ activatesAtMs }) => activatesAtMs > nowMs);

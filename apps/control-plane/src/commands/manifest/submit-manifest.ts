@@ -1,17 +1,10 @@
 import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
-import type { Clock, Ids } from "../../ports/clock.ts";
-import type { Discover } from "../../ports/discovery.ts";
-import type { ManifestSubmission, ManifestSubmissions, Manifests } from "../../ports/manifests.ts";
+import type { ManifestSubmission } from "../../ports/manifests.ts";
+import type { CommandDeps } from "../deps.ts";
 import { claimsOf, nameConflicts, withConflicts } from "./claimed-names.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
-export interface SubmitDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly manifests: Pick<Manifests, "agentId">;
-  readonly manifestSubmissions: ManifestSubmissions;
-  readonly discover: Discover;
-}
+type SubmitDeps = Pick<CommandDeps, "clock" | "ids" | "manifests" | "manifestSubmissions" | "discover">;
 
 export interface SubmitManifest {
   /** `first` registers the agent; `next` is for one that is registered. */

@@ -1,15 +1,7 @@
 import { type DecisionRecord, type Explanation, explain, splitDataClasses } from "@svc/core";
-import type { DecisionReads } from "../../ports/decision-log.ts";
-import type { Policies } from "../../ports/policies.ts";
-import type { Sessions } from "../../ports/sessions.ts";
+import type { CommandDeps } from "../deps.ts";
 import { PolicyMissing } from "../hop/hop-faults.ts";
 import { isUuid } from "../identifier.ts";
-
-export interface ExplainDeps {
-  readonly decisions: Pick<DecisionReads, "lineage">;
-  readonly sessions: Pick<Sessions, "find">;
-  readonly policies: Pick<Policies, "pinned">;
-}
 
 export interface Explained {
   readonly record: DecisionRecord;
@@ -17,7 +9,10 @@ export interface Explained {
 }
 
 /** Explains a decision (docs/reference/record.md#explanations). Undefined without such an action. */
-export async function explainAction(deps: ExplainDeps, actionId: string): Promise<Explained | undefined> {
+export async function explainAction(
+  deps: Pick<CommandDeps, "decisions" | "sessions" | "policies">,
+  actionId: string,
+): Promise<Explained | undefined> {
   const lineage = isUuid(actionId) ? await deps.decisions.lineage(actionId) : undefined;
   if (lineage === undefined) return undefined;
   const { record } = lineage.action;

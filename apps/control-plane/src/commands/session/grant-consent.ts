@@ -1,21 +1,11 @@
 import { grantsNothing, policySchemaVersion } from "@svc/core";
-import type { Clock, Ids } from "../../ports/clock.ts";
-import type { Policies } from "../../ports/policies.ts";
 import type { SessionFacts } from "../../ports/session-state.ts";
-import type { SessionStarts } from "../../ports/sessions.ts";
-import type { TokenSigner } from "../hop/token-signer.ts";
+import type { CommandDeps } from "../deps.ts";
 
-export interface ConsentDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly policies: Policies;
-  readonly sessionStarts: SessionStarts;
-  /** For a consent that names no lifetime. */
-  readonly consentTtlSeconds: number;
-  readonly signer: TokenSigner;
-  /** Throws while the database is older than one that this deployment served before: then nothing is granted. */
-  readonly requireAcknowledged: () => void;
-}
+export type ConsentDeps = Pick<
+  CommandDeps,
+  "clock" | "ids" | "policies" | "sessionStarts" | "consentTtlSeconds" | "signer" | "requireAcknowledged"
+>;
 
 export interface GrantConsent {
   readonly scope: string;

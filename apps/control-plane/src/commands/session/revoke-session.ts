@@ -1,12 +1,7 @@
-import type { Clock, Ids } from "../../ports/clock.ts";
-import type { EndEvent, Ending, SessionEnds } from "../../ports/session-ends.ts";
-import type { SessionRead, Sessions } from "../../ports/sessions.ts";
-
-export interface SessionEndDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly sessionEnds: SessionEnds;
-}
+import type { Ids } from "../../ports/clock.ts";
+import type { EndEvent, Ending } from "../../ports/session-ends.ts";
+import type { SessionRead } from "../../ports/sessions.ts";
+import type { CommandDeps } from "../deps.ts";
 
 export interface RevokeSession {
   readonly sessionId: string;
@@ -22,7 +17,7 @@ export interface RevokedSession {
 
 /** Ends the session and returns it; undefined if there is none. A session that has ended stays as it is. */
 export async function revokeSession(
-  deps: SessionEndDeps & { readonly sessions: Pick<Sessions, "read"> },
+  deps: Pick<CommandDeps, "clock" | "ids" | "sessionEnds" | "sessions">,
   { sessionId, reason, actor }: RevokeSession,
 ): Promise<RevokedSession | undefined> {
   const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };

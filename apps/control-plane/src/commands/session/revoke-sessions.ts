@@ -1,6 +1,7 @@
 import type { Ending } from "../../ports/session-ends.ts";
 import type { SessionFilter } from "../../ports/sessions.ts";
-import { endEvent, type SessionEndDeps } from "./revoke-session.ts";
+import type { CommandDeps } from "../deps.ts";
+import { endEvent } from "./revoke-session.ts";
 
 export interface RevokeSessions {
   readonly filter: SessionFilter;
@@ -12,7 +13,10 @@ export interface RevokeSessions {
 const batchSize = 500;
 
 /** Ends every running session that matches and returns how many. */
-export async function endSessions(deps: SessionEndDeps, { filter, reason, actor }: RevokeSessions): Promise<number> {
+export async function endSessions(
+  deps: Pick<CommandDeps, "clock" | "ids" | "sessionEnds">,
+  { filter, reason, actor }: RevokeSessions,
+): Promise<number> {
   const { status, ...rest } = filter;
   if (status !== undefined && status !== "active") return 0;
   const ending: Ending = { by: actor, atMs: deps.clock.nowMs(), reason };

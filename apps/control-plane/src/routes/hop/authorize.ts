@@ -1,7 +1,7 @@
 import { authorizeRequest, authorizeResponse } from "@svc/core";
 import type { Context } from "hono";
+import type { HopDeps } from "../../commands/deps.ts";
 import { type AuthorizeCommand, authorize, type Decided } from "../../commands/hop/authorize.ts";
-import type { HopDeps } from "../../commands/hop/hop-deps.ts";
 import type { Events } from "../../events/events.ts";
 import type { RouteAuth } from "../../http/authentication.ts";
 import type { App } from "../../http/endpoint.ts";

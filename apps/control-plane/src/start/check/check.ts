@@ -4,10 +4,7 @@ import { rightsFindings } from "./database-rights.ts";
 import { bad, type Finding, note } from "./finding.ts";
 import { settingsFindings } from "./settings.ts";
 
-/**
- * Whether what this environment configures is safe, as far as no plane shows it: its secrets, its switches and the rights
- * of its database role. It reads and serves nothing, and no finding holds a value.
- */
+/** Checks secrets, switches and the rights of the database role. No finding contains a value. */
 export async function* checkSettings(result: ConfigResult): AsyncGenerator<Finding> {
   for (const warning of result.warnings) yield note(warning, "Correct it, or remove it.");
   if (result.ok) {

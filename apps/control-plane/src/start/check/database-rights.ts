@@ -2,10 +2,7 @@ import type { Sql } from "../../postgres/database.ts";
 import { presentState } from "../../postgres/grants.ts";
 import { bad, type Finding, good } from "./finding.ts";
 
-/**
- * What the service's own role could do to the record, which it may only add to and read
- * (docs/reference/record.md#append-only).
- */
+/** The service's role may only read the record and add to it (docs/reference/record.md#append-only). */
 export async function* rightsFindings(sql: Sql): AsyncGenerator<Finding> {
   const role = await readRole(sql);
   if (role.attributes.length > 0) {
@@ -45,7 +42,7 @@ function recordFinding(tables: readonly TableRights[]): Finding {
 }
 
 interface RoleFacts {
-  /** Each of them alone lets a role change what it wants. */
+  /** Each of them alone lets a role change every table. */
   readonly attributes: readonly string[];
   readonly creates: boolean;
   readonly isDurable: boolean;

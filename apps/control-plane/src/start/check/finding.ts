@@ -1,4 +1,4 @@
-/** One thing that was looked at, as `svc check --json` prints it; `remedy` says what to do where something is to be done. */
+/** One result, as `svc check --json` prints it. */
 export interface Finding {
   readonly level: "good" | "note" | "bad";
   /** Names settings, roles and tables, never a value. */

@@ -4,10 +4,9 @@ import { looksGuessable } from "./secret-strength.ts";
 
 const drawOne = "Draw one at random: openssl rand -base64 32.";
 
-/** What can be said of settings that were read, without a store. */
 export function* settingsFindings(config: Config): Generator<Finding> {
   yield config.dev
-    ? bad("SVC_DEV is on: secrets are made up, and what production must be given is not asked for", "Unset SVC_DEV.")
+    ? bad("SVC_DEV is on: secrets are made up, and required settings may be absent", "Unset SVC_DEV.")
     : good("development mode is off");
   yield* secretFindings(secretsOf(config));
   yield* deciding(config);
@@ -30,11 +29,11 @@ const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey }
 
 function* secretFindings(secrets: readonly Secret[]): Generator<Finding> {
   const guessable = settingsOf(secrets.filter(({ text }) => looksGuessable(text)));
-  for (const setting of guessable) yield bad(`${setting} can be guessed: it was not drawn at random`, drawOne);
+  for (const setting of guessable) yield bad(`${setting} can be guessed: it is not random`, drawOne);
   const byText = Map.groupBy(secrets, ({ text }) => text);
   const shared = [...byText.values()].map(settingsOf).filter(({ length }) => length > 1);
   for (const settings of shared) {
-    yield bad(`${settings.join(" and ")} hold the same secret: who has one has both`, "Give each a secret of its own.");
+    yield bad(`${settings.join(" and ")} hold the same secret`, "Give each a secret of its own.");
   }
   if (guessable.length === 0 && shared.length === 0) yield good("no secret looks guessable, none is used twice");
 }
@@ -45,26 +44,26 @@ function* deciding({ identityRequired, mayObserve, discloseIdentities }: Config)
   yield identityRequired
     ? good("every hop needs proof of an enrolled agent's key")
     : note("a token alone is enough for a hop", "Enroll the agents, then set SVC_IDENTITY_REQUIRED=true.");
-  // No scope can be called so: only `*` admits it.
+  // No scope has this name, so only `*` admits it.
   yield mayObserve("\u0000")
-    ? note("any scope may be merely observed", "Set SVC_OBSERVE_SCOPES to those that are, or to none.")
-    : good("only named scopes may be merely observed");
+    ? note("any scope may be observed without enforcement", "Set SVC_OBSERVE_SCOPES to those that are, or to none.")
+    : good("only named scopes may be observed without enforcement");
   if (discloseIdentities) {
     yield note(
       "traces and logs name agents in plain text",
-      "Unset SVC_TELEMETRY_DISCLOSE_IDENTITIES unless that is meant.",
+      "Unset SVC_TELEMETRY_DISCLOSE_IDENTITIES unless it is intended.",
     );
   }
 }
 
 function* exposure(config: Config): Generator<Finding> {
   if (config.issuer === undefined) {
-    yield note("the issuer is whatever address it listens on", "Set SVC_ISSUER to what verifiers are given.");
+    yield note("the issuer is the address it listens on", "Set SVC_ISSUER to the issuer that verifiers expect.");
   }
   if (config.databaseUrl === undefined) {
-    yield note("the record lies in an embedded database on this machine", "Set DATABASE_URL.");
+    yield note("the record is in an embedded database on this machine", "Set DATABASE_URL.");
   }
   if (config.redisUrl === undefined) {
-    yield note("the replay guard lives in one process, and forgets at its end", "Set REDIS_URL.");
+    yield note("the replay guard is in one process, and is lost at its end", "Set REDIS_URL.");
   }
 }

@@ -27,9 +27,9 @@ beforeAll(async () => {
 });
 
 const doors = [
-  ["/v1/authorize", "authorize not asked: its bearer, rate or body was refused"],
-  ["/v1/token/renew", "renewal not asked: its bearer, rate or body was refused"],
-  ["/v1/token/transaction", "mint not asked: its bearer, rate or body was refused"],
+  ["/v1/authorize", "authorize rejected: bearer, rate or body"],
+  ["/v1/token/renew", "renewal rejected: bearer, rate or body"],
+  ["/v1/token/transaction", "mint rejected: bearer, rate or body"],
 ] as const;
 
 /** How callers are turned away before their question reaches a command. */
@@ -79,7 +79,7 @@ describe("a hop that is turned away at the door is one line of the log, and no m
     const { said } = await logged(() =>
       told.send("/v1/token/exchange", { method: "POST", token: "", headers: form, ...sent }),
     );
-    expect(said).toEqual([["info", "exchange not asked: its form or rate was refused"]]);
+    expect(said).toEqual([["info", "exchange rejected: form or rate"]]);
   });
 });
 

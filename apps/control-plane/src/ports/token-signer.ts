@@ -1,0 +1,9 @@
+import type { HopClaims, TransactionClaims } from "@svc/tokens";
+import type { SessionFacts } from "./session-state.ts";
+
+export interface TokenSigner {
+  hopToken(claims: HopClaims): Promise<string>;
+  transactionToken(claims: TransactionClaims): Promise<string>;
+  /** Signs with a key of this denial epoch, so that no removed key signs. */
+  rootGrant(session: SessionFacts, denialEpoch: string): Promise<string>;
+}
