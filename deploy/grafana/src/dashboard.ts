@@ -1,7 +1,7 @@
 import { datasource, type Panel, type Row, toGrafanaPanel } from "./panel.ts";
 
 export interface Dashboard {
-  /** Also the name of its file, and its place in a Grafana's URL. */
+  /** Also its file name and its path in Grafana. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
@@ -43,7 +43,7 @@ const firingAlerts = {
   titleFormat: "{{alertname}}",
 };
 
-/** Rows from top to bottom, the panels of each from left to right, in as many lines as they need. */
+/** Rows from top to bottom, their panels from left to right, wrapped into lines. */
 function layOut(rows: readonly Row[]): object[] {
   const placed: object[] = [];
   let y = 0;

@@ -6,7 +6,7 @@ import { rollout } from "./rollout.ts";
 
 const dashboards = [fleet, rollout, controlPlane, drift];
 
-/** File name to content: what is shipped beside this folder. */
+/** The shipped dashboards: file name to content. */
 export const files = (): ReadonlyMap<string, string> =>
   new Map(
     dashboards.map((dashboard) => [

@@ -1,28 +1,23 @@
 /** Grafana's own names for units. */
 export type Unit = "short" | "reqps" | "percentunit" | "s" | "ops" | "none";
 
-export interface Query {
-  readonly expr: string;
-  /** As in Grafana: `{{outcome}}` is replaced by the series' label. */
-  readonly legend?: string;
-}
-
-interface PanelBase {
-  readonly title: string;
-  /** What it shows and what to make of it. */
-  readonly description: string;
-  readonly unit: Unit;
-  readonly queries: readonly Query[];
+interface PanelOptions {
   /** Of the 24 columns. */
   readonly width?: number;
-  /** Colours by the name of the series. */
+  /** Colors by the name of the series. */
   readonly colors?: Readonly<Record<string, string>>;
   /** Value from which the panel turns yellow or red. */
   readonly thresholds?: readonly (readonly [from: number, color: "yellow" | "red" | "green"])[];
 }
 
-export interface Panel extends PanelBase {
+export interface Panel extends PanelOptions {
   readonly kind: "timeseries" | "stacked" | "stat" | "table";
+  readonly title: string;
+  /** What it shows and how to read it. */
+  readonly description: string;
+  readonly unit: Unit;
+  /** A query, or queries by legend; in a legend Grafana replaces `{{outcome}}` by the series' label. */
+  readonly queries: string | Readonly<Record<string, string>>;
 }
 
 export interface Row {
@@ -30,12 +25,23 @@ export interface Row {
   readonly panels: readonly Panel[];
 }
 
-export const timeseries = (panel: PanelBase): Panel => ({ ...panel, kind: "timeseries" });
-export const stacked = (panel: PanelBase): Panel => ({ ...panel, kind: "stacked" });
-export const stat = (panel: PanelBase): Panel => ({ ...panel, kind: "stat" });
-export const table = (panel: PanelBase): Panel => ({ ...panel, kind: "table" });
+const panelOf =
+  (kind: Panel["kind"]) =>
+  (title: string, description: string, unit: Unit, queries: Panel["queries"], options: PanelOptions = {}): Panel => ({
+    kind,
+    title,
+    description,
+    unit,
+    queries,
+    ...options,
+  });
 
-/** The same meaning has the same colour on every dashboard. */
+export const timeseries = panelOf("timeseries");
+export const stacked = panelOf("stacked");
+export const stat = panelOf("stat");
+export const table = panelOf("table");
+
+/** One color for one meaning, on every dashboard. */
 export const outcomeColors = {
   allowed: "green",
   allow: "green",
@@ -46,24 +52,26 @@ export const outcomeColors = {
 
 export const datasource = { type: "prometheus", uid: "$datasource" } as const;
 
-export function toGrafanaPanel(panel: Panel, id: number, place: { x: number; y: number; w: number; h: number }) {
+export function toGrafanaPanel(panel: Panel, id: number, gridPos: { x: number; y: number; w: number; h: number }) {
+  const { kind, title, description, queries } = panel;
+  const targets = typeof queries === "string" ? [[undefined, queries] as const] : Object.entries(queries);
   return {
     id,
-    type: panel.kind === "stacked" ? "timeseries" : panel.kind,
-    title: panel.title,
-    description: panel.description,
+    type: kind === "stacked" ? "timeseries" : kind,
+    title,
+    description,
     datasource,
-    gridPos: place,
+    gridPos,
     fieldConfig: { defaults: fieldDefaults(panel), overrides: colorOverrides(panel) },
     options: optionsOf(panel),
-    targets: panel.queries.map(({ expr, legend }, index) => ({
+    targets: targets.map(([legend, expr], index) => ({
       refId: String.fromCharCode(65 + index),
       datasource,
       expr,
       ...(legend !== undefined && { legendFormat: legend }),
-      ...(panel.kind === "table" && { format: "table", instant: true }),
+      ...(kind === "table" && { format: "table", instant: true }),
     })),
-    ...(panel.kind === "table" && { transformations: tableTransformations }),
+    ...(kind === "table" && { transformations: tableTransformations }),
   };
 }
 
@@ -73,8 +81,8 @@ const tableTransformations = [
 
 const fieldDefaults = ({ kind, unit, thresholds = [] }: Panel) => ({
   unit,
-  ...(unit === "percentunit" && { min: 0, max: 1 }),
-  ...(unit !== "percentunit" && { min: 0 }),
+  min: 0,
+  ...(unit === "percentunit" && { max: 1 }),
   color: { mode: kind === "stat" ? "thresholds" : "palette-classic" },
   thresholds: {
     mode: "absolute",
