@@ -14,7 +14,7 @@ const inPackage = [
   "packages/verifier",
   "packages/host",
 ];
-const startsServers = ["packages/embedded", "apps/control-plane", "apps/pep", "apps/injector", "apps/cli"];
+const startsServers = ["packages/embedded", "apps/control-plane", "apps/pep", "apps/injector", "apps/cli", "apps/dev"];
 const blackBox = [
   "test/vectors",
   "test/bench",

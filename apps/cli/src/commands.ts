@@ -3,64 +3,63 @@ import type { Command } from "commander";
 export interface CommandEntry {
   readonly name: string;
   readonly description: string;
-  readonly load: () => Promise<Command>;
+  /** Absent for the commands of @svc/dev. */
+  readonly load?: () => Promise<Command>;
 }
 
-/** Every command, in the order in which one gets to know them. */
+/** Every command, in the order of a first use. */
 export const commands: readonly CommandEntry[] = [
   {
     name: "demo",
-    description: "Start everything on free ports and tell the whole story, step by step.",
-    load: async () => (await import("./commands/demo.ts")).demoCommand(),
+    description: "Start everything on free ports and run the whole story, step by step.",
   },
   {
     name: "dev",
     description: "Start control plane, enforcement point and two example services on this machine.",
-    load: async () => (await import("./commands/dev.ts")).devCommand(),
   },
   {
     name: "check",
-    description: "Is this deployment healthy and safely configured?",
+    description: "Check that a deployment is healthy and safely configured.",
     load: async () => (await import("./commands/check.ts")).checkCommand(),
   },
   {
     name: "manifest",
-    description: "Lint, submit, show and compare what agents declare.",
+    description: "Lint, submit, show and compare manifests.",
     load: async () => (await import("./commands/manifest.ts")).manifestCommand(),
   },
   {
     name: "consent",
-    description: "Let a person's agents act within a scope for a while.",
+    description: "Record a person's consent to a scope and start a session.",
     load: async () => (await import("./commands/consent.ts")).consentCommand(),
   },
   {
     name: "run",
-    description: "Run a command behind a local enforcement point, and tell what was blocked.",
+    description: "Run a command behind a local enforcement point, and list the denied calls.",
     load: async () => (await import("./commands/run.ts")).runCommand(),
   },
   {
     name: "decisions",
-    description: "List and follow what was decided.",
+    description: "List and follow decisions.",
     load: async () => (await import("./commands/decisions.ts")).decisionsCommand(),
   },
   {
     name: "explain",
-    description: "Why a call was allowed or denied, and its chain back to the human.",
+    description: "Explain why a call was allowed or denied, with its chain back to the person.",
     load: async () => (await import("./commands/explain.ts")).explainCommand(),
   },
   {
     name: "would-block",
-    description: "What observe mode let pass and enforcement would not, and the manifests that would admit it.",
+    description: "List the calls that enforcement would block, and the manifests that would admit them.",
     load: async () => (await import("./commands/would-block.ts")).wouldBlockCommand(),
   },
   {
     name: "sessions",
-    description: "List, show and end sessions.",
+    description: "List, show and revoke sessions.",
     load: async () => (await import("./commands/sessions.ts")).sessionsCommand(),
   },
   {
     name: "agents",
-    description: "List agents, and revoke one for good.",
+    description: "List agents, and revoke one permanently.",
     load: async () => (await import("./commands/agents.ts")).agentsCommand(),
   },
   {
@@ -75,12 +74,12 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "audit",
-    description: "Export the record, and find out whether anybody changed it.",
+    description: "Export the record, and verify that it is unchanged.",
     load: async () => (await import("./commands/audit.ts")).auditCommand(),
   },
   {
     name: "drift",
-    description: "Does what tests exercise match what manifests declare?",
+    description: "Compare the calls of tests with the declared manifests.",
     load: async () => (await import("./commands/drift.ts")).driftCommand(),
   },
   {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { endWithItsReader } from "@svc/host/process-end";
 import { Command, CommanderError } from "commander";
-import { endWithItsReader } from "./closed-pipe.ts";
 import { colors } from "./colors.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { commands } from "./commands.ts";
@@ -11,62 +11,76 @@ const { version }: { version: string } = JSON.parse(readFileSync(new URL("../pac
 
 const exitCodes = `
 Exit codes:
-  0  done
-  1  it failed, was refused, or found something wrong
-  2  the command line or the environment is wrong, or nobody answers
+  0  success
+  1  the command failed, was refused, or found a fault
+  2  the command line or the environment is wrong, or the control plane does not respond
 
 Environment:
   SVC_CONTROL_PLANE_URL   the control plane's address (default http://127.0.0.1:8080)
   SVC_ADMIN_TOKEN, SVC_AUDIT_TOKEN, SVC_IDENTITY_TOKEN
-                          bearers of its planes; the admin's opens the other two
-  NO_COLOR                no colours, on a terminal either
+                          bearers of its planes; the admin token is valid for all three
+  NO_COLOR                no colors
 `;
 
-/** Only the command that is asked for is loaded: the others' libraries would be most of the time that it takes. */
+const helpHint = "Run with --help for the options.";
+
+/** Loads only the given command: the libraries of the others would take most of the start. */
 async function loadProgram(args: readonly string[]): Promise<Command> {
   const program = new Command("svc")
     .description("Authorize what software agents may do on behalf of a person, one hop at a time.")
     .version(version, "-V, --version", "print its version")
-    .showHelpAfterError("Run with --help to see what there is.")
+    .showHelpAfterError(helpHint)
     .exitOverride()
-    // What stands behind `svc run` belongs to the command that it runs.
+    // Options after `svc run ... --` belong to the command that it runs.
     .enablePositionalOptions()
     .addHelpText("after", exitCodes);
-  const asked = args.find((arg) => !arg.startsWith("-"));
-  // The shell completes all of them.
-  const isCompleting = asked === "completion" || asked === "complete";
+  const given = args.find((arg) => !arg.startsWith("-"));
+  // Shells complete every command.
+  const isCompleting = given === "completion" || given === "complete";
   for (const { name, description, load } of commands) {
-    // The library brings its own.
+    // The completion library adds its own.
     if (isCompleting && name === "completion") continue;
-    program.addCommand(isCompleting || name === asked ? await load() : new Command(name).description(description));
+    const isLoaded = load !== undefined && (isCompleting || name === given);
+    program.addCommand(isLoaded ? await load() : new Command(name).description(description));
   }
   if (isCompleting) await addCompletion(program);
   return program;
 }
 
-/** Commands inherit nothing of their program, so each is told to throw rather than to exit. */
+/** Commands do not inherit these settings from their program. */
 function throwOnExit(command: Command): void {
-  command.exitOverride().showHelpAfterError("Run with --help to see what there is.");
+  command.exitOverride().showHelpAfterError(helpHint);
   for (const child of command.commands) throwOnExit(child);
 }
 
-function tell(cause: unknown): void {
+function report(cause: unknown): void {
   if (cause instanceof CommanderError) {
-    // It has said what is wrong; help and version are no failure.
+    // Commander has printed the error; help and version are none.
     process.exitCode = cause.exitCode === 0 ? 0 : 2;
     return;
   }
   process.stderr.write(`${colors.red("error:")} ${cause instanceof Error ? cause.message : String(cause)}\n`);
-  process.stderr.write(`${cause instanceof Fault ? cause.advice : "Run with --help to see what there is."}\n`);
+  process.stderr.write(`${cause instanceof Fault ? cause.advice : helpHint}\n`);
   process.exitCode = cause instanceof Fault ? cause.exitCode : 1;
+}
+
+/** `svc dev ...`, and a shell's `svc complete -- dev ...`. */
+function isForDev([first, , third]: readonly string[]): boolean {
+  const given = first === "complete" ? third : first;
+  return commands.some(({ name, load }) => name === given && load === undefined);
 }
 
 endWithItsReader(process.stdout);
 try {
   const args = shieldKeyIds(process.argv.slice(2));
-  const program = await loadProgram(args);
-  throwOnExit(program);
-  await program.parseAsync(args, { from: "user" });
+  if (isForDev(args)) {
+    const { runDev } = await import("./run/dev.ts");
+    process.exitCode = await runDev(args);
+  } else {
+    const program = await loadProgram(args);
+    throwOnExit(program);
+    await program.parseAsync(args, { from: "user" });
+  }
 } catch (cause) {
-  tell(cause);
+  report(cause);
 }

@@ -8,7 +8,6 @@ import { AuthzClient } from "@svc/client";
 import { type DevStack, requires, spawnDev } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { exampleAgents } from "../src/examples/agents.ts";
 import { examplesOf, helpOf, leaves, readmeExamples } from "./printed-examples.ts";
 
 /** Every command line that `--help` and the README print, typed as printed, against a real stack. */
@@ -18,12 +17,6 @@ const printed = [
 
 /** What is not run here, and why. */
 const notRun: Readonly<Record<string, string>> = {
-  "svc demo": "runs a stack of its own for many seconds: demo.test.ts",
-  "svc demo --json": "runs a stack of its own for many seconds: demo.test.ts",
-  "svc dev --with-example": "runs until Ctrl-C: dev.test.ts, and the stack of this file",
-  "svc dev --json --port 0": "runs until Ctrl-C: dev.test.ts, and the stack of this file",
-  "svc dev --mode observe --pep-config ./upstreams.yaml": "runs until Ctrl-C: dev.test.ts",
-  "svc dev --data-dir .svc-data": "runs until Ctrl-C: dev.test.ts",
   "svc decisions --follow --agent planner": "runs until Ctrl-C: record.test.ts",
   ...Object.fromEntries(
     printed
@@ -45,7 +38,7 @@ const found: Record<string, string> = {};
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-examples-"));
   stack = await spawnDev(["--with-example", "--port", "0"]);
-  writeFiles();
+  await writeFiles();
   await observeACallThatWouldBeBlocked();
 });
 afterAll(async () => {
@@ -54,9 +47,11 @@ afterAll(async () => {
 });
 
 /** What the examples find in their folder. */
-function writeFiles(): void {
-  const [planner] = exampleAgents({ exampleMcp: stack.example_mcp, exampleHttp: stack.example_http });
-  const manifest = stringify({ agent: planner?.name, manifest: planner?.manifest });
+async function writeFiles(): Promise<void> {
+  const client = new AuthzClient({ baseUrl: stack.control_plane, adminToken: stack.admin_token });
+  const { doc } = await client.admin.manifest("expenses", { agent: "planner" });
+  await client.close();
+  const manifest = stringify({ agent: "planner", manifest: doc });
   const upstream = { name: "ledger", url: stack.example_http, hosts: ["ledger.internal"], routes: [] };
   const recorder = import.meta.resolve("@svc/drift/recorder");
   const edge = { scope: "expenses", chain: ["planner"], caller: "planner", target: "http:ledger/read_entry" };

@@ -9,12 +9,16 @@ export interface Leaf {
 
 /** Every command that does something, as one types it. */
 export async function leaves(): Promise<readonly Leaf[]> {
-  const loaded = await Promise.all(commands.map(async ({ name, load }) => ({ name, command: await load() })));
-  return loaded.flatMap(({ name, command }) =>
-    command.commands.length === 0
-      ? [{ words: [name], command }]
-      : command.commands.map((child) => ({ words: [name, child.name()], command: child as Command })),
+  const loaded = await Promise.all(
+    commands.map(async ({ name, load }) => (load === undefined ? [] : [{ name, command: await load() }])),
   );
+  return loaded
+    .flat()
+    .flatMap(({ name, command }) =>
+      command.commands.length === 0
+        ? [{ words: [name], command }]
+        : command.commands.map((child) => ({ words: [name, child.name()], command: child as Command })),
+    );
 }
 
 export function helpOf(command: Command): string {

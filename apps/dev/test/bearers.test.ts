@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { bearersOf } from "../src/dev/bearers.ts";
-import { Fault } from "../src/fault.ts";
+import { bearersOf } from "../src/stack/bearers.ts";
+import { StartError } from "../src/start-error.ts";
 
 const token = "0123456789abcdef0123456789abcdef";
 
@@ -18,12 +18,12 @@ describe("the bearers of a stack", () => {
     { set: `me=${token}`, want: token },
     { set: `me=${token}==, you=x${token}`, want: `${token}==` },
     { set: `${token}==`, want: `${token}==` },
-  ])("are the first of what is set: $set", ({ set, want }) => {
+  ])("are the first of the set ones: $set", ({ set, want }) => {
     expect(bearersOf({ SVC_ADMIN_TOKEN: set }).admin).toBe(want);
   });
 
-  test("cannot be read from a file that is not there: told by the setting's name", () => {
-    expect(() => bearersOf({ SVC_AUDIT_TOKEN_FILE: "/nowhere" })).toThrow(Fault);
+  test("from a missing file are an error with the setting's name", () => {
+    expect(() => bearersOf({ SVC_AUDIT_TOKEN_FILE: "/nowhere" })).toThrow(StartError);
     expect(() => bearersOf({ SVC_AUDIT_TOKEN_FILE: "/nowhere" })).toThrow(/SVC_AUDIT_TOKEN/);
   });
 });

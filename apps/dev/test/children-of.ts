@@ -5,7 +5,7 @@ export interface ChildOf {
   readonly command: string;
 }
 
-/** The living children of a process, as the kernel lists them. */
+/** The running children of a process. */
 export function childrenOf(parent: number): ChildOf[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -20,7 +20,7 @@ export function childrenOf(parent: number): ChildOf[] {
     });
 }
 
-/** False too for one that ended and was not reaped yet. */
+/** False for a zombie too. */
 export function isAlive(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "";

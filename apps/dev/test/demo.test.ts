@@ -1,10 +1,10 @@
 import { spawnApp } from "@svc/test-support";
 import { expect, test } from "vitest";
+import { narration } from "../src/demo/narration.ts";
 import { story } from "../src/demo/story.ts";
-import { narration } from "../src/demo/teller.ts";
 
-test("the story comes out as told, every step with what was asked, decided and why", async () => {
-  const child = spawnApp({ main: "@svc/cli/main", args: ["demo", "--json"], env: {} });
+test("every step of the story succeeds, with request, decision and reason", async () => {
+  const child = spawnApp({ main: "@svc/dev/main", args: ["demo", "--json"], env: {} });
   expect(await child.exited, child.output()).toBe(0);
   const lines = child
     .stdout()
@@ -16,7 +16,7 @@ test("the story comes out as told, every step with what was asked, decided and w
     expect([asked, decided, why].every(({ length }) => length > 0)).toBe(true);
 });
 
-test("a step that comes out otherwise is shown with its cause", () => {
+test("a failed step is printed with its cause", () => {
   const lines: string[] = [];
   const narrator = narration("text", (line) => lines.push(line));
   narrator.begin(1, 2, "A step").asked("something");

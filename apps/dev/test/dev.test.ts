@@ -20,7 +20,7 @@ async function dev(...args: string[]): Promise<DevStack> {
 }
 
 function failingDev(...args: string[]): Child {
-  const child = spawnApp({ main: "@svc/cli/main", args: ["dev", "--json", ...args], env: {} });
+  const child = spawnApp({ main: "@svc/dev/main", args: ["dev", "--json", ...args], env: {} });
   undo.push(() => child.stop());
   return child;
 }
@@ -39,7 +39,7 @@ const statusOf = async (url: string, headers: Record<string, string> = {}): Prom
   return statusCode;
 };
 
-/** What the enforcement point says it does. */
+/** The mode in the enforcement point's metrics. */
 async function modeOf({ pep_admin }: DevStack): Promise<string | undefined> {
   const { body } = await request(`${pep_admin}/__svc/metrics`);
   return /^svc_pep_info\{[^}]*mode="(\w+)"/m.exec(await body.text())?.[1];
@@ -52,7 +52,7 @@ describe("a running stack", () => {
   });
   afterAll(() => stack.stop());
 
-  test("is told in one line of exactly the promised members", () => {
+  test("prints one line with exactly the documented members", () => {
     const { child, stop, ...line } = stack;
     expect(child.stdout().trim().split("\n")).toHaveLength(1);
     expect(Object.keys(line).sort()).toEqual([
@@ -86,7 +86,7 @@ describe("a running stack", () => {
     expect(await body.json()).toMatchObject({ data: [] });
   });
 
-  test("has a bearer of its own for audit reads, which is no admin's", async () => {
+  test("has a bearer of its own for audit reads, without admin rights", async () => {
     const headers = { authorization: `Bearer ${stack.audit_token}` };
     expect(await statusOf(`${stack.control_plane}/v1/audit/decisions`, headers)).toBe(200);
     expect(await statusOf(`${stack.control_plane}/v1/agents`, headers)).toBe(401);
@@ -98,21 +98,21 @@ describe("a running stack", () => {
     await sql.end();
   });
 
-  test("takes a change of the upstreams file", async () => {
+  test("applies a change of the upstreams file", async () => {
     expect(await modeOf(stack)).toBe("enforcing");
     const text = readFileSync(stack.pep_config, "utf8");
     writeFileSync(stack.pep_config, text.replaceAll("protocol: http", "protocol: http\n    mode: observe"));
     await waitUntil("the new mode to hold", async () => (await modeOf(stack)) === "observing");
   });
 
-  test("shows its examples a token they can refuse", async () => {
+  test("has examples that refuse an invalid token", async () => {
     const headers = { authorization: "Bearer not.a.token", "x-svc-session": "s" };
     expect(await statusOf(`${stack.example_http}/entries/7`, headers)).toBe(401);
   });
 });
 
-describe("the end of a stack", () => {
-  test("on SIGTERM leaves no process and no folder", async () => {
+describe("a stack ends", () => {
+  test("on SIGTERM, with every process and its folder", async () => {
     const stack = await dev();
     const children = childrenOf(stack.child.pid);
     expect(children).toHaveLength(4);
@@ -121,7 +121,7 @@ describe("the end of a stack", () => {
     expect(existsSync(dirname(stack.pep_config))).toBe(false);
   });
 
-  test("by SIGKILL takes its processes along", async () => {
+  test("on SIGKILL, with every process", async () => {
     const stack = await dev();
     undo.push(() => rmSync(dirname(stack.pep_config), { recursive: true, force: true }));
     const children = childrenOf(stack.child.pid);
@@ -129,7 +129,7 @@ describe("the end of a stack", () => {
     await waitUntil("the children to end", () => children.every(({ pid }) => !isAlive(pid)));
   });
 
-  test("comes with the end of any process, and its last lines are shown", async () => {
+  test("with any of its processes, and prints its last lines", async () => {
     const stack = await dev();
     const pep = childrenOf(stack.child.pid).find(({ command }) => command.includes("/pep/"));
     process.kill(pep?.pid ?? 0, "SIGKILL");
@@ -139,7 +139,7 @@ describe("the end of a stack", () => {
   });
 });
 
-describe("what is asked for", () => {
+describe("an option", () => {
   test("--with-example registers agents that a session can begin with", async () => {
     const stack = await dev("--with-example");
     const { statusCode, body } = await request(`${stack.control_plane}/v1/consent`, {
@@ -167,7 +167,7 @@ describe("what is asked for", () => {
     expect(await agents.body.json()).toMatchObject({ data: [{ name: "auditor" }, { name: "planner" }] });
   });
 
-  test("settings of the environment apply", async () => {
+  test("of the environment applies", async () => {
     const token = "a-token-of-my-own-0123456789abcdefghij";
     const stack = await spawnDev(["--port", "0"], { SVC_ADMIN_TOKEN: `me=${token}` });
     undo.push(() => stack.stop());
@@ -176,8 +176,8 @@ describe("what is asked for", () => {
   });
 });
 
-describe("a start that cannot be", () => {
-  test("names a port in use, and what to do", async () => {
+describe("a start that fails", () => {
+  test("names a port in use, with a remedy", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     undo.push(() => server.close());
     await waitUntil("the port to be taken", () => server.listening);
@@ -188,7 +188,7 @@ describe("a start that cannot be", () => {
     expect(child.output()).toContain("--port 0");
   });
 
-  test("shows what a process said that did not start, and leaves none running", async () => {
+  test("prints the last lines of the process that did not start, and leaves none running", async () => {
     const file = join(temporaryFolder(), "bad.yaml");
     writeFileSync(file, "upstreams: 7\n");
     const child = failingDev("--port", "0", "--pep-config", file);
@@ -197,21 +197,21 @@ describe("a start that cannot be", () => {
     expect(child.stdout()).toBe("");
   });
 
-  test("refuses a misspelt setting by its name", async () => {
-    const child = spawnApp({ main: "@svc/cli/main", args: ["dev"], env: { SVC_ADMIN_TOKNE: "x" } });
+  test("names a misspelt setting", async () => {
+    const child = spawnApp({ main: "@svc/dev/main", args: ["dev"], env: { SVC_ADMIN_TOKNE: "x" } });
     undo.push(() => child.stop());
     expect(await child.exited).toBe(1);
     expect(child.output()).toMatch(/SVC_ADMIN_TOKNE/);
   });
 
   test.each([
-    { args: ["--mode", "off"], told: /enforce, observe/ },
-    { args: ["--port", "x"], told: /port number/ },
-    { args: ["--prot", "0"], told: /--port/ },
-    { args: ["--pep-config", "/nowhere.yaml"], told: /nowhere.yaml cannot be read/ },
-  ])("refuses $args", async ({ args, told }) => {
+    { args: ["--mode", "off"], message: /enforce, observe/ },
+    { args: ["--port", "x"], message: /port number/ },
+    { args: ["--prot", "0"], message: /--port/ },
+    { args: ["--pep-config", "/nowhere.yaml"], message: /nowhere.yaml cannot be read/ },
+  ])("names the fault of $args", async ({ args, message }) => {
     const child = failingDev(...args);
     expect(await child.exited).not.toBe(0);
-    expect(child.output()).toMatch(told);
+    expect(child.output()).toMatch(message);
   });
 });

@@ -1,24 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-/** A program of the stack. */
-export interface StackProcess {
-  readonly name: string;
-  /** Resolves when it has ended, however that came: its exit code or the signal's name. */
-  readonly ended: Promise<number | NodeJS.Signals>;
-  hasEnded(): boolean;
-  /** The last lines it wrote. */
-  lastLines(): string;
-  /** SIGTERM, and SIGKILL for one that does not follow in time. */
-  stop(): Promise<void>;
-}
-
+/** A program of this workspace, to be started as a child process. */
 export interface Program {
   readonly name: string;
-  /** As `import.meta.resolve` gives it. */
+  /** As `import.meta.resolve` returns it. */
   readonly url: string;
   readonly args?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
@@ -26,18 +16,37 @@ export interface Program {
   readonly onLine?: (line: string) => void;
 }
 
+export interface RunningProgram {
+  readonly name: string;
+  /** Resolves with the exit code or the signal's name. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  hasEnded(): boolean;
+  lastLines(): string;
+  /** SIGTERM; SIGKILL after 20 s. */
+  stop(): Promise<void>;
+}
+
 const keptLines = 20;
 const stopTimeoutMs = 20_000;
+/** Long enough for an embedded database on a slow machine. */
+const readyTimeoutMs = 60_000;
 
-/** From sources as from the build: this file's own extension tells which. */
+/** From source as from the build: this file's own extension decides. */
 const dieWithParent = import.meta.resolve(`./die-with-parent${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`);
 
-/** Starts a program of this workspace. It ends at the latest with this process. */
-export function startProcess({ name, url, args = [], env, onLine = () => {} }: Program): StackProcess {
-  const program = [...process.execArgv, "--import", dieWithParent, fileURLToPath(url), ...args];
-  const child = spawn(process.execPath, program, {
+/** The command line of a program that ends at the latest with this process, given an IPC channel to it. */
+export const commandLineOf = (url: string, args: readonly string[]): readonly string[] => [
+  ...process.execArgv,
+  "--import",
+  dieWithParent,
+  fileURLToPath(url),
+  ...args,
+];
+
+export function startProgram({ name, url, args = [], env, onLine = () => {} }: Program): RunningProgram {
+  const child = spawn(process.execPath, commandLineOf(url, args), {
     env,
-    // Of its own process group: Ctrl-C reaches this process alone, which stops the others in order.
+    // A process group of its own: Ctrl-C reaches only this process, which stops the others in order.
     detached: true,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
@@ -65,11 +74,55 @@ export function startProcess({ name, url, args = [], env, onLine = () => {} }: P
     async stop() {
       if (hasEnded()) return;
       child.kill("SIGTERM");
-      const settled = new AbortController();
-      const late = delay(stopTimeoutMs, true, { signal: settled.signal }).catch(() => false);
-      if (await Promise.race([ended.then(() => false), late])) child.kill("SIGKILL");
-      settled.abort();
+      const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
       await ended;
+      clearTimeout(timer);
     },
   };
+}
+
+/** Resolves when `url` responds with 200. Throws where the program ends before, or is not ready within a minute. */
+export async function untilReady(program: RunningProgram, url: string): Promise<void> {
+  const endMs = performance.now() + readyTimeoutMs;
+  while (!(await respondsOk(url))) {
+    if (program.hasEnded()) throw await endedError(program);
+    if (performance.now() > endMs) throw failure(program, `was not ready within ${readyTimeoutMs / 1000} s`);
+    await delay(50);
+  }
+}
+
+export const endedError = async (program: RunningProgram): Promise<Error> =>
+  failure(program, `ended (${await program.ended})`);
+
+const failure = (program: RunningProgram, what: string): Error =>
+  new Error(`${program.name} ${what}. Its last lines:\n${program.lastLines()}`);
+
+async function respondsOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await response.body?.cancel();
+    return response.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** A free loopback port below 32768: the system takes none of these for outgoing connections. */
+export async function freePort(except: ReadonlySet<number> = new Set()): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if (!except.has(port) && (await isFree(port))) return port;
+  }
+}
+
+export async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    probe.close();
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Loaded before a child's own program: the channel to the parent closes when the parent ends, even by SIGKILL, and then
- * the child ends as on any SIGTERM.
+ * Loaded before a child's own program: the channel to the parent closes when the parent ends, by SIGKILL too, and the
+ * child then ends as by SIGTERM.
  */
 process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 process.channel?.unref();

@@ -5,7 +5,12 @@ import { freePort } from "./free-port.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** The entry points of the apps, run from their sources as in production: configured by environment only. */
-export type AppMain = "@svc/control-plane/main" | "@svc/pep/main" | "@svc/injector/main" | "@svc/cli/main";
+export type AppMain =
+  | "@svc/control-plane/main"
+  | "@svc/pep/main"
+  | "@svc/injector/main"
+  | "@svc/cli/main"
+  | "@svc/dev/main";
 
 export interface AppOptions {
   readonly main: AppMain;

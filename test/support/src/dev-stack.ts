@@ -26,7 +26,7 @@ export async function spawnDev(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<DevStack> {
-  const child = spawnApp({ main: "@svc/cli/main", args: ["dev", "--json", ...args], env });
+  const child = spawnApp({ main: "@svc/dev/main", args: ["dev", "--json", ...args], env });
   try {
     await waitUntil("the stack to run", () => child.hasExited() || child.stdout().includes("\n"));
     const line: DevLine = JSON.parse(child.stdout().split("\n")[0] ?? "");

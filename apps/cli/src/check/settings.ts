@@ -1,4 +1,4 @@
-import { startProcess } from "../dev/child-process.ts";
+import { startProgram } from "@svc/host/child-program";
 import { Fault } from "../fault.ts";
 import type { Finding } from "./deployment.ts";
 
@@ -9,7 +9,7 @@ export async function* checkSettings(
 ): AsyncGenerator<Finding> {
   onStep("reading the settings and the rights of the database role");
   const lines: string[] = [];
-  const program = startProcess({
+  const program = startProgram({
     name: "control plane",
     url: import.meta.resolve("@svc/control-plane/main"),
     args: ["check"],

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DecisionRow } from "@svc/client";
+import { untilSignal } from "@svc/host/process-end";
 import { Command, InvalidArgumentError } from "commander";
 import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { print, printBodies, shown, table } from "../output.ts";
-import { untilSignal } from "../signals.ts";
 import { followDecisions } from "../tail.ts";
 import { verdict } from "../verdict.ts";
 

@@ -9,6 +9,7 @@ import {
 } from "../control-plane.ts";
 import { shown } from "../output.ts";
 import { progress } from "../progress.ts";
+import { withoutBearers } from "../run/environment.ts";
 import { startLocalPep } from "../run/local-pep.ts";
 import { runProgram } from "../run/program.ts";
 import { lendSession } from "../run/session.ts";
@@ -66,7 +67,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   steps.done();
   try {
     process.exitCode = await runProgram(command, {
-      ...process.env,
+      ...withoutBearers(process.env),
       HTTP_PROXY: pep.url,
       http_proxy: pep.url,
       ...direct("NO_PROXY"),

@@ -1,9 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { startProcess } from "../dev/child-process.ts";
-import { freePort } from "../dev/ports.ts";
-import { untilReady } from "../dev/ready.ts";
+import { freePort, startProgram, untilReady } from "@svc/host/child-program";
+import { Fault } from "../fault.ts";
 import { withoutBearers } from "./environment.ts";
 
 interface LocalPepOptions {
@@ -28,7 +27,7 @@ export async function startLocalPep(options: LocalPepOptions, environment: NodeJ
     await writeFile(sessionFile, JSON.stringify(options.session), { mode: 0o600 });
     const port = await freePort();
     const adminPort = await freePort(new Set([port]));
-    const pep = startProcess({
+    const pep = startProgram({
       name: "enforcement point",
       url: import.meta.resolve("@svc/pep/main"),
       env: {
@@ -50,7 +49,7 @@ export async function startLocalPep(options: LocalPepOptions, environment: NodeJ
     };
     await untilReady(pep, `http://127.0.0.1:${adminPort}/__svc/readyz`).catch(async (cause: unknown) => {
       await stop();
-      throw cause;
+      throw new Fault((cause as Error).message, "See the lines above for the cause.");
     });
     return { url: `http://127.0.0.1:${port}`, stop };
   } catch (cause) {

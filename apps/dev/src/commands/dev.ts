@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { registerExamples } from "../dev/register-examples.ts";
-import { type StackOptions, startStack } from "../dev/stack.ts";
-import { devLine, devSummary } from "../dev/summary.ts";
-import { progress } from "../progress.ts";
-import { untilSignal } from "../signals.ts";
+import { registerExamples } from "../stack/register-examples.ts";
+import { runStack } from "../stack/run-stack.ts";
+import type { StackOptions } from "../stack/stack.ts";
+import { devLine, devSummary } from "../stack/summary.ts";
 
 interface DevFlags extends Pick<StackOptions, "pepConfig" | "databaseUrl" | "redisUrl" | "mode" | "port" | "dataDir"> {
   json?: boolean;
@@ -13,11 +12,11 @@ interface DevFlags extends Pick<StackOptions, "pepConfig" | "databaseUrl" | "red
 
 const examples = `
 Examples:
-  svc dev --with-example               everything, with two agents registered to try it on
-  svc dev --json --port 0              one line of JSON when ready, free ports throughout
+  svc dev --with-example               the whole stack, with two registered agents
+  svc dev --json --port 0              one line of JSON when ready; free ports
   svc dev --mode observe --pep-config ./upstreams.yaml
-                                       before services of your own, blocking nothing
-  svc dev --data-dir .svc-data         keep what was recorded for the next start
+                                       for services of your own, without blocking
+  svc dev --data-dir .svc-data         keep the data for the next start
 `;
 
 export const devCommand = (): Command =>
@@ -27,11 +26,11 @@ export const devCommand = (): Command =>
     .option("--with-example", "register the example agents")
     .option("--pep-config <file>", "upstreams of the enforcement point (default: the example services)")
     .option("--database-url <url>", "PostgreSQL to use (default: an embedded one)")
-    .option("--redis-url <url>", "cache store to use (default: in process)")
-    .addOption(new Option("--mode <mode>", "what the enforcement point does").choices(["enforce", "observe"]))
-    .option("--port <port>", "port of the control plane; 0: free ports throughout", portNumber)
-    .option("--data-dir <folder>", "keep state there (default: a fresh folder, removed at the end)")
-    .option("--verbose", "show what the processes log")
+    .option("--redis-url <url>", "Redis to use (default: in process)")
+    .addOption(new Option("--mode <mode>", "mode of the enforcement point").choices(["enforce", "observe"]))
+    .option("--port <port>", "port of the control plane; 0: free ports for everything", portNumber)
+    .option("--data-dir <folder>", "keep data there (default: a new folder, removed at the end)")
+    .option("--verbose", "print the logs of the processes to standard error")
     .addHelpText("after", examples)
     .action(runDev);
 
@@ -42,23 +41,15 @@ function portNumber(text: string): number {
 }
 
 async function runDev({ json = false, withExample = false, verbose = false, ...options }: DevFlags): Promise<void> {
-  const signal = untilSignal();
-  const steps = progress(json ? "silent" : "shown");
+  const onProgress = json ? () => {} : (step: string) => void process.stderr.write(`${step}\n`);
   const onLine = verbose ? (name: string, line: string) => process.stderr.write(`${name} | ${line}\n`) : undefined;
-  const starting = startStack({ ...options, onProgress: steps.show, ...(onLine && { onLine }) }, process.env);
-  const stack = await Promise.race([starting, signal.then(() => undefined)]);
-  if (stack === undefined) return void (await starting.then((late) => late.stop()).catch(() => {}));
-  try {
+  await runStack({ ...options, onProgress, ...(onLine && { onLine }) }, async (stack, signal) => {
     if (withExample) {
-      steps.show("registering the example agents");
+      onProgress("registering the example agents");
       await registerExamples(stack);
     }
-    steps.done();
     process.stdout.write(`${json ? devLine(stack) : devSummary(stack, withExample)}\n`);
-    await Promise.race([signal, stack.broken]);
-  } finally {
-    steps.show("stopping");
-    await stack.stop();
-    steps.done();
-  }
+    await signal;
+    onProgress("stopping");
+  });
 }

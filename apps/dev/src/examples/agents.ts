@@ -1,24 +1,16 @@
-import { operations } from "./operations.ts";
+import type { RegisterAgent } from "@svc/client";
+import { type Operation, operations } from "./operations.ts";
 
-/** The scope that a person consents to in the example. */
 export const exampleScope = "expenses";
 
-const notes = (ref: string, more: object = {}) => ({ ref, data_classes: ["notes"], ...more });
-const entries = ({ ref, data_classes, access, privileged }: (typeof operations)["read" | "post"]) => ({
-  ref,
-  data_classes,
-  access,
-  privileged,
-});
+const notes = (ref: string) => ({ ref, data_classes: ["notes"] });
+const entries = ({ data_classes: classes, ...tool }: Operation) => ({ ...tool, data_classes: [...classes] });
 
-/**
- * Two agents: a planner that people delegate to, and an auditor that only the planner does.
- * @returns bodies of `POST /v1/agents`
- */
-export function exampleAgents(addresses: { exampleMcp: string; exampleHttp: string }) {
-  const discovery = [
+/** A planner that people delegate to, and an auditor that only the planner delegates to. */
+export function exampleAgents(addresses: { exampleMcp: string; exampleHttp: string }): readonly RegisterAgent[] {
+  const discovery: RegisterAgent["manifest"]["discovery"] = [
     { kind: "mcp", name: "everything", url: addresses.exampleMcp },
-    // The same server under a second name: a mark of one server's answers must not follow from the other's.
+    // The same server under a second name, so that only its second name is a source of taint.
     { kind: "mcp", name: "outside", url: addresses.exampleMcp },
     { kind: "http", name: "ledger", url: `${addresses.exampleHttp}/capabilities` },
   ];
@@ -33,8 +25,8 @@ export function exampleAgents(addresses: { exampleMcp: string; exampleHttp: stri
             tools: [
               notes("mcp:everything/echo"),
               notes("mcp:everything/get-sum"),
-              // Its answers come from outside: what is done after one counts as influenced by strangers.
-              notes("mcp:outside/get-annotated-message", { result_taint: "untrusted_external" }),
+              // Calls after its result are tainted.
+              { ...notes("mcp:outside/get-annotated-message"), result_taint: "untrusted_external" },
               entries(operations.read),
               entries(operations.post),
             ],

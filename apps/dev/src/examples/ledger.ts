@@ -1,21 +1,43 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { admit, Refused } from "./admit.ts";
-import { operations } from "./operations.ts";
+import { type Admission, AdmissionRefused, createVerifier, type Verifier } from "@svc/verifier";
+import { type Operation, operations } from "./operations.ts";
 
 /**
- * A small service that checks what reaches it itself, offline: a hop token narrowed to the very operation, and for a
- * privileged one a transaction token bound to the very body. It answers what it saw of them, never the tokens. A call
- * without any is served too, as any service would that stands behind an enforcement point in observe mode.
+ * A small service that verifies each call itself: a hop token narrowed to the operation, and for a privileged one a
+ * transaction token bound to the body. It returns what the tokens say, never the tokens. A call without a token is served
+ * too, as by any service behind an enforcement point in observe mode.
  */
 const entries = new Map<string, object>([["7", { id: "7", amount: 42, memo: "team lunch" }]]);
+
+const { CONTROL_PLANE = "http://127.0.0.1:8080", ISSUER: issuer = CONTROL_PLANE } = process.env;
+let verifier: Verifier | undefined;
+
+class HttpError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 createServer((request, response) => {
   answer(request).then(
     ({ status, body }) => send(response, status, body),
-    (fault) => send(response, fault instanceof Refused ? fault.status : 500, { error: messageOf(fault) }),
+    (error) => {
+      const status = statusOf(error);
+      send(response, status, { error: status === 500 ? "internal error" : error.message });
+    },
   );
 }).listen(Number(process.env.PORT), "127.0.0.1");
 process.once("SIGTERM", () => process.exit(0));
+
+const unauthorized: readonly unknown[] = ["missing_token", "malformed", "type", "signature", "issuer", "expired"];
+
+function statusOf(error: unknown): number {
+  if (error instanceof AdmissionRefused) return unauthorized.includes(error.cause) ? 401 : 403;
+  return error instanceof HttpError ? error.status : 500;
+}
 
 async function answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
@@ -26,18 +48,41 @@ async function answer(request: IncomingMessage): Promise<{ status: number; body:
   }
   const [, id] = /^\/entries\/([^/]+)$/.exec(pathname) ?? [];
   if (request.method === "GET" && id !== undefined) {
-    const seen = await admit(request.headers, operations.read, body);
+    const seen = await admit(request, operations.read, body);
     const entry = entries.get(id);
-    if (entry === undefined) throw new Refused(404, "no such entry");
+    if (entry === undefined) throw new HttpError(404, "no such entry");
     return { status: 200, body: { entry, seen } };
   }
   if (request.method === "POST" && pathname === "/entries") {
-    const seen = await admit(request.headers, operations.post, body);
+    const seen = await admit(request, operations.post, body);
     const entry = { ...objectOf(body), id: String(entries.size + 7) };
     entries.set(entry.id, entry);
     return { status: 201, body: { entry, seen } };
   }
-  throw new Refused(404, "no such operation");
+  throw new HttpError(404, "no such operation");
+}
+
+/** What the tokens of the call say; null for a call without any. */
+async function admit(
+  { headers }: IncomingMessage,
+  { ref, data_classes: [dataClass], privileged }: Operation,
+  params: Buffer,
+): Promise<Admission | null> {
+  if (headers.authorization === undefined) return null;
+  // Created at the first call: the control plane, and with it the key set, may start later than this service.
+  verifier ??= createVerifier({
+    issuer,
+    audience: Object.values(operations).map((operation) => operation.ref),
+    jwksUrl: `${CONTROL_PLANE}/.well-known/jwks.json`,
+    identityView: "off",
+  });
+  return verifier.admit({
+    headers,
+    dataClass,
+    audience: ref,
+    transactionRequired: privileged,
+    ...(privileged && { params }),
+  });
 }
 
 function objectOf(body: Buffer): object {
@@ -45,14 +90,12 @@ function objectOf(body: Buffer): object {
     const value: unknown = JSON.parse(body.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Told below.
+    // Refused below.
   }
-  throw new Refused(400, "the entry must be a JSON object");
+  throw new HttpError(400, "the entry must be a JSON object");
 }
 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
 }
-
-const messageOf = (fault: unknown): string => (fault instanceof Refused ? fault.message : "internal error");

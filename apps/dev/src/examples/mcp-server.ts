@@ -5,7 +5,7 @@ import { createServer } from "@modelcontextprotocol/server-everything/dist/serve
 
 /**
  * The reference MCP server on loopback, at `/mcp` over Streamable HTTP. Its own command listens on every interface, so
- * only its tools are used. Knows nothing of this project: what stands before it decides.
+ * only its tools are used. It has no code of this project.
  */
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 
@@ -24,7 +24,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   await transport.handleRequest(request, response);
 }
 
-/** A new one for a client that names no session: the transport itself refuses all but `initialize` on it. */
+/** A new one for a client that names no MCP session: the transport accepts only `initialize` on it. */
 async function transportOf(
   sessionId: string | string[] | undefined,
 ): Promise<StreamableHTTPServerTransport | undefined> {

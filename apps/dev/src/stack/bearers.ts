@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Environment, everySettingName, optional, readSettings, text } from "@svc/host";
-import { Fault } from "../fault.ts";
+import { StartError } from "../start-error.ts";
 
 export interface Bearers {
   readonly admin: string;
@@ -16,15 +16,15 @@ const settings = {
   SVC_IDENTITY_TOKEN: bearer("identity"),
 };
 
-/** The bearers that the environment sets (of a list the first), else new ones. */
+/** The first bearer of each plane that the environment sets; new ones where it sets none. */
 export function bearersOf(environment: Environment): Bearers {
   const read = readSettings(settings, environment, { knownElsewhere: everySettingName });
-  if (!read.ok) throw new Fault(read.faults.join("\n"), "Correct these environment variables, or unset them.");
+  if (!read.ok) throw new StartError(read.faults.join("\n"), "Correct these environment variables, or unset them.");
   const { SVC_ADMIN_TOKEN: admin, SVC_AUDIT_TOKEN: audit, SVC_IDENTITY_TOKEN: identity } = read.values;
   return { admin: firstOf(admin), audit: firstOf(audit), identity: firstOf(identity) };
 }
 
-/** Of `token,token` or `label=token`; a token's own `=` stand at its end. */
+/** Of `token,token` or `label=token`; a token may end with `=` itself. */
 const firstOf = (list: string | undefined): string =>
   list
     ?.split(",")[0]

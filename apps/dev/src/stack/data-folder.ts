@@ -4,14 +4,14 @@ import { join, resolve } from "node:path";
 
 export interface DataFolder {
   readonly path: string;
-  /** Removes it, if it was made for this run alone. */
+  /** Removes a folder that was made for this run. */
   release(): Promise<void>;
 }
 
-/** The folder asked for, which stays; else a fresh one that ends with the run, so that each starts with nothing. */
-export async function dataFolder(asked: string | undefined): Promise<DataFolder> {
-  if (asked !== undefined) {
-    const path = resolve(asked);
+/** The given folder, which is kept; by default a new one that is removed at the end. */
+export async function dataFolder(given: string | undefined): Promise<DataFolder> {
+  if (given !== undefined) {
+    const path = resolve(given);
     await mkdir(path, { recursive: true, mode: passThrough });
     return { path, release: async () => {} };
   }
@@ -20,5 +20,5 @@ export async function dataFolder(asked: string | undefined): Promise<DataFolder>
   return { path, release: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** As root the database server runs as another account; what is secret in the folder is readable by us alone. */
+/** As root the database server runs as another account, which must be able to reach the folder; secrets in it have mode 0600. */
 const passThrough = 0o711;

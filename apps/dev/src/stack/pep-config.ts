@@ -1,7 +1,7 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
-import { Fault } from "../fault.ts";
+import { StartError } from "../start-error.ts";
 
 /** Upstreams of the two example services (docs/reference/enforcement-point.md#upstreams-file). */
 export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: string; exampleHttp: string }) => ({
@@ -20,23 +20,18 @@ export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: stri
   ],
 });
 
-const header = "# Read again on every change. See apps/pep/README.md for all it can say.\n";
+const header = "# Applied on every change. apps/pep/README.md lists all settings.\n";
 
-const writePepConfig = (path: string, config: object): Promise<void> =>
-  writeFile(path, header + stringify(config), { mode: 0o600 });
-
-/** The file asked for, else one for the example services in `dataDir`, made new. */
-export async function pepConfigFile(asked: string | undefined, dataDir: string, example: object): Promise<string> {
-  if (asked !== undefined) {
-    const path = resolve(asked);
-    await access(path, constants.R_OK).catch((cause) => {
-      throw new Fault(`${path} cannot be read`, "Name an existing file with --pep-config, or leave it away.", {
-        cause,
-      });
-    });
+/** The given file; by default a new one for the example services in `dataDir`. */
+export async function pepConfigFile(given: string | undefined, dataDir: string, example: object): Promise<string> {
+  if (given === undefined) {
+    const path = join(dataDir, "pep.yaml");
+    await writeFile(path, header + stringify(example), { mode: 0o600 });
     return path;
   }
-  const path = join(dataDir, "pep.yaml");
-  await writePepConfig(path, example);
+  const path = resolve(given);
+  await access(path, constants.R_OK).catch((cause) => {
+    throw new StartError(`${path} cannot be read`, "Name an existing file with --pep-config, or omit it.", { cause });
+  });
   return path;
 }

@@ -1,10 +1,10 @@
 import { controlPlaneSettingNames } from "@svc/host";
+import type { Program } from "@svc/host/child-program";
 import type { Bearers } from "./bearers.ts";
-import type { Program } from "./child-process.ts";
 import type { StackPorts } from "./ports.ts";
 
-/** A program of the stack, and where it tells that it is ready. */
 export interface StackProgram extends Omit<Program, "onLine"> {
+  /** Responds with 200 when the program is ready. */
   readonly readyUrl: string;
 }
 
@@ -27,12 +27,12 @@ export const addressesOf = (ports: StackPorts): StackAddresses => ({
 const at = (port: number): string => `http://127.0.0.1:${port}`;
 
 interface Parts {
-  /** What the command was started with: its settings apply, apart from those that hold the stack together. */
+  /** Its settings apply, except those that connect the programs. */
   readonly environment: NodeJS.ProcessEnv;
   readonly ports: StackPorts;
   readonly dataDir: string;
   readonly bearers: Bearers;
-  /** One for all: the pseudonyms in the logs of both apps are the same then. */
+  /** The same for both apps, so that their pseudonyms in logs match. */
   readonly telemetryKey: string;
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
@@ -49,14 +49,14 @@ export function controlPlaneProgram(parts: Parts): StackProgram {
     env: {
       SVC_DEV: "true",
       ...telemetryKeyOf(parts),
-      ...withoutFiles(environment),
+      ...withoutTokenFiles(environment),
       HOST: "127.0.0.1",
       PORT: String(ports.controlPlane),
       SVC_DATA_DIR: dataDir,
       SVC_ADMIN_TOKEN: bearers.admin,
       SVC_AUDIT_TOKEN: bearers.audit,
       SVC_IDENTITY_TOKEN: bearers.identity,
-      SVC_DISCOVERY_ALLOW: listOf(environment.SVC_DISCOVERY_ALLOW, "localhost", "127.0.0.0/8", "::1"),
+      SVC_DISCOVERY_ALLOW: [environment.SVC_DISCOVERY_ALLOW, "localhost", "127.0.0.0/8", "::1"].filter(Boolean).join(),
       ...given("DATABASE_URL", databaseUrl),
       ...given("REDIS_URL", redisUrl),
     },
@@ -71,7 +71,7 @@ export function pepProgram(parts: Parts): StackProgram {
     readyUrl: `${at(ports.pepAdmin)}/__svc/readyz`,
     env: {
       SVC_DEV: "true",
-      // Nobody waits for a load balancer here.
+      // No load balancer has to notice the end first.
       SVC_PEP_GRACE_SECONDS: "0",
       ...telemetryKeyOf(parts),
       ...withoutControlPlane(environment),
@@ -84,26 +84,27 @@ export function pepProgram(parts: Parts): StackProgram {
   };
 }
 
-/** The examples get nothing of our environment: one of their tools answers with all of it. */
-export const exampleMcpProgram = ({ ports }: Parts): StackProgram => ({
-  name: "example MCP server",
-  url: exampleUrl("mcp-server"),
-  readyUrl: `${at(ports.exampleMcp)}/livez`,
-  env: { PORT: String(ports.exampleMcp) },
-});
-
-export const exampleHttpProgram = ({ environment, ports }: Parts): StackProgram => ({
-  name: "example ledger",
-  url: exampleUrl("ledger"),
-  readyUrl: `${at(ports.exampleHttp)}/livez`,
-  env: {
-    PORT: String(ports.exampleHttp),
-    CONTROL_PLANE: at(ports.controlPlane),
-    ISSUER: environment.SVC_ISSUER ?? at(ports.controlPlane),
+/** The examples get nothing of our environment: one of their tools returns all of it. */
+export const examplePrograms = ({ environment, ports }: Parts): readonly StackProgram[] => [
+  {
+    name: "example MCP server",
+    url: exampleUrl("mcp-server"),
+    readyUrl: `${at(ports.exampleMcp)}/livez`,
+    env: { PORT: String(ports.exampleMcp) },
   },
-});
+  {
+    name: "example ledger",
+    url: exampleUrl("ledger"),
+    readyUrl: `${at(ports.exampleHttp)}/livez`,
+    env: {
+      PORT: String(ports.exampleHttp),
+      CONTROL_PLANE: at(ports.controlPlane),
+      ISSUER: environment.SVC_ISSUER ?? at(ports.controlPlane),
+    },
+  },
+];
 
-/** From sources as from the build: this file's own extension tells which. */
+/** From source as from the build: this file's own extension decides. */
 const exampleUrl = (name: string): string =>
   import.meta.resolve(`../examples/${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`);
 
@@ -113,16 +114,13 @@ const telemetryKeyOf = ({ environment, telemetryKey }: Parts): Record<string, st
 const given = (name: string, value: string | undefined): Record<string, string> =>
   value === undefined ? {} : { [name]: value };
 
-const listOf = (...entries: readonly (string | undefined)[]): string =>
-  entries.filter((entry) => entry !== undefined && entry !== "").join(",");
-
-/** What a `_FILE` spelling gave is read already and handed over by its plain name; both together would be a fault. */
-function withoutFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The bearers were read already; a setting and its `_FILE` together would be an error. */
+function withoutTokenFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SVC_ADMIN_TOKEN_FILE, SVC_AUDIT_TOKEN_FILE, SVC_IDENTITY_TOKEN_FILE, ...rest } = environment;
   return rest;
 }
 
-/** An enforcement point holds no bearer and no address of a store. */
+/** An enforcement point gets no bearer and no address of a store. */
 function withoutControlPlane(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = new Set(controlPlaneSettingNames.flatMap((name) => [name, `${name}_FILE`]));
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.has(name)));

@@ -1,17 +1,22 @@
+import { AuthzClient, ControlPlaneRejected } from "@svc/client";
 import { exampleAgents } from "../examples/agents.ts";
-import { Fault } from "../fault.ts";
-import { call } from "../http.ts";
+import { StartError } from "../start-error.ts";
 import type { Stack } from "./stack.ts";
 
-/** Registers the example agents; one that a kept data folder knows already stays as it is. */
+/** Registers the example agents; an agent that a kept data folder has already stays as it is. */
 export async function registerExamples(stack: Stack): Promise<void> {
-  for (const agent of exampleAgents(stack)) {
-    const { status, body } = await call(`${stack.controlPlane}/v1/agents`, {
-      bearer: stack.bearers.admin,
-      json: agent,
-    });
-    if (status === 201 || status === 409) continue;
-    const told = `the example agent ${agent.name} was refused (${status}): ${JSON.stringify(body)}`;
-    throw new Fault(told, "Start without --with-example.");
+  const client = new AuthzClient({ baseUrl: stack.controlPlane, adminToken: stack.bearers.admin, tracePath: "" });
+  try {
+    for (const agent of exampleAgents(stack)) {
+      await client.admin.registerAgent(agent).catch((cause: unknown) => {
+        if (cause instanceof ControlPlaneRejected && cause.code === "agent_exists") return;
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new StartError(`registering ${agent.name} failed: ${message}`, "Start without --with-example.", {
+          cause,
+        });
+      });
+    }
+  } finally {
+    await client.close();
   }
 }

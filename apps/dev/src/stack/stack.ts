@@ -1,21 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { endedError, type RunningProgram, startProgram, untilReady } from "@svc/host/child-program";
 import { type Bearers, bearersOf } from "./bearers.ts";
-import { type StackProcess, startProcess } from "./child-process.ts";
 import { dataFolder } from "./data-folder.ts";
 import { examplePepConfig, pepConfigFile } from "./pep-config.ts";
 import { choosePorts } from "./ports.ts";
 import {
   addressesOf,
   controlPlaneProgram,
-  exampleHttpProgram,
-  exampleMcpProgram,
+  examplePrograms,
   pepProgram,
   type StackAddresses,
   type StackProgram,
 } from "./programs.ts";
-import { endedFault, untilReady } from "./ready.ts";
 
 export interface StackOptions {
   readonly pepConfig?: string;
@@ -24,10 +22,9 @@ export interface StackOptions {
   readonly mode?: "enforce" | "observe";
   readonly port?: number;
   readonly dataDir?: string;
-  /** Told each line that a process writes. */
+  /** Called with each line that a process writes. */
   readonly onLine?: (name: string, line: string) => void;
-  /** Told what is being done. */
-  readonly onProgress?: (step: string) => void;
+  readonly onProgress: (step: string) => void;
 }
 
 /** Control plane, enforcement point and the example services, all running. */
@@ -36,47 +33,35 @@ export interface Stack extends StackAddresses {
   /** The enforcement point's configuration: writable and watched. */
   readonly pepConfig: string;
   readonly databaseUrl: string;
-  /** Rejects with a Fault when a process ends that nobody stopped; else never settles. */
+  /** Rejects when a process ends by itself; else never settles. */
   readonly broken: Promise<never>;
-  /** Ends everything, the enforcement point first. Idempotent. */
+  /** Stops every process, the enforcement point first. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Throws a Fault where something does not start; nothing is left running then. */
+/** Throws where a process does not start; none is left running then. */
 export async function startStack(options: StackOptions, environment: NodeJS.ProcessEnv): Promise<Stack> {
-  const { onProgress = () => {}, onLine = () => {} } = options;
+  const { onProgress, onLine = () => {}, redisUrl, mode } = options;
   const bearers = bearersOf(environment);
   const ports = await choosePorts(options.port);
   const addresses = addressesOf(ports);
   const folder = await dataFolder(options.dataDir ?? environment.SVC_DATA_DIR);
+  const dataDir = folder.path;
   const databaseUrl = options.databaseUrl ?? environment.DATABASE_URL;
   const group = processGroup(onLine, folder.release);
   try {
-    const pepConfig = await pepConfigFile(options.pepConfig, folder.path, examplePepConfig(addresses));
-    const { redisUrl, mode } = options;
+    const pepConfig = await pepConfigFile(options.pepConfig, dataDir, examplePepConfig(addresses));
     const telemetryKey = randomBytes(32).toString("base64url");
-    const parts = {
-      telemetryKey,
-      environment,
-      ports,
-      dataDir: folder.path,
-      bearers,
-      databaseUrl,
-      redisUrl,
-      mode,
-      pepConfig,
-    };
+    const parts = { environment, ports, dataDir, bearers, telemetryKey, databaseUrl, redisUrl, mode, pepConfig };
     onProgress("starting the control plane, its database and the example services");
-    await Promise.all(
-      [controlPlaneProgram(parts), exampleMcpProgram(parts), exampleHttpProgram(parts)].map(group.start),
-    );
+    await Promise.all([controlPlaneProgram(parts), ...examplePrograms(parts)].map(group.start));
     onProgress("starting the enforcement point");
     await group.start(pepProgram(parts));
     return {
       ...addresses,
       bearers,
       pepConfig,
-      databaseUrl: databaseUrl ?? (await embeddedDatabaseUrl(folder.path)),
+      databaseUrl: databaseUrl ?? (await embeddedDatabaseUrl(dataDir)),
       broken: group.broken,
       stop: group.stop,
     };
@@ -86,38 +71,34 @@ export async function startStack(options: StackOptions, environment: NodeJS.Proc
   }
 }
 
-interface ProcessGroup {
-  /** Resolves when the program is ready. */
-  readonly start: (program: StackProgram) => Promise<void>;
-  readonly broken: Promise<never>;
-  readonly stop: () => Promise<void>;
-}
-
-function processGroup(onLine: (name: string, line: string) => void, release: () => Promise<void>): ProcessGroup {
-  const processes: StackProcess[] = [];
+function processGroup(onLine: (name: string, line: string) => void, release: () => Promise<void>) {
+  const programs: RunningProgram[] = [];
   const { promise: broken, reject: breakWith } = Promise.withResolvers<never>();
-  // Whoever waits for it learns of it; at the start, nobody does yet.
+  // Awaited only after the start; until then a rejection is not unhandled.
   broken.catch(() => {});
   let stopping: Promise<void> | undefined;
 
-  const start = async ({ readyUrl, ...program }: StackProgram): Promise<void> => {
-    const process = startProcess({ ...program, onLine: (line) => onLine(program.name, line) });
-    processes.push(process);
-    void process.ended.then(async () => stopping ?? breakWith(await endedFault(process)));
-    await untilReady(process, readyUrl);
-  };
   const stopAll = async (): Promise<void> => {
-    for (const process of processes.toReversed()) await process.stop();
+    for (const program of programs.toReversed()) await program.stop();
     await release();
   };
-  const stop = (): Promise<void> => {
-    stopping ??= stopAll();
-    return stopping;
+  return {
+    broken,
+    /** Resolves when the program is ready. */
+    start: async ({ readyUrl, ...program }: StackProgram): Promise<void> => {
+      const running = startProgram({ ...program, onLine: (line) => onLine(program.name, line) });
+      programs.push(running);
+      void running.ended.then(async () => stopping ?? breakWith(await endedError(running)));
+      await untilReady(running, readyUrl);
+    },
+    stop: (): Promise<void> => {
+      stopping ??= stopAll();
+      return stopping;
+    },
   };
-  return { start, broken, stop };
 }
 
-/** As the embedded database wrote it down: the service's own role. */
+/** The service's own role, as the embedded database wrote it. */
 async function embeddedDatabaseUrl(dataDir: string): Promise<string> {
   return JSON.parse(await readFile(join(dataDir, "connection.json"), "utf8")).app_url;
 }

@@ -1,4 +1,4 @@
-import { colors } from "../colors.ts";
+import { styleText } from "node:util";
 import { exampleScope } from "../examples/agents.ts";
 import type { Stack } from "./stack.ts";
 
@@ -26,31 +26,28 @@ export function devSummary(stack: Stack, withExample: boolean): string {
     ["admin token", stack.bearers.admin],
     ["audit token", stack.bearers.audit],
     ["identity token", stack.bearers.identity],
-    ["upstreams", `${stack.pepConfig}   (edit it: it is watched)`],
+    ["upstreams", `${stack.pepConfig}   (watched: edit it)`],
     ["database", stack.databaseUrl],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
-  const table = rows.map(([name, value]) => `  ${colors.bold(name.padEnd(width))}  ${value}`);
+  const table = rows.map(([name, value]) => `  ${styleText("bold", name.padEnd(width))}  ${value}`);
   return [
-    colors.green("Everything runs."),
+    styleText("green", "Everything is running."),
     ...table,
     "",
     "Next:",
-    next(stack, withExample),
+    withExample ? consentCommand(stack) : registerCommand(stack),
     "",
-    "Ctrl-C ends it all.",
+    "Ctrl-C stops everything.",
   ].join("\n");
 }
 
-const next = (stack: Stack, withExample: boolean): string =>
-  withExample ? consentCommand(stack) : registerCommand(stack);
-
 const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
-  # A person consents; the answer holds a session and its hop-1 token.
+  # A person consents; the reply has a session and its hop-1 token.
   curl -s ${controlPlane}/v1/consent -H 'Authorization: Bearer ${bearers.admin}' \\
     -H 'Content-Type: application/json' -d '{"scope": "${exampleScope}", "user_sub": "alice"}'
 
-  # With SESSION and TOKEN from it, a guarded call; then look at it in ${controlPlane}/console
+  # A guarded call with SESSION and TOKEN from the reply; see it in ${controlPlane}/console
   curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN" -H "X-Svc-Session: $SESSION"`;
 
 const registerCommand = ({ controlPlane, bearers, exampleMcp }: Stack): string => `\

@@ -1,0 +1,40 @@
+import { styleText } from "node:util";
+
+/** What a step reports: the request, the decision, and its reason. */
+export interface Teller {
+  asked(text: string): void;
+  decided(text: string): void;
+  why(text: string): void;
+}
+
+/** Prints the story as text, or one JSON line a step. */
+export interface Narration {
+  begin(number: number, of: number, title: string): Teller;
+  end(failure: Error | undefined): void;
+}
+
+const kinds = { asked: "cyan", decided: "green", why: "dim" } as const;
+type Kind = keyof typeof kinds;
+
+export function narration(format: "text" | "json", write: (line: string) => void): Narration {
+  let step: { readonly number: number; readonly title: string; readonly told: Record<Kind, string[]> } | undefined;
+  return {
+    begin(number, of, title) {
+      const told = { asked: [], decided: [], why: [] } as Record<Kind, string[]>;
+      step = { number, title, told };
+      if (format === "text") write(`\n${styleText("bold", `[${number}/${of}] ${title}`)}`);
+      const tell = (kind: Kind) => (text: string) => {
+        told[kind].push(text);
+        if (format === "text") write(`  ${styleText(kinds[kind], kind.padEnd(8))} ${text}`);
+      };
+      return { asked: tell("asked"), decided: tell("decided"), why: tell("why") };
+    },
+    end(failure) {
+      if (step === undefined) return;
+      const { number, title, told } = step;
+      if (format === "json") {
+        write(JSON.stringify({ step: number, title, ok: failure === undefined, ...told, failure: failure?.message }));
+      } else if (failure) write(`  ${styleText("red", "failed")}   ${failure.message}`);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { calls } from "./calls.ts";
+import { consents } from "./consents.ts";
+import { declarations } from "./declarations.ts";
+import { denials } from "./denials.ts";
+import type { Narration } from "./narration.ts";
+import { record } from "./record.ts";
+import type { Scene, Step } from "./scene.ts";
+
+/** From a manifest to the record. */
+export const story: readonly Step[] = [...declarations, ...consents, ...calls, ...denials, ...record];
+
+/** Ends at the first step that fails. @returns whether every step succeeded */
+export async function tellStory(scene: Scene, narrator: Narration): Promise<boolean> {
+  for (const [index, step] of story.entries()) {
+    const tell = narrator.begin(index + 1, story.length, step.title);
+    try {
+      await step.run(scene, tell);
+      narrator.end(undefined);
+    } catch (cause) {
+      narrator.end(cause instanceof Error ? cause : new Error(String(cause)));
+      return false;
+    }
+  }
+  return true;
+}
