@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 
-/** What a day's assistant does: it reads calendar and mail, makes an appointment, and answers. */
+/** A day of the assistant: it reads calendar and mail, creates an appointment, and replies. */
 const plan = [
   { server: "calendar", tool: "list_events", arguments: { day: "Monday" } },
   { server: "mail", tool: "search_mail", arguments: { query: "lunch" } },
@@ -11,9 +11,9 @@ const plan = [
 ] as const;
 
 /**
- * An agent as anybody writes one: the official MCP client and base addresses, no library of ours, no token. Where the
- * addresses are an enforcement point's, what it may do is decided there.
- * @param base the address below which each server is found by its name
+ * An ordinary agent: the official MCP client and base addresses, without our library or a token. The enforcement point at
+ * these addresses decides its calls.
+ * @param base each server's address is its name below this one
  */
 export async function runAgent(base: string, say: (line: string) => void): Promise<void> {
   const clients = new Map<string, Client>();
@@ -30,12 +30,12 @@ export async function runAgent(base: string, say: (line: string) => void): Promi
 
 async function connect(address: string): Promise<Client> {
   const client = new Client({ name: "assistant", version: "1.0.0" });
-  // The SDK's own types do not agree with each other under exactOptionalPropertyTypes.
+  // The SDK's own types disagree on an optional session id.
   await client.connect(new StreamableHTTPClientTransport(new URL(address)) as Parameters<Client["connect"]>[0]);
   return client;
 }
 
-/** A refused call is an answer that the agent can go on from: its session lives. */
+/** The agent continues after a denied call: its MCP session stays open. */
 async function outcomeOf(client: Client, name: string, args: Record<string, string>): Promise<string> {
   try {
     const { content } = await client.callTool({ name, arguments: args });

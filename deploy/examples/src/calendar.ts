@@ -3,18 +3,22 @@ import { z } from "zod";
 
 const events = ["09:00 stand-up", "10:00 planning with Grace"];
 
-/** Ada's Monday: one tool that reads it, one that adds to it. Knows nothing of authorization. */
+/** Ada's Monday: a tool that reads it and one that adds to it, without any authorization. */
 export function calendar(): McpServer {
   const server = new McpServer({ name: "calendar", version: "1.0.0" });
   server.registerTool(
     "list_events",
-    { description: "What is on that day.", inputSchema: { day: z.string() }, annotations: { readOnlyHint: true } },
+    {
+      description: "Lists the events of a day.",
+      inputSchema: { day: z.string() },
+      annotations: { readOnlyHint: true },
+    },
     () => text(events.join(", ")),
   );
   server.registerTool(
     "create_event",
     {
-      description: "Puts something into the calendar.",
+      description: "Adds an event to the calendar.",
       inputSchema: { day: z.string(), at: z.string(), what: z.string() },
       annotations: { readOnlyHint: false, destructiveHint: false },
     },

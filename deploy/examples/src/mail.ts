@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 import { text } from "./calendar.ts";
 
-/** Ada's mail: one tool that reads, one that sends and cannot take it back. Knows nothing of authorization. */
+/** Ada's mail: a tool that reads and one that sends, without any authorization. */
 export function mail(): McpServer {
   const server = new McpServer({ name: "mail", version: "1.0.0" });
   server.registerTool(

@@ -7,8 +7,8 @@ import { serveTools } from "./serve.ts";
 const help = `The example: an assistant and its two tool servers.
 
 Usage:
-  main.js calendar | mail     serve the tools at /mcp; HOST (127.0.0.1) and PORT (0 takes a free one)
-  main.js agent               do a day's work once; SVC_PEP_URL is where the servers are found by their names
+  main.js calendar | mail     serve the tools at /mcp, on HOST (127.0.0.1) and PORT (0: a free one)
+  main.js agent               run the agent once; SVC_PEP_URL is the address of the enforcement point
 
 Examples:
   PORT=9301 node dist/main.js calendar
@@ -24,7 +24,7 @@ function fail(fault: string): never {
 
 async function serve(makeServer: () => McpServer): Promise<void> {
   const { HOST: host = "127.0.0.1", PORT: port = "0" } = process.env;
-  say(`listening on ${await serveTools(makeServer, { host, port: Number(port) })}`);
+  say(`listening on ${await serveTools(makeServer, host, Number(port))}`);
 }
 
 const [role] = process.argv.slice(2);
@@ -43,5 +43,5 @@ switch (role) {
     process.stdout.write(help);
     break;
   default:
-    fail(role === undefined ? "What shall it be?" : `There is no "${role}".`);
+    fail(role === undefined ? "A role is missing." : `There is no role "${role}".`);
 }

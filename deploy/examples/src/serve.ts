@@ -3,18 +3,13 @@ import type { AddressInfo } from "node:net";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 
-/** Where a tool server listens; port 0 takes a free one. */
-export interface Listening {
-  readonly host: string;
-  readonly port: number;
-}
-
 /**
- * Serves tools at `/mcp` by the official SDK, without sessions: each request has a server of its own. `/livez` answers for
+ * Serves tools at `/mcp` by the official SDK, without MCP sessions: each request has a server of its own. `/livez` is for
  * health checks.
+ * @param port 0 for a free one
  * @returns the port that it listens on
  */
-export async function serveTools(makeServer: () => McpServer, { host, port }: Listening): Promise<number> {
+export async function serveTools(makeServer: () => McpServer, host: string, port: number): Promise<number> {
   const listener = createServer((request, response) => {
     answer(makeServer, request, response).catch(() => response.destroy());
   });

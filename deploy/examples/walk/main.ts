@@ -3,21 +3,21 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Started, startProgram, untilLine } from "./started.ts";
+import { endedError, type RunningProgram, startProgram } from "@svc/host/child-program";
 import { type Step, steps } from "./steps.ts";
 
 /**
- * The walk from observing to enforcing, on this machine: starts a control plane and the tool servers on free ports, runs
- * each command as it would be typed, shows what it says, and exits 0 only if every one said what it must.
+ * The walk from observe to enforce mode on this machine: starts a control plane and the tool servers on free ports, runs
+ * and prints each command, and exits 0 only if every output is the expected one.
  */
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const node = [process.execPath, "--conditions=@svc/source"] as const;
 const svc = [...node, here("../../../apps/cli/src/main.ts")] as const;
-const example = here("../src/main.ts");
+const example = new URL("../src/main.ts", import.meta.url);
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** The example's files with the ports that are free here. */
+/** Copies the example's files, with the ports of the started servers. */
 function layOut(ports: { readonly calendar: string; readonly mail: string }): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-example-"));
   for (const name of readdirSync(here("..")).filter((each) => /\.(yaml|sh)$/.test(each))) {
@@ -28,20 +28,20 @@ function layOut(ports: { readonly calendar: string; readonly mail: string }): st
   return folder;
 }
 
-/** A command's words, its programs taken from this workspace. */
+/** The words of a command, with the programs of this workspace. */
 const wordsOf = (command: string): readonly string[] =>
   command.split(" ").flatMap((word) => {
     if (word === "svc") return svc;
     if (word === "node") return node;
-    return word === "dist/main.js" ? [example] : [word];
+    return word === "dist/main.js" ? [fileURLToPath(example)] : [word];
   });
 
-interface Said {
+interface Ended {
   readonly code: number | null;
   readonly output: string;
 }
 
-function runCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Said> {
+function runCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const [file = "", ...args] = wordsOf(command);
   const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
@@ -51,44 +51,55 @@ function runCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): Promi
   });
 }
 
-/** @returns what it said; throws where that is not what it must say */
+/** @returns the output; throws where it is not the expected one */
 async function take(step: Step, command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
   say(`\n# ${step.title}`);
   say(`$ ${command}`);
   if (step.onKubernetes !== undefined) say(`  on Kubernetes: ${step.onKubernetes}`);
   const { code, output } = await runCommand(command, cwd, env);
   say(output.trimEnd());
-  const missing = step.tells.find((wanted) => !wanted.test(output));
-  if (code !== (step.exitCode ?? 0)) throw new Error(`that ended with ${code}`);
-  if (missing !== undefined) throw new Error(`that should have told ${missing}`);
+  const missing = step.prints.find((expected) => !expected.test(output));
+  if (code !== (step.exitCode ?? 0)) throw new Error(`the command ended with ${code}`);
+  if (missing !== undefined) throw new Error(`the output lacks ${missing}`);
   return output;
 }
 
-const started: Started[] = [];
+const programs: RunningProgram[] = [];
+
+/** Starts a program that runs beside the walk. @returns the part of its first line that `line` captures */
+function firstLine(url: string, args: readonly string[], line: RegExp): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const onLine = (text: string) => {
+    const found = line.exec(text)?.[1];
+    if (found !== undefined) resolve(found);
+  };
+  const program = startProgram({ name: args.join(" "), url, args, env: process.env, onLine });
+  void program.ended.then(async () => reject(await endedError(program)));
+  programs.push(program);
+  return promise;
+}
+
 let folder: string | undefined;
 try {
-  const start = (command: readonly string[]): Started => {
-    const program = startProgram(command, process.env);
-    started.push(program);
-    return program;
-  };
-  const stack = start([...svc, "dev", "--json", "--port", "0"]);
-  const calendar = start([...node, example, "calendar"]);
-  const mail = start([...node, example, "mail"]);
-  const portOf = (server: Started) => untilLine(server, /^listening on (\d+)/);
-  const { control_plane: url, admin_token: token } = JSON.parse(await untilLine(stack, /^(\{.*\})/));
-  folder = layOut({ calendar: await portOf(calendar), mail: await portOf(mail) });
+  const dev = new URL("../../../apps/dev/src/main.ts", import.meta.url);
+  const [stack, calendar, mail] = await Promise.all([
+    firstLine(dev.href, ["dev", "--json", "--port", "0"], /^(\{.*\})/),
+    firstLine(example.href, ["calendar"], /^listening on (\d+)/),
+    firstLine(example.href, ["mail"], /^listening on (\d+)/),
+  ]);
+  const { control_plane: url, admin_token: token } = JSON.parse(stack);
+  folder = layOut({ calendar, mail });
   const env = { ...process.env, NO_COLOR: "1", SVC_CONTROL_PLANE_URL: url, SVC_ADMIN_TOKEN: token };
   let action = "";
   for (const step of steps) {
     const output = await take(step, step.command.replace("ACTION_ID", action), folder, env);
     action = /refused: \S+ \(([0-9a-f-]{36})\)/.exec(output)?.[1] ?? action;
   }
-  say("\nEvery command said what it must.");
+  say("\nEvery command had the expected output.");
 } catch (error) {
   say(`\nThe walk failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 } finally {
-  await Promise.all(started.map((program) => program.stop()));
+  await Promise.all(programs.map((program) => program.stop()));
   if (folder !== undefined) rmSync(folder, { recursive: true });
 }

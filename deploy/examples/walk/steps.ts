@@ -1,13 +1,14 @@
 /** One command of the walk. */
 export interface Step {
   readonly title: string;
-  /** As it is typed; `svc`, `node` and `agent.sh` are this workspace's own. */
+  /** As typed; `svc`, `node` and `agent.sh` are taken from this workspace. */
   readonly command: string;
-  /** What takes its place, or goes with it, on Kubernetes; the `svc` commands are the same there. */
+  /** In its place, or with it, on Kubernetes; the `svc` commands are the same there. */
   readonly onKubernetes?: string;
-  /** What it must exit with and tell, else the walk has failed. */
+  /** Expected; 0 by default. */
   readonly exitCode?: number;
-  readonly tells: readonly RegExp[];
+  /** Expected in its output. */
+  readonly prints: readonly RegExp[];
 }
 
 const behind = (mode: string, agent: string): string =>
@@ -16,49 +17,50 @@ const behind = (mode: string, agent: string): string =>
 const annotate = (mode: string): string =>
   `kubectl patch deployment assistant --patch '{"spec": {"template": {"metadata": {"annotations": {"pep.svc/mode": "${mode}"}}}}}'`;
 
-/** From an agent that nobody wrote down, over what it was seen to do, to what it may do. */
+/** From an undeclared agent, through its observed calls, to its enforced manifest. */
 export const steps: readonly Step[] = [
   {
-    title: "Declare what the assistant is thought to do; discovery confirms that the tools are there",
+    title: "Declare what the assistant should need; discovery confirms the tools",
     command: "svc manifest submit assistant.yaml",
-    tells: [/reconciled/],
+    prints: [/reconciled/],
   },
   {
     title: "Observe a day of it: nothing is blocked",
     command: behind("observe", "node dist/main.js agent"),
     onKubernetes: annotate("observe"),
-    tells: [/created: 12:30 lunch with Bob/, /sent to bob@example.com/],
+    prints: [/created: 12:30 lunch with Bob/, /sent to bob@example.com/],
   },
   {
-    title: "What would enforcing have blocked?",
+    title: "List the calls that enforcement would block",
     command: "svc would-block --scope day --emit-manifest proposed",
-    tells: [/mcp:calendar\/create_event/, /mcp:mail\/send_mail/],
+    prints: [/mcp:calendar\/create_event/, /mcp:mail\/send_mail/],
   },
   {
-    title: "Appointments are wanted, mail in Ada's name is not: compare what a person made of the proposal",
+    title:
+      "A person reviewed the proposal: appointments yes, mail in Ada's name no. Compare it with the accepted manifest",
     command: "svc manifest diff assistant-reviewed.yaml",
     exitCode: 1,
-    tells: [/\+.*mcp:calendar\/create_event/],
+    prints: [/\+.*mcp:calendar\/create_event/],
   },
   {
     title: "Submit it",
     command: "svc manifest submit assistant-reviewed.yaml",
-    tells: [/reconciled/],
+    prints: [/reconciled/],
   },
   {
-    title: "Enforce: the appointment is made, the mail is refused, and the agent goes on",
+    title: "Enforce: the appointment is created, the mail is denied, and the agent continues",
     command: behind("enforce", "node dist/main.js agent"),
     onKubernetes: annotate("enforce"),
-    tells: [/created: 12:30 lunch with Bob/, /refused: TARGET_NOT_DECLARED/],
+    prints: [/created: 12:30 lunch with Bob/, /refused: TARGET_NOT_DECLARED/],
   },
   {
-    title: "The same for an agent that is four lines of curl",
+    title: "The same for an agent of four lines of curl",
     command: behind("enforce", "sh agent.sh"),
-    tells: [/09:00 stand-up/, /"deny_reason":"TARGET_NOT_DECLARED"/],
+    prints: [/09:00 stand-up/, /"deny_reason":"TARGET_NOT_DECLARED"/],
   },
   {
-    title: "Who asked, for whom, and what would have admitted it",
+    title: "Explain the denied call",
     command: "svc explain ACTION_ID",
-    tells: [/TARGET_NOT_DECLARED/, /ada/, /assistant/],
+    prints: [/TARGET_NOT_DECLARED/, /ada/, /assistant/],
   },
 ];

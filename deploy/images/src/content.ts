@@ -12,7 +12,7 @@ export interface ContentFile {
 
 /**
  * Every file below a folder, by path, with its digest.
- * @throws where there is anything but files and folders: a link may lead out of an image
+ * @throws for anything but files and folders: a link could lead out of an image
  */
 export function contentOf(folder: string): readonly ContentFile[] {
   return filesBelow(folder).map((path) => {
@@ -21,7 +21,7 @@ export function contentOf(folder: string): readonly ContentFile[] {
   });
 }
 
-/** The paths below a folder that `isKept` admits, sorted. */
+/** The sorted paths below a folder for which `isKept` holds. */
 export function filesBelow(folder: string, isKept: (path: string) => boolean = () => true): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

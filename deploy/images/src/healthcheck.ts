@@ -2,7 +2,7 @@ import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import type { Program } from "./programs.ts";
 
-/** What an image without curl has for a HEALTHCHECK: `node healthcheck.js PROGRAM` exits 0 where it is ready. */
+/** The HEALTHCHECK of images without curl: `node healthcheck.js PROGRAM` exits 0 where the program is ready. */
 
 interface Listener {
   readonly isTls: boolean;
@@ -11,7 +11,7 @@ interface Listener {
   readonly path: string;
 }
 
-/** Read from the program's own settings, so that a changed port needs no changed check. */
+/** From the program's own settings, so that a changed port needs no change here. */
 const listenerOf: Record<Exclude<Program, "cli">, (env: NodeJS.ProcessEnv) => Listener> = {
   "control-plane": (env) => ({
     isTls: Boolean(env.SVC_TLS_CERT_FILE),
@@ -29,18 +29,18 @@ const listenerOf: Record<Exclude<Program, "cli">, (env: NodeJS.ProcessEnv) => Li
 
 const timeoutMs = 2_000;
 
-function ask({ isTls, host, port, path }: Listener): Promise<number> {
+function statusOf({ isTls, host, port, path }: Listener): Promise<number> {
   const address = { host: reachable(host), port, path, timeout: timeoutMs };
   return new Promise((resolve, reject) => {
-    const answered = ({ statusCode }: IncomingMessage) => resolve(statusCode ?? 0);
-    // Its certificate names the service, not this machine, and nothing secret is sent or read.
-    const request = isTls ? getHttps({ ...address, rejectUnauthorized: false }, answered) : getHttp(address, answered);
-    request.on("timeout", () => request.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+    const respond = ({ statusCode }: IncomingMessage) => resolve(statusCode ?? 0);
+    // The certificate names the service, not this host; nothing secret is sent or read.
+    const request = isTls ? getHttps({ ...address, rejectUnauthorized: false }, respond) : getHttp(address, respond);
+    request.on("timeout", () => request.destroy(new Error(`no response in ${timeoutMs} ms`)));
     request.on("error", reject);
   });
 }
 
-/** Whoever listens everywhere listens on loopback. */
+/** A wildcard address includes loopback. */
 const reachable = (host: string | undefined): string =>
   host === undefined || host === "" || host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
 
@@ -54,9 +54,9 @@ if (!Object.hasOwn(listenerOf, program)) {
   end(2, `usage: node healthcheck.js ${Object.keys(listenerOf).join(" | ")}`);
 }
 try {
-  const status = await ask(listenerOf[program as keyof typeof listenerOf](process.env));
+  const status = await statusOf(listenerOf[program as keyof typeof listenerOf](process.env));
   if (status === 200) end(0);
   end(1, `${program} is not ready: ${status}`);
 } catch (error) {
-  end(1, `${program} does not answer: ${error instanceof Error ? error.message : "unknown cause"}`);
+  end(1, `${program} does not respond: ${error instanceof Error ? error.message : "unknown cause"}`);
 }

@@ -1,7 +1,6 @@
 /**
- * Which files of an installed app are needed to run it. Left out: what the package manager keeps for itself, types and
- * source maps (nothing reads them at run time, and maps name sources that are not there), and what others ship for
- * those who change their package. Licences stay.
+ * Whether a file of an installed app belongs in its image. Left out: the package manager's own files, types and source
+ * maps (unused at run time; maps name absent sources), and development files of foreign packages. Licences are kept.
  */
 export function isKept(path: string): boolean {
   if (isLicence(path)) return true;
@@ -17,7 +16,7 @@ const packageManagers =
 
 const forReaders = /\.(map|[cm]?ts|tsx|tsbuildinfo|md|markdown|flow|coffee)$/i;
 
-/** Our own packages list what they ship, and the examples of the command line are programs. */
+/** Our own packages list what they ship; the examples of @svc/dev are programs. */
 const isOthers = (path: string): boolean => path.startsWith("node_modules/") && !path.startsWith("node_modules/@svc/");
 
 const forTheirAuthors =

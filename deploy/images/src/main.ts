@@ -6,10 +6,10 @@ import { contentOf } from "./content.ts";
 import { isProgram, programs } from "./programs.ts";
 import { buildTree } from "./tree.ts";
 
-const help = `image-tree: put together what the images hold. Run after the workspace was built; the Dockerfile runs the same.
+const help = `image-tree: build the folders that the images contain, from a built workspace. The Dockerfile runs the same command.
 
 Usage:
-  pnpm image-tree --out FOLDER [PROGRAM...]    PROGRAM: ${programs.join(", ")}; without one, all
+  pnpm image-tree --out FOLDER [PROGRAM...]    PROGRAM: ${programs.join(", ")}; default: all
 
 Examples:
   pnpm build && pnpm image-tree --out trees
@@ -31,10 +31,9 @@ if (values.help) {
   process.stdout.write(help);
   process.exit(0);
 }
-if (values.out === undefined) fail("--out is missing: say where the trees shall stand.");
+if (values.out === undefined) fail("--out is missing: name the folder for the trees.");
 mkdirSync(values.out, { recursive: true });
-const asked = positionals.length === 0 ? programs : positionals;
-for (const name of asked) {
+for (const name of positionals.length === 0 ? programs : positionals) {
   if (!isProgram(name)) fail(`There is no program "${name}".`);
   const out = resolve(values.out, name);
   if (existsSync(out)) fail(`${out} exists: name another folder, or remove it.`);
@@ -42,7 +41,7 @@ for (const name of asked) {
     await buildTree({ program: name, workspace, out });
   } catch (error) {
     process.stderr.write(
-      `The tree of ${name} was not built: ${error instanceof Error ? error.message : String(error)}\n`,
+      `building the tree of ${name} failed: ${error instanceof Error ? error.message : String(error)}\n`,
     );
     process.exit(1);
   }

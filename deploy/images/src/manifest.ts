@@ -1,4 +1,4 @@
-/** As much of a package.json as is read or written here. */
+/** The members of a package.json that are used here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -18,8 +18,8 @@ const forDevelopment = [
 ] as const;
 
 /**
- * The package.json of one of our packages as it stands in an image: what Node reads to load it, and who it is. Nothing
- * tells where it was built, or names a source or a development dependency that is not there.
+ * The package.json of one of our packages in an image: its identity and what Node needs to load it, without build paths,
+ * sources and development dependencies.
  */
 export function imageManifest(manifest: Manifest): Manifest {
   const kept = Object.entries(manifest).filter(([name]) => !(forDevelopment as readonly string[]).includes(name));
@@ -27,7 +27,7 @@ export function imageManifest(manifest: Manifest): Manifest {
   return { ...Object.fromEntries(kept), ...(exports === undefined ? {} : { exports }) } as Manifest;
 }
 
-/** Conditional exports without the ones that lead to sources and types. */
+/** Exports without the conditions for sources and types. */
 function withoutSources(exports: unknown): unknown {
   if (typeof exports !== "object" || exports === null) return exports;
   const entries = Object.entries(exports).filter(([condition]) => condition !== "@svc/source" && condition !== "types");

@@ -1,4 +1,4 @@
-/** What there is an image of: the name of the app's folder, of its image, and of the Dockerfile's target. */
+/** The images; each name is also the app's folder and the Dockerfile's target. */
 export const programs = ["control-plane", "pep", "injector", "cli", "examples"] as const;
 export type Program = (typeof programs)[number];
 

@@ -4,7 +4,7 @@ import type { Program } from "./programs.ts";
 
 const execute = promisify(execFile);
 
-/** As much of a CycloneDX document as is put in order here. */
+/** The members of a CycloneDX document that are sorted here. */
 interface Bill {
   readonly serialNumber: string;
   readonly metadata: object;
@@ -13,9 +13,8 @@ interface Bill {
 }
 
 /**
- * The software bill of materials of a program: CycloneDX 1.7, made by pnpm from the lock file, with licences and digests.
- * The same content has the same bill: what pnpm lists in no order is sorted, and serial number and time, which the format
- * does not ask for, are left out.
+ * The software bill of materials of a program: CycloneDX 1.7 from the lock file, with licences and digests. Reproducible:
+ * unordered lists are sorted, and the optional serial number and time are left out.
  */
 export async function billOfMaterials(program: Program, workspace: string): Promise<string> {
   const args = ["--filter", `@svc/${program}`, "--prod", "--no-optional", "sbom"];

@@ -26,15 +26,15 @@ export interface TreeOptions {
   readonly program: Program;
   /** The workspace, installed and built. */
   readonly workspace: string;
-  /** Made; must not exist. */
+  /** Created; must not exist. */
   readonly out: string;
 }
 
 /**
- * Puts together what the image of a program holds below `/app`: its `dist`, its production dependencies as plain
- * folders, the health check, and the bill of materials. No registry is asked: everything comes from the store that the
- * workspace was installed from. The same workspace gives the same bytes, modes and times.
- * @throws where the workspace was not built, or lacks a dependency
+ * Builds the content of a program's image below `/app`: its `dist`, its production dependencies as plain folders, the
+ * health check, and the bill of materials. Works offline, from the workspace's own store. The same workspace gives the same
+ * bytes, modes and times.
+ * @throws where the workspace is not built, or lacks a dependency
  */
 export async function buildTree({ program, workspace, out }: TreeOptions): Promise<void> {
   requireBuilt(workspace);
@@ -56,26 +56,26 @@ export async function buildTree({ program, workspace, out }: TreeOptions): Promi
 
 const healthCheck = "deploy/images/dist/healthcheck.js";
 
-/** The health check is built together with everything else: without it there may be no `dist` at all. */
+/** The health check is part of the build; without it other `dist` folders may be missing. */
 function requireBuilt(workspace: string): void {
   if (existsSync(join(workspace, healthCheck))) return;
   throw new Error("the workspace is not built: run `pnpm build` first");
 }
 
-/** Optional packages are the embedded database: an image is given its stores. */
+/** Without optional packages: they are the embedded database, and an image uses external stores. */
 const deployArguments = (program: Program, folder: string): readonly string[] => [
   "--filter",
   `@svc/${program}`,
   "--prod",
   "--no-optional",
   "--offline",
-  // Plain folders: a store of links would be named after where the workspace lies.
+  // Plain folders: links into a store would contain the workspace's path.
   "--config.node-linker=hoisted",
   "deploy",
   folder,
 ];
 
-/** Copies and never links: what pnpm deployed may share its bytes with the store and the workspace. */
+/** Copies, never links: deployed files may share their bytes with the store and the workspace. */
 function copyKept(from: string, to: string): void {
   for (const path of filesBelow(from, isKept)) {
     mkdirSync(dirname(join(to, path)), { recursive: true });
@@ -91,7 +91,7 @@ function manifestText(file: string): string {
   return `${JSON.stringify(imageManifest(manifest), null, 2)}\n`;
 }
 
-/** Readable by whoever it runs as, writable by nobody who matters, and from no particular day. */
+/** Readable by every user, writable by root only, with a fixed time. */
 function settle(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

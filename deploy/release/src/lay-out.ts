@@ -1,12 +1,12 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildTree, contentOf, programs } from "@svc/images";
-// By their paths: both are tests' own support, and this is the one other place that packs and charts.
+// By path: both are support of tests, and used only here besides.
 import { chartFolder, helm } from "../../../test/helm/src/helm.ts";
 import { packAll } from "../../../test/packages/src/pack.ts";
 
-/** Lays out what is released: `packages/*.tgz`, the chart, each image's bill of materials, and `SHA256SUMS` over them. */
-export async function layOut(workspace: string, folder: string, say: (line: string) => void): Promise<void> {
+/** Writes a release: `packages/*.tgz`, the chart, each image's bill of materials, and `SHA256SUMS` of all. */
+export async function layOut(workspace: string, folder: string, log: (line: string) => void): Promise<void> {
   for (const part of ["packages", "chart", "sbom"]) mkdirSync(join(folder, part), { recursive: true });
   await packAll(join(folder, "packages"));
   const { code, stderr } = await helm(["package", chartFolder, "--destination", join(folder, "chart")]);
@@ -15,11 +15,11 @@ export async function layOut(workspace: string, folder: string, say: (line: stri
     const tree = join(folder, program);
     await buildTree({ program, workspace, out: tree });
     const bytes = contentOf(tree).reduce((sum, file) => sum + file.bytes, 0);
-    say(`image ${program.padEnd(14)} ${(bytes / 2 ** 20).toFixed(1).padStart(5)} MiB of content`);
+    log(`image ${program.padEnd(14)} ${(bytes / 2 ** 20).toFixed(1).padStart(5)} MiB of content`);
     copyFileSync(join(tree, "sbom.cdx.json"), join(folder, "sbom", `${program}.cdx.json`));
     rmSync(tree, { recursive: true });
   }
   const files = contentOf(folder);
   writeFileSync(join(folder, "SHA256SUMS"), files.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join(""));
-  for (const { path, bytes } of files) say(`${path.padEnd(60)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB`);
+  for (const { path, bytes } of files) log(`${path.padEnd(60)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB`);
 }

@@ -8,7 +8,7 @@ export interface NamedVersion {
   readonly version: string;
 }
 
-/** Everything that is released together names one version: packages, apps, the chart, and the images that compose starts. */
+/** The versions of everything that is released together: packages, apps, the chart, and the images in compose. */
 export function namedVersions(workspace: string): readonly NamedVersion[] {
   const read = (path: string): string => readFileSync(join(workspace, path), "utf8");
   const manifests = ["package.json", ...globSync("{packages,apps}/*/package.json", { cwd: workspace })];
@@ -30,7 +30,7 @@ export function namedVersions(workspace: string): readonly NamedVersion[] {
   ];
 }
 
-/** One line for each place that is out of step. */
+/** One line for each other version. */
 export const versionFaults = (named: readonly NamedVersion[], version: string): readonly string[] =>
   named
     .filter((each) => String(each.version) !== version)

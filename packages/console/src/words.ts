@@ -22,10 +22,10 @@ export const denyWords = (reason: DenyReason | null): Markup | undefined =>
 /** Each check as a question, and its answer where the check passes. */
 export const checkQuestions = {
   session: ["Session active?", "yes"],
-  revocation: ["Agent of the chain revoked?", "no"],
+  revocation: ["Chain revoked?", "no"],
   identity: ["Identities as required?", "yes"],
   block: ["Emergency block in force?", "no"],
-  path: ["Chain of delegations declared?", "yes"],
+  path: ["Chain declared?", "yes"],
   hop_budget: ["Within the hop budget?", "yes"],
   target: ["Target declared?", "yes"],
   data_class: ["Data class declared?", "yes"],

@@ -63,7 +63,7 @@ export const blockTable = (blocks: readonly EmergencyBlock[]): Markup =>
       { head: "Blocked", cell: blocked },
       { head: "Reason", cell: ({ reason }) => reason },
       { head: "Since", cell: ({ createdAtMs }) => time(createdAtMs) },
-      { head: "Until", cell: ({ untilMs }) => (untilMs === null ? "lifted" : time(untilMs)) },
+      { head: "Until", cell: ({ untilMs }) => (untilMs === null ? "no end" : time(untilMs)) },
     ],
     rows: blocks,
     whenEmpty: html`No block is in force. Set one with <code>PUT /v1/blocks/{kind}/{ref}</code>.`,
