@@ -21,14 +21,14 @@ export const controlPlane: Dashboard = {
           "In the last hour. A call that could not be recorded was refused; above 0 pages.",
           "none",
           "sum(increase(svc_audit_write_failures_total[1h]))",
-          { thresholds: [[1, "red"]] },
+          { thresholds: { red: 1 } },
         ),
         stat(
           "Broken chains",
           "Found by chain reads in the last day. Above 0, records are missing or contradict each other.",
           "none",
           'sum(increase(svc_chain_queries_total{result="broken"}[1d]))',
-          { thresholds: [[1, "red"]] },
+          { thresholds: { red: 1 } },
         ),
         stat("Revocations", "Agents revoked in the last day.", "none", "sum(increase(svc_revocations_total[1d]))"),
         stat(
@@ -36,7 +36,7 @@ export const controlPlane: Dashboard = {
           "1 while a process exports names in clear text (SVC_TELEMETRY_DISCLOSE_IDENTITIES).",
           "none",
           "max(svc_telemetry_identity_disclosure)",
-          { thresholds: [[1, "yellow"]] },
+          { thresholds: { yellow: 1 } },
         ),
       ],
     },
@@ -118,10 +118,7 @@ export const controlPlane: Dashboard = {
           "s",
           { "{{instance}}": "max by (instance) (svc_identity_view_age_seconds)" },
           {
-            thresholds: [
-              [45, "yellow"],
-              [60, "red"],
-            ],
+            thresholds: { yellow: 45, red: 60 },
           },
         ),
       ],

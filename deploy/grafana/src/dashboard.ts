@@ -1,4 +1,4 @@
-import { datasource, type Panel, type Row, toGrafanaPanel } from "./panel.ts";
+import { datasource, type Row, toGrafanaPanel } from "./panel.ts";
 
 export interface Dashboard {
   /** Also its file name and its path in Grafana. */
@@ -9,7 +9,6 @@ export interface Dashboard {
 }
 
 const columns = 24;
-const heights = { stat: 4, table: 8, timeseries: 8, stacked: 8 };
 
 /** The dashboard in Grafana's JSON model (schema 39: Grafana 10 and later). */
 export const toGrafana = (dashboard: Dashboard, siblings: readonly Dashboard[]) => ({
@@ -48,41 +47,17 @@ function layOut(rows: readonly Row[]): object[] {
   const placed: object[] = [];
   let y = 0;
   for (const { title, panels } of rows) {
-    placed.push({
-      id: placed.length + 1,
-      type: "row",
-      title,
-      collapsed: false,
-      gridPos: { x: 0, y, w: columns, h: 1 },
-      panels: [],
-    });
+    const gridPos = { x: 0, y, w: columns, h: 1 };
+    placed.push({ id: placed.length + 1, type: "row", title, collapsed: false, gridPos, panels: [] });
     y += 1;
-    for (const line of toLines(panels)) {
-      const h = Math.max(...line.map(({ kind }) => heights[kind]));
-      let x = 0;
-      for (const panel of line) {
-        const w = widthOf(panel);
-        placed.push(toGrafanaPanel(panel, placed.length + 1, { x, y, w, h }));
-        x += w;
-      }
-      y += h;
+    // The figures of a row share its width; two other panels make a line.
+    const [perLine, h] = panels[0]?.kind === "stat" ? [panels.length, 4] : [2, 8];
+    const w = columns / perLine;
+    for (const [index, panel] of panels.entries()) {
+      const place = { x: (index % perLine) * w, y: y + Math.floor(index / perLine) * h, w, h };
+      placed.push(toGrafanaPanel(panel, placed.length + 1, place));
     }
+    y += Math.ceil(panels.length / perLine) * h;
   }
   return placed;
-}
-
-const widthOf = ({ kind, width }: Panel): number => width ?? (kind === "stat" ? 4 : 12);
-
-function toLines(panels: readonly Panel[]): readonly (readonly Panel[])[] {
-  const lines: Panel[][] = [];
-  let used = columns;
-  for (const panel of panels) {
-    if (used + widthOf(panel) > columns) {
-      lines.push([]);
-      used = 0;
-    }
-    lines.at(-1)?.push(panel);
-    used += widthOf(panel);
-  }
-  return lines;
 }

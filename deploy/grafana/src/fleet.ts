@@ -20,7 +20,7 @@ export const fleet: Dashboard = {
           "Enforcement points with at least one upstream in observe mode: it blocks nothing.",
           "none",
           'count(svc_pep_info{mode="observing"}) or vector(0)',
-          { thresholds: [[1, "yellow"]] },
+          { thresholds: { yellow: 1 } },
         ),
         stat("Calls", "Proxied calls a second, of every outcome.", "reqps", "sum(svc:pep_calls:rate5m)"),
         stat(
@@ -29,10 +29,7 @@ export const fleet: Dashboard = {
           "percentunit",
           'sum(svc:pep_calls:rate5m{outcome="blocked"}) / sum(svc:pep_calls:rate5m)',
           {
-            thresholds: [
-              [0.2, "yellow"],
-              [0.5, "red"],
-            ],
+            thresholds: { yellow: 0.2, red: 0.5 },
           },
         ),
         stat(
@@ -40,7 +37,7 @@ export const fleet: Dashboard = {
           "Calls a second that were blocked because the guardrail itself failed. Above 0 pages.",
           "reqps",
           'sum(svc:pep_blocks:rate5m{cause=~".*_unreachable|audit_unavailable"})',
-          { thresholds: [[0.001, "red"]] },
+          { thresholds: { red: 0.001 } },
         ),
         stat(
           "Overhead, p99",
@@ -48,10 +45,7 @@ export const fleet: Dashboard = {
           "s",
           "svc:pep_overhead_seconds:p99_rate5m",
           {
-            thresholds: [
-              [0.05, "yellow"],
-              [0.25, "red"],
-            ],
+            thresholds: { yellow: 0.05, red: 0.25 },
           },
         ),
       ],
@@ -91,10 +85,7 @@ export const fleet: Dashboard = {
             "over 6 h": "svc:pep_overhead_slow:ratio_rate6h / 0.01",
           },
           {
-            thresholds: [
-              [6, "yellow"],
-              [14.4, "red"],
-            ],
+            thresholds: { yellow: 6, red: 14.4 },
           },
         ),
         timeseries(

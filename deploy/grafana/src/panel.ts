@@ -2,12 +2,10 @@
 export type Unit = "short" | "reqps" | "percentunit" | "s" | "ops" | "none";
 
 interface PanelOptions {
-  /** Of the 24 columns. */
-  readonly width?: number;
   /** Colors by the name of the series. */
   readonly colors?: Readonly<Record<string, string>>;
-  /** Value from which the panel turns yellow or red. */
-  readonly thresholds?: readonly (readonly [from: number, color: "yellow" | "red" | "green"])[];
+  /** Values from which the panel turns yellow or red. */
+  readonly thresholds?: { readonly yellow?: number; readonly red?: number };
 }
 
 export interface Panel extends PanelOptions {
@@ -79,14 +77,14 @@ const tableTransformations = [
   { id: "organize", options: { excludeByName: { Time: true, __name__: true, job: true } } },
 ];
 
-const fieldDefaults = ({ kind, unit, thresholds = [] }: Panel) => ({
+const fieldDefaults = ({ kind, unit, thresholds = {} }: Panel) => ({
   unit,
   min: 0,
   ...(unit === "percentunit" && { max: 1 }),
   color: { mode: kind === "stat" ? "thresholds" : "palette-classic" },
   thresholds: {
     mode: "absolute",
-    steps: [{ color: "green", value: null }, ...thresholds.map(([value, color]) => ({ color, value }))],
+    steps: [{ color: "green", value: null }, ...Object.entries(thresholds).map(([color, value]) => ({ color, value }))],
   },
   custom:
     kind === "stacked"

@@ -17,11 +17,7 @@ export const rollout: Dashboard = {
           "percentunit",
           "svc:pep_would_block:ratio_rate5m",
           {
-            thresholds: [
-              [0.0001, "yellow"],
-              [0.05, "red"],
-            ],
-            width: 6,
+            thresholds: { yellow: 0.0001, red: 0.05 },
           },
         ),
         stat(
@@ -30,23 +26,18 @@ export const rollout: Dashboard = {
           "percentunit",
           "svc:pep_would_block:ratio_rate1d",
           {
-            thresholds: [
-              [0.0001, "yellow"],
-              [0.05, "red"],
-            ],
-            width: 6,
+            thresholds: { yellow: 0.0001, red: 0.05 },
           },
         ),
         stat("Calls affected in a day", "Number of these calls.", "short", `sum(increase(${wouldBlock}[1d]))`, {
-          thresholds: [[1, "yellow"]],
-          width: 6,
+          thresholds: { yellow: 1 },
         }),
         stat(
           "Still observing",
           "Enforcement points with an upstream in observe mode.",
           "none",
           'count(svc_pep_info{mode="observing"}) or vector(0)',
-          { thresholds: [[1, "yellow"]], width: 6 },
+          { thresholds: { yellow: 1 } },
         ),
       ],
     },
