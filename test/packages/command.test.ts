@@ -38,7 +38,7 @@ test("svc --help and svc --version answer", async () => {
   expect(await ended("svc", ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
 });
 
-test("svc dev starts a stack that svc check finds nothing wrong with", async () => {
+test("svc dev starts a stack in which svc check finds no fault", async () => {
   const dev = start("svc", ["dev", "--json", "--port", "0"]);
   try {
     await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
@@ -48,7 +48,7 @@ test("svc dev starts a stack that svc check finds nothing wrong with", async () 
     const check = await ended("svc", ["check"], env);
     expect({ code: check.code, last: check.stdout.trimEnd().split("\n").at(-1) }, check.output).toEqual({
       code: 0,
-      last: expect.stringMatching(/^\d+ looked at, 0 bad, /),
+      last: expect.stringMatching(/^\d+ checked, 0 bad, /),
     });
   } finally {
     await dev.stop();

@@ -1,4 +1,4 @@
 import pc from "picocolors";
 
-/** Colours on a terminal, none in a file, a pipe or a log. */
+/** Colors on a terminal only. */
 export const colors = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);

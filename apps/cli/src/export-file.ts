@@ -2,24 +2,24 @@ import { type FileHandle, open, readFile, rename, stat, truncate, writeFile } fr
 import { Fault } from "./fault.ts";
 
 interface State {
-  /** What was asked for: another export must not go on in this file. */
+  /** The export's query: another export must not continue in this file. */
   readonly query: string;
   readonly sinceMs: number;
-  /** Everything before this instant stands in the file. */
+  /** The file has everything before this time. */
   readonly untilMs: number;
-  /** The file's length then: what stands beyond was being written when the process ended. */
+  /** The file's length then: the rest was written when the process ended. */
   readonly bytes: number;
 }
 
 export interface ExportFile {
   readonly sinceMs: number;
   readonly fromMs: number;
-  /** Appends the lines of everything before `untilMs`, and remembers that it did; durable when it resolves. */
+  /** Appends the lines of everything before `untilMs` and stores the state; durable when it resolves. */
   append(lines: string, untilMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the file, or goes on with it where an export of the same query ended early, however it ended. */
+/** Creates the file, or continues an interrupted export of the same query. */
 export async function openExport(path: string, query: string, sinceMs: number): Promise<ExportFile> {
   const statePath = `${path}.state`;
   const state = await readState(statePath);
@@ -53,14 +53,16 @@ async function cutTo(path: string, bytes: number): Promise<void> {
     () => 0,
   );
   if (length < bytes) {
-    throw new Fault(`${path} is shorter than it was`, `Remove it and ${path}.state, and export anew.`, { exitCode: 2 });
+    throw new Fault(`${path} is shorter than it was`, `Remove it and ${path}.state, and export again.`, {
+      exitCode: 2,
+    });
   }
   await truncate(path, bytes);
 }
 
 const openFile = (path: string, flags: string): Promise<FileHandle> =>
   open(path, flags, 0o600).catch((cause: unknown) => {
-    throw new Fault(`${path} cannot be written`, "Choose a file that is not there yet, in a folder of yours.", {
+    throw new Fault(`${path} cannot be written`, "Choose a new file in a folder that you can write to.", {
       cause,
       exitCode: 2,
     });
@@ -74,7 +76,7 @@ async function readState(path: string): Promise<State | undefined> {
   }
 }
 
-/** Replaced as a whole, so that it is never half of one and half of another. */
+/** Replaced atomically. */
 async function writeState(path: string, state: State): Promise<void> {
   await writeFile(`${path}.new`, JSON.stringify(state), { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);

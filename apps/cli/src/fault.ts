@@ -3,12 +3,12 @@ interface FaultOptions extends ErrorOptions {
   readonly code?: string | undefined;
 }
 
-/** A failure with an advice: what went wrong, and what to do next. Printed without a stack. */
+/** A failure and its remedy, printed without a stack. */
 export class Fault extends Error {
   readonly advice: string;
-  /** 1: it failed or was refused. 2: it could not be tried as things are. */
+  /** 1: the command failed or was refused. 2: it could not be tried. */
   readonly exitCode: 1 | 2;
-  /** The control plane's error code, where it was its answer. */
+  /** The control plane's error code, if it sent one. */
   readonly code: string | undefined;
 
   constructor(message: string, advice: string, { exitCode = 1, code, ...options }: FaultOptions = {}) {

@@ -13,18 +13,18 @@ const manifestFile = z.strictObject({
 
 export interface ManifestFile {
   readonly agent: string;
-  /** As it stands in the file, defaults not filled in. */
+  /** As in the file, without defaults. */
   readonly manifest: AgentManifestDocument;
   readonly override?: { readonly reason?: string };
 }
 
-/** With the manifest as it is understood, defaults filled in. */
 export interface ReadManifest {
   readonly file: ManifestFile;
+  /** With defaults. */
   readonly understood: AgentManifest;
 }
 
-/** @throws {Fault} naming the file and everything that is wrong with it. */
+/** @throws {Fault} with the file's faults */
 export async function readManifestFile(file: string): Promise<ReadManifest> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new Fault(`${file} cannot be read`, "Check the path.", { cause, exitCode: 2 });
@@ -36,5 +36,5 @@ export async function readManifestFile(file: string): Promise<ReadManifest> {
   const read = manifestFile.safeParse(content);
   if (read.success) return { file: content as ManifestFile, understood: read.data.manifest };
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
-  throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows one.");
+  throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }

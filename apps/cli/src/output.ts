@@ -2,7 +2,7 @@ import type { CamelCased } from "@svc/core";
 import type { z } from "zod";
 import { colors } from "./colors.ts";
 
-/** Everything a command answers goes to standard output, everything it says about its work to standard error. */
+/** Results go to standard output, progress to standard error. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
 export const printJson = (value: unknown): void => print(JSON.stringify(value));
 
@@ -18,11 +18,11 @@ export async function printBodies<Name extends BodyName>(
   for await (const body of bodies) printJson(core.toWire(core[name], body));
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colours.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of colors.
 const escapes = /\u001b\[[0-9;]*m/g;
 const widthOf = (text: string): number => [...text.replace(escapes, "")].length;
 
-/** Text of others on a terminal: control characters would move the cursor, or hide what is said. */
+/** Foreign text for a terminal: control characters could move the cursor or hide text. */
 export const shown = (text: string): string => text.replace(/\p{Cc}/gu, "\uFFFD");
 
 /** Rows in columns as wide as their widest cell, under a head. */

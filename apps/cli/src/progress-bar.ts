@@ -1,7 +1,7 @@
 import { colors } from "./colors.ts";
 
 export interface Bar {
-  /** How much is done, of 1, and what. */
+  /** @param share from 0 to 1 */
   show(share: number, what: string): void;
   /** Clears the line. */
   done(): void;
@@ -9,9 +9,9 @@ export interface Bar {
 
 const cells = 24;
 
-/** On a terminal one line that fills; elsewhere a line every five seconds; on standard error. */
+/** On standard error: a bar on a terminal, else a line every five seconds. */
 export function progressBar(stream: NodeJS.WriteStream = process.stderr): Bar {
-  let saidMs = performance.now();
+  let printedMs = performance.now();
   return {
     show(share, what) {
       const percent = `${Math.floor(share * 100)} %`.padStart(5);
@@ -19,8 +19,8 @@ export function progressBar(stream: NodeJS.WriteStream = process.stderr): Bar {
         const filled = Math.round(share * cells);
         const bar = colors.cyan("█".repeat(filled)) + colors.dim("░".repeat(cells - filled));
         stream.write(`\r\x1b[K${bar} ${percent} ${what}`);
-      } else if (performance.now() - saidMs > 5_000) {
-        saidMs = performance.now();
+      } else if (performance.now() - printedMs > 5_000) {
+        printedMs = performance.now();
         stream.write(`${percent} ${what}\n`);
       }
     },

@@ -1,7 +1,7 @@
 import { colors } from "./colors.ts";
 
 export interface Progress {
-  /** Says what is being done, in place of what was. */
+  /** Replaces the current step. */
   show(step: string): void;
   /** Clears the line. */
   done(): void;
@@ -9,7 +9,7 @@ export interface Progress {
 
 const frames = ["|", "/", "-", "\\"];
 
-/** On a terminal a line with a spinner; elsewhere one plain line a step; all on standard error. */
+/** On standard error: a spinner on a terminal, else a line for each step. */
 export function progress(mode: "shown" | "silent", stream: NodeJS.WriteStream = process.stderr): Progress {
   if (mode === "silent") return { show: () => {}, done: () => {} };
   if (!stream.isTTY) return { show: (step) => void stream.write(`${step}\n`), done: () => {} };

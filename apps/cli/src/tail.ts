@@ -2,14 +2,14 @@ import type { DecisionFilters, DecisionRow } from "@svc/client";
 import { type ControlPlane, collected } from "./control-plane.ts";
 
 /**
- * How far behind the control plane's clock rows are read: longer than any of its writes may take (under a second) and
- * than clocks of its processes may differ, so that no row can still be committed before what was read.
+ * Rows are read this far behind the control plane's clock: more than its longest write (under a second) and the skew of its
+ * processes, so that no earlier row can be committed later.
  */
 export const horizonMs = 5_000;
 
 /**
- * Decisions of [sinceMs, untilMs), oldest first: the log's own order is that of its inserts, and one that was committed late
- * comes there behind younger ones. `untilMs` must be behind the horizon.
+ * Decisions of [sinceMs, untilMs), oldest first; the log itself is in the order of inserts. `untilMs` must be behind the
+ * horizon.
  */
 export async function decisionsWithin(
   plane: ControlPlane,
@@ -24,8 +24,8 @@ export async function decisionsWithin(
 }
 
 /**
- * Every decision that matches from `sinceMs` on, in the order of their time, each once, whenever it was committed.
- * @param waited resolves when it is time to look again
+ * Every matching decision from `sinceMs` on, by time, each once.
+ * @param waited resolves before the next read
  */
 export async function* followDecisions(
   plane: ControlPlane,

@@ -3,7 +3,7 @@ import { colors } from "./colors.ts";
 
 type Decided = Pick<ChainHop, "decision" | "denyReason" | "enforced">;
 
-/** `allow`, `deny TARGET_BLOCKED`, `would deny TARGET_BLOCKED`: the same words and colours everywhere. */
+/** `allow`, `deny TARGET_BLOCKED` or `would deny TARGET_BLOCKED`, in color. */
 export function verdict({ decision, denyReason: reason, enforced }: Decided): string {
   if (decision === "allow") return colors.green("allow");
   return enforced ? colors.red(`deny ${reason}`) : colors.yellow(`would deny ${reason}`);

@@ -12,7 +12,7 @@ const trace = "svc-trace";
 const gate = ({ manifests }: Steps, format: string): string =>
   `npx --yes --package @svc/cli svc drift check --trace ${trace} --manifests ${manifests} --format ${format}`;
 
-/** A workflow that records edges while the tests run, and judges them. */
+/** A workflow that records call edges during the tests and checks them. */
 export const workflowOf = (forge: Forge, steps: Steps): { readonly file: string; readonly text: string } =>
   forge === "github"
     ? { file: ".github/workflows/drift.yml", text: stringify(github(steps)) }

@@ -59,9 +59,9 @@ async function tampered<T>(change: string, undo: string, work: () => Promise<T>)
 }
 
 describe("svc audit verify", () => {
-  test("finds the record of a running control plane as it was sealed", async () => {
+  test("finds the record of a running control plane intact", async () => {
     const { code, stdout } = await verify("--heads", path("heads.ndjson"));
-    expect(stdout).toMatch(/^✓ intact: 6 rows in 1 batches stand as they were sealed$/m);
+    expect(stdout).toMatch(/^✓ intact: 6 rows in 1 batches checked$/m);
     expect(code).toBe(0);
     const { code: again, stdout: lines } = await verify("--heads", path("heads.ndjson"), "--json");
     const summary = JSON.parse(lines);
@@ -70,13 +70,13 @@ describe("svc audit verify", () => {
     expect(kept.map((line) => JSON.parse(line))).toEqual([summary.head]);
   });
 
-  test("names what was changed, and exits 1", async () => {
+  test("names the changed row and exits 1", async () => {
     const update = (agent: string) => `update decision set acting_agent = '${agent}' where action_id = '${first}'`;
     await tampered(update("eve"), update("ada"), async () => {
       const { code, stdout } = await verify();
       expect([code, stdout]).toEqual([
         1,
-        expect.stringContaining(`the decision of action ${first} is not as it was sealed in batch 1`),
+        expect.stringContaining(`the decision of action ${first} differs from its seal in batch 1`),
       ]);
       const { stdout: lines } = await verify("--json");
       const [finding, summary] = lines
@@ -90,7 +90,7 @@ describe("svc audit verify", () => {
     });
   });
 
-  test("misses a seal that it saw before, and then keeps none in its place", async () => {
+  test("reports a known seal that is missing, and keeps no new one", async () => {
     const file = path("other-heads.ndjson");
     const line = `${JSON.stringify({ batch: 9, hash: "x" })}\n`;
     writeFileSync(file, line);
@@ -99,7 +99,7 @@ describe("svc audit verify", () => {
     expect(readFileSync(file, "utf8")).toBe(line);
   });
 
-  test("proves an action, which is checked without a database", async () => {
+  test("proves an action, and checks the proof without a database", async () => {
     const proof = await verify("--action", second);
     expect(proof.code).toBe(0);
     const file = path("proof.json");
@@ -119,7 +119,7 @@ describe("svc audit verify", () => {
     expect((await offline(path("other.json"))).code).toBe(1);
   });
 
-  test("is run as its help and the README print it", async () => {
+  test("works as its help and the README print it", async () => {
     const lines = [...examplesOf(helpOf(verifyCommand())), ...readmeExamples()].filter((line) =>
       line.includes("audit verify"),
     );
@@ -139,7 +139,7 @@ describe("svc audit verify", () => {
     }
   });
 
-  test("trusts only the keys that it is given", async () => {
+  test("trusts only the given keys", async () => {
     const other = {
       kty: "EC",
       crv: "P-256",
@@ -153,7 +153,7 @@ describe("svc audit verify", () => {
     expect([code, stdout]).toEqual([1, expect.stringContaining("no key of the given set signed batch 1")]);
   });
 
-  test("reads with a role that may read the record and nothing else", async () => {
+  test("works with a role that can only read the record", async () => {
     const address = new URL(stack.database.superuserUrl);
     const role = `auditor_${address.pathname.slice(1)}`;
     const readme = readFileSync(new URL("../../../deploy/postgres/README.md", import.meta.url), "utf8");
@@ -173,7 +173,7 @@ describe("svc audit verify", () => {
   });
 });
 
-describe("what cannot be looked at exits 2 and says what to do", () => {
+describe("what cannot be verified exits 2 with a remedy", () => {
   const database = () => ({ AUDIT_DATABASE_URL: stack.database.superuserUrl });
   test.each<[string, () => readonly string[], () => Record<string, string>, RegExp]>([
     ["no database", () => ["--jwks", jwks], () => ({}), /AUDIT_DATABASE_URL/],
@@ -190,7 +190,7 @@ describe("what cannot be looked at exits 2 and says what to do", () => {
       () => ({
         AUDIT_DATABASE_URL: Object.assign(new URL(stack.database.superuserUrl), { pathname: "/postgres" }).href,
       }),
-      /holds no seals/,
+      /has no seals/,
     ],
     ["no key set", () => [], database, /--jwks/],
     ["a key set that is none", () => ["--jwks", path("pep.json")], database, /JWKS/],

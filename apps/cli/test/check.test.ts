@@ -45,12 +45,12 @@ test.each<[string, object, string | undefined]>([
     ]);
 });
 
-test("nothing is said of sealing by a control plane that does not tell", async () => {
+test("sealing is not reported by a control plane without its state", async () => {
   const findings = await findingsOn(200, { status: "ok" }, date);
   expect(findings.filter(({ what }) => what.includes("sealed"))).toEqual([]);
 });
 
-test("a restore that waits to be acknowledged is bad, and where the steps stand is told", async () => {
+test("an unacknowledged restore is bad, with the place of its instructions", async () => {
   const error = { code: "restore_unacknowledged", message: "Not ready: restore." };
   const [finding] = await findingsOn(503, { error, details: { failing: ["restore"] } }, date);
   expect(finding).toEqual({

@@ -18,13 +18,13 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 describe.each(await leaves())("svc $words", ({ words, command }) => {
-  test("explains itself, with examples that begin like it", () => {
+  test("has help with examples", () => {
     const help = helpOf(command);
     expect(help).toMatch(/^Usage: /);
     expect(help).toMatch(new RegExp(`Examples:[\\s\\S]*svc ${words[0]}`));
   });
 
-  test("stands in the README", () => {
+  test("is in the README", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
     expect(readme).toContain(`svc ${words.join(" ")}`);
   });
@@ -60,14 +60,14 @@ const asking: readonly (readonly string[])[] = [
 ];
 
 describe.each(asking.map((words) => ({ words })))("svc $words", ({ words }) => {
-  test("says what to do where nobody answers: exit code 2", async () => {
+  test("exits 2 with a remedy where the control plane does not respond", async () => {
     const env = { ...stack.env, SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9" };
     const { code, stdout, stderr } = await svc(words, env);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain("http://127.0.0.1:9 cannot be reached\nCheck --control-plane");
   });
 
-  test("says what to do where its bearer is refused: exit code 2", async () => {
+  test("exits 2 with a remedy where its bearer is refused", async () => {
     const token = "not-the-token-of-this-control-plane-000";
     const bearers = { SVC_ADMIN_TOKEN: token, SVC_AUDIT_TOKEN: token, SVC_IDENTITY_TOKEN: token };
     const { code, stdout, stderr } = await svc(words, { ...stack.env, ...bearers });
@@ -103,7 +103,7 @@ test.each([
 });
 
 describe("manifests", () => {
-  test("are linted without a control plane, each fault by its place", async () => {
+  test("are linted offline, each fault with its place", async () => {
     const broken = join(stack.folder, "broken.yaml");
     writeFileSync(broken, "agent: Clerk\nmanifest:\n  scopes:\n    books: {hop_budget: 99}\n");
     const linted = await svc(["manifest", "lint", file, broken]);
@@ -114,12 +114,12 @@ describe("manifests", () => {
     );
   });
 
-  test("show as they were accepted, and compare with a file", async () => {
+  test("are shown as accepted, and compared with a file", async () => {
     const [shown] = await stack.json("manifest", "show", "books");
     expect(shown).toMatchObject({ agent: "clerk", version: 1, status: "attested", doc: clerkManifest.manifest });
     expect(await stack.svc("manifest", "diff", file)).toMatchObject({
       code: 0,
-      stdout: `${file} is what is accepted.\n`,
+      stdout: `${file} matches the accepted manifest.\n`,
     });
     const changed = join(stack.folder, "changed.yaml");
     writeFileSync(changed, readFileSync(file, "utf8").replace("finance.entries", "finance.totals"));
@@ -128,7 +128,7 @@ describe("manifests", () => {
     expect(compared.stdout).toMatch(/-.*finance\.entries[\s\S]*\+.*finance\.totals/);
   });
 
-  test("that are refused say why, and what would be accepted", async () => {
+  test("that are refused are explained with a remedy", async () => {
     const refused = join(stack.folder, "refused.json");
     const scopes = { books: { hop_budget: 3, tools: [{ ref: "mcp:ledger/read", data_classes: ["finance.entries"] }] } };
     writeFileSync(refused, JSON.stringify({ agent: "reader", manifest: { scopes } }));
@@ -153,7 +153,7 @@ describe("a session, from its consent to its end", () => {
     expect(await stack.json("sessions", "show", id)).toMatchObject([{ status: "revoked", revoked_reason: "over" }]);
   });
 
-  test("many end at once, but not by mistake", async () => {
+  test("many are revoked at once only after a confirmation", async () => {
     for (const user of ["alan", "alan", "edsger"]) await stack.svc("consent", "--scope", "books", "--user", user);
     const unsure = await stack.svc("sessions", "revoke", "--user", "alan");
     expect(unsure).toMatchObject({ code: 2, stdout: "" });
@@ -173,7 +173,7 @@ test("blocks are set, listed and lifted", async () => {
   expect((await stack.svc("block", "list")).stdout).toBe("Nothing is blocked.\n");
 });
 
-test("keys are listed, rotated and removed, the last two not by mistake", async () => {
+test("keys are listed, and rotated and removed after a confirmation", async () => {
   const [before] = await stack.json("keys", "list");
   expect(before).toMatchObject({ status: "active" });
   expect((await stack.svc("keys", "rotate", "--now")).code).toBe(2);
@@ -188,7 +188,7 @@ test("keys are listed, rotated and removed, the last two not by mistake", async 
   expect(await stack.json("keys", "list")).toHaveLength(1);
 });
 
-test("an agent is revoked by its name, not by mistake", async () => {
+test("an agent is revoked by its name after a confirmation", async () => {
   const gone = join(stack.folder, "gone.json");
   writeFileSync(gone, JSON.stringify({ ...clerkManifest, agent: "gone" }));
   await stack.svc("manifest", "submit", gone, "--override", "a test");
@@ -198,10 +198,10 @@ test("an agent is revoked by its name, not by mistake", async () => {
   expect((await stack.svc("agents", "revoke", "nobody-at-all", "--yes")).code).toBe(1);
 });
 
-test("a deployment is checked, each finding with what to do", async () => {
+test("a deployment is checked, each finding with a remedy", async () => {
   const { code, stdout } = await stack.svc("check");
   expect(code).toBe(0);
-  for (const part of ["ready", "issuer", "signing key", "the admin plane takes its bearer", "0 bad"])
+  for (const part of ["ready", "issuer", "signing key", "the admin plane accepts its bearer", "0 bad"])
     expect(stdout).toContain(part);
   const dead = await svc(["check", "--control-plane", "http://127.0.0.1:9"], stack.env);
   expect(dead.code).toBe(1);
@@ -218,7 +218,7 @@ test("a deployment is checked, each finding with what to do", async () => {
   expect(findings.filter(({ level }) => level === "bad")).toHaveLength(1);
 });
 
-test("what others chose moves no cursor: format characters in names stay text on one line", async () => {
+test("format characters in foreign names move no cursor", async () => {
   const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e");
   expect(stdout.split("\n")[0]).toContain('consented to "books"');
 });

@@ -53,24 +53,24 @@ describe("svc run", () => {
     expect(failing.code).toBe(7);
   });
 
-  test("blocks what is not declared, and says so afterwards", async () => {
+  test("blocks undeclared calls, and lists them at the end", async () => {
     const { stdout, stderr } = await runAs("enforce", ...agent("/ledger/post", "POST"));
     expect(stdout).toMatch(/^403 /);
     expect(stderr).toMatch(/1 denied[\s\S]*deny TARGET_NOT_DECLARED {2}http:ledger\/post/);
   });
 
-  test("observing blocks nothing, and tells what it would have", async () => {
+  test("blocks nothing in observe mode, and lists what it would have blocked", async () => {
     const { stdout, stderr } = await runAs("observe", ...agent("/ledger/post", "POST"));
     expect(stdout).toBe("200 ledger /post\n");
     expect(stderr).toMatch(/would deny TARGET_NOT_DECLARED {2}http:ledger\/post/);
   });
 
-  test("gives the command none of the bearers", async () => {
+  test("gives the command no bearer of a plane", async () => {
     const { stdout } = await runAs("enforce", "--", process.execPath, "-e", "console.log(JSON.stringify(process.env))");
     for (const token of Object.values(stack.env).slice(1)) expect(stdout).not.toContain(token);
   });
 
-  test("hands a signal on, and ends with it", async () => {
+  test("forwards a signal, and ends with it", async () => {
     const running = start(
       [
         "run",
@@ -92,7 +92,7 @@ describe("svc run", () => {
     expect((await running.ended).code).toBe(128 + 15);
   });
 
-  test("says which command cannot be run", async () => {
+  test("names the command that cannot be run", async () => {
     const { code, stderr } = await runAs("enforce", "--", "/no/such/command");
     expect(code).toBe(2);
     expect(stderr).toContain("/no/such/command cannot be run");
@@ -119,7 +119,7 @@ describe("reading the record", () => {
     const { stdout } = await stack.svc("explain", denied.action_id);
     expect(stdout).toMatch(/^deny TARGET_NOT_DECLARED {2}clerk → http:ledger\/post for finance\.entries/);
     expect(stdout).toMatch(
-      /✗ target[\s\S]*What would admit it[\s\S]*Chain\n {2}ada consented[\s\S]*└─ 1 clerk {2}allow\n.*└─ 2 http:ledger\/post {2}deny/,
+      /✗ target[\s\S]*To admit it[\s\S]*Chain\n {2}ada consented[\s\S]*└─ 1 clerk {2}allow\n.*└─ 2 http:ledger\/post {2}deny/,
     );
     const [{ explanation, chain }] = await stack.json("explain", denied.action_id);
     expect(explanation.deny_reason).toBe("TARGET_NOT_DECLARED");
@@ -127,7 +127,7 @@ describe("reading the record", () => {
     expect((await stack.svc("explain", "0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d")).code).toBe(1);
   });
 
-  test("would-blocks become the manifest that admits them", async () => {
+  test("calls that enforcement would block yield the manifest that admits them", async () => {
     const { stdout } = await stack.svc("would-block", "--since", "1h");
     expect(stdout).toMatch(/calls +agent[\s\S]*clerk +http:ledger\/post +finance\.entries +TARGET_NOT_DECLARED/);
     const folder = join(stack.folder, "proposed");
@@ -180,8 +180,8 @@ async function lateDecision(at: Date) {
   };
 }
 
-describe("nothing is lost and nothing doubled", () => {
-  test("by following, also what is committed after later decisions", async () => {
+describe("every decision is printed once", () => {
+  test("by --follow, one that is committed after later ones too", async () => {
     const following = start(["decisions", "--follow", "--json", "--since", "1m"], stack.env);
     await waitUntil("it to follow", () => following.stdout() !== "");
     const late = await lateDecision(new Date());
@@ -205,7 +205,7 @@ describe("nothing is lost and nothing doubled", () => {
     expect(expected.slice(0, followed.length).sort()).toEqual([...followed].sort());
   });
 
-  test("by an export into a file that was cut or taken away since: it refuses to go on", async () => {
+  test("by an export, which refuses a file that was cut or removed since", async () => {
     await runAs("enforce", ...agent("/ledger/read"));
     await (await lateDecision(new Date(Date.now() - 60_000))).commit();
     const output = join(stack.folder, "cut.ndjson");
@@ -221,7 +221,7 @@ describe("nothing is lost and nothing doubled", () => {
     expect([gone.code, gone.stderr.includes("is shorter than it was")]).toEqual([2, true]);
   });
 
-  test("by exporting, however often the export is killed", async () => {
+  test("by an export that is killed again and again", async () => {
     const sql = postgres(stack.database.ownerUrl, { max: 1, onnotice: () => {} });
     await sql`
       insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,

@@ -31,7 +31,7 @@ export async function proveAction(reader: RecordReader, keys: Keys, action: stri
   for (const source of ["decision", "exchange", "mint"] as const) {
     const proven = await proveRow(reader, source, id);
     if (proven.ok) proofs.push(await checked(proven.proof, keys));
-    // What follows from a decision may never come, or later.
+    // An exchange or transaction token may follow later, or never.
     else if (source === "decision" || !isAbsent(proven.cause)) throw hindered(proven, source, id);
   }
   printJson({ action_id: id, proofs });
@@ -39,14 +39,14 @@ export async function proveAction(reader: RecordReader, keys: Keys, action: stri
 
 const isAbsent = (cause: ProofHindrance): boolean => cause === "absent" || cause === "unsealed";
 
-/** A proof that would not convince is none. */
+/** Only a proof that verifies is printed. */
 async function checked(proof: Proof, keys: Keys): Promise<Proof> {
   const reading = await checkProof(proof, keys);
   if (reading.ok) return proof;
   const advice =
     reading.cause === "unknown_key"
-      ? "An older key sealed it: svc audit verify --json tells all of them, as `keys`."
-      : "svc audit verify without --action finds all that is not as it was sealed.";
+      ? "An older key sealed it: svc audit verify --json lists all of them as `keys`."
+      : "svc audit verify without --action lists every fault.";
   throw new Fault(`the ${proof.source} cannot be proven: ${proofWords[reading.cause]}`, advice);
 }
 
@@ -56,23 +56,23 @@ function hindered(
   id: string,
 ): Fault {
   if (cause === "absent") {
-    return new Fault(`the record holds no action ${id}`, "svc decisions lists them.", { exitCode: 2 });
+    return new Fault(`the record has no action ${id}`, "svc decisions lists them.", { exitCode: 2 });
   }
   if (cause === "unsealed") {
-    return new Fault(`the action ${id} is not sealed yet`, "Ask again in some minutes.", { exitCode: 2 });
+    return new Fault(`the action ${id} is not sealed yet`, "Try again in some minutes.", { exitCode: 2 });
   }
-  const advice = "svc audit verify without --action finds all that is not as it was sealed.";
+  const advice = "svc audit verify without --action lists every fault.";
   return new Fault(inWords({ kind: cause, source, id, batch }), advice);
 }
 
-/** Checks a proof by the given keys alone: no database, no network. */
+/** Checks a proof with the given keys only: no database, no network. */
 export async function checkProofFile(path: string, keys: Keys, json = false): Promise<void> {
   const { action_id: actionId, proofs } = await readProof(path);
   for (const proof of proofs) {
     const { cause, batch, sealedAt } = await judged(proof, actionId, keys);
     if (cause !== null) process.exitCode = 1;
     if (json) printJson({ source: proof.source, proven: cause === null, cause, batch, sealed_at: sealedAt });
-    else if (cause === null) print(`${colors.green("✓")} ${told(proof)}: sealed ${sealedAt} in batch ${batch}`);
+    else if (cause === null) print(`${colors.green("✓")} ${proven(proof)}: sealed ${sealedAt} in batch ${batch}`);
     else print(`${colors.red("✗")} ${proof.source}: ${proofWords[cause]}`);
   }
 }
@@ -84,8 +84,8 @@ async function judged(proof: Proof, actionId: string, keys: Keys) {
   return { cause, batch: reading.seal.batch, sealedAt: new Date(reading.seal.sealedAtMs).toISOString() };
 }
 
-/** Only what was proven is shown. */
-function told({ source, row }: Proof): string {
+/** The proven values only. */
+function proven({ source, row }: Proof): string {
   if (source !== "decision") return source;
   const { acting_agent: agent, target, decision, decided_at: decidedAt } = row;
   return shown(`decision of ${decidedAt}: ${agent} to ${target}, ${decision}`);
@@ -95,6 +95,6 @@ async function readProof(path: string): Promise<z.infer<typeof proofFile>> {
   try {
     return proofFile.parse(JSON.parse(await readFile(path, "utf8")));
   } catch (cause) {
-    throw new Fault(`${path} holds no proof`, "svc audit verify --action ID writes one.", { cause, exitCode: 2 });
+    throw new Fault(`${path} is no proof`, "svc audit verify --action ID writes one.", { cause, exitCode: 2 });
   }
 }

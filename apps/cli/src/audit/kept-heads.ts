@@ -5,7 +5,7 @@ import { Fault } from "../fault.ts";
 
 const line = z.object({ batch: z.int().min(1), hash: z.string().min(1) });
 
-/** The seals that earlier runs saw, one a line; none where the file is not there yet. */
+/** The newest seals of earlier runs, one a line; none without the file. */
 export async function readHeads(path: string): Promise<readonly SealHead[]> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return "";
@@ -21,13 +21,12 @@ function readLine(path: string, text: string): SealHead {
   try {
     return line.parse(JSON.parse(text));
   } catch (cause) {
-    const advice =
-      "It holds one {batch, hash} a line, as this command writes it. Put back a copy, or start a new file.";
-    throw new Fault(`${path} holds something else than seals`, advice, { cause, exitCode: 2 });
+    const advice = "It has one {batch, hash} a line, as this command writes it. Restore a copy, or start a new file.";
+    throw new Fault(`${path} is no file of seals`, advice, { cause, exitCode: 2 });
   }
 }
 
-/** Remembers the newest seal, once. */
+/** Appends the newest seal, once. */
 export async function keepHead(path: string, known: readonly SealHead[], head: Examined["head"]): Promise<void> {
   if (head === null || known.some(({ batch }) => batch === head.batch)) return;
   const sealedAt = head.sealedAtMs === null ? null : new Date(head.sealedAtMs).toISOString();

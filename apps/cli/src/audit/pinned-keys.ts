@@ -2,14 +2,14 @@ import { readFile } from "node:fs/promises";
 import { importJwks, KeyRefused, type VerificationKey } from "@svc/tokens";
 import { Fault } from "../fault.ts";
 
-/** The keys that the auditor trusts, from a JWKS (RFC 7517 section 5) in a file or at an address. */
+/** The auditor's trusted keys, from a JWKS (RFC 7517 section 5) in a file or at an address. */
 export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, VerificationKey>> {
   const document = /^https?:/.test(place) ? await fetched(place) : await read(place);
   const keys = await importJwks(document).catch((cause: unknown) => {
-    if (cause instanceof KeyRefused) throw notOne(place, cause);
+    if (cause instanceof KeyRefused) throw noKeySet(place, cause);
     throw cause;
   });
-  if (keys.size === 0) throw notOne(place);
+  if (keys.size === 0) throw noKeySet(place);
   return keys;
 }
 
@@ -21,12 +21,12 @@ async function fetched(url: string): Promise<unknown> {
     });
   });
   if (response.status !== 200) {
-    throw new Fault(`${url} answers HTTP ${response.status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
+    throw new Fault(`${url} returned HTTP ${response.status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
       exitCode: 2,
     });
   }
   return response.json().catch((cause: unknown) => {
-    throw notOne(url, cause);
+    throw noKeySet(url, cause);
   });
 }
 
@@ -37,12 +37,12 @@ async function read(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw notOne(path, cause);
+    throw noKeySet(path, cause);
   }
 }
 
-const notOne = (place: string, cause?: unknown): Fault =>
-  new Fault(`${place} holds no key set`, "Give --jwks a JWKS: what the issuer publishes at /.well-known/jwks.json.", {
+const noKeySet = (place: string, cause?: unknown): Fault =>
+  new Fault(`${place} is no key set`, "Give --jwks a JWKS: the issuer's /.well-known/jwks.json.", {
     cause,
     exitCode: 2,
   });

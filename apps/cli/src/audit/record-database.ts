@@ -2,7 +2,7 @@ import { connectionSettings, type RecordReader, type Row } from "@svc/seals";
 import postgres from "postgres";
 import { Fault } from "../fault.ts";
 
-/** The database that holds the record, read and never written. */
+/** The database of the record, read-only. */
 export interface RecordDatabase extends RecordReader {
   close(): Promise<void>;
 }
@@ -30,30 +30,30 @@ function connected(url: string) {
       connection: { ...connectionSettings, application_name: "svc audit verify", default_transaction_read_only: true },
     });
   } catch (cause) {
-    throw new Fault("that is no address of a database", "Give --database-url as postgres://user@host/name.", {
+    throw new Fault("the database address is invalid", "Give --database-url as postgres://user@host/name.", {
       cause,
       exitCode: 2,
     });
   }
 }
 
-/** The driver's message may hold the address, and with it a password. */
+/** The driver's message may contain the address with its password. */
 function unreadable(cause: unknown): Fault {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  const [said, advice] = explained(code);
-  return new Fault(said, advice, { cause, exitCode: 2 });
+  const [message, advice] = explained(code);
+  return new Fault(message, advice, { cause, exitCode: 2 });
 }
 
 const lacksTable = "42P01";
 const lacksRight = "42501";
 
-function explained(code: string): readonly [said: string, advice: string] {
+function explained(code: string): readonly [message: string, advice: string] {
   if (code === lacksTable) {
-    return ["the database holds no seals", "Is it the control plane's? Start one of this release on it first."];
+    return ["the database has no seals", "Check that it is the control plane's, and start this release on it first."];
   }
   if (code === lacksRight) {
-    return ["the role may not read the record", "deploy/postgres/README.md tells how to make a role for auditors."];
+    return ["the role may not read the record", "deploy/postgres/README.md shows how to create a role for auditors."];
   }
   if (code.startsWith("28")) return ["the database refuses the role", "Check user and password of --database-url."];
-  return [`the database cannot be read (${code || "no code"})`, "Check --database-url, and that it runs."];
+  return [`the database cannot be read (${code || "no code"})`, "Check --database-url, and that the database runs."];
 }

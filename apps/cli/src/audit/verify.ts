@@ -33,7 +33,7 @@ export async function verifyRecord(flags: VerifyFlags): Promise<void> {
 
 function addressOf({ databaseUrl }: VerifyFlags): string {
   if (databaseUrl !== undefined) return databaseUrl;
-  throw new Fault("there is no database to look at", "Give --database-url, or export AUDIT_DATABASE_URL=...", {
+  throw new Fault("the database address is missing", "Give --database-url, or export AUDIT_DATABASE_URL=...", {
     exitCode: 2,
   });
 }
@@ -44,7 +44,7 @@ async function examine(
   { heads, maxUnsealed, json }: VerifyFlags,
 ): Promise<void> {
   if (!(maxUnsealed >= 0))
-    throw new Fault("--max-unsealed is no number of seconds", "3600 is an hour.", { exitCode: 2 });
+    throw new Fault("--max-unsealed must be a number of seconds", "3600 is one hour.", { exitCode: 2 });
   const known = heads === undefined ? [] : await readHeads(heads);
   const last = Math.max(1, await readLastBatch(record));
   const bar = progressBar();
@@ -61,7 +61,7 @@ async function examine(
   for (; !step.done; step = await examination.next()) {
     found++;
     bar.done();
-    tell(step.value, json);
+    report(step.value, json);
   }
   bar.done();
   if (found > 0) process.exitCode = 1;
@@ -69,7 +69,7 @@ async function examine(
   summarize(step.value, found, json);
 }
 
-function tell(finding: Finding, json: boolean | undefined): void {
+function report(finding: Finding, json: boolean | undefined): void {
   const { kind, batch, throughBatch, source, id, month } = finding;
   if (json) printJson({ kind, batch, through_batch: throughBatch, source, id, month });
   else print(`${colors.red("✗")} ${inWords(finding)}`);
@@ -95,7 +95,7 @@ const summaryOf = ({ batches, rows, retired, head, unsealed, keys }: Examined, f
 
 function* summaryLines({ batches, rows, retired, head, unsealed }: Examined, found: number): Generator<string> {
   const verdict = found === 0 ? colors.green("✓ intact") : colors.red(`✗ ${found} found`);
-  yield `${verdict}: ${rows} rows in ${batches} batches stand as they were sealed`;
+  yield `${verdict}: ${rows} rows in ${batches} batches checked`;
   if (retired.rows > 0) {
     yield `  ${retired.rows} rows of ${retired.batches} batches are past retention: ${retired.months.join(", ")}`;
   }

@@ -4,7 +4,6 @@ import { Fault } from "../fault.ts";
 
 export type Level = "good" | "note" | "bad";
 
-/** The result of one check; `remedy` says what to do where something is wrong. */
 export interface Finding {
   readonly level: Level;
   readonly what: string;
@@ -15,9 +14,9 @@ const good = (what: string): Finding => ({ level: "good", what, remedy: null });
 const note = (what: string, remedy: string): Finding => ({ level: "note", what, remedy });
 const bad = (what: string, remedy: string): Finding => ({ level: "bad", what, remedy });
 
-/** Checks one thing after another; stops where the control plane cannot be reached. */
+/** Ends early where the control plane cannot be reached. */
 export async function* checkDeployment(plane: ControlPlane, onStep: (step: string) => void): AsyncGenerator<Finding> {
-  onStep("reading whether it is ready");
+  onStep("reading the readiness");
   const svc = await plane.anonymous();
   const ready = await svc.ready().catch((cause: ControlPlaneUnavailable) => cause);
   if (ready instanceof Error && ready.status === null) {
@@ -26,7 +25,7 @@ export async function* checkDeployment(plane: ControlPlane, onStep: (step: strin
   }
   if (ready instanceof Error) yield notReady(ready);
   else {
-    yield good("ready: database and cache store answer");
+    yield good("ready: database and cache store respond");
     yield* sealing(ready, plane.nowMs());
   }
   yield transport(plane.url);
@@ -35,7 +34,7 @@ export async function* checkDeployment(plane: ControlPlane, onStep: (step: strin
   yield* issuer(plane.url, svc);
   onStep("trying the bearers");
   yield* bearers(plane, svc);
-  onStep("reading what was observed");
+  onStep("reading observed decisions");
   yield* observed(plane);
 }
 
@@ -45,7 +44,7 @@ function notReady({ status, code, details }: ControlPlaneUnavailable): Finding {
     `not ready: ${failing.join(", ")}`,
     failing.includes("restore")
       ? 'The database is older than one that was served: follow "Backup and restore" in deploy/README.md.'
-      : "Calls are refused until it is back. Look at what it names, and at its log.",
+      : "Calls are refused until it is back. See its log.",
   );
 }
 
@@ -57,11 +56,11 @@ function* sealing({ sealing: sealed }: Readiness, nowMs: number): Generator<Find
   if (sealed === undefined) return;
   const { oldestUnsealed } = sealed;
   const waitsMs = oldestUnsealed === null ? 0 : nowMs - Date.parse(oldestUnsealed);
-  if (waitsMs <= sealedWithinMs) yield good("the record is sealed as it comes");
+  if (waitsMs <= sealedWithinMs) yield good("the record is sealed");
   else
     yield bad(
       `the record is not sealed: its oldest unsealed row is ${Math.floor(waitsMs / 60_000)} minutes old`,
-      "Look for warnings of sealing in its log, and for a transaction that stays open (pg_stat_activity, by xact_start).",
+      "Check its log for sealing warnings, and the database for a transaction that stays open (pg_stat_activity, by xact_start).",
     );
 }
 
@@ -71,18 +70,18 @@ function transport(url: string): Finding {
   if (hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.")) {
     return good("plain HTTP, on loopback");
   }
-  return bad("tokens travel in plain text", "Set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or put TLS before it.");
+  return bad("tokens travel in plain text", "Set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or end TLS at a proxy.");
 }
 
-/** A token lives for a minute, so clocks that differ by more than its leeway refuse what is good. */
+/** Clocks that differ by more than the leeway refuse valid tokens. */
 const leewaySeconds = 5;
 
 function clock(nowMs: number): Finding {
   const aheadSeconds = Math.round((nowMs - Date.now()) / 1000);
-  if (Math.abs(aheadSeconds) <= leewaySeconds) return good("its clock agrees with this machine's");
+  if (Math.abs(aheadSeconds) <= leewaySeconds) return good("its clock matches this machine's");
   return bad(
     `its clock differs from this machine's by ${aheadSeconds} s`,
-    "Let both follow NTP: tokens live for a minute.",
+    "Synchronize both by NTP: tokens live for a minute.",
   );
 }
 
@@ -95,7 +94,7 @@ async function* issuer(url: string, svc: AuthzClient): AsyncGenerator<Finding> {
   else
     yield note(
       `issuer ${named}, reached at ${url}`,
-      "Right behind a proxy; else set SVC_ISSUER to the address that verifiers use.",
+      "Correct behind a proxy; otherwise set SVC_ISSUER to the address that verifiers use.",
     );
   const count = await svc.jwks().then(
     ({ keys }) => keys.length,
@@ -116,7 +115,7 @@ async function* bearers(plane: ControlPlane, anonymous: AuthzClient): AsyncGener
       () => undefined,
       (cause: unknown) => cause,
     );
-    if (fault === undefined) yield good(`the ${name} plane takes its bearer`);
+    if (fault === undefined) yield good(`the ${name} plane accepts its bearer`);
     else if (fault instanceof Fault) yield bad(fault.message, fault.advice);
     else throw fault;
   }
@@ -127,8 +126,8 @@ async function* bearers(plane: ControlPlane, anonymous: AuthzClient): AsyncGener
   if (status === 401) yield good("the admin plane refuses a caller without a bearer");
   else
     yield bad(
-      `the admin plane answers ${status} without a bearer`,
-      "Look at the proxies before it: the answer must be 401.",
+      `the admin plane returns ${status} without a bearer`,
+      "Check the proxies before it: the status must be 401.",
     );
 }
 
@@ -142,15 +141,15 @@ async function* observed(plane: ControlPlane): AsyncGenerator<Finding> {
   };
   try {
     if ((await first({})) === undefined)
-      yield note("nothing was decided in the last day", "Put an enforcement point before an agent: svc run --help.");
+      yield note("no decisions in the last day", "Put an enforcement point before an agent: svc run --help.");
     else if ((await first({ enforced: false, outcome: "deny" })) !== undefined) {
-      yield note("observe mode let calls pass that enforcing would refuse", "svc would-block --since 24h lists them.");
+      yield note("observe mode let calls pass that enforcement would block", "svc would-block --since 24h lists them.");
     } else if ((await first({ enforced: false })) !== undefined) {
       yield note(
-        "some upstreams are only observed",
-        "Nothing would have been refused in the last day: they may be enforced.",
+        "some upstreams are in observe mode",
+        "Enforcement would have blocked no call in the last day: they may enforce.",
       );
-    } else yield good("everything in the last day was enforced");
+    } else yield good("every decision of the last day was enforced");
   } catch (cause) {
     // The bearer's own finding reports it.
     if (!(cause instanceof Fault)) throw cause;

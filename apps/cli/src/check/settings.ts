@@ -2,7 +2,7 @@ import { startProgram } from "@svc/host/child-program";
 import { Fault } from "../fault.ts";
 import type { Finding } from "./deployment.ts";
 
-/** What no plane shows: the control plane's own program reads the settings and says what it finds, never a value. */
+/** Findings that no plane shows: the control plane's own program reads the settings. They never contain a value. */
 export async function* checkSettings(
   environment: NodeJS.ProcessEnv,
   onStep: (step: string) => void,
@@ -24,7 +24,7 @@ export async function* checkSettings(
   yield* findings;
 }
 
-/** Undefined for what else a program may write. */
+/** Undefined for any other output. */
 function findingOf(line: string): Finding | undefined {
   try {
     const { level, what, remedy }: Finding = JSON.parse(line);

@@ -11,7 +11,7 @@ Examples:
   svc agents list
   svc agents list --status needs_review
   svc agents revoke planner --reason "its key leaked"
-                                   for good: no chain with it in it is admitted any more
+                                   permanent: every chain with this agent is denied
 `;
 
 export const agentsCommand = (): Command =>
@@ -28,7 +28,7 @@ export const agentsCommand = (): Command =>
     )
     .addCommand(
       withControlPlane(new Command("revoke"))
-        .description("Revoke an agent for good.")
+        .description("Revoke an agent permanently.")
         .argument("<name>")
         .option("--reason <text>", "kept in the record")
         .option("--yes", "do not ask")
@@ -46,7 +46,7 @@ async function list({
     openControlPlane(flags).rows("admin", (svc, page) => svc.admin.agents({ status, ...page })),
   );
   if (json) return printBodies("agentListItem", agents);
-  if (agents.length === 0) return print("No agent is registered that matches.");
+  if (agents.length === 0) return print("No agents match.");
   const cells = ({ id, name, latestManifestVersion: version, latestStatus: latest }: AgentListItem) => [
     shown(name),
     String(version),
@@ -65,7 +65,7 @@ interface RevokeFlags extends ControlPlaneFlags {
 async function revoke(name: string, { reason, yes, json, ...flags }: RevokeFlags): Promise<void> {
   const plane = openControlPlane(flags);
   const id = await plane.call("admin", (svc) => svc.admin.agentId(name));
-  await confirm(`Revoke ${name} for good? No chain with it in it will be admitted any more.`, yes);
+  await confirm(`Revoke ${name} permanently? Every chain with this agent will be denied.`, yes);
   const revoked = await plane.call("admin", (svc) => svc.identity.revoke(id, { reason }));
   if (json) return printBodies("agentIdentity", [revoked]);
   print(`${shown(name)} is ${colors.red("revoked")}`);

@@ -11,7 +11,7 @@ import { verifyCommand } from "./audit-verify.ts";
 const examples = `
 Examples:
   svc audit export --since 30d --output decisions.ndjson
-                                   one line of JSON a decision, oldest first; ended early, the same command goes on
+                                   one line of JSON a decision, oldest first; the same command continues an interrupted export
   svc audit export --since 24h --outcome deny | jq -r .deny_reason | sort | uniq -c
 `;
 
@@ -22,14 +22,14 @@ export const auditCommand = (): Command =>
     .addCommand(
       withDecisionFilters(withControlPlane(new Command("export")))
         .description("Write the decisions of a span as NDJSON, oldest first, each once.")
-        .option("--output <file>", "write there, and go on there when it ended early (default: standard output)")
-        .option("--json", "the lines are JSON anyway; accepted so that every command takes it")
+        .option("--output <file>", "write there, and continue there (default: standard output)")
+        .option("--json", "the default")
         .addHelpText("after", examples)
         .action(exportDecisions),
     )
     .addCommand(verifyCommand());
 
-/** Rows are read newest first, so a span is read whole before it is written: few enough rows to hold. */
+/** The API returns newest first, so a slice of time is read completely before it is written. */
 const rowsPerSlice = 2_000;
 const shortestSliceMs = 1_000;
 const longestSliceMs = 86_400_000;
@@ -37,7 +37,7 @@ const longestSliceMs = 86_400_000;
 async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { output?: string }): Promise<void> {
   const plane = openControlPlane(flags);
   const { since, until, ...filters } = toFilters(flags);
-  // Reads the control plane's clock, and fails early where the bearer is refused.
+  // Reads the control plane's clock, and fails early for a wrong bearer.
   await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
   const sinceMs = since === undefined ? plane.nowMs() - longestSliceMs : Date.parse(since);
   const endMs = until === undefined ? plane.nowMs() - horizonMs : Date.parse(until);
@@ -81,7 +81,7 @@ async function copy(
   let count = 0;
   while (fromMs < endMs) {
     const untilMs = Math.min(fromMs + sliceMs, endMs);
-    // What is asked for may end in the future: nothing is read before it can no longer change.
+    // The span may end in the future: a slice is read only once it can no longer change.
     while (untilMs > plane.nowMs() - horizonMs) await delay(200);
     const rows = await decisionsWithin(plane, filters, fromMs, untilMs);
     await file.append(rows.map((row) => `${JSON.stringify(toWire(decisionRow, row))}\n`).join(""), untilMs);

@@ -9,13 +9,13 @@ import { print, printBodies, printJson, shown, table } from "../output.ts";
 const examples = `
 Examples:
   svc block set tool mcp:files --reason "CVE-2026-0001"
-                                   every tool of that server, from the next decision on, whatever a session pinned
+                                   every tool of that server, from the next decision on, in every session
   svc block set agent planner --reason "odd behaviour" --until 2030-01-01T08:00Z
   svc block list
   svc block lift tool mcp:files
 `;
 
-const kind = () => new Argument("<kind>", "what is blocked").choices([...blockKinds]);
+const kind = () => new Argument("<kind>", "kind of target").choices([...blockKinds]);
 
 export const blockCommand = (): Command =>
   new Command("block")
@@ -27,7 +27,7 @@ export const blockCommand = (): Command =>
         .addArgument(kind())
         .argument("<ref>", "its name")
         .requiredOption("--reason <text>", "kept in the record, and shown with every denial")
-        .option("--until <time>", "lapses by itself then (default: never)", instant)
+        .option("--until <time>", "end of the block (default: none)", instant)
         .option("--json", "one line of JSON")
         .addHelpText("after", examples)
         .action(set),
@@ -41,7 +41,7 @@ export const blockCommand = (): Command =>
     )
     .addCommand(
       withControlPlane(new Command("lift"))
-        .description("Lift a block; without one, nothing happens.")
+        .description("Lift a block.")
         .addArgument(kind())
         .argument("<ref>", "its name")
         .option("--json", "one line of JSON: {kind, ref}")
@@ -66,12 +66,12 @@ async function set(kindOf: BlockKind, ref: string, { reason, until, json, ...fla
 async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
   const blocks = await collected(openControlPlane(flags).rows("audit", (svc, page) => svc.audit.blocks(page)));
   if (json) return printBodies("blockRead", blocks);
-  if (blocks.length === 0) return print("Nothing is blocked.");
+  if (blocks.length === 0) return print("No block is in force.");
   const cells = (block: BlockRead) => [
     block.kind,
     shown(block.ref),
     shown(block.reason),
-    block.until ?? "until it is lifted",
+    block.until ?? "no end",
     colors.dim(block.createdAt),
   ];
   print(table(["kind", "ref", "reason", "until", "since"], blocks.map(cells)));

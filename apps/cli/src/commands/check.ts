@@ -8,8 +8,8 @@ import { progress } from "../progress.ts";
 
 const examples = `
 Examples:
-  svc check                        every finding with what to do; exit 1 if any is bad
-  svc check --settings-from-env    where the control plane is configured: its secrets and its database role as well
+  svc check                        every finding with a remedy; exit 1 if any is bad
+  svc check --settings-from-env    where the control plane is configured: its secrets and database role too
   svc check --control-plane https://authz.example.com --json | jq 'select(.level != "good")'
 `;
 
@@ -49,5 +49,5 @@ async function check({ json, ...flags }: Flags): Promise<void> {
   const bad = findings.filter(({ level }) => level === "bad").length;
   const notes = findings.filter(({ level }) => level === "note").length;
   if (bad > 0) process.exitCode = 1;
-  if (!json) print(`\n${findings.length} looked at, ${bad} bad, ${notes} worth a thought`);
+  if (!json) print(`\n${findings.length} checked, ${bad} bad, ${notes} to review`);
 }

@@ -7,7 +7,7 @@ Examples:
   svc completion fish > ~/.config/fish/completions/svc.fish
 `;
 
-/** Stands in the list of commands; the library puts its own in its place when it is asked for. */
+/** For the list of commands; the library replaces it when it runs. */
 export const completionCommand = (): Command =>
   new Command("completion")
     .description("Completion for bash, zsh and fish.")

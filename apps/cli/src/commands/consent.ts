@@ -7,7 +7,7 @@ Examples:
   svc consent --scope expenses --user ada
   svc consent --scope expenses --user ada --ttl 900
   svc consent --scope expenses --user ada --json > session.json
-                                   {session_id, token}: what SVC_PEP_SESSION_FILE reads; keep it secret
+                                   for SVC_PEP_SESSION_FILE; keep it secret
 `;
 
 interface Flags extends ControlPlaneFlags {
@@ -20,9 +20,9 @@ interface Flags extends ControlPlaneFlags {
 export const consentCommand = (): Command =>
   withControlPlane(new Command("consent"))
     .description("Record that a person lets agents act within a scope, and get the session's first token.")
-    .requiredOption("--scope <scope>", "what they may do")
-    .requiredOption("--user <sub>", "for whom")
-    .option("--ttl <seconds>", "for how long: 60 to 86400 (default: the control plane's)", seconds)
+    .requiredOption("--scope <scope>", "the scope")
+    .requiredOption("--user <sub>", "the person who consents")
+    .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", seconds)
     .option("--json", "one line: {session_id, token, scope, policy_version, hop_budget, expires_at}")
     .addHelpText("after", examples)
     .action(consent);

@@ -12,9 +12,9 @@ import { verdict } from "../verdict.ts";
 const examples = `
 Examples:
   svc decisions                                    the newest 50
-  svc decisions --outcome deny --since 24h         what was denied today
+  svc decisions --outcome deny --since 24h         denies of the last day
   svc decisions --observed --deny-reason TARGET_NOT_DECLARED
-  svc decisions --follow --agent planner           as they come, until Ctrl-C; some seconds behind, nothing left out
+  svc decisions --follow --agent planner           new ones until Ctrl-C, a few seconds behind, each once
   svc decisions --json --limit 1000 | jq -r .target | sort | uniq -c
 `;
 
@@ -27,8 +27,8 @@ interface Flags extends ControlPlaneFlags, DecisionFlags {
 export const decisionsCommand = (): Command =>
   withDecisionFilters(withControlPlane(new Command("decisions")))
     .description("What was decided, newest first.")
-    .option("--limit <n>", "at most so many", rowCount, 50)
-    .option("--follow", "go on with what is decided from now on (or --since), oldest first")
+    .option("--limit <n>", "maximum number", rowCount, 50)
+    .option("--follow", "print new decisions from now (or --since) on, oldest first")
     .option("--json", "one line of JSON a decision")
     .addHelpText("after", examples)
     .action(decisions);
@@ -54,13 +54,13 @@ async function decisions({ follow, json, limit, ...flags }: Flags): Promise<void
     if (rows.length === limit) break;
   }
   if (json) return printBodies("decisionRow", rows);
-  if (rows.length === 0) print("Nothing was decided that matches.");
+  if (rows.length === 0) print("No decisions match.");
   else print(table(["time", "verdict", "agent", "target", "data class", "action"], rows.map(cells)));
 }
 
 async function followAll(flags: Omit<Flags, "limit">, json: boolean): Promise<void> {
   const plane = openControlPlane(flags);
-  // Reads the control plane's clock, and fails early where the bearer is refused.
+  // Reads the control plane's clock, and fails early for a wrong bearer.
   await plane.call("audit", (svc) => svc.audit.decisions({ limit: 1 }));
   const { since, until: _until, ...filters } = toFilters(flags);
   const ended = untilSignal();

@@ -13,7 +13,7 @@ Examples:
   svc drift check --trace trace --manifests manifests --metrics-file /var/lib/node_exporter/svc_drift.prom
   svc drift init --for github
 
-Exit codes: 0 everything that was exercised is declared; 1 something is not; 2 the traces or manifests are not whole.
+Exit codes: 0 every recorded call is declared; 1 one is not; 2 traces or manifests are incomplete.
 `;
 
 export const driftCommand = (): Command =>
@@ -22,7 +22,7 @@ export const driftCommand = (): Command =>
     .addHelpText("after", examples)
     .addCommand(
       new Command("check")
-        .description("Judge recorded edges by the decision function of the control plane.")
+        .description("Check recorded calls with the decision function of the control plane.")
         .requiredOption("--trace <paths...>", "trace files, and folders of them")
         .requiredOption("--manifests <paths...>", "manifest files, and folders of them")
         .addOption(new Option("--format <format>", "of the report").choices([...reportFormats]).default("text"))
@@ -37,9 +37,9 @@ export const driftCommand = (): Command =>
     .addCommand(
       new Command("init")
         .description("Write a workflow that runs the gate with the tests.")
-        .addOption(new Option("--for <forge>", "whose workflow").choices([...forges]).makeOptionMandatory())
-        .option("--test <command>", "how the tests are run", "npm test")
-        .option("--manifests <folder>", "where the manifests are", "manifests")
+        .addOption(new Option("--for <forge>", "the CI system").choices([...forges]).makeOptionMandatory())
+        .option("--test <command>", "the test command", "npm test")
+        .option("--manifests <folder>", "their folder", "manifests")
         .option("--json", "one line: {file}")
         .addHelpText("after", examples)
         .action(init),
@@ -75,13 +75,9 @@ async function init({ for: forge, test, manifests, json }: InitFlags): Promise<v
   const { file, text } = workflowOf(forge, { test, manifests });
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text, { flag: "wx" }).catch((cause: unknown) => {
-    throw new Fault(
-      `${file} cannot be written`,
-      "If it is there already, move it away first: nothing is overwritten.",
-      {
-        cause,
-      },
-    );
+    throw new Fault(`${file} cannot be written`, "If it exists, move it away first: nothing is overwritten.", {
+      cause,
+    });
   });
   if (json) printJson({ file });
   else print(`wrote ${file}`);

@@ -15,7 +15,7 @@ Examples:
 export const explainCommand = (): Command =>
   withControlPlane(new Command("explain"))
     .description("Why a call was allowed or denied, what would have admitted it, and its chain back to the human.")
-    .argument("<action_id>", "of the decision; enforcement points answer it with every refusal")
+    .argument("<action_id>", "of the decision; enforcement points return it with every denied call")
     .option("--json", "one line: {explanation, chain}")
     .addHelpText("after", examples)
     .action(explain);
@@ -33,7 +33,7 @@ async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags &
   print(action === undefined ? explanation.decision : headline(action));
   print("");
   for (const line of checkLines(explanation)) print(line);
-  if (explanation.remedy !== null) print(`\n${colors.bold("What would admit it")}\n  ${shown(explanation.remedy)}`);
+  if (explanation.remedy !== null) print(`\n${colors.bold("To admit it")}\n  ${shown(explanation.remedy)}`);
   print(`\n${colors.bold("Chain")}`);
   for (const line of chainLines(chain)) print(line);
 }
@@ -41,7 +41,7 @@ async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags &
 const headline = (hop: ChainHop): string =>
   `${verdict(hop)}  ${shown(hop.actingAgent)} → ${shown(hop.target)} for ${shown(hop.dataClass)}  ${colors.dim(hop.ts)}`;
 
-/** The first check that fails decides; those after it were not what decided. */
+/** The first failed check decides. */
 function checkLines({ checks }: ExplanationRead): readonly string[] {
   const width = Math.max(...checks.map(({ check }) => check.length));
   const decisive = checks.findIndex(({ passed }) => !passed);
@@ -52,13 +52,13 @@ function checkLines({ checks }: ExplanationRead): readonly string[] {
   });
 }
 
-/** The human at the root, each hop a branch below what it came from. */
+/** The person at the root, each hop below the one before it. */
 function chainLines({ root, hops, break: broken }: ChainRead): readonly string[] {
-  const human = `${shown(root.userSub)} ${colors.dim(`consented to "${shown(root.scope)}" ${root.consentedAt}`)}`;
+  const person = `${shown(root.userSub)} ${colors.dim(`consented to "${shown(root.scope)}" ${root.consentedAt}`)}`;
   const branches = [...hops]
     .sort((a, b) => a.hop - b.hop)
     .map((hop, depth) => `${"   ".repeat(depth)}└─ ${hop.hop} ${shown(hop.target)}  ${verdict(hop)}`);
-  const lines = [human, ...branches].map((line) => `  ${line}`);
+  const lines = [person, ...branches].map((line) => `  ${line}`);
   return broken === null
     ? lines
     : [...lines, colors.red(`  the chain breaks at hop ${broken.atHop}: ${broken.reason}`)];

@@ -8,9 +8,9 @@ import { print, printBodies, printJson, table } from "../output.ts";
 const examples = `
 Examples:
   svc keys list
-  svc keys rotate                  published now, signs in ten minutes: no verifier ever meets an unknown key
-  svc keys rotate --now --yes      an emergency: signs at once, and verifiers fetch it on first sight
-  svc keys remove "$KID" --yes     whatever it signed is refused at once
+  svc keys rotate                  published now, signs in ten minutes: verifiers know it by then
+  svc keys rotate --now --yes      emergency: signs at once; verifiers fetch it at its first token
+  svc keys remove "$KID" --yes     every token it signed is refused at once
 `;
 
 export const keysCommand = (): Command =>
@@ -19,7 +19,7 @@ export const keysCommand = (): Command =>
     .addHelpText("after", examples)
     .addCommand(
       withControlPlane(new Command("list"))
-        .description("List the keys that are published, oldest first.")
+        .description("List the published keys, oldest first.")
         .option("--json", "one line of JSON a key")
         .addHelpText("after", examples)
         .action(list),
@@ -27,7 +27,7 @@ export const keysCommand = (): Command =>
     .addCommand(
       withControlPlane(new Command("rotate"))
         .description("Publish the next key.")
-        .option("--now", "let it sign at once")
+        .option("--now", "sign with it at once")
         .option("--yes", "do not ask")
         .option("--json", "one line of JSON: {kid, activates_at}")
         .addHelpText("after", examples)
@@ -35,7 +35,7 @@ export const keysCommand = (): Command =>
     )
     .addCommand(
       withControlPlane(new Command("remove"))
-        .description("Refuse at once whatever a key signed.")
+        .description("Remove a key: every token it signed is refused at once.")
         .argument("<kid>")
         .option("--yes", "do not ask")
         .option("--json", "one line of JSON: {kid}")
@@ -49,7 +49,7 @@ async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }):
   const cells = (key: IssuerKey) => [
     key.kid,
     key.status === "active" ? colors.green(key.status) : key.status,
-    key.activatesAt ?? "by the settings",
+    key.activatesAt ?? "from the settings",
     key.supersededAt ?? "",
   ];
   print(table(["kid", "status", "signs from", "until"], keys.map(cells)));
@@ -62,7 +62,7 @@ interface RotateFlags extends ControlPlaneFlags {
 }
 
 async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promise<void> {
-  if (now) await confirm("Let the next key sign at once? Verifiers that cannot fetch it refuse calls meanwhile.", yes);
+  if (now) await confirm("Sign with the next key at once? Verifiers that cannot fetch it refuse calls.", yes);
   const rotated = await openControlPlane(flags).call("admin", (svc) => svc.admin.rotateKey({ now }));
   if (json) return printBodies("keyRotation", [rotated]);
   print(`${rotated.kid} signs from ${rotated.activatesAt} on`);

@@ -18,11 +18,11 @@ A manifest file, JSON or YAML:
             data_classes: [finance.entries]
 
 Examples:
-  svc manifest lint manifests/*.yaml               offline; exit 1 if any is wrong
-  svc manifest diff planner.yaml                   against what is accepted
+  svc manifest lint manifests/*.yaml               offline; exit 1 for any fault
+  svc manifest diff planner.yaml                   against the accepted manifest
   svc manifest submit planner.yaml
   svc manifest submit planner.yaml --override "reviewed in change 4711"
-                                                   a person vouches for what discovery cannot confirm
+                                                   a person attests what discovery cannot confirm
   svc manifest show expenses --agent planner
 `;
 
@@ -32,7 +32,7 @@ export const manifestCommand = (): Command =>
     .addHelpText("after", examples)
     .addCommand(
       new Command("lint")
-        .description("Check files without asking anybody.")
+        .description("Check files without network.")
         .argument("<files...>")
         .option("--json", "one line a file: {file, agent, ok, faults}")
         .addHelpText("after", examples)
@@ -42,7 +42,7 @@ export const manifestCommand = (): Command =>
       withControlPlane(new Command("submit"))
         .description("Submit a manifest; a new agent is registered.")
         .argument("<file>")
-        .option("--override <reason>", "vouch for what discovery cannot confirm")
+        .option("--override <reason>", "attest what discovery cannot confirm")
         .option("--json", "one line: {agent_id, manifest_version, status}")
         .addHelpText("after", examples)
         .action(submit),
@@ -59,14 +59,14 @@ export const manifestCommand = (): Command =>
     )
     .addCommand(
       withControlPlane(new Command("diff"))
-        .description("Compare a file with what is accepted; exit 1 if they differ.")
+        .description("Compare a file with the accepted manifest; exit 1 if they differ.")
         .argument("<file>")
         .option("--json", "one line: {agent, differs, diff}")
         .addHelpText("after", examples)
         .action(diff),
     );
 
-/** Loaded where a file is read: schemas and YAML would be most of the time that the other commands take to start. */
+/** Loaded when a file is read: schemas and YAML would slow down the start of the other commands. */
 async function read(path: string): Promise<ReadManifest> {
   const { readManifestFile } = await import("../manifest-file.ts");
   return readManifestFile(path);
@@ -82,14 +82,14 @@ async function lint(files: readonly string[], { json }: { json?: boolean }): Pro
   }
 }
 
-/** By itself: whether it fits the others of its scopes is the control plane's to say. */
+/** Checks a file alone; only the control plane knows the other manifests of its scopes. */
 async function faultsOf(path: string): Promise<readonly string[]> {
   const { compile } = await import("@svc/core");
   try {
     const { file, understood } = await read(path);
     return [...understood.scopes].flatMap(([scope, declared]) => {
       const compiled = compile(scope, [{ agent: file.agent, manifestVersion: 1, declared }]);
-      return compiled.ok ? [] : [`scope ${scope}: it has more delegation paths than a policy may`];
+      return compiled.ok ? [] : [`scope ${scope}: too many delegation paths for a policy`];
     });
   } catch (cause) {
     if (cause instanceof Fault && cause.exitCode === 1) return [cause.message];
@@ -110,7 +110,7 @@ async function submit(file: string, { override, json, ...flags }: SubmitFlags): 
   print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
 }
 
-/** A further version where the agent is known, else its first. */
+/** A further version of a known agent, else its first. */
 async function submitOrRegister(plane: ControlPlane, file: ManifestFile): Promise<AgentRegistration> {
   const { agent, manifest, override } = file;
   const overrideReason = override && (override.reason ?? null);
@@ -139,9 +139,9 @@ async function show(scope: string, { agent, version, json, ...flags }: ShowFlags
   const accepted = await openControlPlane(flags).call("admin", (svc) => svc.admin.manifest(scope, query));
   if (json) return printBodies("manifestRead", [accepted]);
   const { attestedBy: by, status } = accepted;
-  const vouched = status !== "attested" || by === null ? "" : `, vouched for by ${shown(by)}`;
+  const attested = status !== "attested" || by === null ? "" : `, attested by ${shown(by)}`;
   print(
-    colors.dim(`# ${shown(accepted.agent)} version ${accepted.version}, ${status}${vouched}, ${accepted.createdAt}`),
+    colors.dim(`# ${shown(accepted.agent)} version ${accepted.version}, ${status}${attested}, ${accepted.createdAt}`),
   );
   print(JSON.stringify(accepted.doc, null, 2));
 }
@@ -150,18 +150,18 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json
   const { agent, manifest } = (await read(file)).file;
   const plane = openControlPlane(flags);
   const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));
-  const laidOut = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`;
-  const before = accepted === undefined ? "" : laidOut(accepted.doc);
-  const differs = before !== laidOut(manifest);
+  const indented = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`;
+  const before = accepted === undefined ? "" : indented(accepted.doc);
+  const differs = before !== indented(manifest);
   const { createTwoFilesPatch } = await import("diff");
   const named = accepted === undefined ? "nothing accepted" : `${agent} version ${accepted.version}`;
-  const patch = differs ? createTwoFilesPatch(named, file, before, laidOut(manifest)) : "";
+  const patch = differs ? createTwoFilesPatch(named, file, before, indented(manifest)) : "";
   if (differs) process.exitCode = 1;
   if (json) printJson({ agent, differs, diff: patch });
-  else print(differs ? coloured(patch) : `${file} is what is accepted.`);
+  else print(differs ? colored(patch) : `${file} matches the accepted manifest.`);
 }
 
-/** The agent's newest accepted manifest, whichever of the scopes it touches. */
+/** The agent's newest accepted manifest of any of the scopes. */
 async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly string[]) {
   const found: ManifestRead[] = [];
   for (const scope of scopes) {
@@ -176,7 +176,7 @@ async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly s
   return found.sort((a, b) => b.version - a.version)[0];
 }
 
-const coloured = (patch: string): string =>
+const colored = (patch: string): string =>
   patch
     .split("\n")
     .map((line) => (line.startsWith("+") ? colors.green(line) : line.startsWith("-") ? colors.red(line) : line))

@@ -16,16 +16,15 @@ import { lendSession } from "../run/session.ts";
 import { verdict } from "../verdict.ts";
 
 const examples = `
-The command finds the enforcement point in HTTP_PROXY and http_proxy, for names that upstreams list, and as a base
-address in SVC_PEP_URL. Its session is lent to whatever it calls without a token of its own. What it calls past both,
-HTTPS and localhost among it, is not guarded here.
+The command gets the enforcement point as HTTP_PROXY and http_proxy, for the hosts of upstreams, and as a base address in
+SVC_PEP_URL. Calls without a token use its session. Other calls, HTTPS and localhost among them, are not guarded.
 
 Examples:
   svc run --scope expenses --user ada --upstreams pep.yaml -- node agent.js
   svc run --scope expenses --user ada --upstreams pep.yaml --mode observe -- python agent.py
-                                   blocks nothing, and tells what it would have
+                                   blocks nothing, and lists the calls it would have blocked
   svc run --scope expenses --user ada --agent planner --upstreams pep.yaml -- curl http://ledger.internal/entries
-                                   as planner, to whom the person delegates first
+                                   as planner, after the person delegated to it
 
 The exit code is the command's own.
 `;
@@ -44,13 +43,15 @@ export const runCommand = (): Command =>
   withControlPlane(new Command("run"))
     .description("Run a command behind a local enforcement point, and tell what was blocked.")
     .argument("<command...>", "after --")
-    .requiredOption("--scope <scope>", "what it may do")
-    .requiredOption("--user <sub>", "for whom")
+    .requiredOption("--scope <scope>", "the scope")
+    .requiredOption("--user <sub>", "the person who consents")
     .requiredOption("--upstreams <file>", "the enforcement point's configuration")
-    .option("--agent <name>", "the agent that it is; without it the call is the person's own")
-    .option("--data-class <classes>", "what is delegated to the agent (default: all it may be)")
-    .addOption(new Option("--mode <mode>", "block, or only tell").choices(["enforce", "observe"]).default("enforce"))
-    .option("--json", "when it has ended, one line of JSON a decision, on standard error")
+    .option("--agent <name>", "act as this agent (default: as the person)")
+    .option("--data-class <classes>", "data classes to delegate (default: all)")
+    .addOption(
+      new Option("--mode <mode>", "mode of the enforcement point").choices(["enforce", "observe"]).default("enforce"),
+    )
+    .option("--json", "at the end, one line of JSON a decision on standard error")
     .addHelpText("after", examples)
     .passThroughOptions()
     .action(run);
@@ -80,7 +81,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   await tellDecisions(plane, session.session_id, flags.json === true);
 }
 
-/** The enforcement point's own address must not be asked for through itself: it takes path prefixes in origin form alone. */
+/** The enforcement point serves path prefixes in origin form only, so its own address must not go through the proxy. */
 const direct = (name: "NO_PROXY" | "no_proxy") => ({
   [name]: [process.env[name], "localhost"].filter((entry) => entry).join(","),
 });
@@ -95,6 +96,6 @@ async function tellDecisions(plane: ControlPlane, sessionId: string, json: boole
     return;
   }
   const denied = decisions.filter(({ decision }) => decision === "deny");
-  say(`\n${decisions.length} calls decided, ${denied.length} denied; svc explain tells why:`);
+  say(`\n${decisions.length} decisions, ${denied.length} denied; svc explain has the reasons:`);
   for (const row of denied) say(`  ${verdict(row)}  ${shown(row.target)}  ${colors.dim(row.actionId)}`);
 }

@@ -27,7 +27,7 @@ const filtered = (command: Command): Command =>
   command
     .option("--user <sub>", "of one person")
     .option("--scope <scope>", "of one scope")
-    .option("--agent <name>", "in which this agent was delegated to");
+    .option("--agent <name>", "with a delegation to this agent");
 
 export const sessionsCommand = (): Command =>
   new Command("sessions")
@@ -51,7 +51,7 @@ export const sessionsCommand = (): Command =>
     )
     .addCommand(
       filtered(withControlPlane(new Command("revoke")))
-        .description("End one session, or every running one that matches.")
+        .description("Revoke one session, or every running one that matches.")
         .argument("[session_id]")
         .option("--reason <text>", "kept in the record")
         .option("--yes", "do not ask")
@@ -66,7 +66,7 @@ async function list({ json, ...flags }: ControlPlaneFlags & Filters & { json?: b
   const rows = openControlPlane(flags).rows("audit", (svc, page) => svc.audit.sessions({ ...filters, ...page }));
   if (json) return printBodies("sessionSummary", rows);
   const all = await collected(rows);
-  if (all.length === 0) return print("There is no session that matches.");
+  if (all.length === 0) return print("No sessions match.");
   print(table(["consented", "status", "user", "scope", "session"], all.map(cells)));
 }
 
@@ -91,7 +91,7 @@ async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags & {
     print(`revoked    ${revokedAt} by ${shown(revokedBy ?? "")}: ${shown(revokedReason ?? "no reason given")}`);
   }
   for (const { agent, source, ts } of session.taintMarks) {
-    print(`${colors.yellow("tainted")}    ${agent === null ? "the human" : shown(agent)} by ${shown(source)}, ${ts}`);
+    print(`${colors.yellow("tainted")}    ${agent === null ? "the person" : shown(agent)} by ${shown(source)}, ${ts}`);
   }
 }
 
@@ -106,7 +106,9 @@ async function revoke(sessionId: string | undefined, flags: RevokeFlags): Promis
   const named = Object.entries({ user, scope, agent }).filter(([, value]) => value !== undefined);
   const isBulk = named.length > 0;
   if (isBulk === (sessionId !== undefined)) {
-    throw new Fault("one session, or a filter", "Name a session id, or --user, --scope or --agent.", { exitCode: 2 });
+    throw new Fault("name either a session or a filter", "Name a session id, or --user, --scope or --agent.", {
+      exitCode: 2,
+    });
   }
   const plane = openControlPlane(flags);
   if (sessionId !== undefined) {
@@ -114,9 +116,9 @@ async function revoke(sessionId: string | undefined, flags: RevokeFlags): Promis
     if (json) return printBodies("sessionRead", [session]);
     return print(`${session.sessionId} is ${statusColors[session.status](session.status)}`);
   }
-  await confirm(`End every running session of ${named.map((filter) => filter.join(" ")).join(", ")}?`, yes);
+  await confirm(`Revoke every running session of ${named.map((filter) => filter.join(" ")).join(", ")}?`, yes);
   const filters = { userSub: user, scope, agent, reason };
   const revoked = await plane.call("admin", (svc) => svc.admin.revokeSessions(filters));
   if (json) printJson({ revoked });
-  else print(`${revoked} ended`);
+  else print(`${revoked} revoked`);
 }

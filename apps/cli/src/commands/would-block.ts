@@ -17,9 +17,9 @@ import { print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
-  svc would-block --since 7d                       what enforcement would have refused, like calls together
+  svc would-block --since 7d                       calls that enforcement would block, like calls in one row
   svc would-block --scope expenses --emit-manifest ./proposed
-                                                   the manifests that would admit it, to be read before they are submitted
+                                                   the manifests that would admit them, for review
   svc manifest diff ./proposed/planner.json || svc manifest submit ./proposed/planner.json
 `;
 
@@ -37,7 +37,7 @@ export const wouldBlockCommand = (): Command =>
     .option("--scope <scope>", "of the sessions of one scope")
     .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", instant)
     .option("--until <time>", "before then", instant)
-    .option("--emit-manifest <folder>", "write the manifests that would admit it there; needs --scope")
+    .option("--emit-manifest <folder>", "write the manifests that would admit them there; needs --scope")
     .option("--json", "one line a group, with its proposed change where manifests are written")
     .addHelpText("after", examples)
     .action(wouldBlock);
@@ -51,7 +51,7 @@ async function wouldBlock({ scope, since, until, emitManifest, json, ...flags }:
   const groups = await collected(plane.rows("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page })));
   if (emitManifest !== undefined && scope !== undefined) return propose(plane, scope, groups, emitManifest, json);
   if (json) return printBodies("wouldBlockGroup", groups);
-  if (groups.length === 0) return print("Nothing was let pass that enforcement would have refused.");
+  if (groups.length === 0) return print("0 to review: enforcement would block no call.");
   const head = ["calls", "agent", "target", "data class", "reason", "first seen", "last seen"];
   print(table(head, [...groups].sort((a, b) => b.count - a.count).map(cells)));
 }
@@ -66,7 +66,7 @@ const cells = (group: WouldBlock): readonly string[] => [
   colors.dim(group.lastTs),
 ];
 
-/** One file an agent, each change on top of the one before; what no manifest admits is told with what else to do. */
+/** One file for each agent, each change on top of the one before. For calls that no manifest admits, prints the advice. */
 async function propose(
   plane: ControlPlane,
   scope: string,
@@ -86,8 +86,8 @@ async function propose(
       changed.add(agent);
     }
     if (json) printJson({ ...toWire(wouldBlockGroup, group), change });
-    else if (change.kind === "manifest") tell(colors.green("+"), change.summary, change.warnings);
-    else tell(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.denyReason}`, [change.advice]);
+    else if (change.kind === "manifest") report(colors.green("+"), change.summary, change.warnings);
+    else report(colors.dim("-"), `${shown(agent)} → ${shown(group.target)}: ${group.denyReason}`, [change.advice]);
   }
   await mkdir(folder, { recursive: true });
   for (const agent of changed) {
@@ -95,10 +95,10 @@ async function propose(
     await writeFile(file, `${JSON.stringify({ agent, manifest: proposed.get(agent) }, null, 2)}\n`);
     if (!json) print(`\nwrote ${file}; submit it with: svc manifest submit ${file}`);
   }
-  if (!json && changed.size === 0) print("No manifest would admit anything more.");
+  if (!json && changed.size === 0) print("No manifest change admits any of these calls.");
 }
 
-const tell = (mark: string, what: string, notes: readonly string[]): void => {
+const report = (mark: string, what: string, notes: readonly string[]): void => {
   print(`${mark} ${shown(what)}`);
   for (const note of notes) print(`    ${colors.yellow("!")} ${shown(note)}`);
 };
@@ -120,7 +120,7 @@ async function acceptedManifest(
     const { doc } = await plane.call("admin", (svc) => svc.admin.manifest(scope, { agent }));
     return doc as AgentManifestDocument;
   } catch (cause) {
-    // A human has none, and neither has an agent whose name no agent may have.
+    // A person has none, and neither has a name that is no legal agent name.
     if (cause instanceof Fault && (cause.code === "scope_not_found" || cause.code === "invalid_request"))
       return undefined;
     throw cause;

@@ -9,7 +9,7 @@ interface LocalPepOptions {
   readonly controlPlaneUrl: string;
   readonly upstreams: string;
   readonly mode: "enforce" | "observe";
-  /** Lent to calls that present none. */
+  /** For calls without a token of their own. */
   readonly session: object;
 }
 
@@ -18,7 +18,7 @@ export interface LocalPep {
   stop(): Promise<void>;
 }
 
-/** An enforcement point on free loopback ports. Its session is in a file that only this account reads, and that goes with it. */
+/** An enforcement point on free loopback ports. Its session file has mode 0600 and is removed with it. */
 export async function startLocalPep(options: LocalPepOptions, environment: NodeJS.ProcessEnv): Promise<LocalPep> {
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
   const remove = () => rm(folder, { recursive: true, force: true });

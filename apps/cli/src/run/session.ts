@@ -19,13 +19,13 @@ export interface Lending {
   readonly controlPlaneUrl: string;
   readonly scope: string;
   readonly user: string;
-  /** To whom the person delegates first; without one calls are the person's own. */
+  /** The person delegates to it first; without one, calls are the person's own. */
   readonly agent: string | undefined;
-  /** Space-separated; all that the agent may be given where absent. */
+  /** Space-separated; by default everything that may be delegated to the agent. */
   readonly dataClass: string | undefined;
 }
 
-/** Consents, and delegates to the agent where there is one. @throws {Fault} */
+/** Consents, and delegates to the agent if given. @throws {Fault} */
 export async function lendSession(lending: Lending, environment: NodeJS.ProcessEnv): Promise<LentSession> {
   const { controlPlaneUrl, scope, user, agent } = lending;
   const client = new AuthzClient({ baseUrl: controlPlaneUrl, adminToken: bearerOf("admin", environment) });
@@ -47,7 +47,10 @@ async function classesOf(client: AuthzClient, context: HopContext, agent: string
   for await (const { target, dataClasses } of everyRow((cursor) => client.targets(context, { limit: 200, cursor }))) {
     if (target === agent) return dataClasses.join(" ");
   }
-  throw new Fault(`${agent} is no entry agent of scope "${scope}"`, `svc manifest show ${scope} shows who is.`);
+  throw new Fault(
+    `${agent} is no entry agent of scope "${scope}"`,
+    `svc manifest show ${scope} shows the entry agents.`,
+  );
 }
 
 function faultOf(cause: unknown, { controlPlaneUrl, scope }: Lending): unknown {
@@ -59,8 +62,8 @@ function faultOf(cause: unknown, { controlPlaneUrl, scope }: Lending): unknown {
     return cause.status === null
       ? unreachable(controlPlaneUrl, cause)
       : new Fault(
-          `there is no consent to "${scope}" (${cause.code ?? cause.status})`,
-          "svc agents list shows who is registered.",
+          `consent to "${scope}" failed (${cause.code ?? cause.status})`,
+          "svc agents list shows the registered agents.",
         );
   }
   return cause;
