@@ -2,6 +2,7 @@ import type { AgentListItem } from "@svc/client";
 import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { colors } from "../colors.ts";
+import { commandGroup } from "../command-group.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printBodies, shown, table } from "../output.ts";
@@ -15,27 +16,20 @@ Examples:
 `;
 
 export const agentsCommand = (): Command =>
-  new Command("agents")
-    .description("The agents that are registered, and how to revoke one.")
-    .addHelpText("after", examples)
-    .addCommand(
-      withControlPlane(new Command("list"))
-        .description("List agents by name.")
-        .addOption(new Option("--status <status>", "of the latest manifest").choices([...manifestStatuses]))
-        .option("--json", "one line of JSON an agent")
-        .addHelpText("after", examples)
-        .action(list),
-    )
-    .addCommand(
-      withControlPlane(new Command("revoke"))
-        .description("Revoke an agent permanently.")
-        .argument("<name>")
-        .option("--reason <text>", "kept in the record")
-        .option("--yes", "do not ask")
-        .option("--json", "one line of JSON")
-        .addHelpText("after", examples)
-        .action(revoke),
-    );
+  commandGroup("agents", examples, [
+    withControlPlane(new Command("list"))
+      .description("List agents by name.")
+      .addOption(new Option("--status <status>", "of the latest manifest").choices([...manifestStatuses]))
+      .option("--json", "one line of JSON an agent")
+      .action(list),
+    withControlPlane(new Command("revoke"))
+      .description("Revoke an agent permanently.")
+      .argument("<name>")
+      .option("--reason <text>", "kept in the record")
+      .option("--yes", "do not ask")
+      .option("--json", "one line of JSON")
+      .action(revoke),
+  ]);
 
 async function list({
   status,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DecisionFilters } from "@svc/client";
 import { Command } from "commander";
+import { commandGroup } from "../command-group.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { type ExportFile, openExport } from "../export-file.ts";
@@ -16,18 +17,13 @@ Examples:
 `;
 
 export const auditCommand = (): Command =>
-  new Command("audit")
-    .description("The record of what was decided: export it, and find out whether anybody changed it.")
-    .addHelpText("after", examples)
-    .addCommand(
-      withDecisionFilters(withControlPlane(new Command("export")))
-        .description("Write the decisions of a span as NDJSON, oldest first, each once.")
-        .option("--output <file>", "write there, and continue there (default: standard output)")
-        .option("--json", "the default")
-        .addHelpText("after", examples)
-        .action(exportDecisions),
-    )
-    .addCommand(verifyCommand());
+  commandGroup("audit", examples, [
+    withDecisionFilters(withControlPlane(new Command("export")))
+      .description("Write the decisions of a span as NDJSON, oldest first, each once.")
+      .option("--output <file>", "write there, and continue there (default: standard output)")
+      .option("--json", "the default")
+      .action(exportDecisions),
+  ]).addCommand(verifyCommand());
 
 /** The API returns newest first, so a slice of time is read completely before it is written. */
 const rowsPerSlice = 2_000;

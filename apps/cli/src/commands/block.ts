@@ -2,6 +2,7 @@ import type { BlockRead } from "@svc/client";
 import { type BlockKind, blockKinds } from "@svc/core/closed-sets";
 import { Argument, Command } from "commander";
 import { colors } from "../colors.ts";
+import { commandGroup } from "../command-group.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
 import { print, printBodies, printJson, shown, table } from "../output.ts";
@@ -18,36 +19,26 @@ Examples:
 const kind = () => new Argument("<kind>", "kind of target").choices([...blockKinds]);
 
 export const blockCommand = (): Command =>
-  new Command("block")
-    .description("Emergency blocks: deny a tool, an agent or a scope at once, in every session.")
-    .addHelpText("after", examples)
-    .addCommand(
-      withControlPlane(new Command("set"))
-        .description("Set or change a block.")
-        .addArgument(kind())
-        .argument("<ref>", "its name")
-        .requiredOption("--reason <text>", "kept in the record, and shown with every denial")
-        .option("--until <time>", "end of the block (default: none)", instant)
-        .option("--json", "one line of JSON")
-        .addHelpText("after", examples)
-        .action(set),
-    )
-    .addCommand(
-      withControlPlane(new Command("list"))
-        .description("List the blocks in force.")
-        .option("--json", "one line of JSON a block")
-        .addHelpText("after", examples)
-        .action(list),
-    )
-    .addCommand(
-      withControlPlane(new Command("lift"))
-        .description("Lift a block.")
-        .addArgument(kind())
-        .argument("<ref>", "its name")
-        .option("--json", "one line of JSON: {kind, ref}")
-        .addHelpText("after", examples)
-        .action(lift),
-    );
+  commandGroup("block", examples, [
+    withControlPlane(new Command("set"))
+      .description("Set or change a block.")
+      .addArgument(kind())
+      .argument("<ref>", "its name")
+      .requiredOption("--reason <text>", "kept in the record, and shown with every denial")
+      .option("--until <time>", "end of the block (default: none)", instant)
+      .option("--json", "one line of JSON")
+      .action(set),
+    withControlPlane(new Command("list"))
+      .description("List the blocks in force.")
+      .option("--json", "one line of JSON a block")
+      .action(list),
+    withControlPlane(new Command("lift"))
+      .description("Lift a block.")
+      .addArgument(kind())
+      .argument("<ref>", "its name")
+      .option("--json", "one line of JSON: {kind, ref}")
+      .action(lift),
+  ]);
 
 interface SetFlags extends ControlPlaneFlags {
   readonly reason: string;

@@ -15,7 +15,6 @@ Examples:
 
 export const checkCommand = (): Command =>
   withControlPlane(new Command("check"))
-    .description("Is this deployment healthy and safely configured?")
     .option("--settings-from-env", "also check the settings of this environment, as the control plane reads them")
     .option("--json", "one line a finding: {level, what, remedy}")
     .addHelpText("after", examples)

@@ -9,10 +9,7 @@ Examples:
 
 /** For the list of commands; the library replaces it when it runs. */
 export const completionCommand = (): Command =>
-  new Command("completion")
-    .description("Completion for bash, zsh and fish.")
-    .argument("<shell>", "bash, zsh or fish")
-    .addHelpText("after", examples);
+  new Command("completion").argument("<shell>", "bash, zsh or fish").addHelpText("after", examples);
 
 /** Adds `completion <shell>`, and the hidden `complete` that the shells call. */
 export async function addCompletion(program: Command): Promise<void> {

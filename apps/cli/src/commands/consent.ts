@@ -19,7 +19,6 @@ interface Flags extends ControlPlaneFlags {
 
 export const consentCommand = (): Command =>
   withControlPlane(new Command("consent"))
-    .description("Record that a person lets agents act within a scope, and get the session's first token.")
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")
     .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", seconds)

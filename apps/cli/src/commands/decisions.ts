@@ -26,7 +26,6 @@ interface Flags extends ControlPlaneFlags, DecisionFlags {
 
 export const decisionsCommand = (): Command =>
   withDecisionFilters(withControlPlane(new Command("decisions")))
-    .description("What was decided, newest first.")
     .option("--limit <n>", "maximum number", rowCount, 50)
     .option("--follow", "print new decisions from now (or --since) on, oldest first")
     .option("--json", "one line of JSON a decision")

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type ReportFormat, reportFormats, runDriftCheck } from "@svc/drift";
 import { Command, Option } from "commander";
+import { commandGroup } from "../command-group.ts";
 import { Fault } from "../fault.ts";
 import { print, printJson } from "../output.ts";
 import { type Forge, forges, workflowOf } from "../workflows.ts";
@@ -17,33 +18,23 @@ Exit codes: 0 every recorded call is declared; 1 one is not; 2 traces or manifes
 `;
 
 export const driftCommand = (): Command =>
-  new Command("drift")
-    .description("Does what tests exercise match what manifests declare? From files alone: no network, no credentials.")
-    .addHelpText("after", examples)
-    .addCommand(
-      new Command("check")
-        .description("Check recorded calls with the decision function of the control plane.")
-        .requiredOption("--trace <paths...>", "trace files, and folders of them")
-        .requiredOption("--manifests <paths...>", "manifest files, and folders of them")
-        .addOption(new Option("--format <format>", "of the report").choices([...reportFormats]).default("text"))
-        .option("--json", "short for --format json")
-        .option(
-          "--metrics-file <file>",
-          "write the svc_drift_* metrics there, for a node exporter's textfile collector",
-        )
-        .addHelpText("after", examples)
-        .action(check),
-    )
-    .addCommand(
-      new Command("init")
-        .description("Write a workflow that runs the gate with the tests.")
-        .addOption(new Option("--for <forge>", "the CI system").choices([...forges]).makeOptionMandatory())
-        .option("--test <command>", "the test command", "npm test")
-        .option("--manifests <folder>", "their folder", "manifests")
-        .option("--json", "one line: {file}")
-        .addHelpText("after", examples)
-        .action(init),
-    );
+  commandGroup("drift", examples, [
+    new Command("check")
+      .description("Check recorded calls with the decision function of the control plane.")
+      .requiredOption("--trace <paths...>", "trace files, and folders of them")
+      .requiredOption("--manifests <paths...>", "manifest files, and folders of them")
+      .addOption(new Option("--format <format>", "of the report").choices([...reportFormats]).default("text"))
+      .option("--json", "short for --format json")
+      .option("--metrics-file <file>", "write the svc_drift_* metrics there, for a node exporter's textfile collector")
+      .action(check),
+    new Command("init")
+      .description("Write a workflow that runs the gate with the tests.")
+      .addOption(new Option("--for <forge>", "the CI system").choices([...forges]).makeOptionMandatory())
+      .option("--test <command>", "the test command", "npm test")
+      .option("--manifests <folder>", "their folder", "manifests")
+      .option("--json", "one line: {file}")
+      .action(init),
+  ]);
 
 interface CheckFlags {
   readonly trace: readonly string[];

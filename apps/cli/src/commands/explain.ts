@@ -14,7 +14,6 @@ Examples:
 
 export const explainCommand = (): Command =>
   withControlPlane(new Command("explain"))
-    .description("Why a call was allowed or denied, what would have admitted it, and its chain back to the human.")
     .argument("<action_id>", "of the decision; enforcement points return it with every denied call")
     .option("--json", "one line: {explanation, chain}")
     .addHelpText("after", examples)

@@ -1,6 +1,7 @@
 import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
 import { colors } from "../colors.ts";
+import { commandGroup } from "../command-group.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printBodies, printJson, table } from "../output.ts";
@@ -14,34 +15,24 @@ Examples:
 `;
 
 export const keysCommand = (): Command =>
-  new Command("keys")
-    .description("The issuer's signing keys.")
-    .addHelpText("after", examples)
-    .addCommand(
-      withControlPlane(new Command("list"))
-        .description("List the published keys, oldest first.")
-        .option("--json", "one line of JSON a key")
-        .addHelpText("after", examples)
-        .action(list),
-    )
-    .addCommand(
-      withControlPlane(new Command("rotate"))
-        .description("Publish the next key.")
-        .option("--now", "sign with it at once")
-        .option("--yes", "do not ask")
-        .option("--json", "one line of JSON: {kid, activates_at}")
-        .addHelpText("after", examples)
-        .action(rotate),
-    )
-    .addCommand(
-      withControlPlane(new Command("remove"))
-        .description("Remove a key: every token it signed is refused at once.")
-        .argument("<kid>")
-        .option("--yes", "do not ask")
-        .option("--json", "one line of JSON: {kid}")
-        .addHelpText("after", examples)
-        .action(remove),
-    );
+  commandGroup("keys", examples, [
+    withControlPlane(new Command("list"))
+      .description("List the published keys, oldest first.")
+      .option("--json", "one line of JSON a key")
+      .action(list),
+    withControlPlane(new Command("rotate"))
+      .description("Publish the next key.")
+      .option("--now", "sign with it at once")
+      .option("--yes", "do not ask")
+      .option("--json", "one line of JSON: {kid, activates_at}")
+      .action(rotate),
+    withControlPlane(new Command("remove"))
+      .description("Remove a key: every token it signed is refused at once.")
+      .argument("<kid>")
+      .option("--yes", "do not ask")
+      .option("--json", "one line of JSON: {kid}")
+      .action(remove),
+  ]);
 
 async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
   const keys = await collected(openControlPlane(flags).rows("admin", (svc, page) => svc.admin.issuerKeys(page)));

@@ -1,6 +1,7 @@
 import type { AgentRegistration, ManifestRead } from "@svc/client";
 import { Command } from "commander";
 import { colors } from "../colors.ts";
+import { commandGroup } from "../command-group.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
 import type { ManifestFile, ReadManifest } from "../manifest-file.ts";
@@ -27,44 +28,31 @@ Examples:
 `;
 
 export const manifestCommand = (): Command =>
-  new Command("manifest")
-    .description("What agents declare: lint it, submit it, show and compare it.")
-    .addHelpText("after", examples)
-    .addCommand(
-      new Command("lint")
-        .description("Check files without network.")
-        .argument("<files...>")
-        .option("--json", "one line a file: {file, agent, ok, faults}")
-        .addHelpText("after", examples)
-        .action(lint),
-    )
-    .addCommand(
-      withControlPlane(new Command("submit"))
-        .description("Submit a manifest; a new agent is registered.")
-        .argument("<file>")
-        .option("--override <reason>", "attest what discovery cannot confirm")
-        .option("--json", "one line: {agent_id, manifest_version, status}")
-        .addHelpText("after", examples)
-        .action(submit),
-    )
-    .addCommand(
-      withControlPlane(new Command("show"))
-        .description("Show the accepted manifest that touches a scope.")
-        .argument("<scope>")
-        .option("--agent <name>", "this agent's")
-        .option("--version <n>", "this version")
-        .option("--json", "one line: {agent, version, status, attested_by, created_at, doc}")
-        .addHelpText("after", examples)
-        .action(show),
-    )
-    .addCommand(
-      withControlPlane(new Command("diff"))
-        .description("Compare a file with the accepted manifest; exit 1 if they differ.")
-        .argument("<file>")
-        .option("--json", "one line: {agent, differs, diff}")
-        .addHelpText("after", examples)
-        .action(diff),
-    );
+  commandGroup("manifest", examples, [
+    new Command("lint")
+      .description("Check files without network.")
+      .argument("<files...>")
+      .option("--json", "one line a file: {file, agent, ok, faults}")
+      .action(lint),
+    withControlPlane(new Command("submit"))
+      .description("Submit a manifest; a new agent is registered.")
+      .argument("<file>")
+      .option("--override <reason>", "attest what discovery cannot confirm")
+      .option("--json", "one line: {agent_id, manifest_version, status}")
+      .action(submit),
+    withControlPlane(new Command("show"))
+      .description("Show the accepted manifest that touches a scope.")
+      .argument("<scope>")
+      .option("--agent <name>", "this agent's")
+      .option("--version <n>", "this version")
+      .option("--json", "one line: {agent, version, status, attested_by, created_at, doc}")
+      .action(show),
+    withControlPlane(new Command("diff"))
+      .description("Compare a file with the accepted manifest; exit 1 if they differ.")
+      .argument("<file>")
+      .option("--json", "one line: {agent, differs, diff}")
+      .action(diff),
+  ]);
 
 /** Loaded when a file is read: schemas and YAML would slow down the start of the other commands. */
 async function read(path: string): Promise<ReadManifest> {

@@ -41,7 +41,6 @@ interface Flags extends ControlPlaneFlags {
 
 export const runCommand = (): Command =>
   withControlPlane(new Command("run"))
-    .description("Run a command behind a local enforcement point, and tell what was blocked.")
     .argument("<command...>", "after --")
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")

@@ -2,6 +2,7 @@ import type { SessionSummary } from "@svc/client";
 import { type SessionStatus, sessionStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { colors } from "../colors.ts";
+import { commandGroup } from "../command-group.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
@@ -30,35 +31,25 @@ const filtered = (command: Command): Command =>
     .option("--agent <name>", "with a delegation to this agent");
 
 export const sessionsCommand = (): Command =>
-  new Command("sessions")
-    .description("What people consented to, and how to end it.")
-    .addHelpText("after", examples)
-    .addCommand(
-      filtered(withControlPlane(new Command("list")))
-        .description("List sessions, newest first.")
-        .addOption(new Option("--status <status>").choices([...sessionStatuses]))
-        .option("--json", "one line of JSON a session")
-        .addHelpText("after", examples)
-        .action(list),
-    )
-    .addCommand(
-      withControlPlane(new Command("show"))
-        .description("Show one session, with its taint marks.")
-        .argument("<session_id>")
-        .option("--json", "one line of JSON")
-        .addHelpText("after", examples)
-        .action(show),
-    )
-    .addCommand(
-      filtered(withControlPlane(new Command("revoke")))
-        .description("Revoke one session, or every running one that matches.")
-        .argument("[session_id]")
-        .option("--reason <text>", "kept in the record")
-        .option("--yes", "do not ask")
-        .option("--json", "one line of JSON: the session, or {revoked}")
-        .addHelpText("after", examples)
-        .action(revoke),
-    );
+  commandGroup("sessions", examples, [
+    filtered(withControlPlane(new Command("list")))
+      .description("List sessions, newest first.")
+      .addOption(new Option("--status <status>").choices([...sessionStatuses]))
+      .option("--json", "one line of JSON a session")
+      .action(list),
+    withControlPlane(new Command("show"))
+      .description("Show one session, with its taint marks.")
+      .argument("<session_id>")
+      .option("--json", "one line of JSON")
+      .action(show),
+    filtered(withControlPlane(new Command("revoke")))
+      .description("Revoke one session, or every running one that matches.")
+      .argument("[session_id]")
+      .option("--reason <text>", "kept in the record")
+      .option("--yes", "do not ask")
+      .option("--json", "one line of JSON: the session, or {revoked}")
+      .action(revoke),
+  ]);
 
 async function list({ json, ...flags }: ControlPlaneFlags & Filters & { json?: boolean }): Promise<void> {
   const { user: userSub, scope, agent, status } = flags;

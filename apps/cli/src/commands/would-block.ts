@@ -33,7 +33,6 @@ interface Flags extends ControlPlaneFlags {
 
 export const wouldBlockCommand = (): Command =>
   withControlPlane(new Command("would-block"))
-    .description("What observe mode let pass and enforcement would not, grouped by agent, target and reason.")
     .option("--scope <scope>", "of the sessions of one scope")
     .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", instant)
     .option("--until <time>", "before then", instant)
