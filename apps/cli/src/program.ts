@@ -41,7 +41,7 @@ async function loadProgram(args: readonly string[]): Promise<Command> {
     // The completion library adds its own.
     if (isCompleting && name === "completion") continue;
     const isLoaded = load !== undefined && (isCompleting || name === given);
-    program.addCommand((isLoaded ? await load() : new Command(name)).description(description));
+    program.addCommand((isLoaded ? (await load()).command() : new Command(name)).description(description));
   }
   if (isCompleting) await addCompletion(program);
   return program;

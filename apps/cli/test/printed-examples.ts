@@ -10,7 +10,7 @@ export interface Leaf {
 /** Every command that does something, as one types it. */
 export async function leaves(): Promise<readonly Leaf[]> {
   const loaded = await Promise.all(
-    commands.map(async ({ name, load }) => (load === undefined ? [] : [{ name, command: await load() }])),
+    commands.map(async ({ name, load }) => (load === undefined ? [] : [{ name, command: (await load()).command() }])),
   );
   return loaded
     .flat()

@@ -15,7 +15,7 @@ Examples:
                                    permanent: every chain with this agent is denied
 `;
 
-export const agentsCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("agents", examples, [
     withControlPlane(new Command("list"))
       .description("List agents by name.")

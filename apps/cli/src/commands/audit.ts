@@ -16,7 +16,7 @@ Examples:
   svc audit export --since 24h --outcome deny | jq -r .deny_reason | sort | uniq -c
 `;
 
-export const auditCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("audit", examples, [
     withDecisionFilters(withControlPlane(new Command("export")))
       .description("Write the decisions of a span as NDJSON, oldest first, each once.")

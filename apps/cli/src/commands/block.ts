@@ -18,7 +18,7 @@ Examples:
 
 const kind = () => new Argument("<kind>", "kind of target").choices([...blockKinds]);
 
-export const blockCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("block", examples, [
     withControlPlane(new Command("set"))
       .description("Set or change a block.")

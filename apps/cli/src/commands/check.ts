@@ -13,7 +13,7 @@ Examples:
   svc check --control-plane https://authz.example.com --json | jq 'select(.level != "good")'
 `;
 
-export const checkCommand = (): Command =>
+export const command = (): Command =>
   withControlPlane(new Command("check"))
     .option("--settings-from-env", "also check the settings of this environment, as the control plane reads them")
     .option("--json", "one line a finding: {level, what, remedy}")

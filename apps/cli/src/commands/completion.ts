@@ -8,7 +8,7 @@ Examples:
 `;
 
 /** For the list of commands; the library replaces it when it runs. */
-export const completionCommand = (): Command =>
+export const command = (): Command =>
   new Command("completion").argument("<shell>", "bash, zsh or fish").addHelpText("after", examples);
 
 /** Adds `completion <shell>`, and the hidden `complete` that the shells call. */

@@ -17,7 +17,7 @@ interface Flags extends ControlPlaneFlags {
   readonly json?: boolean;
 }
 
-export const consentCommand = (): Command =>
+export const command = (): Command =>
   withControlPlane(new Command("consent"))
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")

@@ -24,7 +24,7 @@ interface Flags extends ControlPlaneFlags, DecisionFlags {
   readonly json?: boolean;
 }
 
-export const decisionsCommand = (): Command =>
+export const command = (): Command =>
   withDecisionFilters(withControlPlane(new Command("decisions")))
     .option("--limit <n>", "maximum number", rowCount, 50)
     .option("--follow", "print new decisions from now (or --since) on, oldest first")

@@ -17,7 +17,7 @@ Examples:
 Exit codes: 0 every recorded call is declared; 1 one is not; 2 traces or manifests are incomplete.
 `;
 
-export const driftCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("drift", examples, [
     new Command("check")
       .description("Check recorded calls with the decision function of the control plane.")

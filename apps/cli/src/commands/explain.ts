@@ -12,7 +12,7 @@ Examples:
   svc decisions --outcome deny --json | jq -r .action_id | head -1 | xargs svc explain
 `;
 
-export const explainCommand = (): Command =>
+export const command = (): Command =>
   withControlPlane(new Command("explain"))
     .argument("<action_id>", "of the decision; enforcement points return it with every denied call")
     .option("--json", "one line: {explanation, chain}")

@@ -14,7 +14,7 @@ Examples:
   svc keys remove "$KID" --yes     every token it signed is refused at once
 `;
 
-export const keysCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("keys", examples, [
     withControlPlane(new Command("list"))
       .description("List the published keys, oldest first.")

@@ -27,7 +27,7 @@ Examples:
   svc manifest show expenses --agent planner
 `;
 
-export const manifestCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("manifest", examples, [
     new Command("lint")
       .description("Check files without network.")

@@ -39,7 +39,7 @@ interface Flags extends ControlPlaneFlags {
   readonly json?: boolean;
 }
 
-export const runCommand = (): Command =>
+export const command = (): Command =>
   withControlPlane(new Command("run"))
     .argument("<command...>", "after --")
     .requiredOption("--scope <scope>", "the scope")

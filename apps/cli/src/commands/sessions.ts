@@ -30,7 +30,7 @@ const filtered = (command: Command): Command =>
     .option("--scope <scope>", "of one scope")
     .option("--agent <name>", "with a delegation to this agent");
 
-export const sessionsCommand = (): Command =>
+export const command = (): Command =>
   commandGroup("sessions", examples, [
     filtered(withControlPlane(new Command("list")))
       .description("List sessions, newest first.")

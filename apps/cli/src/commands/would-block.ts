@@ -31,7 +31,7 @@ interface Flags extends ControlPlaneFlags {
   readonly json?: boolean;
 }
 
-export const wouldBlockCommand = (): Command =>
+export const command = (): Command =>
   withControlPlane(new Command("would-block"))
     .option("--scope <scope>", "of the sessions of one scope")
     .option("--since <time>", "from then on: a time, or a span such as 24h, 7d", instant)

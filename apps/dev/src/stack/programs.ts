@@ -8,13 +8,8 @@ export interface StackProgram extends Omit<Program, "onLine"> {
   readonly readyUrl: string;
 }
 
-export interface StackAddresses {
-  readonly controlPlane: string;
-  readonly pep: string;
-  readonly pepAdmin: string;
-  readonly exampleMcp: string;
-  readonly exampleHttp: string;
-}
+/** The address of each listener. */
+export type StackAddresses = Readonly<Record<keyof StackPorts, string>>;
 
 export const addressesOf = (ports: StackPorts): StackAddresses => ({
   controlPlane: at(ports.controlPlane),
