@@ -170,7 +170,7 @@ test("blocks are set, listed and lifted", async () => {
     { kind: "tool", ref: "http:till/pay", reason: "an incident" },
   ]);
   expect((await stack.svc("block", "lift", "tool", "http:till/pay")).code).toBe(0);
-  expect((await stack.svc("block", "list")).stdout).toBe("Nothing is blocked.\n");
+  expect((await stack.svc("block", "list")).stdout).toBe("No block is in force.\n");
 });
 
 test("keys are listed, and rotated and removed after a confirmation", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { chown, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chown, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,7 +23,7 @@ export const pidFileOf = (cluster: Cluster): string => pidFileIn(folderOf(cluste
 
 /** Creates the cluster where there is none. Renamed into place when complete: an interrupted one is created again. */
 export async function ensureCluster(cluster: Cluster, password: string): Promise<void> {
-  if (await stat(folderOf(cluster)).catch(() => undefined)) return;
+  if (existsSync(folderOf(cluster))) return;
   const { programs, account, home } = cluster;
   const partial = join(home, "partial");
   const passwordFile = join(home, "password");

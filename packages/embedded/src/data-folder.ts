@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   access,
   chmod,
@@ -48,11 +49,7 @@ export async function createDataFolder(dataDir: string): Promise<string> {
 /** Made once: the roles are in the cluster, which outlives the process. */
 export async function rolePasswords(dataDir: string): Promise<RolePasswords> {
   const path = join(dataDir, "passwords.json");
-  const stored = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== "ENOENT") throw cause;
-    return undefined;
-  });
-  if (stored !== undefined) return JSON.parse(stored);
+  if (existsSync(path)) return JSON.parse(await readFile(path, "utf8"));
   const newPassword = (): string => randomBytes(24).toString("hex");
   const passwords = { superuser: newPassword(), owner: newPassword(), app: newPassword() };
   await writePrivate(path, passwords);

@@ -1,4 +1,5 @@
-import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { dirname, join } from "node:path";
@@ -43,7 +44,7 @@ export async function serverPrograms(
 /** Renamed into place when complete: an interrupted copy is never run, and two copies at once do no harm. */
 async function copyOnce(native: string, cacheRoot: string, name: string): Promise<string> {
   const target = join(cacheRoot, name);
-  if (await stat(target).catch(() => undefined)) return target;
+  if (existsSync(target)) return target;
   await mkdir(cacheRoot, { recursive: true });
   await chmod(cacheRoot, 0o755);
   const partial = await mkdtemp(`${target}.`);
