@@ -189,6 +189,22 @@ describe("a renewal refused on its merits", () => {
     }
     expect(plane.presentedAgain).toEqual([]);
   });
+
+  test("temporarily: while no call waits, it is repeated once a second at most", async () => {
+    const { time, plane, pool } = setUp();
+    let attempts = 0;
+    plane.refusal = refused("AGENT_QUARANTINED");
+    plane.fateOf = () => {
+      attempts += 1;
+      return "answered";
+    };
+    const denied = await pool.lease(await plane.issue("root"), budget);
+    if (denied.kind === "leased") denied.lease.giveBack();
+    await settled();
+    expect(attempts).toBe(1);
+    await time.advance(5_000);
+    expect(attempts).toBeLessThanOrEqual(6);
+  });
 });
 
 describe("bounds", () => {
