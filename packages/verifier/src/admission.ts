@@ -23,7 +23,7 @@ export const refusalCauses = [
 /** One of `refusalCauses`. */
 export type RefusalCause = (typeof refusalCauses)[number];
 
-/** The causes that are about the transaction token (`svc_transaction_rejections`). */
+/** The causes of `svc_transaction_rejections`. */
 export const transactionRejectionCauses = [
   "transaction_missing",
   "transaction_invalid",
@@ -36,7 +36,7 @@ export type TransactionRejectionCause = (typeof transactionRejectionCauses)[numb
 export const isTransactionRejection = (cause: RefusalCause): cause is TransactionRejectionCause =>
   (transactionRejectionCauses as readonly RefusalCause[]).includes(cause);
 
-/** A call that is not admitted. Its message says the cause and nothing of the tokens. */
+/** The call is not admitted. The message contains the cause and nothing of the tokens. */
 export class AdmissionRefused extends Error {
   override readonly name = "AdmissionRefused";
   override readonly cause: RefusalCause;
@@ -47,26 +47,26 @@ export class AdmissionRefused extends Error {
   }
 }
 
-/** A call that is admitted, and what its tokens say about it. */
+/** The verified facts of an admitted call. */
 export interface Admission {
   /** The consenting human. */
   readonly sub: string;
-  /** Who calls: the last agent of the chain, or the human at hop 1. */
+  /** The caller: the last agent of the chain, or the human at hop 1. */
   readonly caller: string;
   /** [human, first delegate, ..., this audience]. */
   readonly actChain: readonly string[];
   readonly hop: number;
   readonly audience: string;
   readonly targetKind: TargetKind;
-  /** What the token was narrowed to; it covers the data class asked for. */
+  /** The data class of the token; it covers that of the request. */
   readonly dataClass: string;
   readonly sessionId: string;
-  /** The audit record behind this call. */
+  /** The recorded decision. */
   readonly actionId: string;
   readonly policyVersion: number;
   readonly taint: Taint;
   readonly privileged: boolean;
-  /** The agent whose key signed `Agent-Identity`; null where none was sent, or identities are not looked up. */
+  /** The agent whose key signed `Agent-Identity`; null where none was sent or identities are not read. */
   readonly agent: string | null;
   /** Seconds since the epoch. */
   readonly expiresAt: number;

@@ -23,7 +23,6 @@ export interface AdmitDeps {
   readonly audience: VerifierOptions["audience"];
   readonly keys: IssuerKeys;
   readonly verifyHop: VerifyRemembering<"hop">;
-  /** Undefined where it is off. */
   readonly view: IdentityView | undefined;
   readonly freshnessSeconds: number;
   readonly identityRequired: boolean;
@@ -32,10 +31,9 @@ export interface AdmitDeps {
   readonly now: () => number;
 }
 
-/** This clock is not the issuer's (docs/reference/tokens.md#verification). */
+/** For the difference between this clock and the issuer's (docs/reference/tokens.md#verification). */
 const expLeewaySeconds = 5;
 
-/** What a refused token says about it; a key that is not known signs nothing. */
 const causeOf: Readonly<Record<TokenRefusal, RefusalCause>> = {
   malformed: "malformed",
   type: "type",
@@ -48,8 +46,8 @@ const causeOf: Readonly<Record<TokenRefusal, RefusalCause>> = {
 };
 
 /**
- * The checks, in order (docs/reference/verifier.md#admission); the transaction is spent last, so that a call refused for anything else can be
- * made again.
+ * The checks, in order (docs/reference/verifier.md#admission). The transaction is spent last, so that a call refused for
+ * another cause can be repeated.
  *
  * @throws {AdmissionRefused}
  */
@@ -64,7 +62,7 @@ export async function admit(
   if (credentials.sessionId !== claims.sessionId) throw new AdmissionRefused("session_mismatch");
   if (!isWithin(request.dataClass, splitDataClasses(claims.scope))) throw new AdmissionRefused("data_class");
   await deps.view?.ready;
-  checkStanding(deps, claims);
+  checkRevocation(deps, claims);
   const agent = await identityOf(deps, credentials, claims);
   if (claims.privileged || request.transactionRequired) await spendTransaction(deps, credentials, claims, request);
   return toAdmission(claims, agent);
@@ -96,18 +94,18 @@ async function verifiedHop(deps: AdmitDeps, token: string, audiences: readonly s
   return claims;
 }
 
-/** A root grant is for the issuer alone, whatever this resource server calls itself. */
+/** A root grant is for the issuer alone, also where the audience has the same name. */
 const isForTarget = (claims: HopClaims): claims is NarrowedClaims => isNarrowed(claims);
 
-/** Nobody of the chain is revoked, as far as a view fresh enough to say so knows. */
-function checkStanding({ view, freshnessSeconds }: AdmitDeps, claims: NarrowedClaims): void {
+/** A stale view may still refuse a revoked agent; it admits no call. */
+function checkRevocation({ view, freshnessSeconds }: AdmitDeps, claims: NarrowedClaims): void {
   if (view === undefined) return;
   const agents = actChain(claims).slice(1);
   if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");
   if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");
 }
 
-/** The agent that `Agent-Identity` proves, null where none is asked for. One that was sent must be right. */
+/** The agent that `Agent-Identity` proves, null where none was sent or identities are not read. */
 async function identityOf(
   { view, identityRequired, now }: AdmitDeps,
   { identityAssertion, accessToken }: Credentials,
@@ -129,10 +127,7 @@ async function identityOf(
   return verification.proof.agent;
 }
 
-/**
- * The calling agent; null where the human calls, who has no key: there an agent of the scope signs
- * (docs/reference/identity.md#proofs).
- */
+/** The calling agent; null for the human: there an agent of the scope signs (docs/reference/identity.md#proofs). */
 const callerOf = (claims: NarrowedClaims): string | null => (claims.hop === 2 ? null : claims.act.sub);
 
 function asStale(error: unknown): never {

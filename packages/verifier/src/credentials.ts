@@ -1,9 +1,9 @@
 import { AdmissionRefused } from "./admission.ts";
 
-/** A `Headers`, or a plain record as Node and most frameworks give it; names in any case. */
+/** A `Headers`, or a plain record as in Node and most frameworks; names in any case. */
 export type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** What a call brought along; a header that came twice is refused rather than chosen from. */
+/** The credentials of a call. */
 export interface Credentials {
   readonly accessToken: string;
   readonly sessionId: string | undefined;
@@ -18,10 +18,10 @@ const names = ["authorization", "x-svc-authorization", "x-svc-session", "txn-tok
 type Name = (typeof names)[number];
 const isName = (name: string): name is Name => (names as readonly string[]).includes(name);
 
-/** @throws {AdmissionRefused} `missing_token`, or `malformed` where a header came twice or holds no token */
+/** @throws {AdmissionRefused} `missing_token`, or `malformed` for a repeated header or one without a token */
 export function readCredentials(headers: RequestHeaders): Credentials {
   const found = headers instanceof Headers ? fromHeaders(headers) : fromRecord(headers);
-  // Beside an application's own `Authorization`, the enforcement point sends the narrowed token under this name.
+  // The enforcement point sends the narrowed token so beside an application's own `Authorization`.
   const authorization = found.get("x-svc-authorization") ?? found.get("authorization");
   if (authorization === undefined || !/^Bearer\b/i.test(authorization)) throw new AdmissionRefused("missing_token");
   const accessToken = bearer.exec(authorization)?.[1];

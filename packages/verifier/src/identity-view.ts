@@ -7,31 +7,31 @@ import { revocationList } from "./revocation-list.ts";
 
 export const defaultRefreshSeconds = 10;
 
-/** Where revocations and agents' keys are read, and how often. */
+/** The source of revocations and agents' keys. */
 export interface IdentityViewOptions {
   /** The control plane's base address. */
   readonly url: string;
   /** A bearer of the identity plane. */
   readonly token: string;
-  /** How often the view is refreshed; shorter than its freshness. Default 10. */
+  /** Seconds between refreshes; less than `freshnessSeconds`. Default 10. */
   readonly refreshSeconds?: number;
 }
 
-/** What the control plane says about agents, as fresh as the last refresh. */
+/** Agents' revocations and keys as of the last refresh. */
 export interface IdentityView {
-  /** Resolves when the first refresh is over, however it ended. */
+  /** Resolves after the first refresh, also a failed one. */
   readonly ready: Promise<void>;
   /** The refresh under way. */
   underWay(): Promise<void> | undefined;
-  /** Seconds since the last good refresh was asked for, on the monotonic clock; Infinity before the first. */
+  /** Seconds since the request of the last successful refresh, on the monotonic clock; Infinity before the first. */
   ageSeconds(): number;
   isRevoked(agent: string): boolean;
-  /** @throws where the agent's identity is not known freshly */
+  /** @throws where no fresh identity of the agent can be read */
   keysOf(agent: string): Promise<readonly VerificationKey[]>;
   stop(): void;
 }
 
-/** The whole list is read this often, what was revoked since the last refresh otherwise. */
+/** Every tenth refresh reads the whole list, the others what was revoked since the last one. */
 const wholeEvery = 10;
 
 export function identityView(
@@ -46,8 +46,8 @@ export function identityView(
   const revocations = revocationList(get);
   const identities = pinnedIdentities({ get, monotonicMs, freshnessMs: freshnessSeconds * 1000 });
   let refreshes = 0;
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  const ageSeconds = () => (monotonicMs() - askedAtMs) / 1000;
+  let requestedAtMs = Number.NEGATIVE_INFINITY;
+  const ageSeconds = () => (monotonicMs() - requestedAtMs) / 1000;
 
   const refresher = startRefreshing(ports, {
     intervalMs: refreshSeconds * 1000,
@@ -55,13 +55,13 @@ export function identityView(
       const startedMs = monotonicMs();
       await revocations.refresh(refreshes % wholeEvery === 0);
       refreshes += 1;
-      askedAtMs = startedMs;
+      requestedAtMs = startedMs;
       observe.onAge(ageSeconds());
-      // After the list, which alone ages the view: an identity that cannot be read ages by itself.
+      // Last: only the list determines the age of the view, each identity has an age of its own.
       await identities.refresh();
     },
     onFailure: (error) => {
-      if (Number.isFinite(askedAtMs)) observe.onAge(ageSeconds());
+      if (Number.isFinite(requestedAtMs)) observe.onAge(ageSeconds());
       observe.onFailure(error);
     },
   });

@@ -3,15 +3,15 @@ import { getJson } from "./get-json.ts";
 import type { VerifierPorts } from "./ports.ts";
 import { startRefreshing } from "./refresher.ts";
 
-/** The issuer's public keys, as far as they are known and fresh. */
+/** The issuer's public keys. */
 export interface IssuerKeys {
-  /** Resolves when the first attempt to have keys is over. Rejects for a fixed key set that is none. */
+  /** Resolves after the first attempt to read keys. Rejects for an invalid fixed key set. */
   readonly ready: Promise<void>;
   /** The refresh under way. */
   underWay(): Promise<void> | undefined;
-  /** Holds nothing once the last good set is older than its freshness. */
+  /** Empty once the last valid set is older than its freshness. */
   readonly lookup: KeyLookup;
-  /** Looks for a key not known so far; false where that was done a moment ago or would change nothing. */
+  /** Reads the keys again for an unknown one; false where that was done recently or changes nothing. */
   refetch(): Promise<boolean>;
   stop(): void;
 }
@@ -22,7 +22,7 @@ export function fixedKeys(document: unknown): IssuerKeys {
   const ready = importJwks(document).then((imported) => {
     keys = imported;
   });
-  // Whoever awaits it sees the rejection; unawaited, it must not end the process.
+  // Without a listener the rejection would end the process.
   ready.catch(() => undefined);
   return {
     ready,
@@ -39,24 +39,24 @@ export interface RemoteKeysOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Unknown `kid`s cost the issuer at most one request in this time. */
+/** Unknown `kid`s cause at most one request in this time. */
 const cooldownMs = 30_000;
-const longestIntervalMs = 300_000;
+const maxIntervalMs = 300_000;
 
-/** A key set behind a URL: refreshed three times within its freshness, the last good one kept until that ends. */
+/** A key set at a URL: refreshed three times within its freshness; the last valid one is used until that ends. */
 export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFailure }: RemoteKeysOptions): IssuerKeys {
   let keys: ReadonlyMap<string, VerificationKey> = new Map();
   let freshUntilMs = Number.NEGATIVE_INFINITY;
-  let lastAskedMs = Number.NEGATIVE_INFINITY;
+  let lastRequestMs = Number.NEGATIVE_INFINITY;
 
   const refresher = startRefreshing(ports, {
-    intervalMs: Math.min(longestIntervalMs, (freshnessSeconds * 1000) / 3),
+    intervalMs: Math.min(maxIntervalMs, (freshnessSeconds * 1000) / 3),
     onFailure,
     attempt: async () => {
-      const askedMs = ports.monotonicMs();
-      lastAskedMs = askedMs;
-      keys = keepingObjects(keys, await importJwks(await getJson(ports, url)));
-      freshUntilMs = askedMs + freshnessSeconds * 1000;
+      const requestedMs = ports.monotonicMs();
+      lastRequestMs = requestedMs;
+      keys = keepUnchanged(keys, await importJwks(await getJson(ports, url)));
+      freshUntilMs = requestedMs + freshnessSeconds * 1000;
     },
   });
 
@@ -65,7 +65,7 @@ export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFail
     underWay: refresher.underWay,
     lookup: { get: (kid) => (ports.monotonicMs() <= freshUntilMs ? keys.get(kid) : undefined) },
     refetch: async () => {
-      const isRecent = ports.monotonicMs() - lastAskedMs < cooldownMs;
+      const isRecent = ports.monotonicMs() - lastRequestMs < cooldownMs;
       if (isRecent && !refresher.underWay()) return false;
       await refresher.refresh();
       return true;
@@ -74,8 +74,8 @@ export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFail
   };
 }
 
-/** An unchanged key stays the same object, so that what it verified is still remembered. */
-const keepingObjects = (
+/** An unchanged key stays the same object: the cache of verified signatures refers to it. */
+const keepUnchanged = (
   old: ReadonlyMap<string, VerificationKey>,
   fresh: ReadonlyMap<string, VerificationKey>,
 ): ReadonlyMap<string, VerificationKey> =>

@@ -3,7 +3,7 @@ import { type Admission, AdmissionRefused, isTransactionRejection } from "./admi
 import type { VerifierPorts } from "./ports.ts";
 import type { AdmitAttributes, VerifierSink } from "./sink.ts";
 
-/** One admission under its span, counted and, where it is refused, logged (docs/reference/verifier.md#telemetry). */
+/** Emits the span and counts of one admission, and logs a refusal (docs/reference/verifier.md#telemetry). */
 export async function observed(
   sink: Required<VerifierSink>,
   { now, monotonicMs }: Pick<VerifierPorts, "now" | "monotonicMs">,
@@ -42,7 +42,7 @@ function report(sink: Required<VerifierSink>, error: unknown, attributes: AdmitA
   sink.count("svc_admissions", { result: "refused" });
   const cause = error instanceof AdmissionRefused ? error.cause : undefined;
   if (cause && isTransactionRejection(cause)) sink.count("svc_transaction_rejections", { cause });
-  // A refusal is the caller's; a view that went stale and a store that fails are the operator's.
+  // A refusal concerns the caller; a stale view and a failing store concern the operator.
   const needsHuman = cause === undefined || cause === "stale_identity_view";
   const logged = ["authz.action_id", "authz.session_id", "authz.hop", "error.type"] as const;
   sink.log({

@@ -7,40 +7,40 @@ import type { CallParams } from "./transaction.ts";
 
 export const defaultFreshnessSeconds = 60;
 
-/** What is asked to be admitted. */
+/** One call to admit. */
 export interface AdmitRequest {
   readonly headers: RequestHeaders;
-  /** What the call touches: one data class, which the token's own must cover. */
+  /** The data class of the call, which the token's must cover. */
   readonly dataClass: string;
-  /** What the transaction token of a privileged call is bound to. */
+  /** The parameters that the transaction token of a privileged call is bound to. */
   readonly params?: CallParams | undefined;
-  /** Asks for a transaction token also where the policy does not call the target privileged. */
+  /** Requires a transaction token also for a target that is not privileged. */
   readonly transactionRequired?: boolean | undefined;
-  /** The target that was called, where it differs from call to call: in place of the configured audience. */
+  /** The called target, in place of the configured audience. */
   readonly audience?: string | undefined;
 }
 
-/** Whose tokens are admitted for which targets, and what is known of revocations. */
+/** Options of a verifier. */
 export interface VerifierOptions extends Partial<VerifierPorts> {
   readonly issuer: string;
   /** The target references that tokens for this resource server carry as `aud`; compared exactly. */
   readonly audience: string | readonly string[] | ((request: AdmitRequest) => string);
-  /** The issuer's key set as a document, */
+  /** The issuer's key set; either this or `jwksUrl`. */
   readonly jwks?: unknown;
-  /** or where it is published. Exactly one of both. */
+  /** The address of the issuer's key set. */
   readonly jwksUrl?: string;
-  /** Revocations and agents' keys; or the literal `"off"`, so that nobody goes without them by accident. */
+  /** Revocations and agents' keys, or the literal `"off"`, so that they are not left out by accident. */
   readonly identityView: IdentityViewOptions | "off";
-  /** An identity view or a published key set older than this admits nobody. Default 60. */
+  /** No call is admitted by an identity view or a key set older than this. Default 60. */
   readonly freshnessSeconds?: number;
-  /** Refuses calls without a valid `Agent-Identity`. Needs the identity view. */
+  /** Refuses calls without a valid `Agent-Identity`. Requires the identity view. */
   readonly identityRequired?: boolean;
-  /** In memory by default, which serves one process. */
+  /** Default: in memory, for one process. */
   readonly replayStore?: ReplayStore;
   readonly sink?: VerifierSink;
 }
 
-/** @throws {TypeError} for options that contradict each other or could never admit anybody */
+/** @throws {TypeError} for options that contradict each other or could admit no call */
 export function checkOptions({ issuer, audience, jwks, jwksUrl, identityView, ...options }: VerifierOptions): void {
   const { freshnessSeconds = defaultFreshnessSeconds, identityRequired } = options;
   const refuseIf = (isWrong: boolean, message: string) => {

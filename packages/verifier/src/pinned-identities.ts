@@ -17,20 +17,20 @@ interface Pinned {
   readonly keys: readonly VerificationKey[];
   readonly anchorVersion: number;
   readonly asOfMs: number;
-  /** On the monotonic clock, when it was asked for. */
-  readonly askedAtMs: number;
+  /** Start of the request on the monotonic clock. */
+  readonly requestedAtMs: number;
   lastUsedMs: number;
 }
 
-/** The pinned keys of the agents that call here. An agent's first call reads them; from then on they are kept fresh. */
+/** The pinned keys of calling agents: read at an agent's first call, then refreshed in the background. */
 export interface PinnedIdentities {
   /**
-   * The keys an agent may sign with: none where it is not enrolled.
+   * The keys of an enrolled agent; none for any other.
    *
-   * @throws {RefreshFault} where nothing fresh is known and nothing could be read
+   * @throws {RefreshFault} where no fresh identity can be read
    */
   keysOf(agent: string): Promise<readonly VerificationKey[]>;
-  /** Reads again what is in use and past half its freshness; forgets what is not in use. */
+  /** Reads identities past half their freshness again; drops those not used for ten times that long. */
   refresh(): Promise<void>;
 }
 
@@ -43,17 +43,21 @@ export interface PinnedIdentitiesOptions {
 
 /** Agents cached; the least recently used one is dropped. */
 const capacity = 1_024;
-/** Identities read at once. */
-const width = 8;
+/** Identities read concurrently. */
+const concurrency = 8;
 
 export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdentitiesOptions): PinnedIdentities {
   const known = new LRUCache<string, Pinned>({ max: capacity });
   const underWay = new Map<string, Promise<Pinned>>();
 
   const read = async (agent: string): Promise<Pinned> => {
-    const askedAtMs = monotonicMs();
+    const requestedAtMs = monotonicMs();
     const before = known.peek(agent);
-    const pinned = { ...(await readIdentity(get, agent)), askedAtMs, lastUsedMs: before?.lastUsedMs ?? askedAtMs };
+    const pinned = {
+      ...(await readIdentity(get, agent)),
+      requestedAtMs,
+      lastUsedMs: before?.lastUsedMs ?? requestedAtMs,
+    };
     const isOlder = before && (pinned.asOfMs < before.asOfMs || pinned.anchorVersion < before.anchorVersion);
     if (isOlder) throw new RefreshFault("rolled back");
     known.set(agent, pinned);
@@ -69,9 +73,9 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
 
   return {
     async keysOf(agent) {
-      const remembered = known.get(agent);
-      const isFresh = remembered && monotonicMs() - remembered.askedAtMs <= freshnessMs;
-      const pinned = isFresh ? remembered : await load(agent);
+      const cached = known.get(agent);
+      const isFresh = cached && monotonicMs() - cached.requestedAtMs <= freshnessMs;
+      const pinned = isFresh ? cached : await load(agent);
       pinned.lastUsedMs = monotonicMs();
       return pinned.keys;
     },
@@ -79,12 +83,12 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
     async refresh() {
       const nowMs = monotonicMs();
       for (const [agent, { lastUsedMs }] of known) if (nowMs - lastUsedMs > 10 * freshnessMs) known.delete(agent);
-      const isDue = (agent: string) => nowMs - (known.peek(agent)?.askedAtMs ?? nowMs) > freshnessMs / 2;
+      const isDue = (agent: string) => nowMs - (known.peek(agent)?.requestedAtMs ?? nowMs) > freshnessMs / 2;
       // The least recently used first, so that reading again changes no order.
       const due = [...known.rkeys()].filter(isDue);
       const faults: unknown[] = [];
-      for (let from = 0; from < due.length; from += width) {
-        const loads = await Promise.allSettled(due.slice(from, from + width).map(load));
+      for (let from = 0; from < due.length; from += concurrency) {
+        const loads = await Promise.allSettled(due.slice(from, from + concurrency).map(load));
         for (const each of loads) if (each.status === "rejected") faults.push(each.reason);
       }
       if (faults.length > 0) throw faults[0];
@@ -96,17 +100,17 @@ async function readIdentity(
   get: (path: string) => Promise<unknown>,
   agent: string,
 ): Promise<Pick<Pinned, "keys" | "anchorVersion" | "asOfMs">> {
-  const answer = await get(`agents/${encodeURIComponent(agent)}`).catch(unknownAgent);
-  if (answer === undefined) return { keys: [], anchorVersion: 0, asOfMs: 0 };
-  const read = identityShape.safeParse(answer);
-  if (!read.success || read.data.agent !== agent) throw new RefreshFault("odd identity");
+  const body = await get(`agents/${encodeURIComponent(agent)}`).catch(undefinedIfUnknown);
+  if (body === undefined) return { keys: [], anchorVersion: 0, asOfMs: 0 };
+  const read = identityShape.safeParse(body);
+  if (!read.success || read.data.agent !== agent) throw new RefreshFault("malformed identity");
   const { status, revoked, jwks, anchor_version: anchorVersion, as_of } = read.data;
   const isEnrolled = status === "enrolled" && !revoked;
   const keys = isEnrolled ? [...(await importJwks(jwks)).values()] : [];
   return { keys, anchorVersion, asOfMs: Date.parse(as_of) };
 }
 
-/** Nobody enrolled under a name that is unknown. */
-function unknownAgent(error: unknown): undefined {
+/** An unknown name reads as not enrolled. */
+function undefinedIfUnknown(error: unknown): undefined {
   if (!(error instanceof RefreshFault) || error.status !== 404) throw error;
 }

@@ -1,13 +1,13 @@
-/** What the verifier takes from its surroundings, so that tests and other runtimes can give their own. */
+/** Clocks, timers and `fetch`, replaceable for tests and other runtimes. */
 export interface VerifierPorts {
   readonly fetch: typeof globalThis.fetch;
-  /** Milliseconds since the epoch: compared with what tokens say. */
+  /** Milliseconds since the epoch, compared with the times of tokens. */
   readonly now: () => number;
-  /** Milliseconds on a clock that never steps: measures how old a view is. */
+  /** Milliseconds on a clock that never steps, for the age of a view. */
   readonly monotonicMs: () => number;
-  /** [0, 1): spreads refreshes. */
+  /** In [0, 1): spreads refreshes. */
   readonly random: () => number;
-  /** Runs once after `ms` without keeping the process alive; answers how to cancel. */
+  /** Runs once after `ms` without keeping the process alive; returns how to cancel. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
@@ -18,7 +18,7 @@ export const defaultPorts: VerifierPorts = {
   random: Math.random,
   after: (ms, run) => {
     const timer: unknown = setTimeout(run, ms);
-    // Only Node's timers hold a process, and only there can they be told not to.
+    // Only Node's timers keep a process alive, and only they have `unref`.
     (timer as { unref?: () => void }).unref?.();
     return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
   },

@@ -1,8 +1,8 @@
 import type { VerifierPorts } from "./ports.ts";
 
-/** Something kept fresh in the background. */
+/** Repeats an attempt in the background. */
 export interface Refresher {
-  /** An attempt now, or the one under way. Resolves when it is over, however it ended. */
+  /** Starts an attempt, or joins the one under way. Resolves after it, also after a failed one. */
   refresh(): Promise<void>;
   /** The attempt under way. */
   underWay(): Promise<void> | undefined;
@@ -17,7 +17,7 @@ export interface RefresherOptions {
 
 const firstRetryMs = 1_000;
 
-/** Starts at once; repeats at the interval, give or take a tenth, and sooner after a failure. One attempt at a time. */
+/** Starts immediately; repeats at the interval +-10 %, and sooner after a failure. One attempt at a time. */
 export function startRefreshing(
   { after, random }: Pick<VerifierPorts, "after" | "random">,
   { attempt, intervalMs, onFailure }: RefresherOptions,

@@ -1,15 +1,15 @@
-/** Remembers which transactions were admitted. Replicas of one resource server share one. */
+/** Admitted transactions. Replicas of one resource server share one store. */
 export interface ReplayStore {
   /**
-   * True for the first time this `txn` is asked about, false ever after until `expiresAt` (seconds since the epoch).
-   * Atomic. Throws where it cannot know: the call is then not admitted.
+   * True for the first call with this `txn`, then false until `expiresAt` (seconds since the epoch). Atomic. Throws
+   * where it cannot decide: the call is not admitted then.
    */
   admitOnce(txn: string, expiresAt: number): boolean | Promise<boolean>;
 }
 
-/** How much is remembered, and by which clocks. */
+/** Options of the store in memory. */
 export interface MemoryReplayStoreOptions {
-  /** Most transactions remembered at once. Default 100,000. */
+  /** Most unexpired transactions. Default 100,000. */
   readonly capacity?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -17,28 +17,28 @@ export interface MemoryReplayStoreOptions {
   readonly monotonicMs?: () => number;
 }
 
-/** For one process. Full of unexpired transactions it throws, rather than forget one that could come again. */
+/** For one process. Full of unexpired transactions it throws: dropping one would admit it again. */
 export function memoryReplayStore({
   capacity = 100_000,
   now = Date.now,
   monotonicMs = () => performance.now(),
 }: MemoryReplayStoreOptions = {}): ReplayStore {
-  /** In order of admission, which is nearly the order of expiry. On the monotonic clock, which no step shortens. */
-  const forgettableAtMs = new Map<string, number>();
+  /** In order of admission, which is nearly that of expiry; on the monotonic clock, which never steps. */
+  const expiresAtMs = new Map<string, number>();
 
-  const forgetExpired = () => {
-    for (const [txn, atMs] of forgettableAtMs) {
+  const dropExpired = () => {
+    for (const [txn, atMs] of expiresAtMs) {
       if (atMs > monotonicMs()) return;
-      forgettableAtMs.delete(txn);
+      expiresAtMs.delete(txn);
     }
   };
 
   return {
     admitOnce(txn, expiresAt) {
-      forgetExpired();
-      if (forgettableAtMs.has(txn)) return false;
-      if (forgettableAtMs.size >= capacity) throw new RangeError("replay store is full");
-      forgettableAtMs.set(txn, monotonicMs() + expiresAt * 1000 - now());
+      dropExpired();
+      if (expiresAtMs.has(txn)) return false;
+      if (expiresAtMs.size >= capacity) throw new RangeError("replay store is full");
+      expiresAtMs.set(txn, monotonicMs() + expiresAt * 1000 - now());
       return true;
     },
   };

@@ -7,28 +7,28 @@ const listPage = page(z.object({ agent_id: z.string(), agent: z.string(), as_of:
   as_of: timestamp,
 });
 
-/** More pages than any list has: a server that never ends is not followed forever. */
+/** More pages than any list has: a server could return an endless one. */
 const maxPages = 1_000;
 
-/** The revoked agents, gathered over refreshes. Revoked is final, so the list only grows. */
+/** The revoked agents. Revocation is final, so the list only grows. */
 export interface RevocationList {
   has(agent: string): boolean;
   /**
    * Reads what was revoked since the last refresh, or all of it.
    *
-   * @throws {RefreshFault} where the answer is odd, or older than what was read before (a control plane rolled back)
+   * @throws {RefreshFault} where the list is malformed, or older than the one before (a control plane rolled back)
    */
   refresh(whole: boolean): Promise<void>;
 }
 
-/** `get` answers the JSON at a path below `/v1/identity/`. */
+/** @param get reads the JSON at a path below `/v1/identity/` */
 export function revocationList(get: (path: string) => Promise<unknown>): RevocationList {
   const revoked = new Set<string>();
   let asOf: string | undefined;
 
   const readPage = async (query: URLSearchParams) => {
     const read = listPage.safeParse(await get(`revocations?${query}`));
-    if (!read.success) throw new RefreshFault("odd revocation list");
+    if (!read.success) throw new RefreshFault("malformed revocation list");
     return read.data;
   };
 
@@ -41,7 +41,7 @@ export function revocationList(get: (path: string) => Promise<unknown>): Revocat
       for (let pages = 0; pages < maxPages; pages += 1) {
         const query = new URLSearchParams({ limit: "200", ...(since && { since }), ...(cursor && { cursor }) });
         const read = await readPage(query);
-        // What was revoked while later pages were read may be missing: the list is as old as its first page.
+        // A revocation during the reading of later pages may be missing: the list is as old as its first page.
         firstAsOf ??= read.as_of;
         if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");
         for (const { agent } of read.data) revoked.add(agent);

@@ -1,7 +1,7 @@
 import type { Taint, TargetKind } from "@svc/core";
 import type { TransactionRejectionCause } from "./admission.ts";
 
-/** Attributes of `verify.admit`, of the closed list (docs/reference/telemetry.md#span-attributes); session and action only from a verified token. */
+/** Attributes of `verify.admit`, of a verified token only (docs/reference/telemetry.md#span-attributes). */
 export interface AdmitAttributes {
   readonly "authz.action_id"?: string;
   readonly "authz.session_id"?: string;
@@ -26,22 +26,19 @@ export interface AdmitSpan {
 /** One log record (docs/reference/telemetry.md#log-lines). */
 export interface VerifierLogRecord {
   readonly level: "info" | "warn";
-  /** Static: identifiers stand in fields. */
+  /** Static; identifiers are in `fields`. */
   readonly message: "admission refused" | "issuer keys not refreshed" | "identity view not refreshed";
   readonly fields: Pick<AdmitAttributes, "authz.action_id" | "authz.session_id" | "authz.hop" | "error.type"> & {
     readonly "authz.component": "verifier";
   };
 }
 
-/** One count, with its closed labels (docs/reference/telemetry.md#metrics). */
+/** One count with its labels (docs/reference/telemetry.md#metrics). */
 export type CounterSample =
   | readonly [name: "svc_admissions", labels: { readonly result: "admitted" | "refused" }]
   | readonly [name: "svc_transaction_rejections", labels: { readonly cause: TransactionRejectionCause }];
 
-/**
- * Where the verifier's telemetry goes (docs/reference/verifier.md#telemetry). Output only: nothing it does can change
- * an admission.
- */
+/** Receives the verifier's telemetry (docs/reference/verifier.md#telemetry). It cannot change an admission. */
 export interface VerifierSink {
   count?(...sample: CounterSample): void;
   gauge?(name: "svc_identity_view_age_seconds", value: number): void;
@@ -49,14 +46,12 @@ export interface VerifierSink {
   log?(record: VerifierLogRecord): void;
 }
 
-/** The same sink, whose failures end with itself. */
-export function quiet(sink: VerifierSink): Required<VerifierSink> {
+/** A failing sink must neither refuse nor admit a call. */
+export function neverThrowing(sink: VerifierSink): Required<VerifierSink> {
   const swallowing = (emit: () => void) => {
     try {
       emit();
-    } catch {
-      // Telemetry that fails must not refuse or admit anybody.
-    }
+    } catch {}
   };
   return {
     count: (...sample) => swallowing(() => sink.count?.(...sample)),

@@ -10,13 +10,13 @@ import {
 import { AdmissionRefused } from "./admission.ts";
 
 /**
- * The parameters of a call: its body as it came (text or bytes), or the value a parser made of it. Give the value only
- * where the application itself goes by that value.
+ * The parameters of a call: its body as text or bytes, or its parsed value. Give the value only where the application
+ * itself uses it.
  */
 export type CallParams = string | Uint8Array | Readonly<Record<string, unknown>>;
 
 /**
- * The transaction token of exactly this call (docs/reference/tokens.md#transaction-token).
+ * Verifies the transaction token of a call (docs/reference/tokens.md#transaction-token).
  *
  * @throws {AdmissionRefused} `transaction_missing`, `transaction_invalid` or `params_mismatch`
  */
@@ -28,13 +28,13 @@ export async function checkTransaction(
 ): Promise<TransactionClaims> {
   if (token === undefined) throw new AdmissionRefused("transaction_missing");
   const verification = await verifyToken("transaction", token, options);
-  if (!verification.ok || !accompanies(verification.claims, hop)) throw new AdmissionRefused("transaction_invalid");
+  if (!verification.ok || !belongsTo(verification.claims, hop)) throw new AdmissionRefused("transaction_invalid");
   const { claims } = verification;
   if (claims.paramsHash !== hashOf(params)) throw new AdmissionRefused("params_mismatch");
   return claims;
 }
 
-const accompanies = (transaction: TransactionClaims, hop: NarrowedClaims): boolean =>
+const belongsTo = (transaction: TransactionClaims, hop: NarrowedClaims): boolean =>
   transaction.sub === hop.sub &&
   transaction.aud === hop.aud &&
   transaction.target === hop.aud &&

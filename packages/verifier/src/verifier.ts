@@ -7,33 +7,32 @@ import { observed } from "./observe.ts";
 import { type AdmitRequest, checkOptions, defaultFreshnessSeconds, type VerifierOptions } from "./options.ts";
 import { defaultPorts, type VerifierPorts } from "./ports.ts";
 import { memoryReplayStore } from "./replay-store.ts";
-import { quiet, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
+import { neverThrowing, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
 
 /** Admits the calls of one resource server. */
 export interface Verifier {
   /**
-   * Verifies a call without asking anybody. A transaction is admitted once.
+   * Verifies a call without a request to another server. A transaction is admitted once.
    *
-   * @throws {AdmissionRefused} where the call must not be served
-   * @throws the replay store's error where it cannot tell; the call must not be served then either
+   * @throws {AdmissionRefused} and the replay store's error: the call must not be served
    */
   admit(request: AdmitRequest): Promise<Admission>;
   /**
-   * Resolves when the first attempts to have keys and view are over, and any refresh under way; `admit` waits for the
-   * first by itself.
+   * Resolves after the first attempts to read keys and view, and after a refresh under way. `admit` waits for the first
+   * attempts itself.
    *
    * @throws {KeyRefused} where `jwks` is no key set
    */
   ready(): Promise<void>;
-  /** Ends refreshing. */
+  /** Stops all refreshing. */
   close(): void;
 }
 
-/** Verified signatures remembered; everything else is checked at every use. */
-const rememberedTokens = 1_024;
+/** Verified signatures cached; everything else is checked at every use. */
+const cachedTokens = 1_024;
 
 /**
- * A verifier for one resource server (docs/reference/verifier.md#freshness). It starts to read keys and view at once.
+ * Creates a verifier for one resource server (docs/reference/verifier.md#freshness), which starts to read keys and view.
  *
  * @throws {TypeError} for options that contradict each other
  */
@@ -41,7 +40,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   checkOptions(options);
   const { issuer, audience, freshnessSeconds = defaultFreshnessSeconds, identityRequired = false } = options;
   const ports = portsOf(options);
-  const sink = quiet(options.sink ?? {});
+  const sink = neverThrowing(options.sink ?? {});
   const warn = warningTo(sink);
 
   const keys =
@@ -57,7 +56,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         });
   const deps = {
     ...{ issuer, audience, keys, view, freshnessSeconds, identityRequired, now: ports.now },
-    verifyHop: rememberVerified("hop", { capacity: rememberedTokens }).verify,
+    verifyHop: rememberVerified("hop", { capacity: cachedTokens }).verify,
     replayStore: options.replayStore ?? memoryReplayStore(ports),
   };
 

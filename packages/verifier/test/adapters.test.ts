@@ -106,7 +106,7 @@ const frameworks: Record<string, () => Promise<Ask>> = {
 };
 
 describe.each(Object.entries(frameworks))("%s", (_name, start) => {
-  test("an admitted call reaches its handler, which knows the caller and still reads the body", async () => {
+  test("an admitted call reaches its handler, which can read the caller and the body", async () => {
     const ask = await start();
     const { status, text } = await ask(await callHeaders());
     expect(status).toBe(200);
@@ -123,13 +123,13 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
     expect(JSON.parse(again.text).error.code).toBe("replayed");
   });
 
-  test("a body that is no object binds nothing", async () => {
+  test("a body that is no object can bind nothing", async () => {
     const ask = await start();
     const headers = await callHeaders({ privileged: true });
     expect(JSON.parse((await ask(headers, "[12.5]")).text).error.code).toBe("params_mismatch");
   });
 
-  test("without a token: 401 and a challenge, in the usual envelope, and the handler is not reached", async () => {
+  test("without a token: 401 with a challenge and the usual envelope, and the handler is not called", async () => {
     const { status, headers, text } = await (await start())({});
     expect(status).toBe(401);
     expect(headers.get("www-authenticate")).toBe("Bearer");
@@ -138,14 +138,14 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
     expect(JSON.parse(text)).toEqual({ error: { code: "missing_token", message: "The call is not admitted." } });
   });
 
-  test("two tokens are refused, whichever comes first", async () => {
+  test("two tokens are refused in either order", async () => {
     const authorization = [`Bearer ${await sign(hopClaims())}`, `Bearer ${await sign(hopClaims())}`];
     const { status, text } = await (await start())({ ...(await callHeaders()), authorization });
     expect(status).toBe(401);
     expect(JSON.parse(text).error.code).toBe("malformed");
   });
 
-  test("for another class: 403 and insufficient_scope", async () => {
+  test("for another data class: 403 and insufficient_scope", async () => {
     const headers = await callHeaders({ scope: "hr" });
     const answer = await (await start())(headers);
     expect(answer.status).toBe(403);
@@ -153,7 +153,7 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
   });
 });
 
-test("what cannot be verified is a 503 that says nothing of why", async () => {
+test("a call that cannot be verified is a 503 without a cause", async () => {
   const store = { admitOnce: () => Promise.reject(new Error("redis://secret is down")) };
   const verifier = createVerifier({ issuer, audience: target, jwks, identityView: "off", replayStore: store });
   const ask = askingFetch(fetchAdmission({ verifier, dataClass }, () => new Response("served")));
@@ -163,7 +163,7 @@ test("what cannot be verified is a 503 that says nothing of why", async () => {
   expect(JSON.parse(text)).toEqual({ error: { code: "unavailable", message: "The call is not admitted." } });
 });
 
-test("a body too long to be bound is not admitted, and not held whole either", async () => {
+test("a body too long to be bound is not admitted and not read whole", async () => {
   const ask = askingFetch(fetchAdmission({ verifier: newVerifier(), dataClass }, () => new Response("served")));
   const long = JSON.stringify({ text: "x".repeat(786_432) });
   expect(JSON.parse((await ask(await callHeaders({ privileged: true }, "{}"), long)).text).error.code).toBe(
@@ -171,7 +171,7 @@ test("a body too long to be bound is not admitted, and not held whole either", a
   );
 });
 
-test("a route may name its own target", async () => {
+test("a route can name its own target", async () => {
   const options = {
     verifier: newVerifier(),
     dataClass,

@@ -17,7 +17,7 @@ import {
   transactionOf,
 } from "./support/tokens.ts";
 
-test("a call with its token and session is admitted, and told who calls on whose behalf", async () => {
+test("a call with its token and session is admitted with the facts of its token", async () => {
   const claims = hopClaims({ agents: ["planner", "clerk"] });
   expect(await admit({ headers: headersOf(await sign(claims)) })).toEqual({
     sub: "user-1",
@@ -63,16 +63,16 @@ describe("the token", () => {
     return siblingClaims(hopClaims({ targetKind: "agent" }), "trusted_internal", issuance);
   };
 
-  test("the class it was narrowed to covers those below it", async () => {
+  test("its data class covers those below it", async () => {
     expect(await refusing(sign(hopClaims({ scope: "finance" })))).toBe("admitted");
   });
 
-  test("without a session the call is no hop of one", async () => {
+  test("without a session header the call is refused", async () => {
     const headers = { authorization: `Bearer ${await sign(hopClaims())}` };
     expect(await causeOf(admit({ headers }))).toBe("session_mismatch");
   });
 
-  test("a root grant is for the issuer alone, even where the audience is called like it", async () => {
+  test("a root grant is for the issuer alone, also where the audience has the same name", async () => {
     const by = verifierOf({ audience: issuer });
     expect(await causeOf(admit({ headers: headersOf(await sign(rootClaims())), dataClass: "expenses" }, by))).toBe(
       "audience",
@@ -88,7 +88,7 @@ describe("the token", () => {
     expect(await causeOf(admit({ headers: headersOf(await sign(claims)) }, by))).toBe(want);
   });
 
-  test("a signature remembered is no admission remembered: it expires all the same", async () => {
+  test("a token with a cached signature expires like any other", async () => {
     const claims = hopClaims();
     let nowMs = Date.now();
     const by = verifierOf({ now: () => nowMs });
@@ -100,7 +100,7 @@ describe("the token", () => {
 });
 
 describe("the audience", () => {
-  test("may be several, computed per request, or named by the call", async () => {
+  test("can be several, computed per request, or given with the call", async () => {
     const headers = await callHeaders();
     expect(await causeOf(admit({ headers }, verifierOf({ audience: ["http:ledger/x", target] })))).toBe("admitted");
     expect(await causeOf(admit({ headers }, verifierOf({ audience: ({ dataClass: asked }) => `${asked}!` })))).toBe(
@@ -126,7 +126,7 @@ describe("a privileged call", () => {
       ),
     );
 
-  test("is admitted once, whatever spelling its parameters have", async () => {
+  test("is admitted once, in any spelling of its parameters", async () => {
     const by = verifierOf();
     const headers = headersOf(token, { "txn-token": await transactionOf(privileged) });
     expect(await causeOf(admit({ headers, params: '{ "to": "7", "amount": 1.25e1 }' }, by))).toBe("admitted");
@@ -135,13 +135,13 @@ describe("a privileged call", () => {
     expect(await causeOf(admit({ headers: again, params }, by))).toBe("replayed");
   });
 
-  test("as text, bytes or a value its parameters bind alike", async () => {
+  test("binds its parameters equally as text, bytes or a value", async () => {
     const transaction = await transactionOf(privileged);
     expect(await attempt(transaction, new TextEncoder().encode(params))).toBe("admitted");
     expect(await attempt(transaction, JSON.parse(params))).toBe("admitted");
   });
 
-  test("ten at once: one is admitted", async () => {
+  test("one of ten concurrent ones is admitted", async () => {
     const by = verifierOf();
     const headers = headersOf(token, { "txn-token": await transactionOf(privileged) });
     const causes = await Promise.all(Array.from({ length: 10 }, () => causeOf(admit({ headers, params }, by))));
@@ -149,7 +149,7 @@ describe("a privileged call", () => {
     expect(causes.filter((cause) => cause === "replayed")).toHaveLength(9);
   });
 
-  test("refused for its parameters, it is not spent", async () => {
+  test("is not spent where it is refused for its parameters", async () => {
     const by = verifierOf();
     const headers = headersOf(token, { "txn-token": await transactionOf(privileged) });
     expect(await causeOf(admit({ headers, params: "{}" }, by))).toBe("params_mismatch");
@@ -189,12 +189,12 @@ describe("a privileged call", () => {
     expect(await causeOf(verifierOf().admit({ headers, dataClass, params: body }))).toBe("params_mismatch");
   });
 
-  test("a route may ask for a transaction where the policy does not", async () => {
+  test("a route can require a transaction where the policy does not", async () => {
     const headers = await callHeaders();
     expect(await causeOf(admit({ headers, transactionRequired: true }))).toBe("transaction_missing");
   });
 
-  test("a replay store that cannot tell admits nobody", async () => {
+  test("a failing replay store admits no call", async () => {
     const by = verifierOf({ replayStore: { admitOnce: () => Promise.reject(new Error("down")) } });
     const headers = headersOf(token, { "txn-token": await transactionOf(privileged) });
     await expect(admit({ headers, params }, by)).rejects.toThrow("down");
@@ -209,17 +209,17 @@ test.each<[string, Partial<VerifierOptions>]>([
   ["identityRequired without a view", { identityRequired: true }],
   ["a view refreshed too seldom", { identityView: { url: "http://127.0.0.1", token: "t", refreshSeconds: 60 } }],
   ["no freshness", { freshnessSeconds: 0 }],
-])("%s is a TypeError at once", (_name, options) => {
+])("%s is a TypeError of the constructor", (_name, options) => {
   expect(() => verifierOf(options)).toThrow(TypeError);
 });
 
-test("a key set that is none admits nobody", async () => {
+test("an invalid key set admits no call", async () => {
   const by = verifierOf({ jwks: { nothing: true } });
   await expect(by.ready()).rejects.toThrow();
   await expect(admit({ headers: await callHeaders() }, by)).rejects.toThrow();
 });
 
-test("a refusal's message holds its cause and nothing of the token", async () => {
+test("a refusal's message contains its cause and nothing of the token", async () => {
   const token = await sign(hopClaims({ audience: "http:ledger/secret" }));
   const error: Error = await admit({ headers: headersOf(token) }).then(
     () => Promise.reject(new Error("admitted")),

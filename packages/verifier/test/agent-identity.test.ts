@@ -61,18 +61,18 @@ async function setUp(options: Partial<VerifierOptions> = {}) {
   return { plane, pass, admits };
 }
 
-test("an enrolled caller proves itself, and the admission names it", async () => {
+test("an enrolled caller's assertion is verified and the admission names it", async () => {
   const { admits } = await setUp();
   expect(await admits({})).toBe("planner");
 });
 
-test("where no identity is required none need be sent, but one that is sent must be right", async () => {
+test("without identityRequired an assertion is optional, but must be valid where it is sent", async () => {
   const { admits } = await setUp({ identityRequired: false });
   expect(await admits(undefined)).toBe("admitted");
   expect(await admits({ key: otherKey })).toBe("identity_invalid");
 });
 
-test("where identities are not looked up one that is sent proves nothing", async () => {
+test("with identityView off an assertion proves nothing", async () => {
   const { admits } = await setUp({ identityRequired: false, identityView: "off" });
   expect(await admits({ key: otherKey })).toBe("admitted");
 });
@@ -91,7 +91,7 @@ test.each<[string, Parameters<Awaited<ReturnType<typeof setUp>>["admits"]>[0], s
   expect(await admits(assertion)).toBe(want);
 });
 
-test("at hop 1 the human has no key: any enrolled agent may sign, and nobody else", async () => {
+test("at hop 1, where the human has no key, any enrolled agent can sign and no other", async () => {
   const { admits } = await setUp();
   expect(await admits({}, { agents: [] })).toBe("planner");
   expect(await admits({ agent: "stranger" }, { agents: [] })).toBe("identity_invalid");
@@ -102,21 +102,21 @@ test.each<[string, Identity | undefined]>([
   ["quarantined", { status: "quarantined", keys: [plannerKey] }],
   ["revoked", { status: "revoked", keys: [plannerKey] }],
   ["unknown", undefined],
-])("a caller that is %s proves nothing", async (_name, identity) => {
+])("the assertion of a caller that is %s is refused", async (_name, identity) => {
   const { plane, admits } = await setUp();
   if (identity) plane.state.identities.set("planner", identity);
   else plane.state.identities.delete("planner");
   expect(await admits({})).toBe("identity_invalid");
 });
 
-test("a caller's keys are read at its first call only, once however many come together", async () => {
+test("a caller's keys are read at its first call only, and once for concurrent calls", async () => {
   const { plane, admits } = await setUp();
   await Promise.all(Array.from({ length: 20 }, () => admits({})));
   await admits({});
   expect(plane.count(agentPath)).toBe(1);
 });
 
-test("a key replaced by a new enrollment is taken up in the background", async () => {
+test("a key replaced by a new enrollment is read in the background", async () => {
   const { plane, pass, admits } = await setUp();
   expect(await admits({})).toBe("planner");
   plane.state.identities.set("planner", enrolled(otherKey, { anchorVersion: 2 }));
@@ -125,7 +125,7 @@ test("a key replaced by a new enrollment is taken up in the background", async (
   expect(await admits({ key: plannerKey })).toBe("identity_invalid");
 });
 
-test("an identity that cannot be read freshly, or was rolled back, admits nobody", async () => {
+test("an identity that cannot be read, or was rolled back, admits no call", async () => {
   const { plane, pass, admits } = await setUp();
   expect(await admits({})).toBe("planner");
   plane.state.identities.set("planner", enrolled(plannerKey, { anchorVersion: 0 }));

@@ -4,7 +4,7 @@ import { admit, causeOf } from "./support/admitting.ts";
 import { hopClaims, sessionId, sign } from "./support/tokens.ts";
 
 describe("headers", () => {
-  test("a Headers, a record in any case and Node's arrays are read alike", async () => {
+  test("a Headers, a record in any case and Node's arrays are read equally", async () => {
     const token = await sign(hopClaims());
     const record = { Authorization: `Bearer ${token}`, "X-SVC-Session": sessionId };
     expect(await causeOf(admit({ headers: record }))).toBe("admitted");
@@ -13,7 +13,7 @@ describe("headers", () => {
     expect(await causeOf(admit({ headers: distinct }))).toBe("admitted");
   });
 
-  test("beside the application's own Authorization the token comes as X-Svc-Authorization", async () => {
+  test("beside the application's own Authorization the token is read from X-Svc-Authorization", async () => {
     const headers = {
       authorization: "Basic xyz",
       "x-svc-authorization": `Bearer ${await sign(hopClaims())}`,

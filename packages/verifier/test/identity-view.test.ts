@@ -37,7 +37,7 @@ async function setUp(options: Partial<VerifierOptions> = {}) {
   return { plane, time, verifier, admits, listed, pass, ages };
 }
 
-test("the list is read as its reader, whole at first and since then from its as_of on", async () => {
+test("the list is read with the bearer, first whole and then from its as_of on", async () => {
   const { plane, admits, pass } = await setUp();
   expect(await admits()).toBe("admitted");
   plane.state.asOf = "2026-01-01T00:00:10.000Z";
@@ -48,7 +48,7 @@ test("the list is read as its reader, whole at first and since then from its as_
   expect(second?.query.get("since")).toBe("2026-01-01T00:00:00.000Z");
 });
 
-test("every tenth time it is read whole", async () => {
+test("every tenth time the list is read whole", async () => {
   const { plane, admits, pass } = await setUp();
   await admits();
   await pass(200);
@@ -68,7 +68,7 @@ describe("a revoked agent", () => {
     expect(await admits(facts)).toBe(want);
   });
 
-  test("is refused from the next refresh on, also one of a later page, and never comes back", async () => {
+  test("is refused from the next refresh on, also one of a later page, and stays refused", async () => {
     const { plane, admits, pass } = await setUp();
     expect(await admits()).toBe("admitted");
     plane.state.pageSize = 2;
@@ -90,7 +90,7 @@ describe("a revoked agent", () => {
 });
 
 describe("a view that is too old", () => {
-  test("admits nobody, from its freshness on until it is read again", async () => {
+  test("admits no call until it is read again", async () => {
     const { plane, admits, pass, ages } = await setUp();
     expect(await admits()).toBe("admitted");
     plane.state.failure = 503;
@@ -104,13 +104,13 @@ describe("a view that is too old", () => {
     expect(ages[0]).toBe(0);
   });
 
-  test("never read: nobody is admitted", async () => {
+  test("that was never read admits no call", async () => {
     const { plane, admits } = await setUp();
     plane.state.failure = 401;
     expect(await admits()).toBe("stale_identity_view");
   });
 
-  test("counts from when it was asked for", async () => {
+  test("has its age from the start of the request", async () => {
     const { plane, time, admits, listed } = await setUp();
     const gate = Promise.withResolvers<void>();
     plane.state.gate = gate.promise;
@@ -124,7 +124,7 @@ describe("a view that is too old", () => {
     expect(await admits()).toBe("stale_identity_view");
   });
 
-  test("that says a revoked agent is revoked is still believed", async () => {
+  test("still refuses a revoked agent as revoked", async () => {
     const { plane, time, admits } = await setUp();
     plane.state.revoked = ["planner"];
     expect(await admits()).toBe("revoked");
@@ -140,7 +140,7 @@ test.each<[string, object]>([
   ["a list that never ends", { pageSize: 0, revoked: ["x"] }],
   ["an error", { failure: 500 }],
   ["a redirect", { failure: 302 }],
-])("%s refreshes nothing: the view grows stale", async (_name, spoilt) => {
+])("%s is no refresh: the view becomes stale", async (_name, spoilt) => {
   const { plane, admits, pass } = await setUp();
   expect(await admits()).toBe("admitted");
   Object.assign(plane.state, spoilt);
@@ -150,7 +150,7 @@ test.each<[string, object]>([
   expect(await admits()).toBe("stale_identity_view");
 });
 
-test("no call waits for the view once it was read, and no call reads it", async () => {
+test("no call waits for the view once it was read, and no call requests it", async () => {
   const { plane, admits } = await setUp();
   await admits();
   const before = plane.state.requests.length;

@@ -40,13 +40,13 @@ async function setUp(keys: SigningKey[] = [issuerKey]) {
   return { plane, time, verifier, admits, fetches, fetched };
 }
 
-test("the first call waits for the keys, and none after it asks for them", async () => {
+test("the first call waits for the keys, and no later call requests them", async () => {
   const { admits, fetches } = await setUp();
   expect(await Promise.all(Array.from({ length: 20 }, () => admits()))).toEqual(Array(20).fill("admitted"));
   expect(fetches()).toBe(1);
 });
 
-test("unreachable from the start: nobody is admitted, until the keys can be read", async () => {
+test("unreachable from the start: no call is admitted until the keys can be read", async () => {
   const { plane, time, admits, fetched } = await setUp();
   plane.state.failure = 503;
   expect(await admits()).toBe("signature");
@@ -56,7 +56,7 @@ test("unreachable from the start: nobody is admitted, until the keys can be read
   await vi.waitFor(async () => expect(await admits()).toBe("admitted"), patienceMs);
 });
 
-test("down within the freshness of the last good set: admitted; beyond it: refused", async () => {
+test("unreachable: calls are admitted within the freshness of the last valid set and refused after it", async () => {
   const { plane, time, admits } = await setUp();
   expect(await admits()).toBe("admitted");
   plane.state.failure = 503;
@@ -66,7 +66,7 @@ test("down within the freshness of the last good set: admitted; beyond it: refus
   expect(await admits()).toBe("signature");
 });
 
-test("a broken answer replaces no good set", async () => {
+test("a malformed response does not replace a valid set", async () => {
   const { plane, time, admits, fetched } = await setUp();
   expect(await admits()).toBe("admitted");
   plane.state.jwks = { error: "maintenance" };
@@ -75,7 +75,7 @@ test("a broken answer replaces no good set", async () => {
   expect(await admits()).toBe("admitted");
 });
 
-test("however many unknown kids cost the issuer one request per cooldown", async () => {
+test("any number of unknown kids cause one request per cooldown", async () => {
   const { time, admits, fetches, fetched } = await setUp();
   expect(await admits()).toBe("admitted");
   const stranger = await newKey();
@@ -90,7 +90,7 @@ test("however many unknown kids cost the issuer one request per cooldown", async
   await fetched(2);
 });
 
-test("a key that signs from one moment to the next is found by its first token", async () => {
+test("a new signing key is read at its first token", async () => {
   const { plane, time, admits } = await setUp();
   expect(await admits()).toBe("admitted");
   const next = await newKey();
@@ -99,7 +99,7 @@ test("a key that signs from one moment to the next is found by its first token",
   expect(await Promise.all([admits(next), admits(next), admits()])).toEqual(["admitted", "admitted", "admitted"]);
 });
 
-test("a key taken out of the set admits nobody after the next refresh, remembered tokens included", async () => {
+test("a key removed from the set admits no call after the next refresh, cached tokens included", async () => {
   const { plane, time, verifier, fetched } = await setUp([issuerKey, await newKey()]);
   const headers = await callHeaders();
   await verifier.admit({ headers, dataClass });
@@ -112,7 +112,7 @@ test("a key taken out of the set admits nobody after the next refresh, remembere
   );
 });
 
-test("the freshness counts from when the set was asked for, not from when it came", async () => {
+test("the freshness of a set starts with its request, not its response", async () => {
   const { plane, time, admits, fetched } = await setUp();
   const gate = Promise.withResolvers<void>();
   plane.state.gate = gate.promise;
@@ -126,7 +126,7 @@ test("the freshness counts from when the set was asked for, not from when it cam
   expect(await admits()).toBe("signature");
 });
 
-test("a silent server is given up after five seconds, and closing ends all refreshing", async () => {
+test("a silent server is a failure after five seconds, and closing ends all refreshing", async () => {
   const { plane, time, verifier, admits, fetched } = await setUp();
   plane.state.gate = new Promise(() => undefined);
   const first = admits();

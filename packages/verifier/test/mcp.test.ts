@@ -93,7 +93,7 @@ describe.each([
   ["fetch", behindFetch],
   ["express", behindExpress],
 ])("a real MCP client and server, %s", (_name, start) => {
-  test("session, list and calls pass with the token of each", async () => {
+  test("session, list and calls are admitted with their own tokens", async () => {
     const client = await start();
     expect((await client.listTools()).tools.map((tool) => tool.name)).toEqual(["read_file", "write_file"]);
     const result = await client.callTool({ name: "write_file", arguments: { path: "a" } });
@@ -126,7 +126,7 @@ describe.each([
   });
 });
 
-describe("what is called is read from the message", () => {
+describe("the target is read from the message", () => {
   const handle = mcpFetchAdmission(options(), (_request, admission) => Response.json({ audience: admission.audience }));
   const ask = async (method: string, body: string | undefined, audience: string, scope: string) => {
     const headers = await callHeaders({ audience, scope });
@@ -171,7 +171,7 @@ describe("what is called is read from the message", () => {
     });
   });
 
-  test("a method without a data class is not admitted, and the id is echoed", async () => {
+  test("a method without a data class is refused with the id of the request", async () => {
     const answer = await ask("POST", message({ id: "x", method: "prompts/get" }), "mcp:files#prompts/get", "docs");
     expect(answer).toMatchObject({
       status: 200,
@@ -179,7 +179,7 @@ describe("what is called is read from the message", () => {
     });
   });
 
-  test("a tool named like a method gets no method's class", async () => {
+  test("a tool named like a method does not get the method's data class", async () => {
     const call = message({ id: 1, method: "tools/call", params: { name: "#resources/list" } });
     expect(await ask("POST", call, "mcp:files/#resources/list", "docs")).toMatchObject({
       status: 200,
@@ -187,7 +187,7 @@ describe("what is called is read from the message", () => {
     });
   });
 
-  test("without a valid token it is an HTTP 401, and a notification's refusal stays HTTP too", async () => {
+  test("without a valid token the response is an HTTP 401, and for a notification an HTTP error", async () => {
     const call = message({ id: 1, method: "tools/call", params: { name: "x" } });
     expect((await ask("POST", call, "mcp:files/other", "docs")).status).toBe(401);
     expect((await ask("POST", message({ method: "notifications/initialized" }), "mcp:files", "docs")).status).toBe(403);

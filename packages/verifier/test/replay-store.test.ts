@@ -12,7 +12,7 @@ function setUp(capacity: number) {
   return { clock, store, pass, expiry: (inMs: number) => (clock.wall + inMs) / 1000 };
 }
 
-test("a transaction is admitted once while it could come again", () => {
+test("a transaction is admitted once until it expires", () => {
   const { store, pass, expiry } = setUp(10);
   const expiresAt = expiry(65_000);
   expect(store.admitOnce("a", expiresAt)).toBe(true);
@@ -21,7 +21,7 @@ test("a transaction is admitted once while it could come again", () => {
   expect(store.admitOnce("b", expiresAt)).toBe(true);
 });
 
-test("full of what could come again it throws, and takes more once that expired", () => {
+test("a full store throws until transactions expire", () => {
   const { store, pass, expiry } = setUp(2);
   store.admitOnce("a", expiry(10_000));
   store.admitOnce("b", expiry(20_000));
@@ -30,7 +30,7 @@ test("full of what could come again it throws, and takes more once that expired"
   expect(store.admitOnce("c", expiry(20_000))).toBe(true);
 });
 
-test("no step of the wall clock makes it forget", () => {
+test("a step of the wall clock drops no transaction", () => {
   const { clock, store, expiry } = setUp(2);
   const expiresAt = expiry(65_000);
   store.admitOnce("a", expiresAt);
@@ -40,7 +40,7 @@ test("no step of the wall clock makes it forget", () => {
   expect(store.admitOnce("a", expiresAt)).toBe(false);
 });
 
-test("in any order of any transactions, none is admitted twice before it expires", () => {
+test("in any order of transactions, none is admitted twice before it expires", () => {
   const ask = fc.record({ txn: fc.constantFrom("a", "b", "c", "d"), waitMs: fc.integer({ min: 0, max: 30_000 }) });
   fc.assert(
     fc.property(fc.array(ask), (asks) => {

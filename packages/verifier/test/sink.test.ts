@@ -55,7 +55,7 @@ test("an admission is one span and one count", async () => {
   expect(of("log")).toEqual([]);
 });
 
-test("a refusal is counted and logged at INFO; the session is named only where the token verified", async () => {
+test("a refusal is counted and logged at INFO, with the session only of a verified token", async () => {
   const { sink, of } = recording();
   const verifier = verifierWith(sink);
   await expect(verifier.admit({ headers: {}, dataClass })).rejects.toThrow();
@@ -90,7 +90,7 @@ test("a transaction's rejection is counted by its cause", async () => {
   expect(of("count")).toContainEqual(["svc_transaction_rejections", { cause: "replayed" }]);
 });
 
-test("a view that cannot be read is a warning without address, credential or cause", async () => {
+test("a view that cannot be read is logged as a warning without address, credential or cause", async () => {
   const { sink, of } = recording();
   const plane = await controlPlane();
   plane.state.failure = 500;
@@ -107,7 +107,7 @@ test("a view that cannot be read is a warning without address, credential or cau
   );
 });
 
-test("nothing emitted holds a token, a jti, an audience, a name or parameters", async () => {
+test("no telemetry contains a token, a jti, an audience, a name or parameters", async () => {
   const { sink, emitted } = recording();
   const verifier = verifierWith(sink);
   const claims = hopClaims({ privileged: true });
@@ -131,7 +131,7 @@ test("a sink that throws changes no admission", async () => {
   await expect(verifier.admit({ headers: {}, dataClass })).rejects.toMatchObject({ cause: "missing_token" });
 });
 
-test("nothing of the verifier needs Node: no file of it imports a Node module", async () => {
+test("no file of the verifier imports a Node module", async () => {
   const source = new URL("../src/", import.meta.url);
   for (const file of await readdir(source, { recursive: true })) {
     if (file.endsWith(".ts")) expect(await readFile(new URL(file, source), "utf8")).not.toMatch(/from "node:|from "#/);

@@ -1,47 +1,47 @@
 import type { RequestHeaders } from "../credentials.ts";
-import { noteAdmission } from "./admitted.ts";
-import { type AdmissionOptions, askedBy, paramsOf } from "./options.ts";
+import { recordAdmission } from "./admitted.ts";
+import { type AdmissionOptions, paramsOf, requestOptions } from "./options.ts";
 import { refusalOf } from "./refusal.ts";
 
 type HeaderRecord = Exclude<RequestHeaders, Headers>;
 
-/** What the middleware needs of Express's request, or Node's. */
+/** The used part of the request of Express or Node. */
 export interface ExpressLikeRequest {
   readonly headers: HeaderRecord;
-  /** Node's own record of every value: `headers` keeps the first of two Authorizations and says nothing. */
+  /** Node's record of every value: `headers` drops the second of two Authorizations. */
   readonly headersDistinct?: HeaderRecord;
-  /** As a body parser left it. */
+  /** As parsed by a body parser. */
   readonly body?: unknown;
 }
 
-/** What the middleware needs of Express's response, or Node's. */
+/** The used part of the response of Express or Node. */
 export interface ExpressLikeResponse {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
 }
 
-/** Express middleware; a handler reads `admissionOf(req)`. A privileged route needs its body parsed before. */
+/** Express middleware; a handler reads `admissionOf(req)`. Parse the body of a privileged route before it. */
 export const expressAdmission =
   <Request extends ExpressLikeRequest>(options: AdmissionOptions<Request>) =>
   async (request: NoInfer<Request>, response: ExpressLikeResponse, next: () => void): Promise<void> => {
     try {
       const { headers, headersDistinct = headers, body } = request;
-      const asked = { headers: headersDistinct, params: paramsOf(body), ...askedBy(options, request) };
-      noteAdmission(request, await options.verifier.admit(asked));
+      const admitRequest = { headers: headersDistinct, params: paramsOf(body), ...requestOptions(options, request) };
+      recordAdmission(request, await options.verifier.admit(admitRequest));
     } catch (error) {
-      return answer(response, refusalOf(error));
+      return send(response, refusalOf(error));
     }
     next();
   };
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-export function answer(response: ExpressLikeResponse, { status, headers, body }: HttpAnswer): void {
+export function send(response: ExpressLikeResponse, { status, headers, body }: HttpResponse): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.end(JSON.stringify(body));

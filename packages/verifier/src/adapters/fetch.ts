@@ -1,10 +1,10 @@
 import type { Admission } from "../admission.ts";
-import { noteAdmission } from "./admitted.ts";
+import { recordAdmission } from "./admitted.ts";
 import { boundedBody } from "./body.ts";
-import { type AdmissionOptions, askedBy } from "./options.ts";
+import { type AdmissionOptions, requestOptions } from "./options.ts";
 import { refusalOf } from "./refusal.ts";
 
-/** A `fetch` handler that is reached by admitted requests only. */
+/** A `fetch` handler for admitted requests only. */
 export const fetchAdmission =
   (
     options: AdmissionOptions<Request>,
@@ -15,16 +15,20 @@ export const fetchAdmission =
     return admitted instanceof Response ? admitted : handler(request, admitted);
   };
 
-/** The admission, or the answer to give in its place. */
+/** The admission, or the response of a refusal. */
 export async function admitRequest(
   options: AdmissionOptions<Request>,
   request: Request,
 ): Promise<Admission | Response> {
   try {
-    // Without a transaction token there is nothing to compare the body with.
+    // Only a transaction token is compared with the body.
     const params = request.headers.has("txn-token") ? await boundedBody(request) : undefined;
-    const admission = await options.verifier.admit({ headers: request.headers, params, ...askedBy(options, request) });
-    noteAdmission(request, admission);
+    const admission = await options.verifier.admit({
+      headers: request.headers,
+      params,
+      ...requestOptions(options, request),
+    });
+    recordAdmission(request, admission);
     return admission;
   } catch (error) {
     const { status, headers, body } = refusalOf(error);

@@ -1,7 +1,7 @@
 import { admitRequest } from "./fetch.ts";
 import type { AdmissionOptions } from "./options.ts";
 
-/** What the middleware needs of Hono's context. */
+/** The used part of Hono's context. */
 export interface HonoLikeContext {
   readonly req: { readonly raw: Request };
 }

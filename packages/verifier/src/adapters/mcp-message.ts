@@ -2,20 +2,20 @@ import { protocolDataClass, toolRef } from "@svc/core";
 import { parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
 
-/** Which tool of an MCP server touches what; `#resources/read` names a method that is no tool. */
+/** The data classes of an MCP server's tools; `#resources/read` names a method that is no tool. */
 export interface McpServer {
   /** The server's name in target references: `mcp:<server>/<tool>`. */
   readonly server: string;
-  /** For every tool not named in `tools`. */
+  /** Of every tool that `tools` does not name. */
   readonly dataClass?: string;
   readonly tools?: Readonly<Record<string, string>>;
 }
 
 export interface McpCall {
   readonly audience: string;
-  /** Undefined where none is configured: such a call is not admitted. */
+  /** Undefined where none is configured; the call is not admitted then. */
   readonly dataClass: string | undefined;
-  /** Present exactly for a request: what waits for an answer. */
+  /** Of a request; undefined for a notification or a response. */
   readonly id: string | number | undefined;
 }
 
@@ -26,22 +26,22 @@ const messageShape = z.object({
   params: z.looseObject({ name: z.unknown() }).partial().optional(),
 });
 
-/** Deep enough for any message; nothing recurses into it before it is refused. */
+/** Deeper than any message. */
 const maxDepth = 512;
 
-/** A body as text or bytes, or as a parser left it; undefined for what is no single JSON text. */
+/** The JSON of a body given as text, bytes or a parsed value; undefined for what is no single JSON text. */
 export function parsedBody(body: unknown): unknown {
   if (typeof body !== "string" && !(body instanceof Uint8Array)) return body;
   const parsed = parseStrictJson(body, { maxDepth });
-  // A repeated member of the message or its params would let two readers see two calls.
+  // With a repeated member in the message or its params two readers could see two calls.
   return parsed.ok && (parsed.duplicateDepth ?? 3) > 2 ? parsed.value : undefined;
 }
 
 const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
 
 /**
- * What one JSON-RPC message calls (docs/reference/enforcement-point.md#mcp-messages): a tool, a method declared like
- * one, or the server itself. Undefined for a batch, for no message, and for what no target reference could name.
+ * The target of one JSON-RPC message: a tool, a method declared like one, or the server itself. Undefined for a batch, an
+ * invalid message and a name that no target reference allows (docs/reference/enforcement-point.md#mcp-messages).
  */
 export function callOf({ server, tools = {}, dataClass }: McpServer, body: unknown): McpCall | undefined {
   const message = messageShape.safeParse(body).data;
@@ -55,11 +55,11 @@ export function callOf({ server, tools = {}, dataClass }: McpServer, body: unkno
   if (method !== "tools/call") return toolCall(`mcp:${server}#${method}`, named.get(`#${method}`), id);
   const name = params?.name;
   if (typeof name !== "string") return undefined;
-  // `#name` is how a method is written, so a tool of that name has no entry of its own.
+  // `#name` denotes a method, so a tool of that name has no entry of its own.
   return toolCall(`mcp:${server}/${name}`, (name.startsWith("#") ? undefined : named.get(name)) ?? dataClass, id);
 }
 
-/** What opens, keeps and ends a session with the server. */
+/** A message that opens, keeps or ends a session with the server. */
 export const sessionCall = (server: string): McpCall => ({
   audience: `mcp:${server}`,
   dataClass: protocolDataClass,

@@ -1,6 +1,6 @@
 import { AdmissionRefused, type RefusalCause } from "../admission.ts";
 
-/** The HTTP answer to a call that is not admitted. Its body is the usual envelope; the code is the cause. */
+/** The HTTP response to a call that is not admitted: the usual envelope, with the cause as code. */
 export interface Refusal {
   readonly status: 401 | 403 | 503;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,14 +9,14 @@ export interface Refusal {
 
 export const json = { "content-type": "application/json", "cache-control": "no-store" };
 
-/** RFC 6750 section 3.1: no error code where no token was sent. */
+/** RFC 6750 section 3.1: no error code without a token. */
 const unauthenticated = { status: 401, headers: { "www-authenticate": "Bearer" } } as const;
 const invalidToken = { status: 401, headers: { "www-authenticate": 'Bearer error="invalid_token"' } } as const;
 const insufficient = { status: 403, headers: { "www-authenticate": 'Bearer error="insufficient_scope"' } } as const;
 const forbidden = { status: 403, headers: {} } as const;
 const unavailable = { status: 503, headers: { "retry-after": "1" } } as const;
 
-const answers: Readonly<Record<RefusalCause, Pick<Refusal, "status" | "headers">>> = {
+const responses: Readonly<Record<RefusalCause, Pick<Refusal, "status" | "headers">>> = {
   missing_token: unauthenticated,
   malformed: invalidToken,
   type: invalidToken,
@@ -36,10 +36,10 @@ const answers: Readonly<Record<RefusalCause, Pick<Refusal, "status" | "headers">
   replayed: forbidden,
 };
 
-/** Any other error than a refusal is a 503 that says nothing of it: what cannot be verified is not served. */
+/** An error that is no refusal is a 503 without its cause: a call that cannot be verified is not served. */
 export function refusalOf(error: unknown): Refusal {
   const code = error instanceof AdmissionRefused ? error.cause : undefined;
-  const { status, headers } = code === undefined ? unavailable : answers[code];
+  const { status, headers } = code === undefined ? unavailable : responses[code];
   const body = { error: { code: code ?? "unavailable", message: "The call is not admitted." } };
   return { status, headers: { ...json, ...headers }, body };
 }

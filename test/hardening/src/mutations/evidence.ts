@@ -24,28 +24,28 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
     "admit.ts",
     'if (credentials.sessionId !== claims.sessionId) throw new AdmissionRefused("session_mismatch");',
     "",
-    admit("without a session the call is no hop of one"),
+    admit("without a session header the call is refused"),
   ],
   [
     "stale-view-believed",
     "admit.ts",
     'if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");',
     "",
-    view("a view that is too old > admits nobody, from its freshness on until it is read again"),
+    view("a view that is too old > admits no call until it is read again"),
   ],
   [
     "revoked-admitted",
     "admit.ts",
     'if (agents.some(view.isRevoked)) throw new AdmissionRefused("revoked");',
     "",
-    view("a revoked agent > is refused from the next refresh on, also one of a later page, and never comes back"),
+    view("a revoked agent > is refused from the next refresh on, also one of a later page, and stays refused"),
   ],
   [
     "rollback-believed",
     "revocation-list.ts",
     'if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");',
     "",
-    view("%s refreshes nothing: the view grows stale"),
+    view("%s is no refresh: the view becomes stale"),
   ],
   [
     "other-parameters-admitted",
@@ -66,7 +66,7 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
     "admit.ts",
     'if (!isFirst) throw new AdmissionRefused("replayed");',
     "",
-    admit("a privileged call > is admitted once, whatever spelling its parameters have"),
+    admit("a privileged call > is admitted once, in any spelling of its parameters"),
   ],
 ]);
 
