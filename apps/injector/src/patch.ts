@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Injection } from "./config.ts";
-import { meshInitCount } from "./mesh.ts";
 import type { PodOptions } from "./options.ts";
-import type { Addition, Container, Pod } from "./pod.ts";
+import { type Addition, type Container, meshInitCount, type Pod } from "./pod.ts";
 import { statusAnnotation } from "./pod-request.ts";
 import { missingProxyVariables } from "./proxy-env.ts";
 import { redirectOf } from "./redirect.ts";
@@ -10,15 +9,12 @@ import { ownPrefix, redirectName, sidecarName, sidecarOf, volumesOf } from "./si
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";
 
-export type Patched =
-  | { readonly kind: "patched"; readonly patch: readonly Addition[] }
-  | { readonly kind: "refused"; readonly reason: string };
-
 /**
- * The additions that inject the enforcement point; none if it was injected before
+ * The additions that inject the enforcement point; none if it was injected before, undefined if the pod
+ * has containers or volumes of our names that differ
  * (docs/reference/kubernetes.md#labels-and-annotations).
  */
-export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Patched {
+export function patchOf(pod: Pod, injection: Injection, options: PodOptions): readonly Addition[] | undefined {
   const sidecar = sidecarOf(injection, options);
   const redirect = redirectOf(injection, options);
   const volumes = volumesOf(options);
@@ -27,29 +23,23 @@ export function patchOf(pod: Pod, injection: Injection, options: PodOptions): Pa
     const isSame =
       isDeepStrictEqual(present.containers.map(withoutServiceAccount), redirect ? [redirect, sidecar] : [sidecar]) &&
       isDeepStrictEqual(present.volumes, volumes);
-    if (!isSame) return { kind: "refused", reason: changedReason };
-    return { kind: "patched", patch: [...annotations(pod), ...proxyEnvironment(pod, options)] };
+    return isSame ? [...annotations(pod), ...proxyEnvironment(pod, options)] : undefined;
   }
   const isNative = options["pep.svc/native-sidecar"];
   const first = redirect === undefined ? [] : [redirect];
-  return {
-    kind: "patched",
-    patch: [
-      ...annotations(pod),
-      ...insert(
-        "/spec/initContainers",
-        pod.spec.initContainers,
-        meshInitCount(pod),
-        isNative ? [...first, sidecar] : first,
-      ),
-      ...(isNative ? [] : insert("/spec/containers", pod.spec.containers, pod.spec.containers.length, [sidecar])),
-      ...insert("/spec/volumes", pod.spec.volumes, pod.spec.volumes?.length ?? 0, volumes),
-      ...proxyEnvironment(pod, options),
-    ],
-  };
+  return [
+    ...annotations(pod),
+    ...insert(
+      "/spec/initContainers",
+      pod.spec.initContainers,
+      meshInitCount(pod),
+      isNative ? [...first, sidecar] : first,
+    ),
+    ...(isNative ? [] : insert("/spec/containers", pod.spec.containers, pod.spec.containers.length, [sidecar])),
+    ...insert("/spec/volumes", pod.spec.volumes, pod.spec.volumes?.length ?? 0, volumes),
+    ...proxyEnvironment(pod, options),
+  ];
 }
-
-const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected: take all of them out, the injector adds them`;
 
 /** Our containers and volumes in the pod, in the order of injection. */
 function ownParts({ spec }: Pod) {

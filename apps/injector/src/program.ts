@@ -3,7 +3,7 @@ import { startInjector } from "./server.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Time for the API server to notice: a pod whose review nobody answers does not start. */
+/** Time for the API server to use another replica: a pod without a review does not start. */
 const noticeMs = 5_000;
 
 const read = readConfig(process.env);

@@ -1,8 +1,7 @@
 import type { Injection } from "./config.ts";
-import { isMeshContainer } from "./mesh.ts";
 import type { PodOptions } from "./options.ts";
-import type { Container, Pod } from "./pod.ts";
-import { agentPort, redirectName, sidecarUid } from "./sidecar.ts";
+import { type Container, isMeshContainer, type Pod } from "./pod.ts";
+import { agentPort, containerDefaults, redirectName, sidecarUid } from "./sidecar.ts";
 
 /**
  * Redirects connections to those ports, of every user but the enforcement point's, to its listener. IPv6 is redirected to
@@ -12,20 +11,14 @@ export function redirectOf({ redirectImage }: Injection, options: PodOptions) {
   const ports = options["pep.svc/redirect-ports"];
   if (ports === undefined) return undefined;
   const rule = `-t nat -A OUTPUT -p tcp -m owner ! --uid-owner ${sidecarUid} -m multiport --dports ${ports.join(",")}`;
+  const redirect = `-j REDIRECT --to-ports ${agentPort}`;
   return {
     name: redirectName,
     image: redirectImage,
     command: ["/bin/sh", "-euc"],
-    args: [
-      [
-        `iptables ${rule} ! -d 127.0.0.0/8 -j REDIRECT --to-ports ${agentPort}`,
-        `ip6tables ${rule} ! -d ::1/128 -j REDIRECT --to-ports ${agentPort}`,
-      ].join("\n"),
-    ],
+    args: [`iptables ${rule} ! -d 127.0.0.0/8 ${redirect}\nip6tables ${rule} ! -d ::1/128 ${redirect}`],
     resources: { limits: { memory: "32Mi" }, requests: { cpu: "10m", memory: "16Mi" } },
-    terminationMessagePath: "/dev/termination-log",
-    terminationMessagePolicy: "File",
-    imagePullPolicy: "IfNotPresent",
+    ...containerDefaults,
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: { add: ["NET_ADMIN", "NET_RAW"], drop: ["ALL"] },

@@ -1,8 +1,9 @@
 import type { Injection } from "./config.ts";
-import { type Patched, patchOf } from "./patch.ts";
+import { patchOf } from "./patch.ts";
 import type { AdmissionRequest } from "./pod.ts";
 import { injectLabel, readPodRequest, weakerLabel } from "./pod-request.ts";
 import { refusalsOf } from "./refusals.ts";
+import { ownPrefix } from "./sidecar.ts";
 
 /** By webhook: pods in the second one's namespaces may request less than the defaults. */
 export type Strictness = "strict" | "may_be_weaker";
@@ -35,7 +36,12 @@ export function review(request: AdmissionRequest, injection: Injection, strictne
   }
   const faults = refusalsOf(pod, injection, wanted.options);
   if (faults.length > 0) return refused(faults);
-  return answered(patchOf(pod, injection, wanted.options), wanted.weaker);
+  const patch = patchOf(pod, injection, wanted.options);
+  if (!patch) return refused([changedReason]);
+  const warnings = wanted.weaker.map((annotation) =>
+    `svc-pep: weaker than the default: ${annotation}`.slice(0, maxWarningLength),
+  );
+  return { allowed: true, patch, ...(warnings.length > 0 && { warnings }) };
 }
 
 const needsWeaker = `the label ${weakerLabel}: "true" on the namespace`;
@@ -45,10 +51,4 @@ const refused = (reasons: readonly string[]): Review => ({
   message: `agent authorization: ${reasons.join("; ")}`,
 });
 
-function answered(patched: Patched, weaker: readonly string[]): Review {
-  if (patched.kind === "refused") return refused([patched.reason]);
-  const warnings = weaker.map((annotation) =>
-    `svc-pep: weaker than the default: ${annotation}`.slice(0, maxWarningLength),
-  );
-  return { allowed: true, patch: patched.patch, ...(warnings.length > 0 && { warnings }) };
-}
+const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected: take all of them out, the injector adds them`;

@@ -19,6 +19,13 @@ const folders = {
 /** The names of our containers and volumes begin with it. */
 export const ownPrefix = "svc-pep";
 
+/** The values that the API server adds. */
+export const containerDefaults = {
+  terminationMessagePath: "/dev/termination-log",
+  terminationMessagePolicy: "File",
+  imagePullPolicy: "IfNotPresent",
+} as const;
+
 /** The enforcement point's container. It has every default that the API server adds, so that the two can be compared. */
 export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: PodOptions) {
   const probe = (path: string) => ({
@@ -40,9 +47,7 @@ export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: Pod
     startupProbe: { ...probe("/__svc/readyz"), periodSeconds: 1, failureThreshold: 60 },
     readinessProbe: { ...probe("/__svc/readyz"), periodSeconds: 5, failureThreshold: 3 },
     livenessProbe: { ...probe("/__svc/livez"), periodSeconds: 10, failureThreshold: 3 },
-    terminationMessagePath: "/dev/termination-log",
-    terminationMessagePolicy: "File",
-    imagePullPolicy: "IfNotPresent",
+    ...containerDefaults,
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: { drop: ["ALL"] },

@@ -7,19 +7,6 @@ import type { Refusal } from "./decide/refusal.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
 
-/** The only file that maps events to telemetry (docs/reference/telemetry.md#rules). */
-export interface Events {
-  startCall(received: RawHeaders): CallRecord;
-  /** The listener serves upstreams of these modes; called again after a reload. */
-  serving(modes: readonly PepMode[]): void;
-  stopped(): void;
-  configurationApplied(): void;
-  configurationRefused(): void;
-  sessionFileRefused(): void;
-  render(): Promise<{ contentType: string; body: string }>;
-  shutdown(): Promise<void>;
-}
-
 /** One proxied request: one span, one outcome. */
 export interface CallRecord {
   /** For requests to the control plane and the upstream. */
@@ -48,11 +35,13 @@ export interface CallEnd {
   readonly error?: unknown;
 }
 
-export function createEvents(telemetry: Telemetry<"pep">): Events {
+/** The only file that maps events to telemetry (docs/reference/telemetry.md#rules). */
+export function createEvents(telemetry: Telemetry<"pep">) {
   const { metrics } = telemetry;
   return {
-    startCall: (received) => startCall(telemetry, received),
-    serving(modes) {
+    startCall: (received: RawHeaders) => startCall(telemetry, received),
+    /** The modes of the upstreams that are served now. */
+    serving(modes: readonly PepMode[]) {
       const isEnforcing = modes.every((mode) => mode === "enforce");
       metrics.set("svc_pep_info", { mode: isEnforcing ? "enforcing" : "observing" });
       metrics.set("svc_pep_up", 1);
@@ -61,10 +50,12 @@ export function createEvents(telemetry: Telemetry<"pep">): Events {
     configurationApplied: () => telemetry.emit({ log: ["info", "configuration applied"] }),
     configurationRefused: () => telemetry.emit({ log: ["warn", "configuration refused; the previous one stays"] }),
     sessionFileRefused: () => telemetry.emit({ log: ["warn", "session file refused; the previous session stays"] }),
-    render: () => telemetry.render(),
+    render: (): Promise<{ contentType: string; body: string }> => telemetry.render(),
     shutdown: () => telemetry.shutdown(),
   };
 }
+
+export type Events = ReturnType<typeof createEvents>;
 
 function startCall(telemetry: Telemetry<"pep">, received: RawHeaders): CallRecord {
   const span = telemetry.startSpan("pep.forward", {

@@ -4,9 +4,9 @@ import type { Telemetry } from "@svc/telemetry";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
 import { createEvents, type Events } from "./events.ts";
+import type { PepPorts } from "./http/call.ts";
 import { createConcurrencyLimiter } from "./http/concurrency-limiter.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
-import type { PepPorts } from "./http/ports.ts";
 import { createSessionOrder } from "./http/session-order.ts";
 import type { Config } from "./start/config.ts";
 import { openControlPlane } from "./start/control-plane.ts";
@@ -21,12 +21,10 @@ export interface Pep {
   /** Reads the configuration file again. */
   reload(): void;
   /** Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. Idempotent. */
-  stop(options?: StopOptions): Promise<void>;
-}
-
-export interface StopOptions {
-  /** Skips the grace period and cuts calls under way. */
-  readonly isUrgent?: boolean;
+  stop(options?: {
+    /** Skips the grace period and cuts calls under way. */
+    readonly isUrgent?: boolean;
+  }): Promise<void>;
 }
 
 export interface PepOptions {

@@ -1,8 +1,7 @@
 import { decideAgain, type HopPorts } from "@svc/hop";
 import type { RequestBody } from "../message/request-body.ts";
 import type { Passing } from "./admit.ts";
-import type { Refusal } from "./refusal.ts";
-import { refusalOf } from "./refusal.ts";
+import { type Refusal, refusalOf } from "./refusal.ts";
 import { acceptsTaint } from "./settle-body.ts";
 
 /** Decides again before the last bytes of a late body are sent. */

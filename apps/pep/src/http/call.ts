@@ -1,20 +1,43 @@
 import type { IncomingMessage } from "node:http";
-import type { Passing } from "../decide/admit.ts";
+import type { HopCredential } from "@svc/hop";
+import type { AdmitPorts, Passing } from "../decide/admit.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
 import type { Refusal } from "../decide/refusal.ts";
 import { watchSession } from "../decide/watch-session.ts";
-import type { CallEnd, CallRecord } from "../events.ts";
+import type { CallEnd, CallRecord, Events } from "../events.ts";
+import type { Limits } from "../limits.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
+import type { PepMode } from "../modes.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
-import type { IdentifiedCall, MessageId } from "../protocols/protocol.ts";
+import type { AllowedTools, IdentifiedCall, MessageId } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
-import type { Generation } from "../upstreams/live-upstreams.ts";
+import type { Generation, LiveUpstreams } from "../upstreams/live-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
-import type { PepPorts } from "./ports.ts";
-import type { Turn } from "./session-order.ts";
+import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
+import type { SessionOrder, Turn } from "./session-order.ts";
 
-/** What an agent asked for: a request, a WebSocket or a tunnel. */
+/** What calls are handled with. */
+export interface PepPorts extends AdmitPorts {
+  readonly upstreams: LiveUpstreams;
+  /** The session of an agent that presents none. */
+  readonly ambient: () => HopCredential | undefined;
+  readonly events: Events;
+  readonly limits: Limits;
+  readonly calls: ConcurrencyLimiter;
+  /** For what outlasts a call: event streams, WebSockets and tunnels. */
+  readonly streams: ConcurrencyLimiter;
+  readonly order: SessionOrder;
+  /** What the caller may call at present; undefined: the control plane gave no usable answer. */
+  readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
+  /** Of a request that names no upstream. */
+  readonly defaultMode: PepMode;
+  readonly monotonicMs: () => number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** A request, a WebSocket or a tunnel of an agent. */
 export interface Call {
   readonly ports: PepPorts;
   readonly request: IncomingMessage;
@@ -66,17 +89,18 @@ export const beginCall = (
   releaseSlot: ports.calls.tryAcquire(),
 });
 
-export interface BlockFacts {
-  /** Undefined: no upstream was found. */
-  readonly upstream?: Upstream | undefined;
-  readonly id?: MessageId | undefined;
-  readonly shed?: boolean;
-  readonly error?: unknown;
-}
-
 /** Answers a call that is not forwarded, and records it. */
-export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: Refusal, facts: BlockFacts = {}): void {
-  const { upstream, id, shed = false, error } = facts;
+export function blockCall<C extends Call>(
+  kind: CallKind<C>,
+  call: C,
+  refusal: Refusal,
+  {
+    upstream,
+    id,
+    shed = false,
+    error,
+  }: { upstream?: Upstream; id?: MessageId | undefined; shed?: boolean; error?: unknown } = {},
+): void {
   const block = { ...refusal, shed };
   const answer = upstream ? upstream.protocol.blockAnswer(block, id) : httpBlockAnswer(block);
   kind.answer(call, answer);

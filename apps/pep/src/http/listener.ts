@@ -5,8 +5,8 @@ import { isWebSocket } from "../forward/web-socket.ts";
 import type { Limits } from "../limits.ts";
 import { normalAuthority, ownAuthorities } from "../message/authority.ts";
 import { valuesOf } from "../message/headers.ts";
+import type { PepPorts } from "./call.ts";
 import { isOwnPath, type OwnEndpoints, serveOwn } from "./own-endpoints.ts";
-import type { PepPorts } from "./ports.ts";
 import { handleRequest, type OwnAuthorities } from "./request-call.ts";
 import { handleTunnel, handleUpgrade } from "./socket-call.ts";
 

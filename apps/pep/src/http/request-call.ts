@@ -15,10 +15,10 @@ import {
   type CallKind,
   type ForwardEnd,
   finishForwarded,
+  type PepPorts,
   watchCall,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
-import type { PepPorts } from "./ports.ts";
 
 /** The spellings of this listener's own address, for the connection of a request. */
 export type OwnAuthorities = (request: IncomingMessage) => ReadonlySet<string>;

@@ -6,9 +6,16 @@ import { isWebSocket, openWebSocket } from "../forward/web-socket.ts";
 import { writeAnswerToSocket } from "../message/write-answer.ts";
 import { upstreamFaultAnswer } from "../protocols/answers.ts";
 import { resolveTunnel, resolveUpgrade, unresolvable } from "../resolve/resolve.ts";
-import { type AdmittedCall, beginCall, type Call, type CallKind, finishForwarded, watchCall } from "./call.ts";
+import {
+  type AdmittedCall,
+  beginCall,
+  type Call,
+  type CallKind,
+  finishForwarded,
+  type PepPorts,
+  watchCall,
+} from "./call.ts";
 import { handleCall } from "./handle-call.ts";
-import type { PepPorts } from "./ports.ts";
 import { type OwnAuthorities, requestLineOf } from "./request-call.ts";
 
 interface SocketCall extends Call, AgentSocket {

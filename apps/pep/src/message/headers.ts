@@ -7,15 +7,8 @@ const normalName = (name: string): string =>
 
 /** RFC 9110 section 7.6.1. */
 const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "http2-settings",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "transfer-encoding",
-  "upgrade",
+  ...["connection", "http2-settings", "keep-alive", "proxy-authenticate", "proxy-authorization"],
+  ...["proxy-connection", "te", "transfer-encoding", "upgrade"],
 ]);
 
 /**
@@ -24,22 +17,10 @@ const hopByHop: ReadonlySet<string> = new Set([
  * connection.
  */
 const notForAgents: ReadonlySet<string> = new Set([
-  "authorization",
-  "baggage",
-  "content-length",
-  "expect",
-  "forwarded",
-  "host",
-  "traceparent",
-  "tracestate",
-  "trailer",
-  "x-http-method",
-  "x-http-method-override",
-  "x-method-override",
-  "x-original-method",
-  "x-original-uri",
-  "x-original-url",
-  "x-rewrite-url",
+  ...["authorization", "baggage", "content-length", "expect", "forwarded", "host"],
+  ...["traceparent", "tracestate", "trailer"],
+  ...["x-http-method", "x-http-method-override", "x-method-override"],
+  ...["x-original-method", "x-original-uri", "x-original-url", "x-rewrite-url"],
 ]);
 
 const isOurs = (name: string): boolean =>

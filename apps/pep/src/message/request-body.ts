@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
-import { type SendingOptions, sendingBody } from "./streamed-body.ts";
+import { type StreamOptions, streamedBody } from "./streamed-body.ts";
 
 /** `longer`: over the cap; `paused`: no byte for `pauseMs`; `gone`: the agent disconnected. */
 export type BodyReading = "whole" | "longer" | "paused" | "gone";
@@ -16,7 +16,7 @@ export interface RequestBody {
   /** The bytes read so far; the whole body after `whole`. */
   bytes(): Buffer;
   /** The whole body, from its first byte. */
-  stream(options: SendingOptions): Readable;
+  stream(options: StreamOptions): Readable;
 }
 
 /** @param beforeReading called once, before the first byte is read: the moment for `100 Continue` */
@@ -69,7 +69,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     bytes: () => Buffer.concat(chunks),
     stream(options) {
       begin();
-      return sendingBody(request, { chunks, hasEnded }, options);
+      return streamedBody(request, { chunks, hasEnded }, options);
     },
   };
 }

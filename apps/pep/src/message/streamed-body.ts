@@ -12,28 +12,22 @@ export class BodyWithdrawn extends Error {
   override readonly name = "BodyWithdrawn";
 }
 
-export interface SendingOptions {
+export interface StreamOptions {
   /** Milliseconds that the agent may send nothing. */
   readonly idleMs: number;
   /** Called before the last bytes are passed on. False destroys the stream: the upstream gets no complete body. */
   readonly mayEnd?: (() => Promise<boolean>) | undefined;
 }
 
-interface ReadSoFar {
-  readonly chunks: readonly Buffer[];
-  readonly hasEnded: boolean;
-}
-
 /**
  * Streams a request's body upstream: the bytes read so far, then the rest. An upstream that fails destroys this stream
  * and not the agent's connection, which still waits for an answer.
  */
-export function sendingBody(
+export function streamedBody(
   request: IncomingMessage,
-  { chunks, hasEnded }: ReadSoFar,
-  options: SendingOptions,
+  { chunks, hasEnded }: { readonly chunks: readonly Buffer[]; readonly hasEnded: boolean },
+  { idleMs, mayEnd }: StreamOptions,
 ): Readable {
-  const { idleMs, mayEnd } = options;
   const waiting = [...chunks];
   let isComplete = hasEnded;
   let isEnding = false;

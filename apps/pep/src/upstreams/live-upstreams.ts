@@ -20,10 +20,10 @@ export interface LiveUpstreams {
 
 export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUpstreams {
   let current = createPools(first, connect);
-  const retired = new Set<ReturnType<typeof createPools>>();
-  const closeIfUnused = (pools: ReturnType<typeof createPools>) => {
+  const open = new Set([current]);
+  const closeIfUnused = (pools: typeof current) => {
     if (pools === current || pools.calls > 0) return;
-    retired.delete(pools);
+    open.delete(pools);
     void pools.destroy();
   };
   return {
@@ -45,11 +45,11 @@ export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUps
     replace(upstreams) {
       const replaced = current;
       current = createPools(upstreams, connect);
-      retired.add(replaced);
+      open.add(current);
       closeIfUnused(replaced);
     },
     async destroy() {
-      await Promise.all([current, ...retired].map((pools) => pools.destroy()));
+      await Promise.all([...open].map((pools) => pools.destroy()));
     },
   };
 }

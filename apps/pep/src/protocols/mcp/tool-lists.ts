@@ -85,48 +85,28 @@ function filteredEvent(context: ToolListContext, event: string): string {
   return [...lines.filter((line) => !isData(line)), `data: ${text}`].join("\n");
 }
 
-/** The message with its tools filtered, or emptied if readers could differ; undefined: it contains no list. */
-function filtered({ targets, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
-  const reading = listIn(json);
-  switch (reading.kind) {
-    case "none":
-      return undefined;
-    case "unclear":
-      return emptyList(id ?? reading.id);
-    case "list": {
-      const { message, result, tools } = reading;
-      const kept = tools.filter((tool) => isAllowed(targets, allowed, tool));
-      return JSON.stringify({ ...message, result: { ...result, tools: kept } });
-    }
-    default:
-      throw reading satisfies never;
-  }
-}
-
-type Members = Readonly<Record<string, unknown>>;
-type Reading =
-  | { readonly kind: "list"; readonly message: Members; readonly result: Members; readonly tools: readonly unknown[] }
-  | { readonly kind: "none" }
-  /** Readers could find different lists. */
-  | { readonly kind: "unclear"; readonly id?: unknown };
-
 /** A message is 1 deep, its result 2, the list 3, a tool 4. Deeper repeats name no tool. */
 const toolDepth = 4;
 
-function listIn(json: string | Uint8Array): Reading {
+/** The message with its tools filtered, or emptied if readers could differ; undefined: it contains no list. */
+function filtered({ targets, allowed, id }: ToolListContext, json: string | Uint8Array): string | undefined {
   const parsed = parseStrictJson(json, { maxDepth: maxMessageDepth });
   // Other readers accept more than JSON: NaN, comments, other encodings.
-  if (!parsed.ok || Array.isArray(parsed.value)) return { kind: "unclear" };
-  if (!isJsonObject(parsed.value)) return { kind: "none" };
-  const { value: message, duplicateDepth } = parsed;
-  const { id, result } = message;
-  const repeatsAt = duplicateDepth ?? Number.POSITIVE_INFINITY;
-  if (repeatsAt === 1 || isDisguised(message, messageNames)) return { kind: "unclear", id };
-  if (!isJsonObject(result)) return { kind: "none" };
-  if (repeatsAt === 2 || isDisguised(result, resultNames)) return { kind: "unclear", id };
+  if (!parsed.ok || Array.isArray(parsed.value)) return emptyList(id);
+  const { value: message } = parsed;
+  const repeatsAt = parsed.duplicateDepth ?? Number.POSITIVE_INFINITY;
+  if (!isJsonObject(message)) return undefined;
+  const { result } = message;
+  const isUnclear = (members: object, depth: number, names: ReadonlyMap<string, string>) =>
+    repeatsAt === depth || isDisguised(members, names);
+  if (isUnclear(message, 1, messageNames)) return emptyList(id ?? message.id);
+  if (!isJsonObject(result)) return undefined;
+  if (isUnclear(result, 2, resultNames)) return emptyList(id ?? message.id);
   const { tools } = result;
-  if (!Array.isArray(tools)) return { kind: "none" };
-  return repeatsAt <= toolDepth ? { kind: "unclear", id } : { kind: "list", message, result, tools };
+  if (!Array.isArray(tools)) return undefined;
+  if (repeatsAt <= toolDepth) return emptyList(id ?? message.id);
+  const kept = tools.filter((tool) => isAllowed(targets, allowed, tool));
+  return JSON.stringify({ ...message, result: { ...result, tools: kept } });
 }
 
 const messageNames = spellings("result");
