@@ -122,6 +122,18 @@ test("calls beyond the cap are shed at once, and event streams do not count", as
   await waitUntil("every connection to close", () => upstream.sockets.size === 0);
 });
 
+test("a call that is over frees its slot, forwarded or blocked", async () => {
+  const { url, headers } = await setup((_request, response) => response.end("done"), { limits: { maxCalls: 1 } });
+  for (const [path, status] of [
+    ["app/a", 200],
+    ["none", 404],
+    ["app/a", 200],
+  ]) {
+    const response = await fetch(`${url}/${path}`, { headers });
+    expect([response.status, await response.text()]).toEqual([status, expect.any(String)]);
+  }
+});
+
 test("streams beyond their own cap are closed", async () => {
   const { url, headers, upstream } = await setup(
     (_request, response) => response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders(),
