@@ -10,7 +10,7 @@ export interface AgentSocket {
   readonly head: Buffer;
 }
 
-/** Exactly one of `opened` and `failed` is called, unless the agent goes away first. */
+/** Exactly one of `opened` and `failed` is called, unless the agent disconnects first. */
 export interface ConnectionEvents {
   /** Called before the connector begins to read the agent's side. */
   handOver(): void;

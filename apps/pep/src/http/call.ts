@@ -46,7 +46,7 @@ export interface Call {
   readonly generation: Generation;
   readonly record: CallRecord;
   readonly inbound: InboundCredentials;
-  /** Aborts when the agent goes away. */
+  /** Aborts when the agent disconnects. */
   readonly signal: AbortSignal;
   readonly startedMs: number;
   /** Undefined: every slot for calls is in use. Idempotent. */
@@ -108,7 +108,7 @@ export function blockCall<C extends Call>(
   finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error });
 }
 
-/** The agent went away, or stopped sending: nothing is answered and nothing is counted. */
+/** The agent disconnected or stopped sending: nothing is answered and nothing is counted. */
 export function abandonCall({ request, record }: Call): void {
   request.destroy();
   record.abandon();
@@ -145,7 +145,7 @@ function finishCall(
 /**
  * Counts a call that outlasts its answer's head as a stream instead, and has it decided again until its end.
  *
- * @returns stops both; to be called when the stream is over
+ * @returns stops both; called when the stream is over
  */
 export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedCall, close: () => void): () => void {
   releaseSlot?.();

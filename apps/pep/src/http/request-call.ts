@@ -126,7 +126,7 @@ function lengthOf({ headers }: IncomingMessage, body: SentBody): string[] {
   return length === undefined || body === null || Buffer.isBuffer(body) ? [] : ["content-length", length];
 }
 
-/** Answers where the upstream did not, and returns the status that the agent saw. */
+/** Answers if the upstream did not, and returns the status that the agent received. */
 function answered(
   call: RequestCall,
   end: Exclude<RelayEnd, { kind: "withdrawn" }>,

@@ -82,7 +82,7 @@ function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionE
   const sentMs = ports.monotonicMs();
   const finish = (status?: number, error?: Error) =>
     finishForwarded(call, admitted, { status, error, upstreamMs: ports.monotonicMs() - sentMs });
-  // The agent went away before its connection was open: the call was allowed all the same.
+  // An agent that disconnects before its connection is open: the call was allowed all the same.
   socket.once("close", () => finish());
   return {
     handOver,

@@ -65,7 +65,7 @@ const host = z
   .string()
   .refine((text) => normalAuthority(text) !== undefined, "must be a host name with an optional port");
 
-/** The settings of every upstream, whatever its protocol (docs/reference/enforcement-point.md#finding-the-target). */
+/** The settings of every upstream, of any protocol (docs/reference/enforcement-point.md#finding-the-target). */
 export const commonSettings = {
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, "must be 1-63 of letters, digits, . _ -"),
   url,

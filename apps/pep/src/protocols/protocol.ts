@@ -51,7 +51,7 @@ export interface Protocol {
   targets(): readonly CallTarget[];
   /** Maps HTTP method and path (relative to `basePath`) to a call. `in_body`: `readCall` reads it from the body. */
   resolve(method: string, path: string): CallTarget | "in_body" | "unmapped" | "ambiguous";
-  /** Reads a call from the body that will be sent. `gone`: the agent went away or stopped sending. */
+  /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
   readCall(
     body: RequestBody,
     headers: RawHeaders,
