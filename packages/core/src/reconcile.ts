@@ -131,14 +131,14 @@ function conflict(declared: DeclaredTool, discovered: DiscoveredTool): DiffEntry
 }
 
 /**
- * The remedy where a source that could have advertised the ref gave no answer; undefined where all of them answered.
- * Once any source answers, a silent one excuses only what it has the word on: its silence is no ignorance of the rest.
+ * The remedy where a source that could have advertised the ref is silent; undefined where none is. Once any source
+ * answered, a silent one excuses only its own refs.
  */
 function silentSource(ref: string, answers: readonly SourceAnswer[]): string | undefined {
   if (answers.length === 0) {
     return 'Add a "discovery" entry to the manifest, or submit it with an override that states why it can be trusted.';
   }
-  const own = answers.filter(({ source }) => hasTheWordOn(source, ref));
+  const own = answers.filter(({ source }) => isAuthoritativeFor(source, ref));
   const others = answers.filter(({ source }) => source.kind === "http");
   const able = own.length > 0 ? own : answers.some(({ discovered }) => discovered.ok) ? others : answers;
   const silent = able.find(({ discovered }) => !discovered.ok)?.discovered;
@@ -146,7 +146,7 @@ function silentSource(ref: string, answers: readonly SourceAnswer[]): string | u
 }
 
 /** An MCP server or an A2A agent advertises its own refs alone; an HTTP source may list any, and none is its own. */
-function hasTheWordOn(source: DiscoverySource, ref: string): boolean {
+function isAuthoritativeFor(source: DiscoverySource, ref: string): boolean {
   switch (source.kind) {
     case "mcp":
       return mcpServerRef(ref) === `mcp:${source.name}`;
@@ -158,8 +158,8 @@ function hasTheWordOn(source: DiscoverySource, ref: string): boolean {
 }
 
 /**
- * Where all that is declared was advertised by others: a silent source might have been stricter, and without an entry
- * of its own nobody could tell what to repair.
+ * Where every declaration was advertised by other sources: a silent source might have been stricter, so it gets an entry
+ * of its own that names the repair.
  */
 const silentSources = (answers: readonly SourceAnswer[]): readonly DiffEntry[] =>
   answers.flatMap(({ source, discovered }) =>
@@ -196,7 +196,7 @@ function commonClasses(a: readonly string[] | undefined, b: readonly string[] | 
   return [...a.filter((name) => isWithin(name, b)), ...b.filter((name) => isWithin(name, a) && !a.includes(name))];
 }
 
-/** Downstream agents are held against the sources that list any; with no source at all, nothing is known of them either. */
+/** Downstream agents are compared with the sources that list any; without a source they are undiscovered too. */
 function downstreamDiff(manifest: AgentManifest, answers: readonly SourceAnswer[]): readonly DiffEntry[] {
   const listed = answers.flatMap(({ discovered }) => (discovered.ok ? (discovered.downstreamAgents ?? []) : []));
   const lists = answers.some(({ discovered }) => discovered.ok && discovered.downstreamAgents !== undefined);

@@ -2,7 +2,7 @@ import { callerOf, type HopRequest } from "./hop.ts";
 import type { ChainMember } from "./kinds.ts";
 import type { Taint } from "./taint-level.ts";
 
-/** A mark says that a chain member has touched untrusted data in this session. It names its source and never falls. */
+/** A mark says that a chain member has touched untrusted data in this session. It names its source and is never removed. */
 export type Marks = ReadonlyMap<ChainMember, MarkSource>;
 /** The target whose results were untrusted, or `declared` where a request declared it. */
 export type MarkSource = string;

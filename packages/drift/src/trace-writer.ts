@@ -86,7 +86,7 @@ export function openTraceWriter(
       else enqueue(line);
     },
     appendNow(line) {
-      // What is in flight may or may not arrive: it is written again, and read once.
+      // A write in flight may or may not finish: it is written again, and read once.
       if (inFlight !== "") isTorn = true;
       const bytes = bytesOf(inFlight + pending + line);
       pending = "";

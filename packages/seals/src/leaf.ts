@@ -23,7 +23,7 @@ export function leafOf(source: Source, format: number, row: Row): Uint8Array | u
     values[column] = value;
   }
   if (holdsMore(row, columns)) return undefined;
-  // Members in order, and nothing but texts and nulls: JSON.stringify writes just what RFC 8785 asks for, at a fifth of the
+  // Members in order, and nothing but texts and nulls: JSON.stringify writes what RFC 8785 requires, at a fifth of the
   // cost of the library, which the tests hold it to.
   return leafHash(JSON.stringify({ format, row: values, source }));
 }

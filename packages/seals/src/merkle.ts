@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A leaf and a node are hashed under prefixes of their own, so that neither passes for the other (RFC 6962 section 2.1). */
+/** A leaf and a node are hashed under prefixes of their own, so that neither is accepted as the other (RFC 6962 section 2.1). */
 const leafPrefix = Uint8Array.of(0);
 const nodePrefix = Uint8Array.of(1);
 

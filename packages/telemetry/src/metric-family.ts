@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { MetricSpec } from "./contract.ts";
 
 type Labels = Record<string, string>;
-/** Adds, observes or sets, as the metric's type says. Labels outside the closed set are not recorded. */
+/** Adds, observes or sets, by the metric's type. Labels outside the closed set are not recorded. */
 export type Family = (labels: Readonly<Record<string, unknown>>, value: number) => void;
 
 /** From a decision in memory (0.1 ms) to the longest wait for an upstream's headers (30 s). */

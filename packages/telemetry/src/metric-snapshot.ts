@@ -32,7 +32,7 @@ export async function templateOf(registry: Registry): Promise<FamilySnapshot[]> 
   return families.map((family) => ({ ...family, values: family.values.map((sample) => ({ ...sample, value: 0 })) }));
 }
 
-/** Undefined for what is no snapshot; otherwise the template's families with the samples that belong to them. */
+/** Undefined for anything but a snapshot; otherwise the template's families with the samples that belong to them. */
 export function parseSnapshot(text: string, template: readonly FamilySnapshot[]): FamilySnapshot[] | undefined {
   let found: unknown;
   try {

@@ -53,7 +53,7 @@ export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
   const known = new Map<string, SharedFile>();
   writeFileSync(draft, "");
 
-  // A failed write leaves the state written before in place; the next one makes up for it.
+  // A failed write leaves the state written before in place; the next one replaces it.
   const writeOwn = async () => {
     const snapshot = JSON.stringify(await registry.getMetricsAsJSON());
     await writeFile(draft, snapshot)

@@ -27,7 +27,7 @@ export function bindParams(json: string | Uint8Array): ParamsBinding {
 }
 
 /**
- * The same for parameters inside a larger text, parsed already with a `maxDepth` of 64 more than what is around them.
+ * The same for parameters inside a larger text, parsed already with a `maxDepth` of 64 more than the depth around them.
  * The facts of the whole text count against every part of it.
  */
 export function bindParsedParams(parsed: StrictJson, params: unknown = parsed.value): ParamsBinding {

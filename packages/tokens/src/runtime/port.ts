@@ -23,7 +23,7 @@ export interface Runtime {
   /** base64url(SHA-256(data)), of the UTF-8 bytes where it is text. */
   sha256Base64url(data: Uint8Array | string): string;
   toBase64url(data: Uint8Array | string): string;
-  /** Lenient about what is no base64url, and never throws: callers compare the re-encoding. */
+  /** Lenient about text that is not base64url, and never throws: callers compare the re-encoding. */
   fromBase64url(text: string): Uint8Array;
   /** Throws where the key material is no key: a point off its curve, halves of two pairs. */
   signer(jwk: PrivateJwk): MaybePromise<SignJws>;
