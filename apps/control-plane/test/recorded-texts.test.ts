@@ -95,10 +95,11 @@ test("a spend is read as it was written, whosever key proved possession", async 
     .sample(facts, agents.length)
     .map((record): Append => ({ record: named({ ...record, ...allow }), epochs }));
   await insertDecisions(sql, appends);
+  const nowMs = Date.now();
   const spends = appends.map(({ record: { actionId } }, index): Exchange => {
     const agent = agents[index];
     const prover = agent === undefined ? undefined : { agent, proofJtiHash: randomBytes(32) };
-    return { kind: "exchange", actionId, jtiHash: randomBytes(32), sessionId, prover, spentAtMs: Date.now() - index };
+    return { kind: "exchange", actionId, jtiHash: randomBytes(32), sessionId, prover, spentAtMs: nowMs - index };
   });
   expect(
     await insertExchanges(

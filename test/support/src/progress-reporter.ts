@@ -35,13 +35,14 @@ export class ProgressReporter extends DefaultReporter {
     const progress = this.#projects.get(module.project.name);
     if (progress === undefined) return;
     progress.ended += 1;
-    for (const { fullName } of module.children.allTests("failed")) {
+    const file = `FAILED ${module.project.name} ${module.relativeModuleId}`;
+    for (const test of module.children.allTests("failed")) {
       progress.failed += 1;
-      this.log(`FAILED ${module.project.name} ${module.relativeModuleId} > ${fullName}`);
+      this.log(`${file} > ${test.fullName}: ${firstLineOf(test.result().errors)}`);
     }
     if (module.errors().length > 0) {
       progress.failed += 1;
-      this.log(`FAILED ${module.project.name} ${module.relativeModuleId}, which ran no test`);
+      this.log(`${file} ran no test: ${firstLineOf(module.errors())}`);
     }
     const isDue = progress.ended === progress.files || performance.now() - this.#printedMs > quietMs;
     if (isDue) this.#print(module.project.name, progress);
@@ -88,5 +89,7 @@ function reasonsOf(skipped: readonly string[]): string {
   });
   return reasons.join(", ");
 }
+
+const firstLineOf = (errors: readonly SerializedError[] | undefined) => errors?.[0]?.message?.split("\n")[0] ?? "";
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
