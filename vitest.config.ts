@@ -53,11 +53,13 @@ const inBoth = ["test/fuzz/fuzz.test.ts"];
 const within = (root: string, files: readonly string[]) =>
   files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));
 
-const project = (root: string, include: string, isLong: boolean) => ({
+/** @param isolate false where the files of a project share no state, so that a worker reads its modules once */
+const project = (root: string, include: string, isLong: boolean, isolate = true) => ({
   extends: true as const,
   test: {
     name: root.replace(/^[a-z]+\//, ""),
     root,
+    isolate,
     include: isLong ? within(root, [...long, ...inBoth]) : [include],
     exclude: isLong ? [] : ["**/node_modules/**", ...within(root, long)],
   },
@@ -79,7 +81,8 @@ export default defineConfig(({ mode }) => ({
     env: { TEST_LONG: String(mode === "long") },
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...[...inPackage, ...startsServers].map((root) => project(root, "test/**/*.test.ts", mode === "long")),
+      ...inPackage.map((root) => project(root, "test/**/*.test.ts", mode === "long", false)),
+      ...startsServers.map((root) => project(root, "test/**/*.test.ts", mode === "long")),
       ...blackBox.map((root) => project(root, "**/*.test.ts", mode === "long")),
     ],
   },

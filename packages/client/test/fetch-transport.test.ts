@@ -2,23 +2,35 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TransportFaultCode, TransportRequest } from "@svc/hop";
-import { afterEach, describe, expect, test } from "vitest";
+import nock from "nock";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fetchTransport } from "../src/fetch-transport.ts";
 
-const servers: ReturnType<typeof createServer>[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
+const base = "http://control.test";
+beforeAll(() => {
+  // A request that no test scripted fails, but for those to the real servers of this file.
+  nock.disableNetConnect();
+  nock.enableNetConnect(/^(?:127\.0\.0\.1|control\.invalid)/);
 });
+afterEach(() => {
+  expect(nock.pendingMocks()).toEqual([]);
+  nock.cleanAll();
+});
+afterAll(() => nock.restore());
 
-async function serve(listener: RequestListener): Promise<string> {
+/** A real server: nock neither refuses a connection nor breaks off a response that has begun. */
+async function serve(listener: RequestListener): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(listener);
-  servers.push(server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = async () => {
+    if (!server.listening) return;
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  };
+  onTestFinished(close);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
 const asked: TransportRequest = {
@@ -41,37 +53,30 @@ const faultOf = (baseUrl: string, more: Partial<TransportRequest> = {}): Promise
     );
 
 test("method, path below the base, headers and body are sent; status, headers and body are returned", async () => {
-  const base = await serve(async (request, response) => {
-    const body = (await request.toArray()).join("");
-    response.writeHead(418, { "x-got": `${request.method} ${request.url} ${request.headers["x-a"]}` }).end(body);
-  });
+  nock(base, { reqheaders: { "x-a": "b" } })
+    .post("/under/v1/x?y=1", "é")
+    .reply(418, "é", { "x-got": "it" });
   const answer = await fetchTransport({ baseUrl: `${base}/under/` }).send(asked);
-  expect(answer).toMatchObject({ status: 418, body: "é", headers: { "x-got": "POST /under/v1/x?y=1 b" } });
+  expect(answer).toMatchObject({ status: 418, body: "é", headers: { "x-got": "it" } });
 });
 
 test("a redirect is returned and not followed", async () => {
-  const paths: (string | undefined)[] = [];
-  const base = await serve((request, response) => {
-    paths.push(request.url);
-    response.writeHead(307, { location: "/elsewhere" }).end();
-  });
+  nock(base).post("/v1/x?y=1").reply(307, "", { location: "/elsewhere" });
   expect((await fetchTransport({ baseUrl: base }).send(asked)).status).toBe(307);
-  expect(paths).toEqual(["/v1/x?y=1"]);
 });
 
 test("a body of the maximal size is read, one byte more is a fault", async () => {
-  const base = await serve((request, response) => response.end("x".repeat(Number(request.headers["x-a"]))));
-  const transport = fetchTransport({ baseUrl: base });
-  expect((await transport.send({ ...asked, headers: { "x-a": "10" } })).body).toHaveLength(10);
-  expect(await faultOf(base, { headers: { "x-a": "11" } })).toBe("too_large");
+  nock(base).post("/v1/x?y=1").reply(200, "x".repeat(10));
+  expect((await fetchTransport({ baseUrl: base }).send(asked)).body).toHaveLength(10);
+  nock(base).post("/v1/x?y=1").reply(200, "x".repeat(11));
+  expect(await faultOf(base)).toBe("too_large");
 });
 
 describe("faults", () => {
   test("no listener: refused", async () => {
-    const base = await serve(() => undefined);
-    servers[0]?.close();
-    await once(servers.splice(0)[0] as ReturnType<typeof createServer>, "close");
-    expect(await faultOf(base)).toBe("refused");
+    const { url, close } = await serve(() => undefined);
+    await close();
+    expect(await faultOf(url)).toBe("refused");
   });
 
   test("no such host: refused", async () => {
@@ -79,28 +84,32 @@ describe("faults", () => {
   });
 
   test("a reset before and during the response: unreachable", async () => {
-    expect(await faultOf(await serve((request) => request.socket.destroy()))).toBe("unreachable");
+    nock(base)
+      .post("/v1/x?y=1")
+      .replyWithError(Object.assign(new Error("reset"), { code: "ECONNRESET" }));
+    expect(await faultOf(base)).toBe("unreachable");
     const amid = await serve((request, response) => {
       response.writeHead(200, { "content-length": "9" });
       response.write("x", () => request.socket.destroy());
     });
-    expect(await faultOf(amid)).toBe("unreachable");
+    expect(await faultOf(amid.url)).toBe("unreachable");
   });
 
   test("silence before and during the response: timeout", async () => {
-    expect(await faultOf(await serve(() => undefined), { deadlineMs: 50 })).toBe("timeout");
+    nock(base).post("/v1/x?y=1").delay(60_000).reply(200);
+    expect(await faultOf(base, { deadlineMs: 50 })).toBe("timeout");
     const amid = await serve((_request, response) => void response.writeHead(200).write("x"));
-    expect(await faultOf(amid, { deadlineMs: 50 })).toBe("timeout");
+    expect(await faultOf(amid.url, { deadlineMs: 50 })).toBe("timeout");
   });
 
   test("an abort: aborted, and the request is ended", async () => {
     const aborting = new AbortController();
     const gone = Promise.withResolvers<void>();
-    const base = await serve((request) => {
+    const { url } = await serve((request) => {
       request.socket.once("close", () => gone.resolve());
       aborting.abort();
     });
-    expect(await faultOf(base, { signal: aborting.signal })).toBe("aborted");
+    expect(await faultOf(url, { signal: aborting.signal })).toBe("aborted");
     await gone.promise;
   });
 });
