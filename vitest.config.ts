@@ -38,7 +38,7 @@ const blackBox = [
 const long = [
   "apps/cli/test/{audit-verify,completion,demo,dev,examples,record}.test.ts",
   "test/browser/accessibility.test.ts",
-  "test/conformance/{command,key-load,outage,restored-database}.test.ts",
+  "test/conformance/{command,hostile-input,key-load,outage,restored-database}.test.ts",
   "test/e2e/{mcp-conformance,mcp-conformance-client,pep-connections,pep-draining,pep-memory,pep-restart}.test.ts",
   "test/e2e/{telemetry-disclosure,telemetry-losses,telemetry-workers}.test.ts",
   "test/examples/walk.test.ts",
