@@ -1,16 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { type AgentManifest, type AgentManifestDocument, agentManifest, agentName } from "@svc/core";
+import { type AgentManifest, type AgentManifestDocument, manifestCreate } from "@svc/core";
 import { parseDocument } from "yaml";
-import { z } from "zod";
 import { Fault } from "./fault.ts";
 
 /** The body of `POST /v1/manifests`, as JSON or YAML (docs/reference/drift.md#manifest-files). */
-const manifestFile = z.strictObject({
-  agent: agentName,
-  manifest: agentManifest,
-  override: z.strictObject({ reason: z.string().optional() }).optional(),
-});
-
 export interface ManifestFile {
   readonly agent: string;
   /** As in the file, without defaults. */
@@ -33,7 +26,7 @@ export async function readManifestFile(file: string): Promise<ReadManifest> {
   const [syntax] = document.errors;
   if (syntax !== undefined) throw new Fault(`${file}: ${syntax.message}`, "Correct the file's JSON or YAML.");
   const content: unknown = document.toJS();
-  const read = manifestFile.safeParse(content);
+  const read = manifestCreate.safeParse(content);
   if (read.success) return { file: content as ManifestFile, understood: read.data.manifest };
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
   throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");

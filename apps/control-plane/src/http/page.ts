@@ -2,6 +2,12 @@ import { type CursorUse, openCursor, sealCursor } from "./cursor.ts";
 import { invalidRequest } from "./issues.ts";
 import type { RawQuery } from "./query.ts";
 
+/** What every paged query holds. */
+export interface Paging {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
 /** One page that was asked for. */
 export interface PageRequest {
   readonly limit: number;
@@ -11,12 +17,7 @@ export interface PageRequest {
 }
 
 /** @throws {ApiError} `invalid_request` for a cursor that is foreign, altered, or of another filter. */
-export function openPage(
-  key: Uint8Array,
-  route: string,
-  raw: RawQuery,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
-): PageRequest {
+export function openPage(key: Uint8Array, route: string, raw: RawQuery, { limit, cursor }: Paging): PageRequest {
   const { cursor: _cursor, limit: _limit, ...filter } = raw;
   const use = { route, filter };
   const after = cursor === undefined ? undefined : openCursor(key, use, cursor);
@@ -42,6 +43,6 @@ export function toPage<Row, Item>(
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   return {
     data: rows.slice(0, limit).map(toItem),
-    page: { next_cursor: last === undefined ? null : sealCursor(key, use, positionOf(last)), limit },
+    page: { nextCursor: last === undefined ? null : sealCursor(key, use, positionOf(last)), limit },
   };
 }

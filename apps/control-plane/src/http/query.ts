@@ -1,4 +1,5 @@
-import { z } from "zod";
+import { noQuery } from "@svc/core";
+import type { z } from "zod";
 import { invalidRequest, toIssues } from "./issues.ts";
 import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
 
@@ -28,7 +29,7 @@ export function decodeQuery<Schema extends z.ZodType>(raw: RawQuery, schema: Sch
 }
 
 /** @throws {ApiError} `invalid_request` for any parameter. */
-export const requireNoQuery = (url: string): unknown => decodeQuery(readQuery(url), z.strictObject({}));
+export const requireNoQuery = (url: string): unknown => decodeQuery(readQuery(url), noQuery);
 
 const invalidQuery = (issues: Parameters<typeof invalidRequest>[1]) =>
   invalidRequest("The query is not what this route takes.", issues);

@@ -2,15 +2,12 @@ import { Hono } from "hono";
 import type { App } from "../http/endpoint.ts";
 import { installErrorHandling } from "../http/error-handling.ts";
 import { agentRoutes } from "./agents.ts";
+import { auditRoutes } from "./audit.ts";
 import { blockRoutes } from "./blocks.ts";
-import { chainRoute } from "./chain.ts";
 import { consentRoute } from "./consent.ts";
 import { consoleRoutes } from "./console.ts";
-import { decisionRoutes } from "./decisions.ts";
 import type { Deps } from "./deps.ts";
 import { documentRoutes } from "./documents.ts";
-import { eventsRoute } from "./events.ts";
-import { explanationRoute } from "./explanation.ts";
 import { healthRoutes } from "./health.ts";
 import { authorizeRoute } from "./hop/authorize.ts";
 import { exchangeRoute } from "./hop/exchange.ts";
@@ -20,14 +17,14 @@ import { transactionRoute } from "./hop/transaction.ts";
 import { enrollmentRoutes } from "./identity/enrollments.ts";
 import { identityRoutes } from "./identity/identities.ts";
 import { keyRoutes } from "./keys.ts";
-import { manifestRoutes } from "./manifests.ts";
+import { manifestRoutes, registrationRoute } from "./manifests.ts";
 import { scopeRoutes } from "./scopes.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { wellKnownRoutes } from "./well-known.ts";
-import { wouldBlockRoute } from "./would-block.ts";
 
 /** In the order in which the documentation shows them. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [
+  registrationRoute,
   agentRoutes,
   manifestRoutes,
   scopeRoutes,
@@ -40,11 +37,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   sessionRoutes,
   blockRoutes,
   keyRoutes,
-  decisionRoutes,
-  chainRoute,
-  explanationRoute,
-  eventsRoute,
-  wouldBlockRoute,
+  auditRoutes,
   enrollmentRoutes,
   identityRoutes,
   wellKnownRoutes,

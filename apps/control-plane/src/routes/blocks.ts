@@ -3,23 +3,19 @@ import { liftBlock } from "../commands/block/lift-block.ts";
 import { setBlock } from "../commands/block/set-block.ts";
 import type { App } from "../http/endpoint.ts";
 import { invalidRequest, toIssues } from "../http/issues.ts";
-import { list } from "../http/list.ts";
 import { requireKind } from "../http/require-kind.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
 import type { StandingBlock } from "../ports/blocks.ts";
 import type { Deps } from "./deps.ts";
 
-const tag = "Emergency blocks";
-
 export function blockRoutes(app: App, deps: Deps): void {
-  list(app, deps, "GET /v1/blocks", {
+  const { route, list } = routesOf(app, deps, "Emergency blocks");
+  list("GET /v1/blocks", {
     access: "audit",
-    tag,
     summary: "List the blocks in force by kind and ref.",
     query: pagedQuery,
     page: blockPage,
-    errors: ["database_unavailable"],
     rows: ({ after, limit }) =>
       deps.blocks.page({
         nowMs: deps.clock.nowMs(),
@@ -31,9 +27,8 @@ export function blockRoutes(app: App, deps: Deps): void {
     position: ({ kind, ref }) => `${kind} ${ref}`,
   });
 
-  route(app, deps, "PUT /v1/blocks/{kind}/{ref}", {
+  route("PUT /v1/blocks/{kind}/{ref}", {
     access: "admin",
-    tag,
     summary: "Deny a tool, an agent or a scope from the next decision on, whatever a session pinned.",
     body: blockPut,
     reply: { description: "The block in force.", schema: blockRead },
@@ -49,9 +44,8 @@ export function blockRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "DELETE /v1/blocks/{kind}/{ref}", {
+  route("DELETE /v1/blocks/{kind}/{ref}", {
     access: "admin",
-    tag,
     summary: "Lift a block; without one, nothing happens.",
     reply: { status: 204, description: "No such block is in force." },
     errors: ["database_unavailable"],

@@ -3,14 +3,14 @@ import { grantConsent } from "../commands/session/grant-consent.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { requireKind } from "../http/require-kind.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
 import type { Deps } from "./deps.ts";
 
 export function consentRoute(app: App, deps: Deps): void {
-  route(app, deps, "POST /v1/consent", {
+  const { route } = routesOf(app, deps, "Consent");
+  route("POST /v1/consent", {
     access: "admin",
-    tag: "Consent",
     summary: "Start a session by a person's consent; the answer holds its hop-1 token.",
     body: consentRequest,
     reply: { status: 201, description: "The session, pinned to one policy version.", schema: consentResponse },

@@ -3,28 +3,24 @@ import {
   agentsQuery,
   decisionsQuery,
   fromWire,
+  namedScopeQuery,
   pagedQuery,
-  scopeName,
   sessionsQuery,
-  version,
   wouldBlockQuery,
 } from "@svc/core";
-import { z } from "zod";
+import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
 import { failingProbes } from "../commands/readiness.ts";
 import { explainAction } from "../commands/record/explain.ts";
 import { readChain } from "../commands/record/read-chain.ts";
-import type { ListRequest } from "../http/list.ts";
-import { openPage, toPage } from "../http/page.ts";
+import { openPage, type Paging, toPage } from "../http/page.ts";
 import { decodeQuery } from "../http/query.ts";
+import type { ListRequest } from "../http/routes.ts";
 import type { AdministrativeEvent } from "../ports/administrative-event.ts";
-import { readDecisions } from "./decisions.ts";
+import { readDecisions, readWouldBlocks, wouldBlockPosition } from "./audit.ts";
 import type { Deps } from "./deps.ts";
 import { readSessions } from "./sessions.ts";
-import { readWouldBlocks, wouldBlockPosition } from "./would-block.ts";
 
-/** `name` in the query, since a scope may be named `..`, which no path can hold. */
-const scopeQuery = z.strictObject({ name: scopeName, version });
 const versionsShown = 10;
 
 /** The console's reads over the ports of the audit routes. */
@@ -38,12 +34,12 @@ export function consoleReads(deps: Deps): ConsoleReads {
     pageSize?: number,
   ): Promise<Listed<Row>> => {
     const decoded = decodeQuery(sent, schema);
-    const paging = decoded as unknown as { readonly limit: number; readonly cursor?: string };
+    const paging = decoded as unknown as Paging;
     const request = openPage(deps.cursorKey, path, sent, { ...paging, ...(pageSize && { limit: pageSize }) });
     const query = fromWire(schema, decoded);
     const rows = await read({ query, after: request.after, limit: request.limit + 1 });
     const { data, page } = toPage(deps.cursorKey, request, rows, (row) => row, positionOf);
-    return { rows: data, next: rows[request.limit], nextCursor: page.next_cursor };
+    return { rows: data, next: rows[request.limit], nextCursor: page.nextCursor };
   };
   const revocations = (
     kind: "agent_revoked" | "session_revoked",
@@ -114,7 +110,7 @@ export function consoleReads(deps: Deps): ConsoleReads {
         ({ scope }) => scope,
       ),
     async policy(query) {
-      const { name, version: asked } = decodeQuery(query, scopeQuery);
+      const { name, version: asked } = decodeQuery(query, namedScopeQuery);
       const latest = await deps.policies.latest(name);
       if (latest === undefined) return undefined;
       const pinned = await deps.policies.pinned(name, asked ?? latest.version);

@@ -1,22 +1,20 @@
-import { z } from "zod";
+import { openApiRead, plainText } from "@svc/core";
 import type { App } from "../http/endpoint.ts";
 import { jsonResponse } from "../http/json-response.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import type { Deps } from "./deps.ts";
-
-const tag = "Documents";
 
 /** Made once, at the first request, from the routes mounted by then: no start waits for documents. */
 export function documentRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Documents");
   const document = once(async () => {
     const { openApiDocument } = await import("../http/openapi-document.ts");
     return openApiDocument(app.endpoints, deps);
   });
-  route(app, deps, "GET /openapi.json", {
+  route("GET /openapi.json", {
     access: "none",
-    tag,
     summary: "This API as an OpenAPI 3.1 document.",
-    reply: { description: "The document.", schema: z.record(z.string(), z.unknown()) },
+    reply: { description: "The document.", schema: openApiRead },
     errors: [],
     handle: async () => jsonResponse(await document(), 200),
   });
@@ -25,11 +23,10 @@ export function documentRoutes(app: App, deps: Deps): void {
     const { docsPage } = await import("../http/docs-page.ts");
     return docsPage(await document());
   });
-  route(app, deps, "GET /docs", {
+  route("GET /docs", {
     access: "none",
-    tag,
     summary: "The same for people.",
-    reply: { description: "A page that loads nothing else.", schema: z.string(), mediaType: "text/html" },
+    reply: { description: "A page that loads nothing else.", schema: plainText, mediaType: "text/html" },
     errors: [],
     handle: async () => new Response(await rendered(), { headers: pageHeaders }),
   });

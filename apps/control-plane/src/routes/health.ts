@@ -1,20 +1,17 @@
-import { type ErrorCode, livenessRead, readinessRead } from "@svc/core";
-import { z } from "zod";
+import { type ErrorCode, livenessRead, plainText, readinessRead } from "@svc/core";
 import { failingProbes, type ProbeName } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import { iso } from "../http/times.ts";
 import { singleFlight } from "../ports/single-flight.ts";
 import type { Deps } from "./deps.ts";
 
-const tag = "Health";
-
 /** Without credentials: they say whether the process serves, and which store it cannot reach, no more. */
 export function healthRoutes(app: App, deps: Deps): void {
-  route(app, deps, "GET /livez", {
+  const { route } = routesOf(app, deps, "Health");
+  route("GET /livez", {
     access: "none",
-    tag,
     summary: "The process is up.",
     reply: { description: "It is.", schema: livenessRead },
     errors: [],
@@ -22,9 +19,8 @@ export function healthRoutes(app: App, deps: Deps): void {
   });
 
   const unready = singleFlight(() => failingProbes(deps.probes));
-  route(app, deps, "GET /readyz", {
+  route("GET /readyz", {
     access: "none",
-    tag,
     summary: "Database and cache store answered just now, and no restore waits to be acknowledged.",
     reply: {
       description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
@@ -39,11 +35,10 @@ export function healthRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "GET /metrics", {
+  route("GET /metrics", {
     access: "none",
-    tag,
     summary: "Metrics in the Prometheus text format.",
-    reply: { description: "Every series.", schema: z.string(), mediaType: "text/plain" },
+    reply: { description: "Every series.", schema: plainText, mediaType: "text/plain" },
     errors: [],
     handle: async () => {
       const { contentType, body } = await deps.renderMetrics();

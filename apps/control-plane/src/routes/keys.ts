@@ -4,22 +4,18 @@ import { removeKey } from "../commands/key/remove-key.ts";
 import { rotateKey } from "../commands/key/rotate-key.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { list } from "../http/list.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { KeyFacts } from "../ports/issuer-keys.ts";
 import type { Deps } from "./deps.ts";
 
-const tag = "Issuer keys";
-
 export function keyRoutes(app: App, deps: Deps): void {
-  list(app, deps, "GET /v1/keys", {
+  const { route, list } = routesOf(app, deps, "Issuer keys");
+  list("GET /v1/keys", {
     access: "admin",
-    tag,
     summary: "List the keys that are published, oldest first.",
     query: pagedQuery,
     page: issuerKeyPage,
-    errors: ["database_unavailable"],
     rows: async ({ after, limit }) => {
       const published = (await deps.issuerKeys.recheck()).keys;
       const start = published.findIndex(({ kid }) => kid === after) + 1;
@@ -29,9 +25,8 @@ export function keyRoutes(app: App, deps: Deps): void {
     position: ({ kid }) => kid,
   });
 
-  route(app, deps, "POST /v1/keys/rotate", {
+  route("POST /v1/keys/rotate", {
     access: "admin",
-    tag,
     summary: "Publish the key that signs in ten minutes, or at once.",
     body: keyRotate,
     bodyOptional: true,
@@ -45,9 +40,8 @@ export function keyRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "DELETE /v1/keys/{kid}", {
+  route("DELETE /v1/keys/{kid}", {
     access: "admin",
-    tag,
     summary: "Refuse at once whatever a key signed; the next one signs from then on.",
     reply: { status: 204, description: "Removed, now or before." },
     errors: ["key_not_found", "issuer_key_configured", "database_unavailable"],
@@ -59,9 +53,8 @@ export function keyRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "POST /v1/issuer-epoch", {
+  route("POST /v1/issuer-epoch", {
     access: "admin",
-    tag,
     summary: "After a restore: refuse every token issued before, replace every key, end every session.",
     body: reasonRequest,
     bodyOptional: true,

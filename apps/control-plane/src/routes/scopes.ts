@@ -2,13 +2,13 @@ import { type PolicyIndex, scopeCatalog, scopeCatalogQuery, toCatalog } from "@s
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
 import { jsonResponse } from "../http/json-response.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import type { Deps } from "./deps.ts";
 
 export function scopeRoutes(app: App, deps: Deps): void {
-  route(app, deps, "GET /v1/scopes/{scope}/catalog", {
+  const { route } = routesOf(app, deps, "Scopes");
+  route("GET /v1/scopes/{scope}/catalog", {
     access: "admin",
-    tag: "Scopes",
     summary: "Show what consenting to a scope grants.",
     query: scopeCatalogQuery,
     reply: { description: "The compiled policy without its paths.", schema: scopeCatalog },

@@ -4,30 +4,25 @@ import { revokeSession } from "../commands/session/revoke-session.ts";
 import { endSessions } from "../commands/session/revoke-sessions.ts";
 import { ApiError } from "../http/api-error.ts";
 import type { App } from "../http/endpoint.ts";
-import { type ListRequest, list } from "../http/list.ts";
-import { route } from "../http/route.ts";
+import { type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { SessionRead, SessionSummary } from "../ports/sessions.ts";
 import type { Deps } from "./deps.ts";
 
-const tag = "Sessions";
-
 export function sessionRoutes(app: App, deps: Deps): void {
-  list(app, deps, "GET /v1/sessions", {
+  const { route, list } = routesOf(app, deps, "Sessions");
+  list("GET /v1/sessions", {
     access: "audit",
-    tag,
     summary: "List sessions, newest first.",
     query: sessionsQuery,
     page: sessionPage,
-    errors: ["database_unavailable"],
     rows: (request) => readSessions(deps, request),
     item: toSummary,
     position: ({ facts }) => facts.sessionId,
   });
 
-  route(app, deps, "POST /v1/sessions/revoke", {
+  route("POST /v1/sessions/revoke", {
     access: "admin",
-    tag,
     summary: "End every running session that matches.",
     body: sessionsRevoke,
     reply: { description: "How many were ended.", schema: sessionsRevoked },
@@ -39,9 +34,8 @@ export function sessionRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "GET /v1/sessions/{session_id}", {
+  route("GET /v1/sessions/{session_id}", {
     access: "audit",
-    tag,
     summary: "Read a session back, without its tokens.",
     reply: { description: "The session at this moment.", schema: sessionRead },
     errors: ["session_not_found", "database_unavailable"],
@@ -49,9 +43,8 @@ export function sessionRoutes(app: App, deps: Deps): void {
       toRead(isUuid(sessionId) ? await deps.sessions.read(sessionId, deps.clock.nowMs()) : undefined),
   });
 
-  route(app, deps, "POST /v1/sessions/{session_id}/revoke", {
+  route("POST /v1/sessions/{session_id}/revoke", {
     access: "admin",
-    tag,
     summary: "End a session; one that has ended stays as it is.",
     body: reasonRequest,
     bodyOptional: true,

@@ -1,18 +1,16 @@
 import { keySet, serverMetadata, tokenExchangeGrantType } from "@svc/core";
 import type { App } from "../http/endpoint.ts";
 import { jsonResponse } from "../http/json-response.ts";
-import { route } from "../http/route.ts";
+import { routesOf } from "../http/routes.ts";
 import type { Deps } from "./deps.ts";
-
-const tag = "Issuer";
 
 /** Short, so that a key that was removed at once is soon forgotten. */
 const headers = { "Cache-Control": "public, max-age=60" };
 
 export function wellKnownRoutes(app: App, deps: Deps): void {
-  route(app, deps, "GET /.well-known/jwks.json", {
+  const { route } = routesOf(app, deps, "Issuer");
+  route("GET /.well-known/jwks.json", {
     access: "none",
-    tag,
     summary: "The issuer's public keys.",
     reply: {
       description: "Every key that signs now, will sign next, or signed what is still valid.",
@@ -22,9 +20,8 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
     handle: async () => jsonResponse((await deps.issuerKeys.latest()).published, 200, headers),
   });
 
-  route(app, deps, "GET /.well-known/oauth-authorization-server", {
+  route("GET /.well-known/oauth-authorization-server", {
     access: "none",
-    tag,
     summary: "Metadata by which a stock OAuth client finds the token endpoint.",
     reply: { description: "The metadata.", schema: serverMetadata },
     headers,

@@ -17,7 +17,6 @@ export const consentRequest = z
     policy_version: z.int().min(1).optional(),
   })
   .meta({ id: "ConsentCreate" });
-export type ConsentRequest = z.output<typeof consentRequest>;
 
 export const consentResponse = z
   .object({
@@ -93,6 +92,9 @@ export const manifestRead = z
     doc: z.record(z.string(), z.unknown()).meta({ description: "The manifest exactly as submitted." }),
   })
   .meta({ id: "ManifestRead" });
+
+/** Of the console: `name` is in the query, since a scope may be named `..`, which no path can hold. */
+export const namedScopeQuery = z.strictObject({ name: scopeName, version });
 
 export const scopeCatalogQuery = z.strictObject({ version });
 

@@ -11,4 +11,3 @@ export type ErrorEnvelope = z.output<typeof errorEnvelope>;
 
 /** RFC 6749 section 5.2. */
 export const oauthError = z.object({ error: z.enum(oauthErrorCodes), error_description: z.string() });
-export type OAuthError = z.output<typeof oauthError>;

@@ -21,7 +21,6 @@ export const authorizeRequest = z.strictObject({
   enforced: z.boolean().default(true),
   actor_token: jwt.optional(),
 });
-export type AuthorizeRequest = z.input<typeof authorizeRequest>;
 
 export const authorizeResponse = z.object({
   action_id: z.string(),
@@ -68,17 +67,14 @@ export const exchangeResponse = z.object({
 export type ExchangeResponse = z.output<typeof exchangeResponse>;
 
 export const renewRequest = z.strictObject({ count: z.int().min(1).max(8), actor_token: jwt.optional() });
-export type RenewRequest = z.output<typeof renewRequest>;
 
 export const renewResponse = z.object({ tokens: z.array(jwt).min(1).max(8), expires_in: z.int() });
-export type RenewResponse = z.output<typeof renewResponse>;
 
 export const transactionRequest = z.strictObject({
   action_id: z.string().min(1).max(255),
   params: z.record(z.string(), z.unknown()),
   actor_token: jwt.optional(),
 });
-export type TransactionRequest = z.output<typeof transactionRequest>;
 
 export const transactionResponse = z.object({
   transaction_token: jwt,
@@ -87,7 +83,6 @@ export const transactionResponse = z.object({
   expires_in: z.int(),
   action_id: z.string(),
 });
-export type TransactionResponse = z.output<typeof transactionResponse>;
 
 export const sessionTarget = z.object({
   target: z.string(),

@@ -27,19 +27,16 @@ export const enrollmentRequest = z
     enroll_token: z.string().min(1).max(255).optional().meta({ description: "Good once, in place of a bearer." }),
   })
   .meta({ id: "EnrollmentCreate" });
-export type EnrollmentRequest = z.output<typeof enrollmentRequest>;
 
 export const enrollmentResponse = z
   .object({ enrollment_id: z.string(), challenge: z.string(), expires_at: timestamp })
   .meta({ id: "Enrollment" });
-export type EnrollmentResponse = z.output<typeof enrollmentResponse>;
 
 export const completionRequest = z
   .strictObject({
     proof: jwt.meta({ description: "`agent-proof+jwt` by the agent's key, its `nonce` the challenge." }),
   })
   .meta({ id: "EnrollmentComplete" });
-export type CompletionRequest = z.output<typeof completionRequest>;
 
 export const completionResponse = z
   .discriminatedUnion("status", [
@@ -47,7 +44,6 @@ export const completionResponse = z
     z.object({ status: z.literal("quarantined"), reason: z.enum(quarantineReasons) }),
   ])
   .meta({ id: "EnrollmentOutcome" });
-export type CompletionResponse = z.output<typeof completionResponse>;
 
 export const enrollTokenRequest = z
   .strictObject({
@@ -55,15 +51,12 @@ export const enrollTokenRequest = z
     ttl_seconds: z.int().min(60).max(86_400).default(3_600),
   })
   .meta({ id: "EnrollTokenCreate" });
-export type EnrollTokenRequest = z.input<typeof enrollTokenRequest>;
 
 export const enrollTokenResponse = z
   .object({ enroll_token: z.string(), agent: z.string(), expires_at: timestamp })
   .meta({ id: "EnrollToken" });
-export type EnrollTokenResponse = z.output<typeof enrollTokenResponse>;
 
 export const revokeAgentRequest = reasonRequest.meta({ id: "AgentRevoke" });
-export type RevokeAgentRequest = z.output<typeof revokeAgentRequest>;
 
 /** An agent's pinned identity (docs/reference/identity.md#statuses). Only an enrolled agent has keys. */
 export const agentIdentity = z
@@ -93,4 +86,3 @@ export const revocationPage = page(revocation)
   .meta({ id: "RevocationPage" });
 
 export const revocationsQuery = z.strictObject({ ...pageQuery, since });
-export type RevocationPage = z.output<typeof revocationPage>;

@@ -18,5 +18,8 @@ export const pageQuery = {
   cursor: z.string().max(4096).optional().meta({ description: "`page.next_cursor` of the page before." }),
 };
 
+/** The query of a route that takes no parameters. */
+export const noQuery = z.strictObject({});
+
 /** The query of a list without filters. */
 export const pagedQuery = z.strictObject(pageQuery);

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { timestamp } from "./parts.ts";
 
-/** Answers of the routes that need no bearer: health and the issuer's metadata. */
+/** Answers of the routes that need no bearer: health, documents and the issuer's metadata. */
+
+/** Metrics in the Prometheus text format, and the page of the documentation. */
+export const plainText = z.string();
+
+export const openApiRead = z.record(z.string(), z.unknown());
 
 export const livenessRead = z.object({ status: z.literal("ok") });
 

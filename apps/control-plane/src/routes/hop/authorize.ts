@@ -7,21 +7,22 @@ import type { RouteAuth } from "../../http/authentication.ts";
 import type { App } from "../../http/endpoint.ts";
 import { invalidRequest } from "../../http/issues.ts";
 import { requireKind } from "../../http/require-kind.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import { iso } from "../../http/times.ts";
 import { actorUnproven, hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
 export interface HopRouteDeps extends HopDeps, RouteAuth {
+  readonly cursorKey: Uint8Array;
   readonly events: Events;
 }
 
 export function authorizeRoute(app: App, deps: HopRouteDeps): void {
+  const { route } = routesOf(app, deps, "Hops");
   const { events } = deps;
   openSpan(app, "/v1/authorize", events, events.decideStarted, events.authorizeMalformed);
-  route(app, deps, "POST /v1/authorize", {
+  route("POST /v1/authorize", {
     access: "current_hop",
-    tag: "Hops",
     summary: "Decide one hop. The answer follows the commit of the decision.",
     body: authorizeRequest,
     reply: { description: "The decision, allow and deny alike.", schema: authorizeResponse },

@@ -8,22 +8,21 @@ import {
   tokenExchangeGrantType,
 } from "@svc/core";
 import type { Context } from "hono";
-import { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
 import type { App } from "../../http/endpoint.ts";
 import { readForm } from "../../http/form.ts";
 import { jsonResponse } from "../../http/json-response.ts";
 import { retryAfter } from "../../http/rate-limit.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
 export function exchangeRoute(app: App, deps: HopRouteDeps): void {
+  const { route } = routesOf(app, deps, "Hops");
   const { events } = deps;
   openSpan(app, "/v1/token/exchange", events, events.exchangeStarted, events.exchangeMalformed);
-  route(app, deps, "POST /v1/token/exchange", {
+  route("POST /v1/token/exchange", {
     access: "none",
-    tag: "Hops",
     summary: "RFC 8693: spend the current-hop token and an allow for the next hop's token.",
     reads: { mediaType: "application/x-www-form-urlencoded", schema: exchangeForm },
     reply: { description: "The narrowed token.", schema: exchangeResponse },
@@ -88,8 +87,6 @@ type Reading =
 
 const required = ["grant_type", "subject_token", "subject_token_type", "resource", "scope"] as const;
 
-const declaredTaint = z.enum(taints).optional();
-
 /** In order (docs/reference/routes.md#token-exchange); unknown parameters are ignored (RFC 6749 section 3.2). */
 function readCommand(fields: ReadonlyMap<string, string>): Reading {
   // An empty value counts as omitted (RFC 6749 section 3.2).
@@ -117,7 +114,7 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
   if (actorToken !== undefined && field("actor_token_type") !== jwtTokenType) {
     return invalid(`actor_token_type must be ${jwtTokenType}`);
   }
-  const taint = declaredTaint.safeParse(field("taint"));
+  const taint = exchangeForm.shape.taint.safeParse(field("taint"));
   if (!taint.success) return invalid(`taint must be one of ${taints.join(", ")}`);
   const audience = field("audience");
   if (audience !== undefined && audience !== resource) {

@@ -4,20 +4,20 @@ import { renew } from "../../commands/hop/renew.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
 import { requireKind } from "../../http/require-kind.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { actorUnproven, hopFault } from "./fault.ts";
 
 export function renewRoute(app: App, deps: HopRouteDeps): void {
+  const { route } = routesOf(app, deps, "Hops");
   const handled = new WeakSet<Context>();
   // A renewal has no span that ends where a request is rejected before its command.
   app.use("/v1/token/renew", async (c, next) => {
     await next();
     if (!handled.has(c)) deps.events.renewMalformed();
   });
-  route(app, deps, "POST /v1/token/renew", {
+  route("POST /v1/token/renew", {
     access: "current_hop",
-    tag: "Hops",
     summary: "Spend the current-hop token for siblings at the same place in the chain.",
     body: renewRequest,
     reply: { description: "The siblings.", schema: renewResponse },

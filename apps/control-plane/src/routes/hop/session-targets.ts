@@ -2,13 +2,13 @@ import { pagedQuery, sessionTargetPage } from "@svc/core";
 import { sessionTargets } from "../../commands/hop/session-targets.ts";
 import { ApiError } from "../../http/api-error.ts";
 import type { App } from "../../http/endpoint.ts";
-import { list } from "../../http/list.ts";
+import { routesOf } from "../../http/routes.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 
-export function sessionTargetsRoute(app: App, deps: HopRouteDeps & { readonly cursorKey: Uint8Array }): void {
-  list(app, deps, "GET /v1/session/targets", {
+export function sessionTargetsRoute(app: App, deps: HopRouteDeps): void {
+  const { list } = routesOf(app, deps, "Hops");
+  list("GET /v1/session/targets", {
     access: "current_hop",
-    tag: "Hops",
     summary: "What a decision would allow the caller now; it records, marks and spends nothing.",
     query: pagedQuery,
     page: sessionTargetPage,

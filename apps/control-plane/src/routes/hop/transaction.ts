@@ -8,17 +8,17 @@ import { invalidRequest, toIssues } from "../../http/issues.ts";
 import { readJsonText } from "../../http/json-body.ts";
 import { requireNoQuery } from "../../http/query.ts";
 import { requireKind } from "../../http/require-kind.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import type { HopRouteDeps } from "./authorize.ts";
 import { actorUnproven, hopFault } from "./fault.ts";
 import { openSpan, takeSpan } from "./spans.ts";
 
 export function transactionRoute(app: App, deps: HopRouteDeps): void {
+  const { route } = routesOf(app, deps, "Hops");
   const { events } = deps;
   openSpan(app, "/v1/token/transaction", events, events.mintStarted, events.mintMalformed);
-  route(app, deps, "POST /v1/token/transaction", {
+  route("POST /v1/token/transaction", {
     access: "narrowed",
-    tag: "Hops",
     summary: "Bind a privileged call to its exact parameters, once.",
     reads: { mediaType: "application/json", schema: transactionRequest },
     reply: { description: "The transaction token.", schema: transactionResponse },

@@ -18,18 +18,16 @@ import { invalidRequest } from "../../http/issues.ts";
 import { decodeJson, readJsonText } from "../../http/json-body.ts";
 import { requireNoQuery } from "../../http/query.ts";
 import { requireKind } from "../../http/require-kind.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import { withTimes } from "../../http/times.ts";
 import { IdentityProviderUnavailable } from "../../ports/identity-provider.ts";
 import { agentNotFound } from "../agents.ts";
 import type { Deps } from "../deps.ts";
 
-const tag = "Identity";
-
 export function enrollmentRoutes(app: App, deps: Deps): void {
-  route(app, deps, "POST /v1/identity/enrollments", {
+  const { route } = routesOf(app, deps, "Identity");
+  route("POST /v1/identity/enrollments", {
     access: "admin_if_sent",
-    tag,
     summary: "Begin an enrollment: present a key and who vouches for it; sign the challenge to complete it.",
     reads: { mediaType: "application/json", schema: enrollmentRequest },
     reply: { status: 201, description: "The challenge.", schema: enrollmentResponse },
@@ -48,9 +46,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "POST /v1/identity/enrollments/{enrollment_id}/complete", {
+  route("POST /v1/identity/enrollments/{enrollment_id}/complete", {
     access: "none",
-    tag,
     summary: "Complete an enrollment; the proof is the credential, and there are three tries.",
     body: completionRequest,
     reply: { description: "How it ended.", schema: completionResponse },
@@ -62,9 +59,8 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
     },
   });
 
-  route(app, deps, "POST /v1/identity/enroll-tokens", {
+  route("POST /v1/identity/enroll-tokens", {
     access: "admin",
-    tag,
     summary: "Issue a token that is good for one enrollment, so that a workload can enroll itself.",
     body: enrollTokenRequest,
     reply: { status: 201, description: "The token.", schema: enrollTokenResponse },

@@ -4,18 +4,15 @@ import { etag } from "hono/etag";
 import { isUuid } from "../../commands/identifier.ts";
 import { revokeAgent } from "../../commands/identity/revoke-agent.ts";
 import type { App } from "../../http/endpoint.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import { withTimes } from "../../http/times.ts";
 import type { AgentIdentity } from "../../ports/identities.ts";
 import { agentNotFound } from "../agents.ts";
 import type { Deps } from "../deps.ts";
 import { revocationsRoute } from "./revocations.ts";
 
-const tag = "Identity";
-
 const read = {
   access: "identity",
-  tag,
   reply: { description: "The identity, with an ETag.", schema: agentIdentity },
   otherReplies: { 304: { description: "It is the one that `If-None-Match` names." } },
   /** A reader may keep an identity to find out whether it changed, never to decide by it. */
@@ -24,15 +21,16 @@ const read = {
 } as const;
 
 export function identityRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Identity");
   app.use("/v1/identity/agents/*", etag());
 
-  route(app, deps, "GET /v1/identity/agents/{name}", {
+  route("GET /v1/identity/agents/{name}", {
     ...read,
     summary: "Read an agent's pinned identity by its name.",
     handle: async ({ params: { name } }) => toAnswer(await deps.identities.byName(name)),
   });
 
-  route(app, deps, "GET /v1/identity/agents/by-id/{agent_id}", {
+  route("GET /v1/identity/agents/by-id/{agent_id}", {
     ...read,
     summary: "Read an agent's pinned identity by its id.",
     handle: async ({ params: { agentId } }) =>
@@ -41,9 +39,8 @@ export function identityRoutes(app: App, deps: Deps): void {
 
   revocationsRoute(app, deps);
 
-  route(app, deps, "POST /v1/agents/{agent_id}/revoke", {
+  route("POST /v1/agents/{agent_id}/revoke", {
     access: "admin",
-    tag,
     summary: "Revoke an agent for good, and with it every chain it is in.",
     body: revokeAgentRequest,
     bodyOptional: true,

@@ -1,7 +1,7 @@
 import { revocationPage, revocationsQuery } from "@svc/core";
 import type { App } from "../../http/endpoint.ts";
 import { openPage, toPage } from "../../http/page.ts";
-import { route } from "../../http/route.ts";
+import { routesOf } from "../../http/routes.ts";
 import { iso, withTimes } from "../../http/times.ts";
 import type { Revocation } from "../../ports/identities.ts";
 import type { Deps } from "../deps.ts";
@@ -9,9 +9,9 @@ import type { Deps } from "../deps.ts";
 const path = "/v1/identity/revocations";
 
 export function revocationsRoute(app: App, deps: Deps): void {
-  route(app, deps, `GET ${path}`, {
+  const { route } = routesOf(app, deps, "Identity");
+  route(`GET ${path}`, {
     access: "identity",
-    tag: "Identity",
     summary: "List revoked agents in the order of their revocation; read again with `as_of` of the list as `since`.",
     query: revocationsQuery,
     reply: { description: "One page.", schema: revocationPage },
@@ -24,8 +24,7 @@ export function revocationsRoute(app: App, deps: Deps): void {
       const filter = { sinceMs: query.since, after: before?.last, limit: asked.limit + 1 };
       const rows = await deps.identities.revocations(filter);
       const positionOf = (last: Revocation): string => writePosition({ asOfMs, last });
-      const { data, page } = toPage(deps.cursorKey, asked, rows, withTimes<Revocation>, positionOf);
-      return { data, page: { nextCursor: page.next_cursor, limit: page.limit }, asOf: iso(asOfMs) };
+      return { ...toPage(deps.cursorKey, asked, rows, withTimes<Revocation>, positionOf), asOf: iso(asOfMs) };
     },
   });
 }

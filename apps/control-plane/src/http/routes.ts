@@ -1,0 +1,170 @@
+import { type CamelCase, type CamelCased, camelCase, fromWire, noQuery, toWire } from "@svc/core";
+import type { Context } from "hono";
+import type { z } from "zod";
+import type { HopTokenKind, SubjectToken } from "../commands/hop/subject-token.ts";
+import { type RouteAuth, requireCaller } from "./authentication.ts";
+import type { Bearer, Plane } from "./bearers.ts";
+import type { Access, App, Endpoint, Reply } from "./endpoint.ts";
+import { decodeJson, readJsonText } from "./json-body.ts";
+import { jsonResponse } from "./json-response.ts";
+import { openPage, type Paging, toPage } from "./page.ts";
+import { decodeQuery, type RawQuery, readQuery } from "./query.ts";
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+/** A method and a path, as `PUT /v1/blocks/{kind}/{ref}`. */
+type Line = `${Method} ${string}`;
+
+/** A route as its module writes it: the facts for the document, and the handler. */
+interface Route<
+  L extends Line,
+  A extends Access,
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> extends Omit<Endpoint, "method" | "path" | "replies" | "tag"> {
+  readonly access: A;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** The answer of a success; `status` is 200 by default. */
+  readonly reply: Omit<Reply, "schema"> & { readonly status?: number; readonly schema?: Answer };
+  /** Other answers that the handler makes itself, by status. */
+  readonly otherReplies?: Readonly<Record<number, Reply>>;
+  /** Of the success. Default `Cache-Control: no-store`: answers concern one caller, and some hold tokens. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** @returns the answer in `camelCase`, or a whole response */
+  readonly handle: (
+    request: DecodedRequest<L, A, Query, Body>,
+  ) => Promise<CamelCased<z.input<Answer>> | Response> | CamelCased<z.input<Answer>> | Response;
+}
+
+/** A request, decoded; names in `camelCase`. */
+interface DecodedRequest<L extends Line, A extends Access, Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly c: Context;
+  readonly caller: CallerOf<A>;
+  /** Percent-decoded once, otherwise as sent. */
+  readonly params: ParamsOf<L>;
+  readonly query: CamelCased<z.output<Query>>;
+  /** The parameters as they were sent. */
+  readonly rawQuery: RawQuery;
+  readonly body: CamelCased<z.output<Body>>;
+  /** The body's exact text. */
+  readonly bodyText: string;
+}
+
+type ParamsOf<L> = L extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [Key in CamelCase<Name>]: string } & ParamsOf<Rest>
+  : unknown;
+
+type CallerOf<A extends Access> = A extends Plane
+  ? Bearer
+  : A extends "admin_if_sent"
+    ? Bearer | undefined
+    : A extends HopTokenKind
+      ? SubjectToken
+      : undefined;
+
+type PageSchema = z.ZodType<unknown, { data: unknown[]; page: { next_cursor: string | null; limit: number } }>;
+
+interface List<L extends Line, A extends Access, Query extends z.ZodObject, Page extends PageSchema, Row>
+  extends Omit<Route<L, A, Query, z.ZodUndefined, Page>, "reply" | "handle" | "query" | "errors"> {
+  /** With the members of `pagedQuery`. */
+  readonly query: Query;
+  readonly page: Page;
+  /** Of the answer. Default: `One page.` */
+  readonly description?: string;
+  /** Default: `database_unavailable`. */
+  readonly errors?: Endpoint["errors"];
+  readonly rows: (request: ListRequest<Query> & { readonly caller: CallerOf<A> }) => Promise<readonly Row[]>;
+  readonly item: (row: Row) => CamelCased<z.input<Page>["data"][number]>;
+  /** Names the row in a cursor. */
+  readonly position: (row: Row) => string;
+}
+
+/** Which rows of a list are read. */
+export interface ListRequest<Query extends z.ZodType> {
+  readonly query: CamelCased<z.output<Query>>;
+  /** The position of the row before; undefined for the first page. */
+  readonly after: string | undefined;
+  /** One more than the page holds, so that it shows whether another follows. */
+  readonly limit: number;
+}
+
+interface RoutesDeps extends RouteAuth {
+  /** Signs cursors; the same in every process. */
+  readonly cursorKey: Uint8Array;
+}
+
+const noStore = { "Cache-Control": "no-store" };
+
+/** Mounts routes under one tag of the OpenAPI document. */
+export function routesOf(app: App, deps: RoutesDeps, tag: string) {
+  /** A route. It checks the credential and counts its rate before it reads the request. */
+  function route<
+    const L extends Line,
+    const A extends Access,
+    Query extends z.ZodObject = typeof noQuery,
+    Body extends z.ZodType = z.ZodUndefined,
+    Answer extends z.ZodType = z.ZodVoid,
+  >(line: L, options: Route<L, A, Query, Body, Answer>): void {
+    const { reply, otherReplies, headers = noStore, handle, ...facts } = options;
+    const { status = 200, ...success } = reply;
+    const { method, path } = parsed(line);
+    const endpoint: Endpoint = { ...facts, method, path, tag, replies: { [status]: success, ...otherReplies } };
+    app.endpoints.push(endpoint);
+    app.on(method.toUpperCase(), path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
+      const caller = await requireCaller(deps, endpoint.access, c.req.raw.headers.get("authorization"));
+      const request: unknown = { c, caller, ...(await decoded(endpoint, c)) };
+      // Held to the generic types by what was just decoded, which the compiler cannot follow.
+      const answer = await handle(request as DecodedRequest<L, A, Query, Body>);
+      if (answer instanceof Response) return answer;
+      return reply.schema === undefined
+        ? new Response(null, { status, headers })
+        : jsonResponse(toWire(reply.schema, answer as CamelCased<z.input<Answer>>) as object, status, headers);
+    });
+  }
+
+  /** A route that answers a list page by page. */
+  function list<const L extends Line, const A extends Access, Query extends z.ZodObject, Page extends PageSchema, Row>(
+    line: L,
+    options: List<L, A, Query, Page, Row>,
+  ): void {
+    const { page: schema, description = "One page.", rows, item, position, ...facts } = options;
+    route<L, A, Query, z.ZodUndefined, Page>(line, {
+      errors: ["database_unavailable"],
+      ...facts,
+      reply: { description, schema },
+      handle: async ({ caller, query, rawQuery }) => {
+        const asked = openPage(deps.cursorKey, parsed(line).path, rawQuery, query as unknown as Paging);
+        const found = await rows({ caller, query, after: asked.after, limit: asked.limit + 1 });
+        return toPage(deps.cursorKey, asked, found, item, position) as unknown as CamelCased<z.input<Page>>;
+      },
+    });
+  }
+
+  return { route, list };
+}
+
+function parsed(line: Line): Pick<Endpoint, "method" | "path"> {
+  const [method = "", path = ""] = line.split(" ");
+  return { method: method.toLowerCase() as Endpoint["method"], path };
+}
+
+async function decoded({ query = noQuery, body, bodyOptional, reads }: Endpoint, c: Context) {
+  const rawQuery = reads === undefined ? readQuery(c.req.raw.url) : {};
+  const bodyText = body === undefined ? "" : await readText(bodyOptional, c.req.raw);
+  return {
+    params: Object.fromEntries(Object.entries(c.req.param()).map(([name, value]) => [camelCase(name), value])),
+    query: reads === undefined ? fromWire(query, decodeQuery(rawQuery, query)) : undefined,
+    rawQuery,
+    body: body && fromWire(body, decodeJson(bodyText, body)),
+    bodyText,
+  };
+}
+
+const readText = async (bodyOptional: true | undefined, request: Request): Promise<string> =>
+  bodyOptional && isWithoutBody(request.headers) ? "{}" : readJsonText(request);
+
+/** RFC 9112 section 6: neither header, no body. */
+const isWithoutBody = (headers: Headers): boolean =>
+  (headers.get("content-length") ?? "0") === "0" && !headers.has("transfer-encoding") && !headers.has("content-type");

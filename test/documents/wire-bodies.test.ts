@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { filesLike, read } from "./src/tree.ts";
+
+/** Bodies and queries are schemas of `packages/core/src/wire`: these read and write them, and make none. */
+const readers = filesLike("{packages/{client,console},apps/control-plane,apps/cli}/src/**/*.ts").filter((file) =>
+  /^packages\/|\/src\/routes\/|^apps\/cli\/src\/(?!audit\/)/.test(file),
+);
+
+/** A value import of zod: a type import makes no schema. */
+const makesSchemas = (source: string): boolean => /^import (?!type\b)[^;]*\bfrom "zod"/m.test(source);
+
+/** The CLI calls the control plane by the client alone; these read the address of a key set, and time the client's calls. */
+const fetching = ["apps/cli/src/audit/pinned-keys.ts", "apps/cli/src/control-plane.ts"];
+
+test("no route, plane, page or command has a schema of its own", () => {
+  expect(readers.length).toBeGreaterThan(80);
+  expect(readers.filter((file) => makesSchemas(read(file)))).toEqual([]);
+});
+
+test("no command sends HTTP requests past the client", () => {
+  const sources = readers.filter((file) => file.startsWith("apps/cli/"));
+  expect(sources.filter((file) => !fetching.includes(file) && /\bfetch\(|from "undici"/.test(read(file)))).toEqual([]);
+});
+
+test.each([
+  ['import { z } from "zod";', true],
+  ['import { type CamelCased } from "@svc/core";\nimport * as z from "zod";', true],
+  ['import type { z } from "zod";', false],
+])("a schema is seen by its import: %j", (source, made) => expect(makesSchemas(source)).toBe(made));
