@@ -37,7 +37,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const idsOf = ({ rows }: Statement) => rows.map(({ id }) => id);
 const range = (length: number) => Array.from({ length }, (_, index) => index);
 
-test("a row goes with the turn of the event loop it was asked in, where nothing is being written", async () => {
+test("rows of one turn of the event loop are written together", async () => {
   const { statements, commit } = startWriting();
   void commit(row(1));
   void commit(row(2));
@@ -45,7 +45,7 @@ test("a row goes with the turn of the event loop it was asked in, where nothing 
   expect(statements.map(idsOf)).toEqual([[1, 2]]);
 });
 
-test("while a batch is being written the others wait, and go together", async () => {
+test("rows that arrive during a batch go together in the next one", async () => {
   const { statements, commit } = startWriting();
   void commit(row(0));
   await settled();
@@ -57,7 +57,7 @@ test("while a batch is being written the others wait, and go together", async ()
   expect(statements.map(idsOf)).toEqual([[0], [1, 2, 3]]);
 });
 
-test("as many as are worth a commit of their own do not wait for the batch before, but for one of two", async () => {
+test("enough rows for a second batch wait only while two batches are written", async () => {
   const { statements, commit } = startWriting();
   for (const count of [1, 31, 1, 32]) {
     for (const id of range(count)) void commit(row(id, `key ${statements.length} ${count} ${id}`));
@@ -73,14 +73,14 @@ test.each([
   [63, [63]],
   [64, [32, 32]],
   [101, [50, 51]],
-])("of %i rows of one turn, as many go together as leave both batches worth a commit", async (count, want) => {
+])("%i rows of one turn are split only if both batches have enough rows", async (count, want) => {
   const { statements, commit } = startWriting();
   for (const id of range(count)) void commit(row(id));
   await settled();
   expect(statements.map(({ rows }) => rows.length)).toEqual(want);
 });
 
-test("no more than 256 rows go together", async () => {
+test("a batch has at most 256 rows", async () => {
   const { statements, commit } = startWriting();
   for (const id of range(602)) void commit(row(id));
   await settled();
@@ -97,7 +97,7 @@ async function startTwo(commit: (row: Row) => Promise<number>, answered: (id: nu
   }
 }
 
-test("nobody is answered before the commit of their own batch", async () => {
+test("a caller gets its outcome after the commit of its batch", async () => {
   const { statements, commit } = startWriting();
   const answered: number[] = [];
   await startTwo(commit, (id) => answered.push(id));
@@ -109,7 +109,7 @@ test("nobody is answered before the commit of their own batch", async () => {
   expect(answered).toEqual([...range(33).slice(1), 0]);
 });
 
-test("rows that the database could not tell apart are never written at the same time", async () => {
+test("rows that share a key are never written at the same time", async () => {
   const { statements, commit } = startWriting();
   for (const id of range(40)) void commit(row(id, "the same"));
   void commit(row(40, "another"));
@@ -120,7 +120,7 @@ test("rows that the database could not tell apart are never written at the same 
   expect(statements.map(idsOf)).toEqual([[0, 40], [1]]);
 });
 
-test("a lost connection refuses its whole batch and nothing of it is sent again", async () => {
+test("a lost connection fails its whole batch, which is not sent again", async () => {
   const { statements, commit } = startWriting();
   const answers = Promise.allSettled(range(5).map((id) => commit(row(id))));
   await settled();
@@ -133,7 +133,7 @@ test("a lost connection refuses its whole batch and nothing of it is sent again"
   expect(statements.map(idsOf)).toEqual([range(5), [5]]);
 });
 
-test("who waited for too long is refused, and what they asked for is not written afterwards", async () => {
+test("a caller that waited too long gets an error, and its row is not written", async () => {
   const { statements, commit } = startWriting(20);
   const first = commit(row(0));
   await settled();
@@ -145,7 +145,7 @@ test("who waited for too long is refused, and what they asked for is not written
   expect(statements.map(idsOf)).toEqual(written);
 });
 
-test("a statement that never ends holds up those after it for no longer than its own callers wait", async () => {
+test("a statement that never ends delays later rows until its deadline only", async () => {
   let isDead = true;
   const commit = groupCommit<Row, number>({
     write: (rows) => (isDead ? new Promise(() => {}) : Promise.resolve(rows.map(({ id }) => id))),
@@ -159,7 +159,7 @@ test("a statement that never ends holds up those after it for no longer than its
   expect(await commit(row(0))).toBe(0);
 });
 
-test("who gave up while their batch was refused is not written when it is tried again in parts", async () => {
+test("a row without a waiting caller is not written when its batch is retried in parts", async () => {
   const { statements, commit } = startWriting(40);
   const answers = range(2).map((id) => commit(row(id)));
   await settled();
@@ -169,7 +169,7 @@ test("who gave up while their batch was refused is not written when it is tried 
   expect(statements.map(idsOf)).toEqual([[0, 1]]);
 });
 
-test("whatever is written in whatever order, each row has its own outcome and only bad rows fail", async () => {
+test("each row has its own outcome, and only bad rows fail, in any order", async () => {
   const rows = fc.uniqueArray(
     fc.record({ id: fc.nat(), key: fc.constantFrom("a", "b", "c", "d"), isBad: fc.boolean() }),
     { selector: ({ id }) => id, maxLength: 60 },

@@ -32,7 +32,7 @@ async function loseConnection(tx: Transaction): Promise<void> {
   await waitUntil("the connection to be lost", isClosed);
 }
 
-test("a transaction whose connection is lost is refused, statement after statement, and the process lives on", async () => {
+test("a transaction with a lost connection fails at every statement, and the process continues", async () => {
   const lost = sql.begin(async (tx) => {
     await loseConnection(tx);
     await expect(tx`select 2`).rejects.toThrow("CONNECTION_CLOSED");
@@ -41,7 +41,7 @@ test("a transaction whose connection is lost is refused, statement after stateme
   await expect(bounded(5_000, lost)).rejects.toThrow(DatabaseUnavailable);
 });
 
-test("however often every connection was lost within a transaction, the pool serves again", async () => {
+test("the pool serves again after every connection was lost in a transaction", async () => {
   for (let times = 0; times < 5; times += 1) {
     const lost = [1, 2].map(() => bounded(5_000, sql.begin(loseConnection)));
     for (const { status } of await Promise.allSettled(lost)) expect(status).toBe("rejected");
@@ -50,7 +50,7 @@ test("however often every connection was lost within a transaction, the pool ser
   expect(served.map(([row]) => row?.value)).toEqual([1, 2, 3, 4]);
 });
 
-test("a connection that is lost while it learns its types is made anew, and arrays are arrays", async () => {
+test("a connection that is lost while it reads its types reconnects, and arrays are arrays", async () => {
   const network = await startFaultProxy(Number(new URL(database.appUrl).port));
   const url = Object.assign(new URL(database.appUrl), { port: String(network.port) }).href;
   const young = connect({ url, maxConnections: 1, statementTimeoutMs: 5_000 });

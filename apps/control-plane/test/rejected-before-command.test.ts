@@ -32,11 +32,11 @@ const doors = [
   ["/v1/token/transaction", "mint rejected: bearer, rate or body"],
 ] as const;
 
-/** How callers are turned away before their question reaches a command. */
+/** Rejections before a command. */
 const ways: readonly (readonly [string, () => Promise<Sent>, TestApp, number])[] = [
   ["without a bearer", async () => ({ token: "", body: {} }), told, 401],
-  ["with a bearer of nobody", async () => ({ token: "x".repeat(40), body: {} }), told, 401],
-  ["with a body that is none", async () => ({ token, body: "{" }), told, 400],
+  ["with an unknown bearer", async () => ({ token: "x".repeat(40), body: {} }), told, 401],
+  ["with a malformed body", async () => ({ token, body: "{" }), told, 400],
   [
     "with a body of another type",
     async () => ({ token, body: "x", headers: { "content-type": "text/plain" } }),
@@ -47,7 +47,7 @@ const ways: readonly (readonly [string, () => Promise<Sent>, TestApp, number])[]
   ["over its rate", async () => ({ token, body: {} }), limited, 429],
 ];
 
-/** What was logged of it: level and message of every line, and the whole text. */
+/** Level and message of every log line, and the whole text. */
 async function logged(act: () => Promise<unknown>) {
   lines.length = 0;
   await act();
@@ -55,7 +55,7 @@ async function logged(act: () => Promise<unknown>) {
   return { said: said.map(({ level, msg }) => [level, msg]), text: lines.join("") };
 }
 
-describe("a hop that is turned away at the door is one line of the log, and no more than that", () => {
+describe("a hop that is rejected before its command is one log line", () => {
   const cases = doors.flatMap(([path, message]) =>
     ways.map(([way, sent, app, status]) => ({ path, message, way, sent, app, status })),
   );
@@ -71,8 +71,8 @@ describe("a hop that is turned away at the door is one line of the log, and no m
   });
 
   test.each([
-    ["whose form is none", { body: "a=%zz" }],
-    ["whose form lacks everything", { body: "a=1" }],
+    ["with a malformed form", { body: "a=%zz" }],
+    ["with an incomplete form", { body: "a=1" }],
     ["of another type", { body: "{}", headers: { "content-type": "application/json" } }],
   ])("an exchange %s", async (_way, sent) => {
     const form = { "content-type": "application/x-www-form-urlencoded" };
@@ -83,7 +83,7 @@ describe("a hop that is turned away at the door is one line of the log, and no m
   });
 });
 
-test("a renewal that was asked is told once, by its outcome", async () => {
+test("a renewal is one log line with its outcome", async () => {
   const { said } = await logged(() => told.send("/v1/token/renew", { token, body: { count: 1 } }));
   expect(said).toEqual([["info", "token renewed"]]);
 });

@@ -29,8 +29,8 @@ function house(changes: Partial<Retention> = {}) {
 
 const broken = () => Promise.reject(new Error("the database cannot serve"));
 
-describe("housekeeping", () => {
-  test("is done at start, and daily from then on", async () => {
+describe("retention", () => {
+  test("runs at the start and daily", async () => {
     const { done, keep } = house();
     await keep();
     expect(done).toEqual({ prepareMonths: 1, retire: 1 });
@@ -42,16 +42,16 @@ describe("housekeeping", () => {
     expect(done).toEqual({ prepareMonths: 3, retire: 3 });
   });
 
-  test("does not let the start wait for months that are to go", async () => {
+  test("does not delay the start while it retires months", async () => {
     const { keep } = house({ retire: () => new Promise(() => {}) });
     expect((await keep()).lastDoneMs()).toBeNull();
   });
 
   test.each<[string, Partial<Retention>]>([
-    ["what failed to be made", { prepareMonths: broken }],
-    ["what failed to go", { retire: broken }],
-    ["what another process is at", { retire: async () => "busy" }],
-  ])("tries %s again within the hour, and lets the service start", async (_, changes) => {
+    ["after a failed partition", { prepareMonths: broken }],
+    ["after a failed retirement", { retire: broken }],
+    ["while another process is busy", { retire: async () => "busy" }],
+  ])("runs again within the hour %s, and does not stop the start", async (_, changes) => {
     const { done, faults, keep } = house(changes);
     await keep();
     await vi.advanceTimersByTimeAsync(hourMs);
@@ -60,7 +60,7 @@ describe("housekeeping", () => {
     expect(faults.length > 0).toBe(Object.values(changes).includes(broken));
   });
 
-  test("tells when any process last did it", async () => {
+  test("reports when any process last finished it", async () => {
     let lastMs: number | null = null;
     const keeper = await house({ lastDoneMs: async () => lastMs, retire: async () => "busy" }).keep();
     await vi.advanceTimersByTimeAsync(0);
@@ -70,7 +70,7 @@ describe("housekeeping", () => {
     expect(keeper.lastDoneMs()).toBe(5_000);
   });
 
-  test("ends when it is closed, and tells no fault of the closing", async () => {
+  test("ends when it is closed, without a fault", async () => {
     const closing = Promise.withResolvers<"done">();
     const { done, faults, keep } = house({ retire: () => closing.promise });
     const keeper = await keep();

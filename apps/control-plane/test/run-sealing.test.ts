@@ -27,12 +27,12 @@ async function kept(seals: Partial<RecordSeals>) {
   return { told: [...new Set(told)], oldestMs: keeper.oldestUnsealedMs() };
 }
 
-describe("sealing is kept up", () => {
+describe("sealing", () => {
   test.each<[string, Partial<RecordSeals>, readonly string[]]>([
-    ["and says nothing where all is well", {}, []],
-    ["by another process while this one looks on", { seal: async () => "busy" }, []],
+    ["reports nothing while all rows are sealed in time", {}, []],
+    ["continues while another process seals", { seal: async () => "busy" }, []],
     [
-      "after a fault, which is told",
+      "reports a fault and continues",
       {
         seal: async () => {
           throw new Error("no database");
@@ -40,15 +40,15 @@ describe("sealing is kept up", () => {
       },
       ["fault: no database"],
     ],
-    ["and tells when rows wait for too long", { oldestUnsealedMs: async () => now - 600_001 }, ["behind"]],
-    ["and does not where they have come just now", { oldestUnsealedMs: async () => now - 300_000 }, []],
-    ["and tells when this clock is behind", { nowMs: async () => now + 30_001 }, ["clock behind"]],
-    ["and does not where it is ahead", { nowMs: async () => now - 3_600_000 }, []],
+    ["reports rows that wait too long", { oldestUnsealedMs: async () => now - 600_001 }, ["behind"]],
+    ["does not report new rows", { oldestUnsealedMs: async () => now - 300_000 }, []],
+    ["reports a clock that is behind", { nowMs: async () => now + 30_001 }, ["clock behind"]],
+    ["does not report a clock that is ahead", { nowMs: async () => now - 3_600_000 }, []],
   ])("%s", async (_name, seals, want) => {
     expect((await kept(seals)).told).toEqual(want);
   });
 
-  test("and shows from when the oldest unsealed row is", async () => {
+  test("returns the time of the oldest unsealed row", async () => {
     expect((await kept({ oldestUnsealedMs: async () => 7 })).oldestMs).toBe(7);
     expect((await kept({})).oldestMs).toBeNull();
   });

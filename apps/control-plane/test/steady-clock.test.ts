@@ -7,7 +7,7 @@ import { startPlane } from "./support.ts";
 
 const hourMs = 3_600_000;
 
-/** A wall clock that somebody sets, over time that passes evenly. */
+/** A wall clock that a test sets. */
 function settable(startMs: number) {
   let elapsedMs = 0;
   let setByMs = 0;
@@ -30,7 +30,7 @@ function settable(startMs: number) {
 }
 
 describe("a steady clock", () => {
-  test("is the wall clock as long as nobody sets it", () => {
+  test("equals a wall clock that is never set", () => {
     const { clock, pass, setBacks } = settable(1_000_000);
     for (let passed = 0; passed < 5_000; passed += 7) {
       expect(clock.nowMs()).toBe(1_000_000 + passed);
@@ -39,7 +39,7 @@ describe("a steady clock", () => {
     expect(setBacks).toEqual([]);
   });
 
-  test("set forward follows at once; set back goes on from where it was, and says so once", () => {
+  test("follows a clock that is set forward, continues when it is set back, and reports that once", () => {
     const { clock, pass, set, setBacks } = settable(0);
     pass(1_000);
     set(hourMs);
@@ -57,7 +57,7 @@ describe("a steady clock", () => {
     expect(setBacks).toEqual([1_500, 2_000]);
   });
 
-  test("never goes back and never stands still, whatever is done to the wall clock", () => {
+  test("never goes back and never stops, for any wall clock", () => {
     const acts = fc.array(
       fc.record({
         pass: fc.double({ min: 0, max: 5_000, noNaN: true }),

@@ -64,7 +64,7 @@ describe("starting", () => {
     expect(served).toEqual(["http://127.0.0.1:8080"]);
   });
 
-  test("what stops the first worker at its start ends it all", async () => {
+  test("a fault of the first worker at its start ends all", async () => {
     const { supervision, workers, worker, replaced } = supervised(3);
     worker(0).end(1);
     expect(await supervision.ended).toBe(1);
@@ -72,7 +72,7 @@ describe("starting", () => {
   });
 });
 
-describe("a worker that ends unasked", () => {
+describe("a worker that ends by itself", () => {
   test("is replaced at once when it served for a while, however it ended", () => {
     const { workers, worker, replaced, pass } = supervised(2);
     worker(0).serve();
@@ -114,7 +114,7 @@ describe("a worker that ends unasked", () => {
 });
 
 describe("stopping", () => {
-  test("asks every worker to drain, and ends when the last has ended", async () => {
+  test("drains every worker, and ends after the last one", async () => {
     const { supervision, worker, replaced } = supervised(2);
     worker(0).serve();
     supervision.stop();
@@ -127,7 +127,7 @@ describe("stopping", () => {
     expect(replaced).toEqual([]);
   });
 
-  test("kills whoever has not ended in time, and says so by its code", async () => {
+  test("kills workers that have not ended in time, and returns 1", async () => {
     const { supervision, worker, pass } = supervised(2);
     worker(0).serve();
     supervision.stop();

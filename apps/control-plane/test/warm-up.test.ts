@@ -30,7 +30,7 @@ async function planned(sql: Sql, beginning: string): Promise<readonly number[]> 
   return all;
 }
 
-test("a process that is ready holds the twelve connections that hops wait for, its claim and what asked for more", async () => {
+test("a ready process has the twelve connections of hops and its claim", async () => {
   const [row] = await query<{ count: number }>(
     plane.database.superuserUrl,
     "select count(*)::int from pg_stat_activity where datname = current_database() and application_name = 'svc-control-plane'",
@@ -38,7 +38,7 @@ test("a process that is ready holds the twelve connections that hops wait for, i
   expect(row?.count).toBeGreaterThanOrEqual(13);
 });
 
-test("each of them has planned the statements of the hot path, and nothing was written", async () => {
+test("each connection has planned the statements of hops, and nothing is written", async () => {
   const [writer, reader] = [pool(plane.database.appUrl), pool(plane.database.appUrl)];
   await warmUp({ writer: poolOf(writer, 5_000), reader: poolOf(reader, 5_000) });
   expect(await planned(writer, "insert into decision")).toEqual([1, 1, 1]);
@@ -47,7 +47,7 @@ test("each of them has planned the statements of the hot path, and nothing was w
   expect(await query(plane.database.superuserUrl, "select from decision union all select from spend")).toEqual([]);
 });
 
-test("a database that lets nobody in holds up no start", async () => {
+test("a database that refuses connections does not stop the start", async () => {
   const gone = Object.assign(new URL(plane.database.appUrl), { pathname: "/no_such_database" }).href;
   await warmUp({ writer: poolOf(pool(gone), 5_000), reader: poolOf(pool(gone), 5_000) });
 });

@@ -50,23 +50,23 @@ const seenAt = async (count: bigint, of = deployment) => {
 
 describe("a database", () => {
   test.each([
-    ["whose store remembers nothing is current", 3n, 0n, "current"],
-    ["that is as far as it was seen is current", 3n, 3n, "current"],
-    ["that is further than it was seen is current", 4n, 3n, "current"],
-    ["that is one behind what was seen of it is behind", 3n, 4n, "behind"],
+    ["without a kept mark is current", 3n, 0n, "current"],
+    ["at its mark is current", 3n, 3n, "current"],
+    ["above its mark is current", 4n, 3n, "current"],
+    ["one below its mark is behind", 3n, 4n, "behind"],
   ])("%s", async (_name, count, seen, want) => {
     const { watch } = await watched(fakeDatabase(count).port, await seenAt(seen));
     expect(await watch.look()).toBe(want);
     watch.close();
   });
 
-  test("is not compared with what was seen of another deployment", async () => {
+  test("is not compared with the mark of another deployment", async () => {
     const { watch } = await watched(fakeDatabase(0n).port, await seenAt(9n, "another"));
     expect(await watch.look()).toBe("current");
     watch.close();
   });
 
-  test("that is raised between the two looks is not behind", async () => {
+  test("that is raised between the two reads is not behind", async () => {
     const { state, port } = fakeDatabase(3n);
     const memory = embeddedWitness();
     const { watch } = await watched(port, {
@@ -84,7 +84,7 @@ describe("a database", () => {
 });
 
 describe("while the database is behind", () => {
-  test("it is never raised, so that it does not catch up by itself, and what happened is told once", async () => {
+  test("its count is never raised, and it is reported once", async () => {
     const { state, port } = fakeDatabase(3n);
     let looks = 0;
     const counting: HighWaterMarkCounter = {
@@ -100,7 +100,7 @@ describe("while the database is behind", () => {
     expect([state.raises, state.count, told]).toEqual([0, 3n, ["behind"]]);
   });
 
-  test("nothing may be granted, until it is above what was seen", async () => {
+  test("nothing is granted until it is above its mark", async () => {
     const { state, port } = fakeDatabase(3n);
     const { watch } = await watched(port, await seenAt(9n));
     expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
@@ -111,7 +111,7 @@ describe("while the database is behind", () => {
     watch.close();
   });
 
-  test("a store that stops answering does not make it good", async () => {
+  test("a store that stops answering does not change the result", async () => {
     const { state, port } = fakeDatabase(3n);
     const { watch } = await watched(port, await seenAt(9n));
     state.isDown = true;
@@ -122,7 +122,7 @@ describe("while the database is behind", () => {
   });
 });
 
-test("a process that could not compare since its start grants nothing, and goes on once it could", async () => {
+test("a process that could not compare since its start grants nothing until it can", async () => {
   const { state, port } = fakeDatabase(3n);
   state.isDown = true;
   const { watch, told } = await watched(port, embeddedWitness(), 1);
@@ -134,7 +134,7 @@ test("a process that could not compare since its start grants nothing, and goes 
   watch.close();
 });
 
-test("a database that is taken back under a running process is noticed", async () => {
+test("a database that is restored under a running process is detected", async () => {
   const { state, port } = fakeDatabase(3n);
   const { watch, told, memory } = await watched(port, embeddedWitness(), 1);
   await waitUntil("the store to be told", async () => (await memory.seen(deployment)) >= 5n);
@@ -144,7 +144,7 @@ test("a database that is taken back under a running process is noticed", async (
   watch.close();
 });
 
-test("the store is told of a count only after its commit, and never where that failed", async () => {
+test("the store keeps a count only after its commit, and never after a failed one", async () => {
   const { port } = fakeDatabase(3n);
   const failing: HighWaterMarkCounter = { ...port, raise: () => Promise.reject(new Error("unknown commit")) };
   const { watch, told, memory } = await watched(failing);
@@ -168,7 +168,7 @@ describe("the count of a real database", () => {
   });
   const raisedAt = (moment: string) => query(database.ownerUrl, `update witness set raised_at = ${moment}`);
 
-  test("is raised by one of many processes at once, and not again within a moment", async () => {
+  test("is raised by one of many processes, and not again within 1.5 s", async () => {
     await raisedAt("now() - interval '1 hour'");
     const before = await count.read();
     const raised = await Promise.all(Array.from({ length: 8 }, () => count.raise(before)));
@@ -177,14 +177,14 @@ describe("the count of a real database", () => {
     expect(await count.read()).toEqual({ ...before, count: before.count + 1n });
   });
 
-  test("is raised though the server's clock was set back", async () => {
+  test("is raised after the server's clock was set back", async () => {
     await raisedAt("now() + interval '1 hour'");
     const before = await count.read();
     expect(await count.raise(before)).toBe(before.count + 1n);
   });
 
   test.each<[string, { readonly behind?: bigint; readonly of?: string }]>([
-    ["while it stands below what was seen", { behind: 1n }],
+    ["below its mark", { behind: 1n }],
     ["for another deployment", { of: "0b1f5b2e-0000-4000-8000-000000000002" }],
   ])("is not raised %s", async (_name, { behind = 0n, of }) => {
     await raisedAt("now() - interval '1 hour'");

@@ -83,7 +83,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "offsetMs = Math.max(offsetMs, wallOffsetMs);",
     "offsetMs = wallOffsetMs;",
     testsOf("apps/control-plane/test/steady-clock.test.ts")(
-      "a steady clock > never goes back and never stands still, whatever is done to the wall clock",
+      "a steady clock > never goes back and never stops, for any wall clock",
     ),
   ],
   [
@@ -91,14 +91,14 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "background/watch-restore.ts",
     "isBehind: now.count < seen.count",
     "isBehind: now.count > seen.count",
-    restores("nothing may be granted, until it is above what was seen"),
+    restores("nothing is granted until it is above its mark"),
   ],
   [
     "restored-count-raised",
     "background/watch-restore.ts",
-    'if (standing !== "current" || seen === undefined) return;',
+    'if (state !== "current" || seen === undefined) return;',
     "if (seen === undefined) return;",
-    restores("it is never raised, so that it does not catch up by itself, and what happened is told once"),
+    restores("its count is never raised, and it is reported once"),
   ],
   [
     "fault-told",

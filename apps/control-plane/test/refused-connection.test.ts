@@ -11,10 +11,10 @@ afterAll(() => database.drop());
 const changed = (change: Partial<URL>) => () => Object.assign(new URL(database.appUrl), change).href;
 
 test.each<[string, () => string]>([
-  ["an account that is not there", changed({ username: "nobody" })],
-  ["a database that is not there", changed({ pathname: "/nowhere" })],
-  ["a database that takes no connections", changed({ pathname: "/template0" })],
-])("a server that turns its caller away, for %s, is one that cannot serve", async (_name, url) => {
+  ["an unknown account", changed({ username: "nobody" })],
+  ["an unknown database", changed({ pathname: "/nowhere" })],
+  ["a database without connections", changed({ pathname: "/template0" })],
+])("a connection that is refused for %s is DatabaseUnavailable", async (_name, url) => {
   const sql = connect({ url: url(), maxConnections: 1, statementTimeoutMs: 1_000 });
   await expect(bounded(5_000, sql`select 1`)).rejects.toThrow(DatabaseUnavailable);
   await sql.end();
