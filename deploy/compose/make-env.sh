@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes `.env` beside this file out of `.env.example`: every open value is filled in as the example tells.
+# Writes `.env` beside this file from `.env.example`, with a random value for each empty one.
 set -eu
 cd "$(dirname "$0")"
 umask 077

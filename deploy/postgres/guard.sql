@@ -20,7 +20,7 @@ insert into record_guard.record_table
     and (not c.relispartition or c.relname = 'decision_default')
 on conflict do nothing;
 
--- What refuses changes belongs to whoever put the catch on, so that the owner cannot make it refuse nothing.
+-- The guard belongs to the role that installs it, so that the owner cannot replace it.
 do $$
 declare
   guard regprocedure;
@@ -34,8 +34,8 @@ begin
 end
 $$;
 
--- After a change of any table: each table of record still stands under its name and refuses changes, as does each month,
--- and no month with rows in it lies beside the log.
+-- After a change of any table: each table of record keeps its name and refuses changes, each month too, and no month with
+-- rows is detached from the log.
 create or replace function record_guard.after_change() returns event_trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -67,8 +67,8 @@ begin
 end
 $$;
 
--- A table of record stays, and a month until it is past the life that the owner set; what refuses changes goes only
--- together with its table.
+-- A table of record cannot be dropped, nor a month before the retention that the owner set; a guard goes only with its
+-- table.
 create or replace function record_guard.after_drop() returns event_trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare

@@ -3,19 +3,19 @@
 --   psql --file roles.sql
 --   psql --command '\password svc_migrate' --command '\password svc_app'
 --
---   SVC_MIGRATION_DATABASE_URL=postgres://svc_migrate:...@host/svc    the schema is brought up to date with this one
---   DATABASE_URL=postgres://svc_app:...@host/svc                      and all else is done with this one
+--   SVC_MIGRATION_DATABASE_URL=postgres://svc_migrate:...@host/svc    for migrations
+--   DATABASE_URL=postgres://svc_app:...@host/svc                      for everything else
 
--- Owns the database and all that is in it. Nobody logs in as it.
+-- Owns the database and its content. It has no login.
 create role svc_owner nologin;
 
--- Brings the schema up to date: whoever logs in with it acts as the owner.
+-- Migrates the schema: a login that acts as the owner.
 create role svc_migrate login in role svc_owner;
 alter role svc_migrate set role = svc_owner;
 
 -- The service. Each migration grants it what it may do: read and add, never change or remove a record.
 create role svc_app login;
--- An acknowledged decision is on disk, whatever the server's default is.
+-- An acknowledged decision is on disk, independent of the server's default.
 alter role svc_app set synchronous_commit = on;
 
 create database svc owner svc_owner;

@@ -42,7 +42,7 @@ test("name Secrets and keys as they are", async () => {
 });
 
 test.each([
-  ["defaults", "Nobody but agents reaches the control plane"],
+  ["defaults", "Only agents can reach the control plane"],
   ["defaults", "PostgreSQL must admit 140 connections"],
   ["defaults", "Agents can go around their enforcement points"],
   ["defaults", "To renew one, delete its Secret"],
@@ -54,7 +54,7 @@ test.each([
 });
 
 test.each([
-  ["production", "Nobody but agents"],
+  ["production", "Only agents"],
   ["production", "observeScopes"],
   ["production", "go around"],
   ["production", "Certificates were generated"],

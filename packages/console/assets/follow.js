@@ -1,4 +1,4 @@
-// Live follow: the page itself is fetched again, and its table put in place of the one that is shown, where it changed.
+// Live follow: fetches the page again and replaces the table where it has changed.
 
 const intervalMs = 2000;
 const box = document.querySelector("[data-follow]");
@@ -24,7 +24,7 @@ async function follow() {
 
 async function refresh() {
   const response = await fetch(location.href, { redirect: "error", headers: { Accept: "text/html" } });
-  if (!response.ok) throw new Error(`the service answered ${response.status}`);
+  if (!response.ok) throw new Error(`the service returned ${response.status}`);
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
   const shown = document.getElementById("live");
   if (!fresh || !shown || fresh.textContent === shown.textContent) return;
@@ -38,8 +38,8 @@ async function refresh() {
 const rowsOf = (table) => [...table.querySelectorAll("tbody tr")];
 const keyOf = (row) => row.querySelector("td:last-child a")?.getAttribute("href");
 
-/** A sign-in that is over redirects, which is an error here as an outage is. */
+/** An expired sign-in redirects, which is an error here, like an outage. */
 function stop() {
   box.checked = false;
-  status.textContent = "Stopped: the service did not answer, or the sign-in is over. Load the page again.";
+  status.textContent = "Stopped: the service does not respond, or the sign-in has expired. Reload the page.";
 }

@@ -1,4 +1,4 @@
-// Draws the plots of the overview from the figures in the page. The table beneath them says the same.
+// Draws the plots of the overview from the figures in the page; the table has the same figures.
 
 const style = getComputedStyle(document.documentElement);
 const color = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -11,7 +11,7 @@ const clock = (seconds, long) => {
 
 const total = (values) => values.reduce((sum, value) => sum + value, 0);
 
-/** One series over the other; each keeps its own figures for the legend. */
+/** Stacks the series; the legend shows each one's own figures. */
 function stacked(layers) {
   const sums = layers[0].values.map(() => 0);
   const data = layers.map(({ values }) => values.map((value, at) => (sums[at] += value)));
@@ -73,6 +73,6 @@ const drawAll = () => document.querySelectorAll("[data-plot]").forEach(draw);
 
 if (window.uPlot) {
   drawAll();
-  // The colours are read when a plot is drawn.
+  // A plot reads its colors when it is drawn.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => location.reload());
 }

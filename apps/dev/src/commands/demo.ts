@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { narration } from "../demo/narration.ts";
 import { newScene } from "../demo/scene.ts";
-import { story, tellStory } from "../demo/story.ts";
+import { runStory, story } from "../demo/story.ts";
 import { runStack } from "../stack/run-stack.ts";
 
 const examples = `
@@ -24,7 +24,7 @@ async function runDemo({ json = false }: { json?: boolean }): Promise<void> {
   await runStack({ port: 0, mode: "enforce", onProgress }, async (stack, signal) => {
     const startedMs = performance.now();
     const scene = newScene(stack);
-    const telling = tellStory(scene, narration(json ? "json" : "text", write)).finally(() => scene.client.close());
+    const telling = runStory(scene, narration(json ? "json" : "text", write)).finally(() => scene.client.close());
     const succeeded = await Promise.race([telling, signal.then(() => false)]);
     const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
     if (!succeeded) process.exitCode = 1;

@@ -6,22 +6,22 @@ import type { Step } from "./scene.ts";
 export const declarations: readonly Step[] = [
   {
     title: "Two agents declare what they may do, and their tools confirm it",
-    async run({ stack, client }, tell) {
+    async run({ stack, client }, report) {
       for (const agent of exampleAgents(stack)) {
         const tools = Object.values(agent.manifest.scopes).flatMap((scope) => scope.tools ?? []);
-        tell.asked(`register ${agent.name}, which declares ${tools.map(({ ref }) => ref).join(", ")}`);
+        report.asked(`register ${agent.name}, which declares ${tools.map(({ ref }) => ref).join(", ")}`);
         const { status, manifestVersion } = await client.admin.registerAgent(agent);
         assert.equal(status, "reconciled");
-        tell.decided(`${status}, manifest version ${manifestVersion}`);
+        report.decided(`${status}, manifest version ${manifestVersion}`);
       }
-      tell.why("the MCP server and the ledger advertise every declared tool");
+      report.why("the MCP server and the ledger advertise every declared tool");
     },
   },
   {
     title: "An agent that declares a tool that does not exist gets a remedy",
-    async run({ stack, client }, tell) {
+    async run({ stack, client }, report) {
       const ref = "mcp:everything/delete-everything";
-      tell.asked(`register a third agent, which declares ${ref}`);
+      report.asked(`register a third agent, which declares ${ref}`);
       const manifest = {
         discovery: { kind: "mcp" as const, name: "everything", url: stack.exampleMcp },
         scopes: { cleanup: { hop_budget: 1, tools: [{ ref, data_classes: ["notes"] }] } },
@@ -30,8 +30,8 @@ export const declarations: readonly Step[] = [
       assert(rejection instanceof ManifestRejected, String(rejection));
       const [entry] = rejection.diff;
       assert.equal(entry?.ref, ref);
-      tell.decided(`${rejection.status} ${rejection.code}: ${entry.kind}`);
-      tell.why(entry.remedy);
+      report.decided(`${rejection.status} ${rejection.code}: ${entry.kind}`);
+      report.why(entry.remedy);
     },
   },
 ];

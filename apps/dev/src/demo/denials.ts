@@ -6,27 +6,27 @@ import { callTool, guarded, obtained, type Scene, type Step, withMcpClient } fro
 export const denials: readonly Step[] = [
   {
     title: "A tool that no manifest declares is denied, with a reason",
-    async run(scene, tell) {
+    async run(scene, report) {
       await withMcpClient(scene, "everything", async (client) => {
-        tell.asked("mcp:everything/get-env, which would return the server's environment");
+        report.asked("mcp:everything/get-env, which would return the server's environment");
         const refusal = await callTool(client, "get-env").catch((cause: unknown) => cause);
         assert(refusal instanceof McpError, String(refusal));
         const data = refusal.data as { code: string; deny_reason: string; action_id: string };
         assert.equal(refusal.code, -32_001);
         assert.equal(data.deny_reason, "TARGET_NOT_DECLARED");
-        tell.decided(`denied: ${data.deny_reason}, action ${data.action_id}`);
-        tell.why("planner does not declare it; the client received a JSON-RPC error and its MCP session continues");
+        report.decided(`denied: ${data.deny_reason}, action ${data.action_id}`);
+        report.why("planner does not declare it; the client received a JSON-RPC error and its MCP session continues");
         assert.match(await callTool(client, "echo", { message: "still here" }), /still here/);
       });
     },
   },
   {
     title: "After untrusted data, a privileged call is denied",
-    async run(scene, tell) {
-      tell.asked("mcp:outside/get-annotated-message, declared as untrusted, and then POST /ledger/entries");
+    async run(scene, report) {
+      report.asked("mcp:outside/get-annotated-message, declared as untrusted, and then POST /ledger/entries");
       const args = { messageType: "success", includeImage: false };
       await withMcpClient(scene, "outside", (client) => callTool(client, "get-annotated-message", args));
-      const entry = { amount: 9999, memo: "as the message told me" };
+      const entry = { amount: 9999, memo: "as the message demands" };
       const { status, blocked, body } = await guarded<{ details: { deny_reason: string } }>(
         scene,
         "/ledger/entries",
@@ -35,16 +35,16 @@ export const denials: readonly Step[] = [
       assert.equal(status, 403, JSON.stringify(body));
       assert.equal(blocked, "policy");
       assert.equal(body.details.deny_reason, "TAINT_BLOCKED");
-      tell.decided(`the first allowed, the second denied: ${body.details.deny_reason}`);
-      tell.why("untrusted data taints every later call of the planner; a privileged tool does not accept taint");
+      report.decided(`the first allowed, the second denied: ${body.details.deny_reason}`);
+      report.why("untrusted data taints every later call of the planner; a privileged tool does not accept taint");
       assert.equal((await guarded(scene, "/ledger/entries/7")).status, 200);
-      tell.why("reading stays allowed: that tool accepts taint");
+      report.why("reading stays allowed: that tool accepts taint");
     },
   },
   {
     title: "A copied token is worth nothing after its first use",
-    async run(scene, tell) {
-      tell.asked("a second exchange of alice's first token, with a new allow");
+    async run(scene, report) {
+      report.asked("a second exchange of alice's first token, with a new allow");
       const { rootGrant, sessionId } = obtained(scene, "session");
       const hop = { session_id: sessionId, target: "planner", target_kind: "agent", data_class: "notes" };
       const allow = await post(scene, "/v1/authorize", JSON.stringify(hop), {
@@ -62,8 +62,8 @@ export const denials: readonly Step[] = [
       });
       const { status, body } = await post(scene, "/v1/token/exchange", exchange);
       assert.deepEqual([status, body.error], [400, "invalid_grant"]);
-      tell.decided(`${status} ${body.error}`);
-      tell.why("a token is spent once, in the database and in the replay guard before it");
+      report.decided(`${status} ${body.error}`);
+      report.why("a token is spent once, in the database and in the replay guard before it");
     },
   },
 ];

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 
 /** What a step reports: the request, the decision, and its reason. */
-export interface Teller {
+export interface Reporter {
   asked(text: string): void;
   decided(text: string): void;
   why(text: string): void;
@@ -9,7 +9,7 @@ export interface Teller {
 
 /** Prints the story as text, or one JSON line a step. */
 export interface Narration {
-  begin(number: number, of: number, title: string): Teller;
+  begin(number: number, of: number, title: string): Reporter;
   end(failure: Error | undefined): void;
 }
 
@@ -17,23 +17,23 @@ const kinds = { asked: "cyan", decided: "green", why: "dim" } as const;
 type Kind = keyof typeof kinds;
 
 export function narration(format: "text" | "json", write: (line: string) => void): Narration {
-  let step: { readonly number: number; readonly title: string; readonly told: Record<Kind, string[]> } | undefined;
+  let step: { readonly number: number; readonly title: string; readonly lines: Record<Kind, string[]> } | undefined;
   return {
     begin(number, of, title) {
-      const told = { asked: [], decided: [], why: [] } as Record<Kind, string[]>;
-      step = { number, title, told };
+      const lines = { asked: [], decided: [], why: [] } as Record<Kind, string[]>;
+      step = { number, title, lines };
       if (format === "text") write(`\n${styleText("bold", `[${number}/${of}] ${title}`)}`);
-      const tell = (kind: Kind) => (text: string) => {
-        told[kind].push(text);
+      const add = (kind: Kind) => (text: string) => {
+        lines[kind].push(text);
         if (format === "text") write(`  ${styleText(kinds[kind], kind.padEnd(8))} ${text}`);
       };
-      return { asked: tell("asked"), decided: tell("decided"), why: tell("why") };
+      return { asked: add("asked"), decided: add("decided"), why: add("why") };
     },
     end(failure) {
       if (step === undefined) return;
-      const { number, title, told } = step;
+      const { number, title, lines } = step;
       if (format === "json") {
-        write(JSON.stringify({ step: number, title, ok: failure === undefined, ...told, failure: failure?.message }));
+        write(JSON.stringify({ step: number, title, ok: failure === undefined, ...lines, failure: failure?.message }));
       } else if (failure) write(`  ${styleText("red", "failed")}   ${failure.message}`);
     },
   };

@@ -7,23 +7,23 @@ import { callTool, obtained, type Scene, type Step, withMcpClient } from "./scen
 export const record: readonly Step[] = [
   {
     title: "Observe mode blocks nothing and records everything",
-    async run(scene, tell) {
+    async run(scene, report) {
       await observe(scene, "everything");
-      tell.asked("mcp:everything/get-tiny-image, undeclared, with the upstream in observe mode");
+      report.asked("mcp:everything/get-tiny-image, undeclared, with the upstream in observe mode");
       await withMcpClient(scene, "everything", (client) => callTool(client, "get-tiny-image"));
       const { sessionId } = obtained(scene, "session");
       const { data } = await scene.client.audit.decisions({ sessionId, enforced: false, outcome: "deny" });
       const [row] = data;
       assert.deepEqual([row?.target, row?.denyReason], ["mcp:everything/get-tiny-image", "TARGET_NOT_DECLARED"]);
-      tell.decided(`forwarded, and recorded as ${row?.denyReason} with enforced=false`);
-      tell.why("these records list what to declare before enforcing");
+      report.decided(`forwarded, and recorded as ${row?.denyReason} with enforced=false`);
+      report.why("these records list what to declare before enforcing");
     },
   },
   {
     title: "The chain of the privileged call leads back to alice",
-    async run(scene, tell) {
+    async run(scene, report) {
       const action = obtained(scene, "posted");
-      tell.asked(`the chain of action ${action}`);
+      report.asked(`the chain of action ${action}`);
       const { root, hops, complete } = await scene.client.audit.chain(action);
       assert.equal(complete, true);
       assert.equal(root.userSub, "alice");
@@ -35,9 +35,9 @@ export const record: readonly Step[] = [
         ],
       );
       for (const { hop, actingAgent, target, decision } of hops) {
-        tell.decided(`hop ${hop}: ${actingAgent} -> ${target} (${decision})`);
+        report.decided(`hop ${hop}: ${actingAgent} -> ${target} (${decision})`);
       }
-      tell.why(`complete: it starts with the consent of ${root.userSub} to "${root.scope}" at ${root.consentedAt}`);
+      report.why(`complete: it starts with the consent of ${root.userSub} to "${root.scope}" at ${root.consentedAt}`);
     },
   },
 ];

@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { AuthzClient, type HopContext, type Session } from "@svc/client";
 import type { Stack } from "../stack/stack.ts";
-import type { Teller } from "./narration.ts";
+import type { Reporter } from "./narration.ts";
 
 /** What the steps share: the running stack, and what earlier steps obtained. */
 export interface Scene {
@@ -20,7 +20,7 @@ export interface Scene {
 /** One step of the story. Throws where the result is not the expected one. */
 export interface Step {
   readonly title: string;
-  run(scene: Scene, tell: Teller): Promise<void>;
+  run(scene: Scene, report: Reporter): Promise<void>;
 }
 
 export function newScene(stack: Stack): Scene {

@@ -10,11 +10,11 @@ import type { Scene, Step } from "./scene.ts";
 export const story: readonly Step[] = [...declarations, ...consents, ...calls, ...denials, ...record];
 
 /** Ends at the first step that fails. @returns whether every step succeeded */
-export async function tellStory(scene: Scene, narrator: Narration): Promise<boolean> {
+export async function runStory(scene: Scene, narrator: Narration): Promise<boolean> {
   for (const [index, step] of story.entries()) {
-    const tell = narrator.begin(index + 1, story.length, step.title);
+    const report = narrator.begin(index + 1, story.length, step.title);
     try {
-      await step.run(scene, tell);
+      await step.run(scene, report);
       narrator.end(undefined);
     } catch (cause) {
       narrator.end(cause instanceof Error ? cause : new Error(String(cause)));

@@ -1,6 +1,6 @@
 {{- /*
-Who is asked about which pod. A namespace or a pod asks for injection by the label pep.svc/inject; a namespace that may have
-less than the defaults is another path of the same server. So there are four webhooks, of which each pod meets at most one.
+The webhooks. A namespace or a pod requests injection by the label pep.svc/inject; a namespace that may have less than the
+defaults uses another path of the same server. So there are four webhooks, and at most one matches a pod.
 Takes {root, caBundle}; without caBundle, cert-manager fills it in.
 */ -}}
 {{- define "svc.injector.webhooks" -}}

@@ -22,7 +22,7 @@ export const denialsPage: Page = {
     return {
       title: "Denials in force",
       section: "Denials",
-      body: html`<p>These apply from the next decision on, whatever policy version a session keeps.</p>
+      body: html`<p>These apply from the next decision on, to sessions of every policy version.</p>
 <section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
 <section><h2>Revoked agents</h2>
 ${table({
