@@ -6,6 +6,7 @@ import { signJwt } from "./issue.ts";
 import type { SigningKey, VerificationKey } from "./key-set.ts";
 import { refuse } from "./refusal.ts";
 import type { MaybePromise } from "./runtime/port.ts";
+import { type ClockOptions, timeRefusal } from "./time-refusal.ts";
 
 export const actorProofType = "agent-proof+jwt";
 export const identityAssertionType = "agent-identity+jwt";
@@ -76,18 +77,13 @@ export type ProofVerification =
   | { readonly ok: true; readonly proof: ProvenAgent }
   | { readonly ok: false; readonly cause: ProofRefusal };
 
-export interface VerifyProofOptions {
+export interface VerifyProofOptions extends ClockOptions {
   /**
    * The pinned keys of the agent that a proof names: none where it never enrolled, undefined where no proof of that
    * agent is expected. The name is not verified yet when this is called.
    */
   readonly keysOf: (agent: string) => MaybePromise<readonly VerificationKey[] | undefined>;
   readonly audience: string;
-  readonly nowSeconds: number;
-  /** How far `iat` and `nbf` may be in the future. Default 5. */
-  readonly futureLeewaySeconds?: number;
-  /** How long after `exp` a proof still passes. Default 0. */
-  readonly expLeewaySeconds?: number;
 }
 
 /** Verifies an actor proof. That its `jti` is fresh is for the caller to ensure. */
@@ -152,14 +148,12 @@ async function signerAmong(keys: readonly VerificationKey[], token: string, alg:
   return undefined;
 }
 
-function staleness(
-  { aud, iat, nbf = iat, exp }: ProofPayload,
-  { audience, nowSeconds, futureLeewaySeconds = 5, expLeewaySeconds = 0 }: VerifyProofOptions,
-): ProofRefusal | undefined {
+function staleness(payload: ProofPayload, options: VerifyProofOptions): ProofRefusal | undefined {
+  const { aud, iat, exp } = payload;
+  const { audience } = options;
   if (aud !== audience) return "audience";
   if (exp <= iat || exp - iat > proofLifetimeSeconds) return "lifetime";
-  if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return "not_yet_valid";
-  return nowSeconds >= exp + expLeewaySeconds ? "expired" : undefined;
+  return timeRefusal(payload, options);
 }
 
 /** Exactly the expected binding: a proof that also answers a challenge is no proof for an exchange. */

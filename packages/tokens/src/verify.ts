@@ -9,6 +9,7 @@ import {
 import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 import type { KeyLookup, VerificationKey } from "./key-set.ts";
 import { refuse } from "./refusal.ts";
+import { type ClockOptions, timeRefusal } from "./time-refusal.ts";
 
 /** The kinds the issuer signs, each with its own `typ` so that none is accepted as another (RFC 8725 section 3.11). */
 const kinds = {
@@ -42,14 +43,9 @@ export type Verification<Claims> =
   | { readonly ok: true; readonly claims: Claims }
   | { readonly ok: false; readonly cause: TokenRefusal };
 
-export interface VerifyOptions {
+export interface VerifyOptions extends ClockOptions {
   readonly keys: KeyLookup;
   readonly issuer: string;
-  readonly nowSeconds: number;
-  /** How far `iat` and `nbf` may be in the future. Default 5. */
-  readonly futureLeewaySeconds?: number;
-  /** How long after `exp` a token still passes: 0 on the issuer's own clock (the default), 5 on another machine's. */
-  readonly expLeewaySeconds?: number;
   /** The issuer's epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds?: number;
 }
@@ -100,14 +96,11 @@ export function checkPresent<Claims extends HopClaims | TransactionClaims>(
   claims: Claims,
   options: Omit<VerifyOptions, "keys">,
 ): Verification<Claims> {
-  const { issuer, nowSeconds, futureLeewaySeconds = 5, expLeewaySeconds = 0, minIssuedAtSeconds = 0 } = options;
-  const { iss, iat, nbf = iat, exp } = claims;
-  if (iss !== issuer) return refuse("issuer");
-  if (iat < minIssuedAtSeconds) return refuse("superseded");
-  if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return refuse("not_yet_valid");
-  // RFC 7519 section 4.1.4: "on or after", so the exact second is too late.
-  if (nowSeconds >= exp + expLeewaySeconds) return refuse("expired");
-  return { ok: true, claims };
+  const { issuer, minIssuedAtSeconds = 0 } = options;
+  if (claims.iss !== issuer) return refuse("issuer");
+  if (claims.iat < minIssuedAtSeconds) return refuse("superseded");
+  const cause = timeRefusal(claims, options);
+  return cause === undefined ? { ok: true, claims } : refuse(cause);
 }
 
 /**
