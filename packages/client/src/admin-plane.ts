@@ -40,8 +40,8 @@ export interface RegisterAgent {
   /** In wire spelling; stored and read back exactly as it is here. */
   readonly manifest: AgentManifestDocument;
   /**
-   * Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. Null: without
-   * a reason.
+   * Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. Null:
+   * without a reason.
    */
   readonly overrideReason?: string | null | undefined;
 }

@@ -253,6 +253,17 @@ test("a context whose token was spent elsewhere is rejected, not unavailable", a
   expect(error).toMatchObject({ status: 401, code: "unauthorized" });
 });
 
+test("an exchange that was never sent burns no token: twenty need one renewal", async () => {
+  const { svc, plane, session } = await fakeSession();
+  plane.replies.set("POST /v1/token/exchange", () => {
+    throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { syscall: "connect" }) });
+  });
+  for (let i = 0; i < 20; i++) {
+    expect(await errorOf(svc.authorize(session.context(), read))).toMatchObject({ fault: "refused" });
+  }
+  expect(plane.asked.filter((path) => path === "/v1/token/renew")).toHaveLength(1);
+});
+
 test("a closed client takes no hop", async () => {
   const { svc, session } = await fakeSession();
   await svc.close();
