@@ -13,6 +13,7 @@ beforeAll(async () => {
 afterAll(() => plane.stop());
 
 interface Operation {
+  readonly summary: string;
   readonly security: readonly Record<string, unknown>[];
   readonly responses: Record<string, { content?: Record<string, { schema: { $ref?: string } }> }>;
   readonly parameters?: readonly { name: string; in: string; schema: object }[];
@@ -52,11 +53,12 @@ describe("the OpenAPI document", () => {
     expect(served.length).toBeGreaterThan(20);
   });
 
-  test("has the routes that the README lists, and no others", () => {
+  test("has the routes that the README lists with their summaries, and no others", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-    const listed = [...readme.matchAll(/^\| `([A-Z]+) (\/\S*)` *\|/gm)].map(([, method, path]) => `${method} ${path}`);
+    const rows = readme.matchAll(/^\| `([A-Z]+ \/\S*)` *\|[^|]*\| (.*?) *\|$/gm);
+    const listed = [...rows].map(([, route, does]) => `${route}: ${does}`);
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      Object.entries(operations).map(([method, { summary }]) => `${method.toUpperCase()} ${path}: ${summary}`),
     );
     expect(listed.toSorted()).toEqual(documented.toSorted());
   });
