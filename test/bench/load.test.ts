@@ -2,31 +2,37 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { figuresOf, load } from "./src/measure/load.ts";
+import { figuresOf, load, type Target } from "./src/measure/load.ts";
 
 const servers: ReturnType<typeof createServer>[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
+/** A server, and a load on it whose clock moves by 10 ms with each request, so that no busy machine ends it early. */
 async function targetOf(listener: RequestListener) {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+  let requests = 0;
+  const server = createServer((request, response) => {
+    requests += 1;
+    listener(request, response);
+  }).listen(0, "127.0.0.1");
   servers.push(server);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return { origin: `http://127.0.0.1:${port}`, call: () => ({ path: "/" }) };
+  const origin = `http://127.0.0.1:${port}`;
+  const loaded = (connections: number, call: Target["call"] = () => ({ path: "/" })) =>
+    load({ origin, call }, connections, 0.2, () => requests * 10);
+  return { loaded };
 }
-
-const seconds = 0.1;
 
 test("a shed call is no failure and no answer, and is asked again", async () => {
   let asked = 0;
-  const target = await targetOf((_, response) => {
+  const { loaded } = await targetOf((_, response) => {
     asked += 1;
     if (asked % 2 === 1) response.writeHead(503, { "retry-after": "0" }).end();
     else response.end("ok");
   });
-  const result = await load(target, 1, seconds);
+  const result = await loaded(1);
   expect(result.answered).toBeGreaterThan(0);
   expect(result.shed).toBeGreaterThan(0);
   expect(result.failed).toBe(0);
@@ -34,27 +40,27 @@ test("a shed call is no failure and no answer, and is asked again", async () => 
 });
 
 test("what mostly fails is no measurement, and the first answer says why", async () => {
-  const target = await targetOf((_, response) => response.writeHead(401).end("no such session"));
-  await expect(load(target, 2, seconds)).rejects.toThrow(/calls failed; .* answered 401: no such session/);
+  const { loaded } = await targetOf((_, response) => response.writeHead(401).end("no such session"));
+  await expect(loaded(2)).rejects.toThrow(/calls failed; .* answered 401: no such session/);
 });
 
 test("one failure does not end a measurement, and is told", async () => {
   let asked = 0;
-  const target = await targetOf((_, response) => {
+  const { loaded } = await targetOf((_, response) => {
     asked += 1;
     response.writeHead(asked === 1 ? 401 : 200).end("ok");
   });
-  expect(figuresOf(await load(target, 1, seconds))).toMatchObject({ failed: 1, shedShare: 0 });
+  expect(figuresOf(await loaded(1))).toMatchObject({ failed: 1, shedShare: 0 });
 });
 
 test("requests that follow from each other are one call, and it ends with the first that fails", async () => {
   const paths: (string | undefined)[] = [];
-  const { origin } = await targetOf(({ url }, response) => {
+  const { loaded } = await targetOf(({ url }, response) => {
     paths.push(url);
     response.writeHead(paths.length === 3 ? 401 : 200).end("second");
   });
   const call = () => ({ path: "/first", next: (text: string) => ({ path: `/${text}` }) });
-  const { answered, failed } = await load({ origin, call }, 1, seconds);
+  const { answered, failed } = await loaded(1, call);
   expect(paths.slice(0, 5)).toEqual(["/first", "/second", "/first", "/first", "/second"]);
   expect(failed).toBe(1);
   expect(answered * 2 + failed).toBe(paths.length);

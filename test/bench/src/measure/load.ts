@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 import { ascending, quantile } from "./statistics.ts";
 
@@ -32,21 +33,26 @@ export interface LoadResult {
  * be. Any other answer than 200 is a failure, and more than one in a hundred end the measurement: on a crowded machine a call may
  * outlive its time, but what mostly fails is not what was to be measured.
  */
-export async function load(target: Target, connections: number, seconds: number): Promise<LoadResult> {
+export async function load(
+  target: Target,
+  connections: number,
+  seconds: number,
+  nowMs: () => number = () => performance.now(),
+): Promise<LoadResult> {
   const clients = Array.from({ length: connections }, () => new Client(target.origin, { pipelining: 1 }));
   const latenciesMs: number[] = [];
   let shed = 0;
   const failures: string[] = [];
-  const started = performance.now();
+  const started = nowMs();
   const end = started + seconds * 1000;
   const loop = async (client: Client, connection: number): Promise<void> => {
-    while (performance.now() < end) {
-      const askedMs = performance.now();
+    while (nowMs() < end) {
+      const askedMs = nowMs();
       const answer = await ask(client, target.call(connection));
-      if (answer.status === 200) latenciesMs.push(performance.now() - askedMs);
+      if (answer.status === 200) latenciesMs.push(nowMs() - askedMs);
       else if (answer.status === 503) {
         shed += 1;
-        await until(end, performance.now() + answer.retryAfterMs);
+        await sleep(Math.min(end - nowMs(), answer.retryAfterMs));
       } else failures.push(`${target.origin} answered ${answer.status}: ${answer.text.slice(0, 400)}`);
     }
   };
@@ -55,7 +61,7 @@ export async function load(target: Target, connections: number, seconds: number)
   } finally {
     await Promise.all(clients.map((client) => client.destroy()));
   }
-  const elapsedSeconds = (performance.now() - started) / 1000;
+  const elapsedSeconds = (nowMs() - started) / 1000;
   const failed = failures.length;
   if (failed > Math.max(3, latenciesMs.length / 100)) throw new Error(`${failed} calls failed; ${failures[0]}`);
   return { answered: latenciesMs.length, shed, failed, seconds: elapsedSeconds, latenciesMs: ascending(latenciesMs) };
@@ -95,9 +101,6 @@ function askOnce(client: Client, { method = "GET", path, headers, body, next }: 
     );
   });
 }
-
-const until = (endMs: number, atMs: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(endMs, atMs) - performance.now())));
 
 export const figuresOf = ({ answered, shed, failed, seconds, latenciesMs }: LoadResult) => ({
   rate: answered / seconds,
