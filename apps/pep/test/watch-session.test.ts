@@ -46,7 +46,7 @@ function watched(lease: () => Promise<LeaseResult>, token = "no token at all", e
     signal: new AbortController().signal,
     trace: {},
   };
-  const stop = watchSession(ports, { hop, token, limits: { redecideMs: 60_000 }, now: Date.now, close });
+  const stop = watchSession({ hop: ports, limits: { redecideMs: 60_000 }, now: Date.now }, hop, token, close);
   return { close, leased, stop };
 }
 

@@ -2,15 +2,11 @@ import { decideAgain, type Hop, type HopPorts } from "@svc/hop";
 import { decodeUnverifiedHopToken, hopTokenLifetimeSeconds } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 
-export interface WatchOptions {
-  readonly hop: Hop;
-  /** The narrowed token of the call: its expiry may bound the session. */
-  readonly token: string;
+export interface WatchPorts {
+  readonly hop: HopPorts;
   readonly limits: Pick<Limits, "redecideMs">;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Ends the stream, the upgraded connection or the tunnel. */
-  readonly close: () => void;
 }
 
 /**
@@ -18,9 +14,11 @@ export interface WatchOptions {
  * that is not an allow (docs/reference/enforcement-point.md#steps-of-a-call). In observe mode a deny is recorded and
  * closes nothing.
  *
+ * @param token the narrowed token of the call: its expiry may bound the session
  * @returns stops watching
  */
-export function watchSession(ports: HopPorts, { hop, token, limits, now, close }: WatchOptions): () => void {
+export function watchSession(ports: WatchPorts, hop: Hop, token: string, close: () => void): () => void {
+  const { limits, now } = ports;
   let timer: NodeJS.Timeout;
   let isStopped = false;
   const plan = (latest: string | undefined) => {
@@ -29,7 +27,7 @@ export function watchSession(ports: HopPorts, { hop, token, limits, now, close }
     else timer = setTimeout(() => void again(), limits.redecideMs);
   };
   const again = async () => {
-    const result = await decideAgain(ports, hop).catch(() => undefined);
+    const result = await decideAgain(ports.hop, hop).catch(() => undefined);
     if (isStopped) return;
     if (result?.kind === "allowed") plan(result.token);
     else if (result?.kind === "denied" && !hop.enforced) plan(undefined);

@@ -156,8 +156,7 @@ export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedC
   }
   if (admission.kind !== "pass") return releaseStream;
   const { hop, taken } = admission;
-  const { limits, now } = ports;
-  const stopWatching = watchSession(ports.hop, { hop, token: taken.token.accessToken, limits, now, close });
+  const stopWatching = watchSession(ports, hop, taken.token.accessToken, close);
   return () => {
     stopWatching();
     releaseStream();

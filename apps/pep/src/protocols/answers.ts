@@ -67,13 +67,11 @@ function challenge(block: Block, status: number): string[] {
   return ["www-authenticate", `Bearer error="insufficient_scope"${scope}`];
 }
 
-export const upstreamFaults = ["upstream_unreachable", "upstream_timeout"] as const;
-export type UpstreamFault = (typeof upstreamFaults)[number];
-
 const upstreamTable = {
   upstream_unreachable: { status: 502, message: "the upstream gave no usable answer" },
   upstream_timeout: { status: 504, message: "the upstream did not answer in time" },
-} as const satisfies Record<UpstreamFault, { status: number; message: string }>;
+} as const;
+export type UpstreamFault = keyof typeof upstreamTable;
 
 /** A failing upstream is no block: the call was allowed. */
 export const upstreamFaultAnswer = (fault: UpstreamFault): Answer => ({

@@ -84,18 +84,15 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
 /** The settings by the names that the app uses. */
 export type Config = ReturnType<typeof toConfig>;
 
-export type ConfigResult =
-  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly faults: readonly string[] };
-
-export function readConfig(environment: Environment): ConfigResult {
-  const read = readSettings(table, environment, {
-    knownElsewhere: everySettingName,
-    rules: [telemetryKeyRule, agentKeyRule],
-  });
+export function readConfig(environment: Environment) {
+  const rules = [telemetryKeyRule, agentKeyRule];
+  const read = readSettings(table, environment, { knownElsewhere: everySettingName, rules });
   const egress = readEgressProxies(environment, read.ok ? read.values.SVC_PEP_LISTEN : undefined);
-  if (read.ok && egress.ok) return { ...read, config: toConfig(read.values, egress.proxies) };
-  return { ok: false, faults: [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults)) };
+  if (read.ok && egress.ok) {
+    return { ok: true, config: toConfig(read.values, egress.proxies), warnings: read.warnings } as const;
+  }
+  const faults = [read, egress].flatMap((reading) => (reading.ok ? [] : reading.faults));
+  return { ok: false, faults } as const;
 }
 
 const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
