@@ -88,7 +88,7 @@ test("every example is of a documented route", () => {
   expect(Object.keys(examples).filter((name) => !documented.includes(name))).toEqual([]);
 });
 
-/** Outages and limits: these are seen in surroundings.test.ts. */
+/** Outages and limits: these are seen in failing-dependencies.test.ts. */
 const ofSurroundings = /^(429|500|503) /;
 
 test("every refusal that the document names was answered here, but for those of the surroundings", () => {

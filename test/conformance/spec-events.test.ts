@@ -1,3 +1,4 @@
+import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
 import type { Answer } from "./src/api.ts";
 import { ledgerForTests } from "./src/for-tests.ts";
@@ -18,7 +19,7 @@ describe("the events beside the decisions", () => {
     const { session, token } = await api.consent(scope);
     const [root] = (await api.renew(token, 1)).body.tokens;
     const delegated = await api.hop(session, root, hops.planner);
-    await api.renew(delegated.token, 1);
+    await waitUntil("a renewal", async () => (await api.renew(delegated.token, 1)).status === 200);
     await admin("POST", `/v1/sessions/${session}/revoke`, { reason: "done with it" });
     const event = (facts: object) => ({
       event_id: expect.stringMatching(/^[0-9a-f-]{36}$/),

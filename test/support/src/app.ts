@@ -85,8 +85,9 @@ export async function startControlPlane(
     try {
       return await startControlPlaneOn(env.PORT ?? String(await freePort()), { stores, env, within, servesOnce });
     } catch (cause) {
-      // A port that was free a moment ago may be taken.
-      if (env.PORT !== undefined || attempt === 3 || !String(cause).includes("EADDRINUSE")) throw cause;
+      // A port that was free a moment ago may be taken, and on a busy machine the database may answer too late.
+      const isTransient = /EADDRINUSE|no answer within/.test(String(cause));
+      if (env.PORT !== undefined || attempt === 5 || !isTransient) throw cause;
     }
   }
 }
