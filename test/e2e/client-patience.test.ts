@@ -22,6 +22,7 @@ type Ask = (svc: AuthzClient, session: Session, signal?: AbortSignal) => Promise
 
 const id = "0197a000-0000-7000-8000-000000000001";
 const run = authorizedTool;
+const block = { kind: "tool", ref: "http:slow/read" } as const;
 const manifest = { scopes: { expenses: { hop_budget: 2 } } };
 
 /** Everything the client can be asked that goes to the control plane. */
@@ -33,6 +34,9 @@ const asks: Readonly<Record<string, Ask>> = {
     svc.call(context(), { ...post, params: {}, request: { url: stand.tool.url } }, { signal }),
   "a function made an authorized tool": (svc, { context }, signal) =>
     run(svc, post, () => expect.unreachable())(context(), {}, { signal }),
+  targets: (svc, { context }, signal) => svc.targets(context(), {}, { signal }),
+  metadata: (svc, _, signal) => svc.metadata({ signal }),
+  jwks: (svc, _, signal) => svc.jwks({ signal }),
   live: (svc, _, signal) => svc.live({ signal }),
   ready: (svc, _, signal) => svc.ready({ signal }),
   "admin.registerAgent": (svc, _, signal) => svc.admin.registerAgent({ name: "slow", manifest }, { signal }),
@@ -42,12 +46,27 @@ const asks: Readonly<Record<string, Ask>> = {
   "admin.agentId": (svc, _, signal) => svc.admin.agentId("planner", { signal }),
   "admin.reconciliation": (svc, _, signal) => svc.admin.reconciliation(id, { signal }),
   "admin.scopeCatalog": (svc, _, signal) => svc.admin.scopeCatalog("expenses", {}, { signal }),
+  "admin.revokeSession": (svc, _, signal) => svc.admin.revokeSession(id, {}, { signal }),
+  "admin.revokeSessions": (svc, _, signal) => svc.admin.revokeSessions({ userSub: "nemo" }, { signal }),
+  "admin.setBlock": (svc, _, signal) => svc.admin.setBlock({ ...block, reason: "slow" }, { signal }),
+  "admin.liftBlock": (svc, _, signal) => svc.admin.liftBlock(block, { signal }),
+  "admin.issuerKeys": (svc, _, signal) => svc.admin.issuerKeys({}, { signal }),
+  "admin.rotateKey": (svc, _, signal) => svc.admin.rotateKey({}, { signal }),
+  "admin.removeKey": (svc, _, signal) => svc.admin.removeKey("none", { signal }),
+  "admin.raiseIssuerEpoch": (svc, _, signal) => svc.admin.raiseIssuerEpoch({}, { signal }),
   "audit.chain": (svc, _, signal) => svc.audit.chain(id, { signal }),
+  "audit.explanation": (svc, _, signal) => svc.audit.explanation(id, { signal }),
   "audit.decisions": (svc, _, signal) => svc.audit.decisions({}, { signal }),
   "audit.allDecisions": (svc, _, signal) => svc.audit.allDecisions({}, { signal }).next(),
+  "audit.events": (svc, _, signal) => svc.audit.events({}, { signal }),
+  "audit.wouldBlock": (svc, _, signal) => svc.audit.wouldBlock({}, { signal }),
+  "audit.sessions": (svc, _, signal) => svc.audit.sessions({}, { signal }),
+  "audit.session": (svc, _, signal) => svc.audit.session(id, { signal }),
+  "audit.blocks": (svc, _, signal) => svc.audit.blocks({}, { signal }),
   "identity.of": (svc, _, signal) => svc.identity.of("planner", { signal }),
   "identity.byId": (svc, _, signal) => svc.identity.byId(id, { signal }),
   "identity.revocations": (svc, _, signal) => svc.identity.revocations({}, { signal }),
+  "identity.issueEnrollToken": (svc, _, signal) => svc.identity.issueEnrollToken({ agent: "planner" }, { signal }),
   "identity.enroll": (svc, _, signal) => svc.identity.enroll({}, { signal }),
   "identity.revoke": (svc, _, signal) => svc.identity.revoke(id, {}, { signal }),
 };
