@@ -78,7 +78,7 @@ export const controlPlane: Dashboard = {
           },
           { colors: { failed: "red" } },
         ),
-        timeseries("Chain reads", "By result.", "ops", {
+        timeseries("Chain reads", "Chain reads per second, by result.", "ops", {
           "{{result}}": "sum by (result) (rate(svc_chain_queries_total[5m]))",
         }),
         timeseries("Chain reads, p99", "Independent of the size of the log; a rise points to the database.", "s", {
