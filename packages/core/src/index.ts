@@ -94,5 +94,5 @@ export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
 export { noQuery, page, pagedQuery } from "./wire/page.ts";
 export { reasonRequest } from "./wire/parts.ts";
-export * from "./wire/service.ts";
+export * from "./wire/public.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";
