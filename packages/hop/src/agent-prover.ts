@@ -31,7 +31,11 @@ export interface AgentProver extends ActorProver {
 /** Signs actor proofs and identity assertions (docs/reference/tokens.md#proofs-by-an-agents-key). */
 export function agentProver(options: AgentProverOptions): AgentProver {
   const { agentName: agent, key, now = Date.now, uuid = () => crypto.randomUUID() } = options;
-  const keyOf = typeof key === "function" ? once(key) : async () => key;
+  let loaded: Promise<SigningKey> | undefined;
+  const keyOf = () => {
+    loaded ??= typeof key === "function" ? key() : Promise.resolve(key);
+    return loaded;
+  };
   const statement = (audience: string) => ({ agent, audience, nowSeconds: now() / 1000, jti: uuid() });
   return {
     agentName: agent,
@@ -41,13 +45,5 @@ export function agentProver(options: AgentProverOptions): AgentProver {
       signActorProof(await keyOf(), statement(decodeUnverifiedIssuer(subjectToken) ?? ""), { subjectToken }),
     assertIdentity: async (accessToken, target) => signIdentityAssertion(await keyOf(), statement(target), accessToken),
     proveChallenge: async (challenge, issuer) => signActorProof(await keyOf(), statement(issuer), { nonce: challenge }),
-  };
-}
-
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

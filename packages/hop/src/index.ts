@@ -1,27 +1,12 @@
-export { type AgentProver, type AgentProverOptions, agentProver } from "./agent-prover.ts";
-export { filePoolStore } from "./pool/file-pool-store.ts";
-export {
-  type Lease,
-  type LeaseOptions,
-  type LeaseResult,
-  type PoolFault,
-  poolFaults,
-  type Unleased,
-} from "./pool/lease.ts";
-export type { PoolSnapshot, PoolStore } from "./pool/pool-store.ts";
+export { type AgentProver, agentProver } from "./agent-prover.ts";
+export { filePoolStore, type PoolStore } from "./pool/file-pool-store.ts";
+export { type Lease, type LeaseResult, type PoolFault, poolFaults } from "./pool/lease.ts";
 export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
 export { type RenewalSource, renewalSource } from "./pool/renewal-source.ts";
-export {
-  type Allowed,
-  type DecideRequest,
-  type DecideResult,
-  type Decision,
-  type Denied,
-  decide,
-} from "./steps/decide.ts";
-export { type ExchangeRequest, type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
-export { type MintRequest, type MintResult, mint } from "./steps/mint.ts";
-export { maxRenewalCount, type RenewResult, renew } from "./steps/renew.ts";
+export { type Allowed, type Decision, decide } from "./steps/decide.ts";
+export { exchange } from "./steps/exchange.ts";
+export { mint } from "./steps/mint.ts";
+export { type RenewResult, renew } from "./steps/renew.ts";
 export {
   type ErrorResponse,
   parseBody,
@@ -32,7 +17,6 @@ export {
   unusableFaults,
 } from "./steps/send.ts";
 export {
-  type ActorProver,
   type HopCredential,
   type Stage,
   type StepOptions,
@@ -44,7 +28,6 @@ export {
   decideAgain,
   type Hop,
   type HopFailure,
-  type HopLimits,
   type HopPorts,
   type HopResult,
   type HopStep,
@@ -58,5 +41,4 @@ export {
   type TransportFaultCode,
   type TransportRequest,
   type TransportResponse,
-  transportFaultCodes,
 } from "./transport.ts";

@@ -1,10 +1,10 @@
 import type { DenyReason } from "@svc/core";
-import type { Lease, LeaseResult, PoolFault } from "./pool/lease.ts";
+import type { FaultyLease, Lease, LeaseResult } from "./pool/lease.ts";
 import type { RenewalPool } from "./pool/renewal-pool.ts";
 import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
 import { mint } from "./steps/mint.ts";
-import type { ErrorResponse, UnusableFault } from "./steps/send.ts";
+import type { ErrorResponse } from "./steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
 
 /** What a hop is taken with. */
@@ -65,14 +65,7 @@ export type HopFailure =
       readonly response?: ErrorResponse;
     }
   | { readonly kind: "audit_unavailable"; readonly step: "decide"; readonly response: ErrorResponse }
-  | {
-      readonly kind: "unusable";
-      readonly step: HopStep;
-      readonly decision?: Allowed;
-      readonly fault: UnusableFault | PoolFault;
-      readonly response?: ErrorResponse;
-      readonly cause?: unknown;
-    };
+  | (FaultyLease & { readonly step: HopStep; readonly decision?: Allowed });
 
 export type HopResult<Refusal> =
   | HopTaken
@@ -113,7 +106,6 @@ export async function takeHop<Refusal>(
   }
   const { token } = exchanged;
 
-  const taken = { kind: "taken", decision, token } as const;
   const { paramsJson } = body;
   const narrowed = { sessionId, token: token.accessToken };
   const minted =
@@ -122,7 +114,9 @@ export async function takeHop<Refusal>(
   if (minted && minted.kind !== "minted") return { ...minted, step: "mint", decision };
   const identityAssertion = await assertIdentity?.(token.accessToken, target);
   return {
-    ...taken,
+    kind: "taken",
+    decision,
+    token,
     ...(minted && { transactionToken: minted.transactionToken }),
     ...(identityAssertion !== undefined && { identityAssertion }),
   };
@@ -157,11 +151,7 @@ function stepsWithin({ limits, steps }: HopPorts, { credential, call, enforced, 
   };
 }
 
-interface LeasedAllow {
-  readonly kind: "allowed";
-  readonly lease: Lease;
-  readonly decision: Allowed;
-}
+type LeasedAllow = { readonly kind: "allowed"; readonly lease: Lease; readonly decision: Allowed };
 
 async function leaseAndDecide(
   { pool, steps }: HopPorts,

@@ -75,7 +75,7 @@ const registered = {
   scope: text,
   iat: numericDate,
   exp: numericDate,
-  nbf: numericDate.optional(),
+  nbf: z.exactOptional(numericDate),
   jti: text,
 };
 
@@ -127,10 +127,9 @@ const isNarrowedPayload = (payload: HopPayload): boolean =>
 export function readHopClaims(payload: unknown): HopClaims | undefined {
   const { data } = hopPayload.safeParse(payload);
   if (data === undefined || !(isRootPayload(data) || isNarrowedPayload(data))) return undefined;
-  const { sid, policy_version, action_id, target_kind, act, privileged, renewed, nbf, ...same } = data;
+  const { sid, policy_version, action_id, target_kind, act, privileged, renewed, ...same } = data;
   return {
     ...same,
-    ...(nbf !== undefined && { nbf }),
     act: act ?? null,
     sessionId: sid,
     policyVersion: policy_version,
@@ -158,10 +157,9 @@ export function writeHopClaims(claims: HopClaims): HopPayload {
 export function readTransactionClaims(payload: unknown): TransactionClaims | undefined {
   const { data } = transactionPayload.safeParse(payload);
   if (data === undefined) return undefined;
-  const { txn, req_wl, sid, tctx, hop_jti_hash, nbf, ...same } = data;
+  const { txn, req_wl, sid, tctx, hop_jti_hash, ...same } = data;
   return {
     ...same,
-    ...(nbf !== undefined && { nbf }),
     actionId: txn,
     caller: req_wl,
     sessionId: sid,

@@ -52,6 +52,7 @@ export { rememberDecoded, rememberVerified, type VerifiedTokens, type VerifyReme
 export {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
+  decodeUnverifiedTransactionToken,
   type TokenKind,
   type TokenRefusal,
   tokenRefusals,

@@ -103,10 +103,12 @@ export function checkPresent<Claims extends HopClaims | TransactionClaims>(
   return cause === undefined ? { ok: true, claims } : refuse(cause);
 }
 
-/**
- * The unverified claims of a hop token: for its holder, to know its own hop and chain, never for a decision.
- */
+/** The unverified claims of a hop token: for its holder, to know its own hop and chain, never for a decision. */
 export const decodeUnverifiedHopToken = (token: string): HopClaims | undefined => readUnverified("hop", token);
+
+/** The same for a transaction token. */
+export const decodeUnverifiedTransactionToken = (token: string): TransactionClaims | undefined =>
+  readUnverified("transaction", token);
 
 /** The unverified claims of a token of that kind. */
 export function readUnverified<Kind extends TokenKind>(kind: Kind, token: string): ClaimsOf[Kind] | undefined {

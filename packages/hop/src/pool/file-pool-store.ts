@@ -1,13 +1,26 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { PoolSnapshot, PoolStore } from "./pool-store.ts";
 
 const snapshotShape = z.strictObject({
   sessionId: z.string(),
+  /** `expiresAt` in milliseconds since the epoch. */
   tokens: z.array(z.strictObject({ token: z.string(), expiresAt: z.number() })),
 });
+
+/** The reserved tokens of a pool, which survive a restart. */
+export type PoolSnapshot = z.output<typeof snapshotShape>;
+
+/** Stores pools. Keys are base64url SHA-256 of the presented token; one process uses a key at a time. */
+export interface PoolStore {
+  /** Undefined for a key that was never saved, or was removed. */
+  load(key: string): Promise<PoolSnapshot | undefined>;
+  /** Replaces the whole snapshot or nothing; durable when it resolves. */
+  save(key: string, snapshot: PoolSnapshot): Promise<void>;
+  /** Resolves also for an unknown key. */
+  remove(key: string): Promise<void>;
+}
 
 /** The longest session (docs/reference/conventions.md#limits). */
 const longestSessionMs = 86_400_000;
@@ -29,7 +42,7 @@ export async function filePoolStore(directory: string, now: () => number = Date.
     save: async (key, snapshot) => {
       const written = join(directory, `${key}.${randomUUID()}.tmp`);
       try {
-        await writeDurably(written, JSON.stringify(snapshot));
+        await writeFile(written, JSON.stringify(snapshot), { flag: "wx", mode: 0o600, flush: true });
         await rename(written, fileOf(key));
       } catch (error) {
         // In a full folder the unfinished file would take the space that the next save needs.
@@ -62,16 +75,6 @@ async function isExpired(path: string, nowMs: number): Promise<boolean> {
 async function read(path: string): Promise<PoolSnapshot | undefined> {
   const text = await readFile(path, "utf8").catch(ignoreAbsence);
   return text === undefined ? undefined : snapshotShape.parse(JSON.parse(text));
-}
-
-async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(path, "wx", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 async function syncFolder(directory: string): Promise<void> {

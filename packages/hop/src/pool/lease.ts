@@ -1,4 +1,4 @@
-import type { ErrorResponse, UnusableFault } from "../steps/send.ts";
+import type { Unusable, UnusableFault } from "../steps/send.ts";
 
 /** One unspent token, for one authorize and one exchange, leased to one caller at a time. */
 export interface Lease {
@@ -11,16 +11,12 @@ export interface Lease {
 export const poolFaults = ["pool_full", "state_unavailable", "closed"] as const;
 export type PoolFault = (typeof poolFaults)[number];
 
-/** Why there is no token. */
-export type Unleased =
-  /** The presented token is refused, or expired without a live pool, or its pool ran dry. */
-  | { readonly kind: "unauthorized" }
-  | {
-      readonly kind: "unusable";
-      readonly fault: UnusableFault | PoolFault;
-      readonly response?: ErrorResponse;
-      readonly cause?: unknown;
-    };
+export interface FaultyLease extends Omit<Unusable, "fault"> {
+  readonly fault: UnusableFault | PoolFault;
+}
+
+/** Why there is no token. `unauthorized`: the presented one is refused, or expired without a live pool, or it ran dry. */
+export type Unleased = { readonly kind: "unauthorized" } | FaultyLease;
 
 export type LeaseResult = { readonly kind: "leased"; readonly lease: Lease } | Unleased;
 

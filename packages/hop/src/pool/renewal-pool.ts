@@ -1,7 +1,7 @@
 import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
 import type { HopCredential } from "../steps/step.ts";
+import type { PoolStore } from "./file-pool-store.ts";
 import type { LeaseOptions, LeaseResult } from "./lease.ts";
-import type { PoolStore } from "./pool-store.ts";
 import type { RenewalSource } from "./renewal-source.ts";
 import { TokenPool } from "./token-pool.ts";
 

@@ -20,6 +20,7 @@ const minRenewalCount = reservedCount + 2;
 /** The siblings of one presented token. Calls lease the free ones; one renewal at a time replaces them. */
 export class TokenPool {
   readonly sessionId: string;
+  lastLeaseMs: number;
   readonly #presented: string;
   readonly #ports: TokenPoolPorts;
   readonly #stock: TokenStock;
@@ -27,7 +28,6 @@ export class TokenPool {
   readonly #waiters: Waiters;
   #state: PoolState = { kind: "unopened" };
   #working: Promise<void> | undefined;
-  #lastLeaseMs: number;
   #lastFailure: Unleased = { kind: "unauthorized" };
 
   constructor(key: string, { sessionId, token }: HopCredential, ports: TokenPoolPorts) {
@@ -37,11 +37,7 @@ export class TokenPool {
     this.#stock = new TokenStock(key, sessionId, ports);
     this.#waiters = new Waiters(ports.after);
     this.#pace = new RenewalPace(ports.monotonicMs, ports.random);
-    this.#lastLeaseMs = ports.monotonicMs();
-  }
-
-  get lastLeaseMs(): number {
-    return this.#lastLeaseMs;
+    this.lastLeaseMs = ports.monotonicMs();
   }
 
   get isBusy(): boolean {
@@ -59,7 +55,7 @@ export class TokenPool {
 
   async lease(options: LeaseOptions): Promise<LeaseResult> {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
-    this.#lastLeaseMs = this.#ports.monotonicMs();
+    this.lastLeaseMs = this.#ports.monotonicMs();
     // Waiting calls come first. A call without others before it makes the pool try again after a refusal.
     const isFirst = this.#waiters.size === 0;
     if (isFirst && this.#state.kind === "refused") this.#enter({ kind: "renewable" });

@@ -1,4 +1,4 @@
-import type { PoolSnapshot, PoolStore } from "./pool-store.ts";
+import type { PoolSnapshot, PoolStore } from "./file-pool-store.ts";
 
 export interface StockedToken {
   readonly token: string;

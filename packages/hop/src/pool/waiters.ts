@@ -19,27 +19,21 @@ export class Waiters {
   }
 
   wait({ deadlineMs, signal }: LeaseOptions): Promise<LeaseResult> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
+    const { promise, resolve, reject } = Promise.withResolvers<LeaseResult>();
+    const leaving =
+      <Value>(settle: (value: Value) => void) =>
+      (value: Value) => {
         this.#waiters.delete(waiter);
         cancelTimer();
         signal?.removeEventListener("abort", onAbort);
+        settle(value);
       };
-      const waiter: Waiter = {
-        settle: (result) => {
-          leave();
-          resolve(result);
-        },
-        fail: (error) => {
-          leave();
-          reject(error);
-        },
-      };
-      const onAbort = () => waiter.settle({ kind: "unusable", fault: "aborted" });
-      const cancelTimer = this.#after(deadlineMs, () => waiter.settle({ kind: "unusable", fault: "timeout" }));
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#waiters.add(waiter);
-    });
+    const waiter: Waiter = { settle: leaving(resolve), fail: leaving(reject) };
+    const onAbort = () => waiter.settle({ kind: "unusable", fault: "aborted" });
+    const cancelTimer = this.#after(deadlineMs, () => waiter.settle({ kind: "unusable", fault: "timeout" }));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    this.#waiters.add(waiter);
+    return promise;
   }
 
   /** Serves one after the other until `next` has no lease. */

@@ -9,8 +9,8 @@ import {
 } from "@svc/core";
 import { z } from "zod";
 import type { TransportResponse } from "../transport.ts";
-import { type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
-import { type HopCredential, type StepOptions, type StepPorts, timed } from "./step.ts";
+import { type ErrorResponse, errorResponse, jsonUnder, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type Step, timed } from "./step.ts";
 
 export interface DecideRequest {
   readonly target: string;
@@ -50,40 +50,34 @@ export type DecideResult =
  * `POST /v1/authorize` with the current-hop token. It spends nothing, so a refused connect is tried once more within
  * the same deadline; nothing else is (docs/reference/enforcement-point.md#causes).
  */
-export function decide(
-  ports: StepPorts,
-  credential: HopCredential,
-  request: DecideRequest,
-  options: StepOptions,
-): Promise<DecideResult> {
-  return timed("decide", ports, options, async () => {
+export const decide: Step<DecideRequest, DecideResult> = timed(
+  "decide",
+  async (ports, credential, request, options) => {
     const startedMs = ports.monotonicMs();
     const first = await authorize(ports, credential, request, options);
     if (first.kind !== "unusable" || first.fault !== "refused") return first;
     const deadlineMs = options.deadlineMs - (ports.monotonicMs() - startedMs);
     if (deadlineMs <= 0 || options.signal?.aborted) return first;
     return authorize(ports, credential, request, { ...options, deadlineMs });
-  });
-}
+  },
+);
 
-async function authorize(
-  ports: StepPorts,
-  { sessionId, token }: HopCredential,
-  request: DecideRequest,
-  options: StepOptions,
-): Promise<DecideResult> {
-  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-  const body = JSON.stringify({
-    session_id: sessionId,
-    target: request.target,
-    target_kind: request.targetKind,
-    data_class: request.dataClass,
-    ...(request.taint && { taint: request.taint }),
-    enforced: request.enforced ?? true,
-  });
-  const sent = await send(ports, { method: "POST", path: "/v1/authorize", headers, body }, options);
-  return sent.kind === "unusable" ? sent : read(sent.response, sessionId, request);
-}
+const authorize = posting<DecideRequest, DecideResult>(
+  async (_ports, credential, request) => ({
+    path: "/v1/authorize",
+    headers: jsonUnder(credential),
+    body: JSON.stringify({
+      session_id: credential.sessionId,
+      target: request.target,
+      target_kind: request.targetKind,
+      data_class: request.dataClass,
+      ...(request.taint && { taint: request.taint }),
+      enforced: request.enforced ?? true,
+    }),
+  }),
+  read,
+  refusal,
+);
 
 /** Without a record's id a decision is well-formed, and not usable. */
 const decisionBody = authorizeResponse.extend({
@@ -91,8 +85,7 @@ const decisionBody = authorizeResponse.extend({
   session_id: z.string().optional(),
 });
 
-function read(response: TransportResponse, sessionId: string, request: DecideRequest): DecideResult {
-  if (response.status !== 200) return refusal(errorResponse(response));
+function read(response: TransportResponse, { sessionId }: HopCredential, request: DecideRequest): DecideResult {
   const body = parseBody(decisionBody, response);
   if (!body) return unusable("malformed", response);
   const { action_id } = body;

@@ -8,8 +8,8 @@ import {
 } from "@svc/core";
 import { actChain, decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
-import { type HopCredential, type StepOptions, type StepPorts, timed, unverifiedClaims } from "./step.ts";
+import { type ErrorResponse, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type Step, timed, unverifiedClaims } from "./step.ts";
 
 export interface ExchangeRequest {
   /** RFC 8693 `resource`. */
@@ -40,34 +40,29 @@ export type ExchangeResult =
  * `POST /v1/token/exchange` (RFC 8693). Never retried: unless the result is `denied` or nothing was sent, the subject
  * token may be spent. A token that does not match the request is `unusable`.
  */
-export function exchange(
-  ports: StepPorts,
-  subject: HopCredential,
-  request: ExchangeRequest,
-  options: StepOptions,
-): Promise<ExchangeResult> {
-  return timed("exchange", ports, options, async () => {
-    const form = new URLSearchParams({
-      grant_type: tokenExchangeGrantType,
-      subject_token: subject.token,
-      subject_token_type: jwtTokenType,
-      resource: request.target,
-      scope: request.dataClass,
-      action_id: request.actionId,
-      ...(request.taint && { taint: request.taint }),
-      ...(ports.prover && {
-        actor_token: await ports.prover.prove(subject.token),
-        actor_token_type: jwtTokenType,
-      }),
-    });
-    const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const sent = await send(ports, { method: "POST", path: "/v1/token/exchange", headers, body: `${form}` }, options);
-    return sent.kind === "unusable" ? sent : read(sent.response, subject, request);
-  });
-}
+export const exchange: Step<ExchangeRequest, ExchangeResult> = timed(
+  "exchange",
+  posting(
+    async ({ prover }, subject, request) => {
+      const form = new URLSearchParams({
+        grant_type: tokenExchangeGrantType,
+        subject_token: subject.token,
+        subject_token_type: jwtTokenType,
+        resource: request.target,
+        scope: request.dataClass,
+        action_id: request.actionId,
+        ...(request.taint && { taint: request.taint }),
+        ...(prover && { actor_token: await prover.prove(subject.token), actor_token_type: jwtTokenType }),
+      });
+      const headers = { "content-type": "application/x-www-form-urlencoded" };
+      return { path: "/v1/token/exchange", headers, body: `${form}` };
+    },
+    read,
+    refusal,
+  ),
+);
 
 function read(response: TransportResponse, subject: HopCredential, request: ExchangeRequest): ExchangeResult {
-  if (response.status !== 200) return refusal(errorResponse(response));
   const body = parseBody(exchangeResponse, response);
   const claims = body && decodeUnverifiedHopToken(body.access_token);
   // Without the response: the body of a 200 holds a token.

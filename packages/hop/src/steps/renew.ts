@@ -1,8 +1,8 @@
 import { type DenyReason, type ErrorCode, errorCodes, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { denyReasonOf, type ErrorResponse, errorResponse, parseBody, send, type Unusable, unusable } from "./send.ts";
-import { type HopCredential, type StepOptions, type StepPorts, timed, unverifiedClaims } from "./step.ts";
+import { denyReasonOf, type ErrorResponse, jsonUnder, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import { type HopCredential, type Step, timed, unverifiedClaims } from "./step.ts";
 
 /** The most siblings one renewal may ask for. */
 export const maxRenewalCount = 8;
@@ -21,23 +21,19 @@ export type RenewResult =
  * `POST /v1/token/renew`: spends the presented token for `count` siblings of it (1-8). Never retried: after any
  * `unusable` but a refused connect the presented token may be spent.
  */
-export function renew(
-  ports: StepPorts,
-  presented: HopCredential,
-  count: number,
-  options: StepOptions,
-): Promise<RenewResult> {
-  return timed("renew", ports, options, async () => {
-    const body = { count, ...(ports.prover && { actor_token: await ports.prover.prove(presented.token) }) };
-    const headers = { "content-type": "application/json", authorization: `Bearer ${presented.token}` };
-    const request = { method: "POST", path: "/v1/token/renew", headers, body: JSON.stringify(body) } as const;
-    const sent = await send(ports, request, options);
-    return sent.kind === "unusable" ? sent : read(sent.response, presented, count);
-  });
-}
+export const renew: Step<number, RenewResult> = timed(
+  "renew",
+  posting(
+    async ({ prover }, presented, count) => {
+      const body = JSON.stringify({ count, ...(prover && { actor_token: await prover.prove(presented.token) }) });
+      return { path: "/v1/token/renew", headers: jsonUnder(presented), body };
+    },
+    read,
+    refusal,
+  ),
+);
 
 function read(response: TransportResponse, presented: HopCredential, count: number): RenewResult {
-  if (response.status !== 200) return refusal(errorResponse(response));
   const body = parseBody(renewResponse, response);
   if (!body || body.expires_in <= 0) return unusable("malformed");
   const before = unverifiedClaims(presented.token);

@@ -1,7 +1,7 @@
 import { type DenyReason, denyReasons } from "@svc/core";
 import { z } from "zod";
 import { TransportFault, type TransportRequest, type TransportResponse, transportFaultCodes } from "../transport.ts";
-import type { StepOptions, StepPorts } from "./step.ts";
+import type { HopCredential, Step, StepOptions, StepPorts } from "./step.ts";
 
 /** An unexpected response as far as it could be read. For people and logs: it holds no token. */
 export interface ErrorResponse {
@@ -57,6 +57,27 @@ export async function send(
     throw error;
   }
 }
+
+type Posted = Pick<StepRequest, "path" | "headers" | "body">;
+
+/** A step that posts what `write` returns; `read` reads a 200, and `refusal` says what any other response means. */
+export const posting =
+  <Request, Result>(
+    write: (ports: StepPorts, credential: HopCredential, request: Request) => Promise<Posted>,
+    read: (response: TransportResponse, credential: HopCredential, request: Request) => Result,
+    refusal: (response: ErrorResponse) => Result,
+  ): Step<Request, Result | Unusable> =>
+  async (ports, credential, request, options) => {
+    const sent = await send(ports, { method: "POST", ...(await write(ports, credential, request)) }, options);
+    if (sent.kind === "unusable") return sent;
+    const { response } = sent;
+    return response.status === 200 ? read(response, credential, request) : refusal(errorResponse(response));
+  };
+
+export const jsonUnder = ({ token }: HopCredential) => ({
+  "content-type": "application/json",
+  authorization: `Bearer ${token}`,
+});
 
 /** The body as `schema` reads it, or undefined for anything else. */
 export function parseBody<T extends z.ZodType>(schema: T, { body }: TransportResponse): z.output<T> | undefined {

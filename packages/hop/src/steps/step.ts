@@ -41,21 +41,25 @@ export interface HopCredential {
   readonly token: string;
 }
 
-/** Runs one step and reports its duration, also where it throws. */
-export async function timed<T>(
-  stage: Stage,
+/** One request to the control plane under a credential, and what its response means. */
+export type Step<Request, Result> = (
   ports: StepPorts,
-  { onStage }: StepOptions,
-  step: () => Promise<T>,
-): Promise<T> {
-  if (!onStage) return step();
-  const startedMs = ports.monotonicMs();
-  try {
-    return await step();
-  } finally {
-    onStage(stage, ports.monotonicMs() - startedMs);
-  }
-}
+  credential: HopCredential,
+  request: Request,
+  options: StepOptions,
+) => Promise<Result>;
+
+/** The same step, which reports its duration, also where it throws. */
+export const timed =
+  <Request, Result>(stage: Stage, step: Step<Request, Result>): Step<Request, Result> =>
+  async (ports, credential, request, options) => {
+    const startedMs = ports.monotonicMs();
+    try {
+      return await step(ports, credential, request, options);
+    } finally {
+      options.onStage?.(stage, ports.monotonicMs() - startedMs);
+    }
+  };
 
 /** The unverified claims of a token; a sibling is decoded when it is issued, and looked up when it is spent. */
 export const unverifiedClaims = rememberDecoded({ capacity: 1024 });
