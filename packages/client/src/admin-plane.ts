@@ -1,44 +1,37 @@
+import * as core from "@svc/core";
+import type { BlockRead, SessionRead } from "./audit-plane.ts";
 import {
-  type AgentManifestDocument,
-  agentPage,
-  agentRegistration,
-  type agentsQuery,
-  type BlockKind,
-  blockRead,
-  issuerEpoch,
-  issuerKeyPage,
-  keyRotation,
-  type manifestQuery,
-  manifestRead,
-  reconciliationReport,
-  resolvedAgent,
-  scopeCatalog,
-  type scopeCatalogQuery,
-  sessionRead,
-  type sessionsRevoke,
-  sessionsRevoked,
-} from "@svc/core";
-import type {
-  AgentListItem,
-  AgentRegistration,
-  BlockRead,
-  IssuerEpoch,
-  IssuerKey,
-  KeyRotation,
-  ManifestRead,
-  ReconciliationReport,
-  RequestBody,
-  ScopeCatalog,
-  SessionRead,
-} from "./bodies.ts";
-import type { Page, PageQuery } from "./pages.ts";
-import { type CallOptions, type Plane, segment } from "./plane.ts";
+  type BodyOf,
+  type CallOptions,
+  type Page,
+  type PageQuery,
+  type Plane,
+  type RequestBody,
+  segment,
+} from "./plane.ts";
+
+/** An accepted manifest version. `attested`: accepted by an override. */
+export type AgentRegistration = BodyOf<typeof core.agentRegistration>;
+/** A manifest version; `doc` as it was submitted, in wire spelling. */
+export type ManifestRead = BodyOf<typeof core.manifestRead>;
+/** One agent, and the result of its latest submission. */
+export type AgentListItem = BodyOf<typeof core.agentListItem>;
+/** The outcome of an agent's most recent submission. */
+export type ReconciliationReport = BodyOf<typeof core.reconciliationReport>;
+/** What consenting to a scope grants. */
+export type ScopeCatalog = BodyOf<typeof core.scopeCatalog>;
+/** A signing key of the issuer. */
+export type IssuerKey = BodyOf<typeof core.issuerKey>;
+/** The key that signs next, and from when on. */
+export type KeyRotation = BodyOf<typeof core.keyRotation>;
+/** The new epoch: tokens issued before `notBefore` are refused. */
+export type IssuerEpoch = BodyOf<typeof core.issuerEpoch>;
 
 /** An agent's first manifest. */
 export interface RegisterAgent {
   readonly name: string;
   /** In wire spelling; stored and read back exactly as it is here. */
-  readonly manifest: AgentManifestDocument;
+  readonly manifest: core.AgentManifestDocument;
   /**
    * Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. Null:
    * without a reason.
@@ -53,7 +46,7 @@ export interface SubmitManifest extends Omit<RegisterAgent, "name"> {
 
 /** What an emergency block denies: a tool, an agent or a scope, by its name. */
 export interface Blocked {
-  readonly kind: BlockKind;
+  readonly kind: core.BlockKind;
   readonly ref: string;
 }
 
@@ -72,9 +65,9 @@ export interface AdminPlane {
   /** `POST /v1/manifests`: a further version. @throws {ManifestRejected} as for a first one */
   submitManifest(submission: SubmitManifest, options?: CallOptions): Promise<AgentRegistration>;
   /** `GET /v1/manifests/{scope}`: the newest accepted one, unless `version` pins one. */
-  manifest(scope: string, query?: RequestBody<typeof manifestQuery>, options?: CallOptions): Promise<ManifestRead>;
+  manifest(scope: string, query?: RequestBody<typeof core.manifestQuery>, options?: CallOptions): Promise<ManifestRead>;
   /** `GET /v1/agents`, by name. `status` is matched against the latest submission's. */
-  agents(query?: RequestBody<typeof agentsQuery>, options?: CallOptions): Promise<Page<AgentListItem>>;
+  agents(query?: RequestBody<typeof core.agentsQuery>, options?: CallOptions): Promise<Page<AgentListItem>>;
   /** `GET /v1/agents/resolve`: the id behind a name. */
   agentId(name: string, options?: CallOptions): Promise<string>;
   /** `GET /v1/agents/{agent_id}/reconciliation`: the most recent one. */
@@ -82,13 +75,13 @@ export interface AdminPlane {
   /** `GET /v1/scopes/{scope}/catalog`: the current version, unless `version` pins one. */
   scopeCatalog(
     scope: string,
-    query?: RequestBody<typeof scopeCatalogQuery>,
+    query?: RequestBody<typeof core.scopeCatalogQuery>,
     options?: CallOptions,
   ): Promise<ScopeCatalog>;
   /** `POST /v1/sessions/{session_id}/revoke`: idempotent. */
   revokeSession(sessionId: string, why?: Reason, options?: CallOptions): Promise<SessionRead>;
   /** `POST /v1/sessions/revoke`: ends every running session that matches all filters, of which one must be given. */
-  revokeSessions(filters: RequestBody<typeof sessionsRevoke>, options?: CallOptions): Promise<number>;
+  revokeSessions(filters: RequestBody<typeof core.sessionsRevoke>, options?: CallOptions): Promise<number>;
   /** `PUT /v1/blocks/{kind}/{ref}`: denied from the next decision on, until `until` where it is given. */
   setBlock(
     block: Blocked & { readonly reason: string; readonly until?: string | Date | null | undefined },
@@ -109,54 +102,28 @@ export interface AdminPlane {
 const override = (reason: string | null | undefined) =>
   reason !== undefined && { override: reason === null ? {} : { reason } };
 
-export function adminPlane(plane: Plane): AdminPlane {
-  const get = { method: "GET" } as const;
-  const post = { method: "POST" } as const;
-  const submit = { ...post, expected: 201 };
-  const remove = { method: "DELETE" } as const;
-  const blockPath = ({ kind, ref }: Blocked): string => `/v1/blocks/${segment(kind)}/${segment(ref)}`;
-  return {
-    registerAgent: async ({ name, manifest, overrideReason }, options) => {
-      const body = { name, manifest, ...override(overrideReason) };
-      return plane.request({ ...submit, path: "/v1/agents", body }, agentRegistration, options);
-    },
-    submitManifest: async ({ agent, manifest, overrideReason }, options) => {
-      const body = { agent, manifest, ...override(overrideReason) };
-      return plane.request({ ...submit, path: "/v1/manifests", body }, agentRegistration, options);
-    },
-    manifest: async (scope, query, options) =>
-      plane.request({ ...get, path: `/v1/manifests/${segment(scope)}`, query }, manifestRead, options),
-    agents: async (query, options) => plane.request({ ...get, path: "/v1/agents", query }, agentPage, options),
-    agentId: async (name, options) => {
-      const agent = await plane.request(
-        { ...get, path: "/v1/agents/resolve", query: { name } },
-        resolvedAgent,
-        options,
-      );
-      return agent.agentId;
-    },
-    reconciliation: async (agentId, options) =>
-      plane.request({ ...get, path: `/v1/agents/${segment(agentId)}/reconciliation` }, reconciliationReport, options),
-    scopeCatalog: async (scope, query, options) =>
-      plane.request({ ...get, path: `/v1/scopes/${segment(scope)}/catalog`, query }, scopeCatalog, options),
-    revokeSession: async (sessionId, why = {}, options) =>
-      plane.request({ ...post, path: `/v1/sessions/${segment(sessionId)}/revoke`, body: why }, sessionRead, options),
-    revokeSessions: async (filters, options) => {
-      const { revoked } = await plane.request(
-        { ...post, path: "/v1/sessions/revoke", body: filters },
-        sessionsRevoked,
-        options,
-      );
-      return revoked;
-    },
-    setBlock: async ({ kind, ref, ...body }, options) =>
-      plane.request({ method: "PUT", path: blockPath({ kind, ref }), body }, blockRead, options),
-    liftBlock: async (block, options) => plane.send({ ...remove, path: blockPath(block) }, options),
-    issuerKeys: async (query, options) => plane.request({ ...get, path: "/v1/keys", query }, issuerKeyPage, options),
-    rotateKey: async (when = {}, options) =>
-      plane.request({ ...post, path: "/v1/keys/rotate", body: when }, keyRotation, options),
-    removeKey: async (kid, options) => plane.send({ ...remove, path: `/v1/keys/${segment(kid)}` }, options),
-    raiseIssuerEpoch: async (why = {}, options) =>
-      plane.request({ ...post, path: "/v1/issuer-epoch", body: why }, issuerEpoch, options),
-  };
-}
+const blockPath = ({ kind, ref }: Blocked): string => `/v1/blocks/${segment(kind)}/${segment(ref)}`;
+
+export const adminPlane = ({ get, post, create, put, remove }: Plane): AdminPlane => ({
+  registerAgent: async ({ name, manifest, overrideReason }, options) =>
+    create("/v1/agents", core.agentRegistration, options, { name, manifest, ...override(overrideReason) }),
+  submitManifest: async ({ agent, manifest, overrideReason }, options) =>
+    create("/v1/manifests", core.agentRegistration, options, { agent, manifest, ...override(overrideReason) }),
+  manifest: async (scope, query, options) => get(`/v1/manifests/${segment(scope)}`, core.manifestRead, options, query),
+  agents: (query, options) => get("/v1/agents", core.agentPage, options, query),
+  agentId: async (name, options) => (await get("/v1/agents/resolve", core.resolvedAgent, options, { name })).agentId,
+  reconciliation: async (agentId, options) =>
+    get(`/v1/agents/${segment(agentId)}/reconciliation`, core.reconciliationReport, options),
+  scopeCatalog: async (scope, query, options) =>
+    get(`/v1/scopes/${segment(scope)}/catalog`, core.scopeCatalog, options, query),
+  revokeSession: async (sessionId, why = {}, options) =>
+    post(`/v1/sessions/${segment(sessionId)}/revoke`, core.sessionRead, options, why),
+  revokeSessions: async (filters, options) =>
+    (await post("/v1/sessions/revoke", core.sessionsRevoked, options, filters)).revoked,
+  setBlock: async ({ kind, ref, ...body }, options) => put(blockPath({ kind, ref }), core.blockRead, options, body),
+  liftBlock: async (block, options) => remove(blockPath(block), options),
+  issuerKeys: (query, options) => get("/v1/keys", core.issuerKeyPage, options, query),
+  rotateKey: (when = {}, options) => post("/v1/keys/rotate", core.keyRotation, options, when),
+  removeKey: async (kid, options) => remove(`/v1/keys/${segment(kid)}`, options),
+  raiseIssuerEpoch: (why = {}, options) => post("/v1/issuer-epoch", core.issuerEpoch, options, why),
+});

@@ -1,36 +1,39 @@
+import * as core from "@svc/core";
 import {
-  auditEventPage,
-  blockPage,
-  chainRead,
-  decisionPage,
-  type decisionsQuery,
-  type eventsQuery,
-  explanationRead,
-  sessionPage,
-  sessionRead,
-  type sessionsQuery,
-  wouldBlockPage,
-  type wouldBlockQuery,
-} from "@svc/core";
-import type {
-  AuditEvent,
-  BlockRead,
-  ChainRead,
-  DecisionRow,
-  ExplanationRead,
-  RequestBody,
-  SessionRead,
-  SessionSummary,
-  WouldBlock,
-} from "./bodies.ts";
-import { everyRow, type Page, type PageQuery } from "./pages.ts";
-import { type CallOptions, type Plane, segment } from "./plane.ts";
+  type BodyOf,
+  type CallOptions,
+  everyRow,
+  type Page,
+  type PageQuery,
+  type Plane,
+  type RequestBody,
+  segment,
+} from "./plane.ts";
+
+/** The delegation chain of an action back to the consenting human; `break` names the hop where it ends early. */
+export type ChainRead = BodyOf<typeof core.chainRead>;
+/** One recorded hop of a delegation chain. */
+export type ChainHop = BodyOf<typeof core.chainHop>;
+/** One recorded decision. */
+export type DecisionRow = BodyOf<typeof core.decisionRow>;
+/** Every check of a decision with its facts, and what would admit the call. */
+export type ExplanationRead = BodyOf<typeof core.explanationRead>;
+/** An event of the record that is no decision. */
+export type AuditEvent = BodyOf<typeof core.auditEvent>;
+/** Like calls that observe mode let pass and enforcement would have blocked. */
+export type WouldBlock = BodyOf<typeof core.wouldBlockGroup>;
+/** A session without its tokens. */
+export type SessionSummary = BodyOf<typeof core.sessionSummary>;
+/** A session with its taint marks; an `agent` of null is the human. */
+export type SessionRead = BodyOf<typeof core.sessionRead>;
+/** An emergency block; `until` is null for one that must be lifted. */
+export type BlockRead = BodyOf<typeof core.blockRead>;
 
 /**
  * Filters of the decision history; all of them must hold. `agent` is the acting agent; `enforced: false` selects the
  * decisions of observe mode; `since` is inclusive, `until` exclusive.
  */
-export type DecisionFilters = Omit<RequestBody<typeof decisionsQuery>, keyof PageQuery>;
+export type DecisionFilters = Omit<RequestBody<typeof core.decisionsQuery>, keyof PageQuery>;
 
 /**
  * Reads the record (docs/reference/routes.md#planes-and-bearers), under the audit reader's bearer, else the admin's.
@@ -48,35 +51,30 @@ export interface AuditPlane {
     options?: CallOptions,
   ): AsyncGenerator<DecisionRow, void, undefined>;
   /** `GET /v1/audit/events`: what was done beside the decisions; one page, newest first. */
-  events(query?: RequestBody<typeof eventsQuery>, options?: CallOptions): Promise<Page<AuditEvent>>;
+  events(query?: RequestBody<typeof core.eventsQuery>, options?: CallOptions): Promise<Page<AuditEvent>>;
   /** `GET /v1/audit/would-block`: one page, in the order of agent and target. */
-  wouldBlock(query?: RequestBody<typeof wouldBlockQuery>, options?: CallOptions): Promise<Page<WouldBlock>>;
+  wouldBlock(query?: RequestBody<typeof core.wouldBlockQuery>, options?: CallOptions): Promise<Page<WouldBlock>>;
   /** `GET /v1/sessions`: one page, newest first. */
-  sessions(query?: RequestBody<typeof sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
+  sessions(query?: RequestBody<typeof core.sessionsQuery>, options?: CallOptions): Promise<Page<SessionSummary>>;
   /** `GET /v1/sessions/{session_id}`. */
   session(sessionId: string, options?: CallOptions): Promise<SessionRead>;
   /** `GET /v1/blocks`: those in force, by kind and ref. */
   blocks(query?: PageQuery, options?: CallOptions): Promise<Page<BlockRead>>;
 }
 
-export function auditPlane(plane: Plane): AuditPlane {
-  const get = { method: "GET" } as const;
-  const decisions: AuditPlane["decisions"] = async (query, options) =>
-    plane.request({ ...get, path: "/v1/audit/decisions", query }, decisionPage, options);
+export function auditPlane({ get }: Plane): AuditPlane {
+  const decisions: AuditPlane["decisions"] = (query, options) =>
+    get("/v1/audit/decisions", core.decisionPage, options, query);
   return {
-    chain: async (actionId, options) =>
-      plane.request({ ...get, path: `/v1/audit/actions/${segment(actionId)}/chain` }, chainRead, options),
+    chain: async (actionId, options) => get(`/v1/audit/actions/${segment(actionId)}/chain`, core.chainRead, options),
     explanation: async (actionId, options) =>
-      plane.request({ ...get, path: `/v1/audit/actions/${segment(actionId)}/explanation` }, explanationRead, options),
+      get(`/v1/audit/actions/${segment(actionId)}/explanation`, core.explanationRead, options),
     decisions,
     allDecisions: (query, options) => everyRow((cursor) => decisions({ ...query, cursor }, options)),
-    events: async (query, options) =>
-      plane.request({ ...get, path: "/v1/audit/events", query }, auditEventPage, options),
-    wouldBlock: async (query, options) =>
-      plane.request({ ...get, path: "/v1/audit/would-block", query }, wouldBlockPage, options),
-    sessions: async (query, options) => plane.request({ ...get, path: "/v1/sessions", query }, sessionPage, options),
-    session: async (sessionId, options) =>
-      plane.request({ ...get, path: `/v1/sessions/${segment(sessionId)}` }, sessionRead, options),
-    blocks: async (query, options) => plane.request({ ...get, path: "/v1/blocks", query }, blockPage, options),
+    events: (query, options) => get("/v1/audit/events", core.auditEventPage, options, query),
+    wouldBlock: (query, options) => get("/v1/audit/would-block", core.wouldBlockPage, options, query),
+    sessions: (query, options) => get("/v1/sessions", core.sessionPage, options, query),
+    session: async (sessionId, options) => get(`/v1/sessions/${segment(sessionId)}`, core.sessionRead, options),
+    blocks: (query, options) => get("/v1/blocks", core.blockPage, options, query),
   };
 }

@@ -5,16 +5,21 @@ import {
   type ErrorResponse,
   type HopFailure,
   type HopPorts,
-  type HopTaken,
   type SettledBody,
   takeHop,
 } from "@svc/hop";
-import type { Params } from "./bound-params.ts";
-import type { EdgeLog } from "./edge-log.ts";
-import { ControlPlaneUnavailable, PolicyDenied, type RequestLine, TransactionParamsRequired } from "./errors.ts";
+import type { Params } from "./authorized-request.ts";
+import type { RecordEdge } from "./edge-log.ts";
+import {
+  ControlPlaneUnavailable,
+  errorOf,
+  PolicyDenied,
+  type RequestLine,
+  rejection,
+  TransactionParamsRequired,
+} from "./errors.ts";
 import { type Grant, toGrant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
-import { errorOf, rejection } from "./response-error.ts";
 
 /** One hop. */
 export interface AuthorizeRequest {
@@ -31,22 +36,20 @@ export interface AuthorizeRequest {
 
 export interface AuthorizePorts {
   readonly hop: HopPorts;
-  readonly edges: EdgeLog | undefined;
+  readonly recordEdge: RecordEdge | undefined;
 }
-
-/** The call's parameters as text. Called for a privileged target, before anything is spent; an error ends the hop. */
-export type ParamsJson = () => string;
 
 /**
  * Takes one hop (docs/reference/client.md#behaviour).
  *
+ * @param paramsJson called for a privileged target, before anything is spent; an error ends the hop
  * @throws for every outcome but a grant, so that no caller continues with a token that was not narrowed
  */
 export async function authorizeHop(
-  { hop: ports, edges }: AuthorizePorts,
+  { hop: ports, recordEdge }: AuthorizePorts,
   context: HopContext,
   { target, targetKind, dataClass, taint }: AuthorizeRequest,
-  paramsJson: ParamsJson | undefined,
+  paramsJson: (() => string) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Grant> {
   signal?.throwIfAborted();
@@ -58,16 +61,16 @@ export async function authorizeHop(
       decision = allowed;
       return bindableBody(allowed, paramsJson);
     });
-    if (result.kind === "taken") return grantOf(context, result);
+    if (result.kind === "taken") return toGrant(context.sessionId, result);
     if (result.kind === "body_refused") throw result.refusal;
     if (result.kind === "denied") decision = result.decision;
     throw hopErrorOf(result, context.sessionId, signal);
   } finally {
-    edges?.record(context, call, decision);
+    recordEdge?.(context, call, decision);
   }
 }
 
-function bindableBody(decision: Allowed, paramsJson: ParamsJson | undefined): SettledBody<unknown> {
+function bindableBody(decision: Allowed, paramsJson: (() => string) | undefined): SettledBody<unknown> {
   if (!decision.transactionRequired) return { kind: "ready" };
   try {
     if (!paramsJson) throw new TransactionParamsRequired(decision.target, decision.actionId);
@@ -75,20 +78,6 @@ function bindableBody(decision: Allowed, paramsJson: ParamsJson | undefined): Se
   } catch (refusal) {
     return { kind: "refused", refusal };
   }
-}
-
-function grantOf({ sessionId }: HopContext, { decision, token, transactionToken, identityAssertion }: HopTaken): Grant {
-  return toGrant(sessionId, {
-    accessToken: token.accessToken,
-    scope: token.claims.scope,
-    expiresIn: token.expiresInSeconds,
-    hop: token.claims.hop,
-    target: token.claims.aud,
-    taint: token.claims.taint,
-    actionId: decision.actionId,
-    ...(transactionToken !== undefined && { transactionToken }),
-    ...(identityAssertion !== undefined && { identityAssertion }),
-  });
 }
 
 const requests = {

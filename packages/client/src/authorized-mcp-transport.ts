@@ -1,6 +1,6 @@
 import { protocolDataClass } from "@svc/core";
 import type { AuthorizeRequest } from "./authorize-hop.ts";
-import type { Params } from "./bound-params.ts";
+import { type Params, withGrantHeaders } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
 import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";
@@ -60,9 +60,7 @@ export function authorizedMcpTransport<Transport extends McpTransport<never, nev
     const known = typeof body === "string" ? granted.get(body) : undefined;
     if (typeof body === "string") granted.delete(body);
     const grant = known ?? (await hop(typeof body === "string" ? JSON.parse(body) : undefined, signal));
-    const headers = new Headers(init.headers);
-    for (const [name, value] of Object.entries(grant.headers())) headers.set(name, value);
-    return (options.fetch ?? globalThis.fetch)(url, { ...init, headers });
+    return (options.fetch ?? globalThis.fetch)(url, { ...init, headers: withGrantHeaders(init.headers, grant) });
   });
 
   const send = inner.send.bind(inner);

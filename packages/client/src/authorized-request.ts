@@ -1,6 +1,8 @@
-import type { ParamsJson } from "./authorize-hop.ts";
-import { isJsonOf, type Params, snapshotOf } from "./bound-params.ts";
+import { bindParams, bindParamsValue } from "@svc/tokens";
 import type { Grant } from "./grant.ts";
+
+/** The JSON object that a privileged call is bound to. */
+export type Params = Readonly<Record<string, unknown>>;
 
 /** The request that `call` sends once it is authorized. */
 export interface ToolRequest {
@@ -13,7 +15,7 @@ export interface ToolRequest {
 }
 
 export interface PreparedRequest {
-  readonly paramsJson: ParamsJson | undefined;
+  readonly paramsJson: (() => string) | undefined;
   /** The caller's request with the grant's headers. */
   withGrant(grant: Grant): { readonly url: URL; readonly init: RequestInit };
 }
@@ -44,7 +46,7 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
       url,
       init: {
         method: request.method ?? (body === null ? "GET" : "POST"),
-        headers: merged(headers, grant),
+        headers: withGrantHeaders(headers, grant),
         body,
         // No credential may follow a redirect: the caller gets it as the response.
         redirect: "manual",
@@ -63,8 +65,50 @@ function withoutGrantHeaders(headers: RequestInit["headers"] | undefined): Heade
   return kept;
 }
 
-function merged(headers: Headers, grant: Grant): Headers {
+/** A copy of the headers with the grant's. */
+export function withGrantHeaders(headers: RequestInit["headers"], grant: Grant): Headers {
   const sent = new Headers(headers);
   for (const [name, value] of Object.entries(grant.headers())) sent.set(name, value);
   return sent;
+}
+
+/** A call's parameters at the time of the call: what is bound later must be what is sent. */
+interface ParamsSnapshot {
+  /** Undefined where they have no JSON. */
+  readonly text: string | undefined;
+  /**
+   * The text.
+   *
+   * @throws {TypeError} where they cannot be bound (docs/reference/tokens.md#parameter-binding): no object, NaN,
+   * numbers that no double holds, lone surrogates, nesting over 64; and where the caller changed them meanwhile
+   */
+  bindable(): string;
+}
+
+export function snapshotOf(params: Params): ParamsSnapshot {
+  const text = textOf(params);
+  return {
+    text,
+    bindable() {
+      const binding = bindParamsValue(params);
+      if (!binding.ok) throw new TypeError(`params cannot be bound: ${binding.cause}`);
+      if (text === undefined || text !== textOf(params)) throw new TypeError("params changed while the hop was taken");
+      return text;
+    },
+  };
+}
+
+function textOf(params: Params): string | undefined {
+  try {
+    return JSON.stringify(params);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a body is the JSON of these parameters, in any spelling. */
+function isJsonOf(body: unknown, paramsJson: string): boolean {
+  if (typeof body !== "string" && !(body instanceof Uint8Array)) return false;
+  const [one, other] = [bindParams(body), bindParams(paramsJson)];
+  return one.ok && other.ok && one.paramsHash === other.paramsHash;
 }

@@ -1,5 +1,5 @@
 import type { Taint } from "@svc/core";
-import type { Params } from "./bound-params.ts";
+import type { Params } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
 import type { Grant } from "./grant.ts";
 import type { HopContext } from "./hop-context.ts";

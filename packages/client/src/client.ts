@@ -1,29 +1,37 @@
-import {
-  type AgentManifestDocument,
-  keySet,
-  livenessRead,
-  readinessRead,
-  serverMetadata,
-  sessionTargetPage,
-} from "@svc/core";
+import * as core from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
 import { type AuthorizePorts, type AuthorizeRequest, authorizeHop } from "./authorize-hop.ts";
-import { prepareRequest, type ToolRequest } from "./authorized-request.ts";
-import type { JsonWebKeySet, Readiness, ServerMetadata, SessionTarget } from "./bodies.ts";
-import { snapshotOf } from "./bound-params.ts";
-import { createEdgeLog } from "./edge-log.ts";
+import { prepareRequest, snapshotOf, type ToolRequest } from "./authorized-request.ts";
+import { edgeRecorder } from "./edge-log.ts";
+import { isUnauthorized } from "./errors.ts";
 import { fetchTransport } from "./fetch-transport.ts";
 import type { Grant } from "./grant.ts";
-import type { HopContext } from "./hop-context.ts";
+import { type HopContext, type Session, sessionOf } from "./hop-context.ts";
 import { type IdentityPlane, identityPlane } from "./identity-plane.ts";
-import { createLabeler, type LabeledResult, type Labeler } from "./label.ts";
+import { type LabeledResult, resultTaints } from "./label.ts";
 import { type AuthzClientOptions, bearersOf, proverOf, timeoutMsOf, tracePathOf } from "./options.ts";
-import type { Page, PageQuery } from "./pages.ts";
-import { type CallOptions, consentErrorOf, createPlane, type Plane, type PlanePorts } from "./plane.ts";
-import { type Session, sessionOf } from "./session.ts";
+import {
+  type BodyOf,
+  type CallOptions,
+  createPlane,
+  type Page,
+  type PageQuery,
+  type Plane,
+  type PlanePorts,
+  type RequestBody,
+} from "./plane.ts";
+
+/** A target that a decision would allow now. */
+export type SessionTarget = BodyOf<typeof core.sessionTarget>;
+/** Readiness, with when housekeeping last ran and the time of the oldest row that is not sealed. */
+export type Readiness = RequestBody<typeof core.readinessRead>;
+/** The issuer's metadata (RFC 8414 section 2). */
+export type ServerMetadata = BodyOf<typeof core.serverMetadata>;
+/** Public keys (RFC 7517 section 5). */
+export type JsonWebKeySet = BodyOf<typeof core.keySet>;
 
 /** Consent of a human to a scope, for a time. */
 export interface Consent {
@@ -61,7 +69,7 @@ export class AuthzClient {
   readonly #fetch: typeof globalThis.fetch;
   readonly #recorder: TraceRecorder | undefined;
   readonly #closing = new AbortController();
-  readonly #labeler: Labeler = createLabeler();
+  #declaredTaints: ReturnType<typeof resultTaints> = new Map();
 
   /** @throws {TypeError} for an invalid option */
   constructor(options: AuthzClientOptions) {
@@ -89,11 +97,11 @@ export class AuthzClient {
         ...(prover && { assertIdentity: prover.assertIdentity }),
         limits: { stepMs: timeoutMs, hopMs: timeoutMs },
       },
-      edges: this.#recorder && createEdgeLog(this.#recorder, traceScope),
+      recordEdge: this.#recorder && edgeRecorder(this.#recorder, traceScope),
     };
     this.#fetch = fetch;
     this.#open = planes.open;
-    this.#consent = createPlane(this.#ports, adminToken, consentErrorOf);
+    this.#consent = createPlane(this.#ports, adminToken, isUnauthorized);
     this.admin = adminPlane(planes.admin);
     this.audit = auditPlane(planeOf(auditToken));
     this.identity = identityPlane(planes, prover);
@@ -107,7 +115,7 @@ export class AuthzClient {
    */
   async consent({ scope, userSub, ttlSeconds, policyVersion }: Consent, options?: CallOptions): Promise<Session> {
     const body = { scope, userSub, ttlSeconds, policyVersion };
-    return this.#consent.request({ method: "POST", path: "/v1/consent", body, expected: 201 }, sessionOf, options);
+    return this.#consent.create("/v1/consent", sessionOf, options, body);
   }
 
   /**
@@ -148,8 +156,10 @@ export class AuthzClient {
   }
 
   /** Labels a value that the agent obtained itself: `untrusted_external` unless its source is trusted. */
-  wrapResult<Value>(value: Value, sourceRef: string, trustedSources?: readonly string[]): LabeledResult<Value> {
-    return this.#labeler.wrapResult(value, sourceRef, trustedSources);
+  wrapResult<Value>(value: Value, sourceRef: string, trustedSources: readonly string[] = []): LabeledResult<Value> {
+    // The manifest prevails: a caller's list cannot lower a declared tool's taint.
+    const provenance = this.#declaredTaints.get(sourceRef) ?? core.classifySource(sourceRef, trustedSources);
+    return { value, provenance };
   }
 
   /**
@@ -157,13 +167,13 @@ export class AuthzClient {
    *
    * @throws {TypeError} where it is no manifest
    */
-  useManifest(manifest: AgentManifestDocument): void {
-    this.#labeler.useManifest(manifest);
+  useManifest(manifest: core.AgentManifestDocument): void {
+    this.#declaredTaints = resultTaints(manifest);
   }
 
   /** `GET /livez`: resolves where the process is up. @throws {ControlPlaneUnavailable} */
   async live(options?: CallOptions): Promise<void> {
-    await this.#open.request({ method: "GET", path: "/livez" }, livenessRead, options);
+    await this.#open.get("/livez", core.livenessRead, options);
   }
 
   /**
@@ -172,27 +182,22 @@ export class AuthzClient {
    * @throws {ControlPlaneUnavailable} where not; `details.failing` names what it could not reach
    */
   ready(options?: CallOptions): Promise<Readiness> {
-    return this.#open.request({ method: "GET", path: "/readyz" }, readinessRead.partial(), options);
+    return this.#open.get("/readyz", core.readinessRead.partial(), options);
   }
 
   /** `GET /.well-known/oauth-authorization-server`: the issuer's metadata. */
   metadata(options?: CallOptions): Promise<ServerMetadata> {
-    return this.#open.request(
-      { method: "GET", path: "/.well-known/oauth-authorization-server" },
-      serverMetadata,
-      options,
-    );
+    return this.#open.get("/.well-known/oauth-authorization-server", core.serverMetadata, options);
   }
 
   /** `GET /.well-known/jwks.json`: the issuer's public keys (RFC 7517). */
   jwks(options?: CallOptions): Promise<JsonWebKeySet> {
-    return this.#open.request({ method: "GET", path: "/.well-known/jwks.json" }, keySet, options);
+    return this.#open.get("/.well-known/jwks.json", core.keySet, options);
   }
 
   /** `GET /v1/session/targets`: what a decision would allow the context's caller now; records and spends nothing. */
   targets({ token }: HopContext, query?: PageQuery, options?: CallOptions): Promise<Page<SessionTarget>> {
-    const request = { method: "GET", path: "/v1/session/targets", query } as const;
-    return createPlane(this.#ports, token).request(request, sessionTargetPage, options);
+    return createPlane(this.#ports, token).get("/v1/session/targets", core.sessionTargetPage, options, query);
   }
 
   /** Ends all renewals and the recorded run. Later calls fail. */

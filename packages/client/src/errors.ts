@@ -1,5 +1,5 @@
-import type { DenyReason, DiffEntry, Taint } from "@svc/core";
-import type { ErrorResponse, PoolFault, UnusableFault } from "@svc/hop";
+import { type DenyReason, type DiffEntry, diffEntry, type Taint } from "@svc/core";
+import type { ErrorResponse, PoolFault, Unusable, UnusableFault } from "@svc/hop";
 
 /** The facts of a deny (docs/reference/client.md#exceptions). */
 export interface DenyFacts {
@@ -131,3 +131,36 @@ export class TransactionParamsRequired extends Error {
     this.actionId = actionId;
   }
 }
+
+/** Whether a response is a rejection, and not an outage (docs/reference/client.md#exceptions). */
+export type IsRejection = (response: ErrorResponse) => boolean;
+
+/** Consent's own rule. */
+export const isUnauthorized: IsRejection = ({ status }) => status === 401;
+
+/** The control plane's own 4xx, and any 401: a wrong bearer is no outage. Not a 429: the same request passes later. */
+const isRefusal: IsRejection = (response) => {
+  const { status, code } = response;
+  return isUnauthorized(response) || (status >= 400 && status < 500 && status !== 429 && code !== undefined);
+};
+
+type Unavailable = Pick<Unusable, "response" | "cause"> & { readonly fault: UnavailableFault };
+
+/** Returns what to throw for an unusable response: after an abort the signal's own reason. */
+export function errorOf(
+  request: RequestLine,
+  { fault, response, cause }: Unavailable,
+  signal?: AbortSignal,
+  isRejection = isRefusal,
+): unknown {
+  if (fault === "aborted" && signal?.aborted) return signal.reason;
+  if (response && isRejection(response)) return rejection(request, response);
+  return new ControlPlaneUnavailable(request, fault, response, cause);
+}
+
+const manifestCodes: readonly unknown[] = ["reconciliation_rejected", "needs_review"];
+
+export const rejection = (request: RequestLine, response: ErrorResponse): ControlPlaneRejected =>
+  manifestCodes.includes(response.code)
+    ? new ManifestRejected(request, response, diffEntry.array().safeParse(response.details?.diff).data ?? [])
+    : new ControlPlaneRejected(request, response);

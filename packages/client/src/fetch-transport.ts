@@ -52,11 +52,7 @@ function neverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { cause } = error;
   if (!(cause instanceof Error)) return false;
-  const { syscall, code, errors } = cause as Error & {
-    syscall?: string;
-    code?: string;
-    errors?: { syscall?: string }[];
-  };
+  const { syscall, code, errors } = cause as NodeJS.ErrnoException & { errors?: NodeJS.ErrnoException[] };
   return (
     syscall === "connect" ||
     syscall === "getaddrinfo" ||

@@ -1,4 +1,5 @@
 import type { Taint } from "@svc/core";
+import type { HopTaken } from "@svc/hop";
 
 /** The result of one hop: its narrowed token and its companions (docs/reference/client.md#value-objects). */
 export interface Grant {
@@ -24,10 +25,12 @@ export interface Grant {
 }
 
 /** @param sessionId a verifier admits no call without it (docs/reference/routes.md#planes-and-bearers) */
-export function toGrant(sessionId: string, facts: Omit<Grant, "headers">): Grant {
-  const { accessToken, transactionToken, identityAssertion } = facts;
+export function toGrant(sessionId: string, { kind, decision, token, ...companions }: HopTaken): Grant {
+  const { accessToken, claims, expiresInSeconds: expiresIn } = token;
+  const { scope, hop, aud: target, taint } = claims;
+  const { transactionToken, identityAssertion } = companions;
   return Object.freeze({
-    ...facts,
+    ...{ accessToken, scope, expiresIn, hop, target, taint, actionId: decision.actionId, ...companions },
     headers: () => ({
       Authorization: `Bearer ${accessToken}`,
       "X-Svc-Session": sessionId,

@@ -1,16 +1,18 @@
-import {
-  agentIdentity,
-  completionResponse,
-  enrollmentResponse,
-  enrollTokenResponse,
-  revocationPage,
-  type revocationsQuery,
-  serverMetadata,
-} from "@svc/core";
+import * as core from "@svc/core";
 import type { AgentProver } from "@svc/hop";
 import type { Reason } from "./admin-plane.ts";
-import type { AgentIdentity, EnrollmentOutcome, EnrollToken, RequestBody, Revocations } from "./bodies.ts";
-import { type CallOptions, type Plane, segment } from "./plane.ts";
+import { type BodyOf, type CallOptions, type Plane, type RequestBody, segment } from "./plane.ts";
+
+/** An agent's pinned identity: `anchorVersion` 0 and no keys until it first enrolled. */
+export type AgentIdentity = BodyOf<typeof core.agentIdentity>;
+/** A revoked agent, and the time from which a verifier refuses it. */
+export type Revocation = BodyOf<typeof core.revocation>;
+/** A page of revoked agents. Later revocations are of `asOf` or after: pass it as `since`. */
+export type Revocations = BodyOf<typeof core.revocationPage>;
+/** How an enrollment ended; `quarantined` carries the reason why the agent is not bound to a person. */
+export type EnrollmentOutcome = BodyOf<typeof core.completionResponse>;
+/** A token for one enrollment. */
+export type EnrollToken = BodyOf<typeof core.enrollTokenResponse>;
 
 /** Options of an enrollment. */
 export interface Enroll {
@@ -35,7 +37,7 @@ export interface IdentityPlane {
   /** `GET /v1/identity/agents/by-id/{agent_id}`. */
   byId(agentId: string, options?: CallOptions): Promise<AgentIdentity>;
   /** `GET /v1/identity/revocations`; `since` is inclusive. */
-  revocations(query?: RequestBody<typeof revocationsQuery>, options?: CallOptions): Promise<Revocations>;
+  revocations(query?: RequestBody<typeof core.revocationsQuery>, options?: CallOptions): Promise<Revocations>;
   /** `POST /v1/identity/enroll-tokens`, under the admin bearer: a token for one enrollment; 60-86400 s, default 3600. */
   issueEnrollToken(
     request: { readonly agent: string; readonly ttlSeconds?: number | undefined },
@@ -60,29 +62,23 @@ export interface IdentityPlanes {
 }
 
 /** The issuer is the audience of a proof. */
-const issuerOf = serverMetadata.pick({ issuer: true });
+const issuerOf = core.serverMetadata.pick({ issuer: true });
 
 export function identityPlane(planes: IdentityPlanes, prover: AgentProver | undefined): IdentityPlane {
+  const { admin, identity } = planes;
   const agents = "/v1/identity/agents";
   return {
-    of: async (name, options) =>
-      planes.identity.request({ method: "GET", path: `${agents}/${segment(name)}` }, agentIdentity, options),
-    byId: async (agentId, options) =>
-      planes.identity.request({ method: "GET", path: `${agents}/by-id/${segment(agentId)}` }, agentIdentity, options),
-    revocations: async (query, options) =>
-      planes.identity.request({ method: "GET", path: "/v1/identity/revocations", query }, revocationPage, options),
-    issueEnrollToken: async (body, options) => {
-      const request = { method: "POST", path: "/v1/identity/enroll-tokens", body, expected: 201 } as const;
-      return planes.admin.request(request, enrollTokenResponse, options);
-    },
+    of: async (name, options) => identity.get(`${agents}/${segment(name)}`, core.agentIdentity, options),
+    byId: async (agentId, options) => identity.get(`${agents}/by-id/${segment(agentId)}`, core.agentIdentity, options),
+    revocations: (query, options) => identity.get("/v1/identity/revocations", core.revocationPage, options, query),
+    issueEnrollToken: (request, options) =>
+      admin.create("/v1/identity/enroll-tokens", core.enrollTokenResponse, options, request),
     enroll: async (enrollment = {}, options) => {
       if (!prover) throw new TypeError("enrolling needs identityKey and agentName");
       return enroll(planes, prover, enrollment, options);
     },
-    revoke: async (agentId, why = {}, options) => {
-      const path = `/v1/agents/${segment(agentId)}/revoke`;
-      return planes.admin.request({ method: "POST", path, body: why }, agentIdentity, options);
-    },
+    revoke: async (agentId, why = {}, options) =>
+      admin.post(`/v1/agents/${segment(agentId)}/revoke`, core.agentIdentity, options, why),
   };
 }
 
@@ -92,18 +88,11 @@ async function enroll(
   { claims, principalAssertion, enrollToken }: Enroll,
   options: CallOptions | undefined,
 ): Promise<EnrollmentOutcome> {
-  const metadata = { method: "GET", path: "/.well-known/oauth-authorization-server" } as const;
-  const { issuer } = await open.request(metadata, issuerOf, options);
-  const body = {
-    agent: prover.agentName,
-    jwk: await prover.publicJwk(),
-    claims,
-    principalAssertion,
-    enrollToken,
-  };
-  const begin = { method: "POST", path: "/v1/identity/enrollments", body, expected: 201 } as const;
-  const begun = await (enrollToken === undefined ? admin : open).request(begin, enrollmentResponse, options);
+  const { issuer } = await open.get("/.well-known/oauth-authorization-server", issuerOf, options);
+  const body = { agent: prover.agentName, jwk: await prover.publicJwk(), claims, principalAssertion, enrollToken };
+  const { create } = enrollToken === undefined ? admin : open;
+  const begun = await create("/v1/identity/enrollments", core.enrollmentResponse, options, body);
   const proof = await prover.proveChallenge(begun.challenge, issuer);
   const path = `/v1/identity/enrollments/${segment(begun.enrollmentId)}/complete`;
-  return open.request({ method: "POST", path, body: { proof } }, completionResponse, options);
+  return open.post(path, core.completionResponse, options, { proof });
 }

@@ -1,11 +1,4 @@
-import {
-  type AgentManifestDocument,
-  agentManifest,
-  classifySource,
-  highestTaint,
-  mcpServerRef,
-  type Taint,
-} from "@svc/core";
+import { type AgentManifestDocument, agentManifest, highestTaint, mcpServerRef, type Taint } from "@svc/core";
 
 /** A value and its taint (docs/reference/client.md#value-objects). */
 export interface LabeledResult<Value> {
@@ -14,31 +7,13 @@ export interface LabeledResult<Value> {
   readonly provenance: Taint;
 }
 
-export interface Labeler {
-  wrapResult<Value>(value: Value, sourceRef: string, trustedSources?: readonly string[]): LabeledResult<Value>;
-  useManifest(manifest: AgentManifestDocument): void;
-}
-
-/** Labels by the caller's list of trusted sources, and by the manifest for the tools that it declares. */
-export function createLabeler(): Labeler {
-  let declared: ReadonlyMap<string, Taint> = new Map();
-  return {
-    wrapResult: (value, sourceRef, trustedSources = []) => ({
-      value,
-      // The manifest prevails: a caller's list cannot lower a declared tool's taint.
-      provenance: declared.get(sourceRef) ?? classifySource(sourceRef, trustedSources),
-    }),
-    useManifest(manifest) {
-      declared = resultTaints(manifest);
-    },
-  };
-}
-
 /**
  * The highest taint of a tool over the scopes; of a whole MCP server, that of its tools
  * (docs/reference/manifest.md#mcp-servers).
+ *
+ * @throws {TypeError} where it is no manifest
  */
-function resultTaints(document: AgentManifestDocument): ReadonlyMap<string, Taint> {
+export function resultTaints(document: AgentManifestDocument): ReadonlyMap<string, Taint> {
   const { data: manifest, error } = agentManifest.safeParse(document);
   if (!manifest) throw new TypeError("not a manifest", { cause: error });
   const taints = new Map<string, Taint>();

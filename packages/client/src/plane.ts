@@ -1,8 +1,7 @@
 import { type CamelCased, fromWire, snakeCase } from "@svc/core";
-import { parseBody, type StepPorts, send, type TransportResponse, type Unusable, unusable } from "@svc/hop";
+import { parseBody, type StepPorts, send, type TransportResponse, unusable } from "@svc/hop";
 import type { z } from "zod";
-import { ControlPlaneUnavailable, type RequestLine } from "./errors.ts";
-import { errorOf, rejection } from "./response-error.ts";
+import { ControlPlaneUnavailable, errorOf, type IsRejection, type RequestLine } from "./errors.ts";
 
 /** Options of every call. */
 export interface CallOptions {
@@ -10,29 +9,69 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface PlaneRequest extends RequestLine {
-  /** Members in `camelCase`, as those of the body; one that is undefined is not sent. */
-  readonly query?: object | undefined;
-  readonly body?: object;
-  /** The status of a success. Default 200. */
-  readonly expected?: number;
+/** A response body as the methods return it: in `camelCase`, times in ISO 8601, UTC. */
+export type BodyOf<Schema extends z.ZodType> = CamelCased<z.output<Schema>>;
+
+/** A query or request body. Times are a `Date`, or ISO 8601 text with an offset. */
+export type RequestBody<Schema extends z.ZodType> = {
+  readonly [Name in keyof BodyOf<Schema>]?:
+    | (Name extends "since" | "until" ? string | Date : BodyOf<Schema>[Name])
+    | undefined;
+};
+
+/** One page of a list (docs/reference/conventions.md#pages). */
+export interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly page: {
+    /** Null on the last page. */
+    readonly nextCursor: string | null;
+    readonly limit: number;
+  };
 }
+
+/** Query of every paged read. */
+export interface PageQuery {
+  /** 1-200; the control plane's default is 50. */
+  readonly limit?: number | undefined;
+  /** `page.nextCursor` of the page before, of the same query. */
+  readonly cursor?: string | undefined;
+}
+
+/** Every row of a list; pages are read as the loop needs them. */
+export async function* everyRow<Row>(
+  read: (cursor: string | undefined) => Promise<Page<Row>>,
+): AsyncGenerator<Row, void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const { data, page } = await read(cursor);
+    yield* data;
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+}
+
+/**
+ * Sends a request and returns the response's body as `schema` reads it.
+ *
+ * @param members of the query of a GET, else of the body, in `camelCase`; one that is undefined is not sent
+ * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
+ * not the expected status with a body that `schema` reads
+ */
+type Request = <Schema extends z.ZodType>(
+  path: string,
+  schema: Schema,
+  options: CallOptions | undefined,
+  members?: object,
+) => Promise<BodyOf<Schema>>;
 
 /** Sends requests of one group of routes under one bearer. */
 export interface Plane {
-  /**
-   * Sends a request and returns the response's body as `schema` reads it, in `camelCase`.
-   *
-   * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
-   * not `expected` with a body that `schema` reads
-   */
-  request<Schema extends z.ZodType>(
-    request: PlaneRequest,
-    schema: Schema,
-    options: CallOptions | undefined,
-  ): Promise<CamelCased<z.output<Schema>>>;
-  /** Sends a request whose success is 204 without a body. @throws as `request` */
-  send(request: PlaneRequest, options: CallOptions | undefined): Promise<void>;
+  readonly get: Request;
+  readonly post: Request;
+  /** POST, whose success is 201. */
+  readonly create: Request;
+  readonly put: Request;
+  /** DELETE, whose success is 204 without a body. @throws as the others */
+  remove(path: string, options: CallOptions | undefined): Promise<void>;
 }
 
 export interface PlanePorts {
@@ -43,57 +82,52 @@ export interface PlanePorts {
 /** A page of 200 decisions, or a manifest of 1 MiB with every character escaped. */
 const maxResponseBytes = 8 * 1024 * 1024;
 
-type ErrorOf = (line: RequestLine, failure: Unusable, signal?: AbortSignal) => unknown;
-
-/** @param toError what to throw for an unexpected response */
-export function createPlane(ports: PlanePorts, bearer: string | undefined, toError: ErrorOf = errorOf): Plane {
-  const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+export function createPlane(ports: PlanePorts, bearer: string | undefined, isRejection?: IsRejection): Plane {
+  const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
 
   async function expectedResponse(
-    { method, path, query, body }: PlaneRequest,
+    line: RequestLine,
     expected: number,
     { signal }: CallOptions = {},
+    members?: object,
   ): Promise<TransportResponse> {
-    const line = { method, path };
-    const sent = await send(
-      ports.steps,
-      {
-        method,
-        path: path + queryText(query),
-        headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
-        ...(body !== undefined && { body: JSON.stringify(inSnakeCase(body)) }),
-        maxResponseBytes,
-      },
-      { deadlineMs: ports.timeoutMs, ...(signal && { signal }) },
-    );
-    if (sent.kind === "unusable") throw toError(line, sent, signal);
-    if (sent.response.status !== expected) throw toError(line, unusable("status", sent.response), signal);
-    return sent.response;
+    const { method, path } = line;
+    const given = members && inSnakeCase(members);
+    const content =
+      method === "GET" || !given
+        ? { path: path + queryText(given), headers: authorization }
+        : { path, headers: { ...authorization, "content-type": "application/json" }, body: JSON.stringify(given) };
+    const options = { deadlineMs: ports.timeoutMs, ...(signal && { signal }) };
+    const sent = await send(ports.steps, { method, ...content, maxResponseBytes }, options);
+    if (sent.kind === "unusable") throw errorOf(line, sent, signal, isRejection);
+    const { response } = sent;
+    if (response.status !== expected) throw errorOf(line, unusable("status", response), signal, isRejection);
+    return response;
   }
 
-  return {
-    async request(request, schema, options) {
-      const read = parseBody(schema, await expectedResponse(request, request.expected ?? 200, options));
+  const requests =
+    (method: RequestLine["method"], expected = 200): Request =>
+    async (path, schema, options, members) => {
+      const line = { method, path };
+      const read = parseBody(schema, await expectedResponse(line, expected, options, members));
       // Without the response: the body of a success may hold a token.
-      if (read === undefined) throw new ControlPlaneUnavailable(request, "malformed");
+      if (read === undefined) throw new ControlPlaneUnavailable(line, "malformed");
       return fromWire(schema, read);
-    },
-    async send(request, options) {
-      await expectedResponse(request, 204, options);
+    };
+
+  return {
+    get: requests("GET"),
+    post: requests("POST"),
+    create: requests("POST", 201),
+    put: requests("PUT"),
+    async remove(path, options) {
+      await expectedResponse({ method: "DELETE", path }, 204, options);
     },
   };
 }
 
-/** Consent's own rule: a 401 is a rejection, anything else an outage (docs/reference/client.md#exceptions). */
-export const consentErrorOf: ErrorOf = (line, { fault, response, cause }, signal) => {
-  if (fault === "aborted" && signal?.aborted) return signal.reason;
-  return response?.status === 401
-    ? rejection(line, response)
-    : new ControlPlaneUnavailable(line, fault, response, cause);
-};
-
 function queryText(query: object = {}): string {
-  const given = Object.entries(inSnakeCase(query)).flatMap(([name, value]): [string, string][] =>
+  const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : String(value)]],
   );
   return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
