@@ -2,6 +2,7 @@ import { AdmissionRefused } from "./admission.ts";
 
 /** A `Headers`, or a plain record as in Node and most frameworks; names in any case. */
 export type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type HeaderRecord = Exclude<RequestHeaders, Headers>;
 
 /** The credentials of a call. */
 export interface Credentials {
@@ -20,7 +21,8 @@ const isName = (name: string): name is Name => (names as readonly string[]).incl
 
 /** @throws {AdmissionRefused} `missing_token`, or `malformed` for a repeated header or one without a token */
 export function readCredentials(headers: RequestHeaders): Credentials {
-  const found = headers instanceof Headers ? fromHeaders(headers) : fromRecord(headers);
+  // A `Headers` joins repeated values with a comma, which no token and no session id contains.
+  const found = valuesIn(headers instanceof Headers ? Object.fromEntries(headers) : headers);
   // The enforcement point sends the narrowed token so beside an application's own `Authorization`.
   const authorization = found.get("x-svc-authorization") ?? found.get("authorization");
   if (authorization === undefined || !/^Bearer\b/i.test(authorization)) throw new AdmissionRefused("missing_token");
@@ -34,16 +36,7 @@ export function readCredentials(headers: RequestHeaders): Credentials {
   };
 }
 
-/** A `Headers` joins repeated values with a comma, which no token and no session id contains. */
-const fromHeaders = (headers: Headers): ReadonlyMap<Name, string> =>
-  new Map(
-    names.flatMap((name): [Name, string][] => {
-      const value = headers.get(name);
-      return value === null ? [] : [[name, value]];
-    }),
-  );
-
-function fromRecord(record: Exclude<RequestHeaders, Headers>): ReadonlyMap<Name, string> {
+function valuesIn(record: HeaderRecord): ReadonlyMap<Name, string> {
   const found = new Map<Name, string>();
   for (const key of Object.keys(record)) {
     const name = key.toLowerCase();

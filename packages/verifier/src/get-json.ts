@@ -22,12 +22,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * @throws {RefreshFault} also for any status but 200, which it carries
  */
 export async function getJson(ports: VerifierPorts, url: string, bearer?: string): Promise<unknown> {
-  const { signal, cancel } = deadlineOf(ports);
+  const controller = new AbortController();
+  const cancelTimer = ports.after(deadlineMs, () => controller.abort());
   try {
     const response = await ports.fetch(url, {
       headers: { accept: "application/json", ...(bearer && { authorization: `Bearer ${bearer}` }) },
       redirect: "manual",
-      signal,
+      signal: controller.signal,
     });
     if (response.status !== 200) {
       await response.body?.cancel();
@@ -39,11 +40,6 @@ export async function getJson(ports: VerifierPorts, url: string, bearer?: string
   } catch (cause) {
     throw cause instanceof RefreshFault ? cause : new RefreshFault("no usable answer", { cause });
   } finally {
-    cancel();
+    cancelTimer();
   }
-}
-
-function deadlineOf({ after }: VerifierPorts): { signal: AbortSignal; cancel: () => void } {
-  const controller = new AbortController();
-  return { signal: controller.signal, cancel: after(deadlineMs, () => controller.abort()) };
 }

@@ -1,4 +1,3 @@
-import type { VerificationKey } from "@svc/tokens";
 import { getJson } from "./get-json.ts";
 import { pinnedIdentities } from "./pinned-identities.ts";
 import type { VerifierPorts } from "./ports.ts";
@@ -17,29 +16,18 @@ export interface IdentityViewOptions {
   readonly refreshSeconds?: number;
 }
 
-/** Agents' revocations and keys as of the last refresh. */
-export interface IdentityView {
-  /** Resolves after the first refresh, also a failed one. */
-  readonly ready: Promise<void>;
-  /** The refresh under way. */
-  underWay(): Promise<void> | undefined;
-  /** Seconds since the request of the last successful refresh, on the monotonic clock; Infinity before the first. */
-  ageSeconds(): number;
-  isRevoked(agent: string): boolean;
-  /** @throws where no fresh identity of the agent can be read */
-  keysOf(agent: string): Promise<readonly VerificationKey[]>;
-  stop(): void;
-}
-
 /** Every tenth refresh reads the whole list, the others what was revoked since the last one. */
 const wholeEvery = 10;
 
+export type IdentityView = ReturnType<typeof identityView>;
+
+/** Agents' revocations and keys as of the last refresh. */
 export function identityView(
   ports: VerifierPorts,
   { url, token, refreshSeconds = defaultRefreshSeconds }: IdentityViewOptions,
   freshnessSeconds: number,
   observe: { readonly onAge: (seconds: number) => void; readonly onFailure: (error: unknown) => void },
-): IdentityView {
+) {
   const { monotonicMs } = ports;
   const base = `${url.replace(/\/+$/, "")}/v1/identity/`;
   const get = (path: string) => getJson(ports, base + path, token);
@@ -49,7 +37,7 @@ export function identityView(
   let requestedAtMs = Number.NEGATIVE_INFINITY;
   const ageSeconds = () => (monotonicMs() - requestedAtMs) / 1000;
 
-  const refresher = startRefreshing(ports, {
+  const { ready, underWay, stop } = startRefreshing(ports, {
     intervalMs: refreshSeconds * 1000,
     attempt: async () => {
       const startedMs = monotonicMs();
@@ -67,11 +55,12 @@ export function identityView(
   });
 
   return {
-    ready: refresher.refresh(),
-    underWay: refresher.underWay,
+    ready,
+    underWay,
+    stop,
+    /** Seconds since the request of the last successful refresh, on the monotonic clock; Infinity before the first. */
     ageSeconds,
-    isRevoked: (agent) => revocations.has(agent),
-    keysOf: (agent) => identities.keysOf(agent),
-    stop: refresher.stop,
+    isRevoked: revocations.has,
+    keysOf: identities.keysOf,
   };
 }

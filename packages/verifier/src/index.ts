@@ -1,10 +1,8 @@
-export { admissionOf } from "./adapters/admitted.ts";
+export { type AdmissionOptions, admissionOf } from "./adapters/admit-request.ts";
 export { type ExpressLikeRequest, type ExpressLikeResponse, expressAdmission } from "./adapters/express.ts";
 export { type FastifyLikeReply, type FastifyLikeRequest, fastifyAdmission } from "./adapters/fastify.ts";
-export { fetchAdmission } from "./adapters/fetch.ts";
-export { type HonoLikeContext, honoAdmission } from "./adapters/hono.ts";
+export { fetchAdmission, type HonoLikeContext, honoAdmission } from "./adapters/fetch.ts";
 export { type McpAdmissionOptions, mcpExpressAdmission, mcpFetchAdmission } from "./adapters/mcp.ts";
-export type { AdmissionOptions } from "./adapters/options.ts";
 export {
   type Admission,
   AdmissionRefused,

@@ -1,19 +1,16 @@
 import { importJwks, type KeyLookup, type VerificationKey } from "@svc/tokens";
 import { getJson } from "./get-json.ts";
 import type { VerifierPorts } from "./ports.ts";
-import { startRefreshing } from "./refresher.ts";
+import { type Refresher, startRefreshing } from "./refresher.ts";
 
 /** The issuer's public keys. */
-export interface IssuerKeys {
-  /** Resolves after the first attempt to read keys. Rejects for an invalid fixed key set. */
+export interface IssuerKeys extends Omit<Refresher, "refresh"> {
+  /** Rejects for an invalid fixed key set. */
   readonly ready: Promise<void>;
-  /** The refresh under way. */
-  underWay(): Promise<void> | undefined;
   /** Empty once the last valid set is older than its freshness. */
   readonly lookup: KeyLookup;
   /** Reads the keys again for an unknown one; false where that was done recently or changes nothing. */
   refetch(): Promise<boolean>;
-  stop(): void;
 }
 
 /** A key set given as a document. */
@@ -49,7 +46,7 @@ export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFail
   let freshUntilMs = Number.NEGATIVE_INFINITY;
   let lastRequestMs = Number.NEGATIVE_INFINITY;
 
-  const refresher = startRefreshing(ports, {
+  const { ready, refresh, underWay, stop } = startRefreshing(ports, {
     intervalMs: Math.min(maxIntervalMs, (freshnessSeconds * 1000) / 3),
     onFailure,
     attempt: async () => {
@@ -61,16 +58,16 @@ export function remoteKeys(ports: VerifierPorts, { url, freshnessSeconds, onFail
   });
 
   return {
-    ready: refresher.refresh(),
-    underWay: refresher.underWay,
+    ready,
+    underWay,
+    stop,
     lookup: { get: (kid) => (ports.monotonicMs() <= freshUntilMs ? keys.get(kid) : undefined) },
     refetch: async () => {
       const isRecent = ports.monotonicMs() - lastRequestMs < cooldownMs;
-      if (isRecent && !refresher.underWay()) return false;
-      await refresher.refresh();
+      if (isRecent && !underWay()) return false;
+      await refresh();
       return true;
     },
-    stop: refresher.stop,
   };
 }
 

@@ -22,18 +22,6 @@ interface Pinned {
   lastUsedMs: number;
 }
 
-/** The pinned keys of calling agents: read at an agent's first call, then refreshed in the background. */
-export interface PinnedIdentities {
-  /**
-   * The keys of an enrolled agent; none for any other.
-   *
-   * @throws {RefreshFault} where no fresh identity can be read
-   */
-  keysOf(agent: string): Promise<readonly VerificationKey[]>;
-  /** Reads identities past half their freshness again; drops those not used for ten times that long. */
-  refresh(): Promise<void>;
-}
-
 export interface PinnedIdentitiesOptions {
   /** The JSON at a path below `/v1/identity/`. */
   readonly get: (path: string) => Promise<unknown>;
@@ -46,7 +34,8 @@ const capacity = 1_024;
 /** Identities read concurrently. */
 const concurrency = 8;
 
-export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdentitiesOptions): PinnedIdentities {
+/** The pinned keys of calling agents: read at an agent's first call, then refreshed in the background. */
+export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdentitiesOptions) {
   const known = new LRUCache<string, Pinned>({ max: capacity });
   const underWay = new Map<string, Promise<Pinned>>();
 
@@ -72,7 +61,12 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
   };
 
   return {
-    async keysOf(agent) {
+    /**
+     * The keys of an enrolled agent; none for any other.
+     *
+     * @throws {RefreshFault} where no fresh identity can be read
+     */
+    async keysOf(agent: string): Promise<readonly VerificationKey[]> {
       const cached = known.get(agent);
       const isFresh = cached && monotonicMs() - cached.requestedAtMs <= freshnessMs;
       const pinned = isFresh ? cached : await load(agent);
@@ -80,7 +74,8 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
       return pinned.keys;
     },
 
-    async refresh() {
+    /** Reads identities past half their freshness again; drops those not used for ten times that long. */
+    async refresh(): Promise<void> {
       const nowMs = monotonicMs();
       for (const [agent, { lastUsedMs }] of known) if (nowMs - lastUsedMs > 10 * freshnessMs) known.delete(agent);
       const isDue = (agent: string) => nowMs - (known.peek(agent)?.requestedAtMs ?? nowMs) > freshnessMs / 2;

@@ -2,6 +2,8 @@ import type { VerifierPorts } from "./ports.ts";
 
 /** Repeats an attempt in the background. */
 export interface Refresher {
+  /** Resolves after the first attempt, also a failed one. */
+  readonly ready: Promise<void>;
   /** Starts an attempt, or joins the one under way. Resolves after it, also after a failed one. */
   refresh(): Promise<void>;
   /** The attempt under way. */
@@ -49,8 +51,8 @@ export function startRefreshing(
     return underWay;
   };
 
-  void refresh();
   return {
+    ready: refresh(),
     refresh,
     underWay: () => underWay,
     stop: () => {

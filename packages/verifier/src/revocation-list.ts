@@ -10,19 +10,12 @@ const listPage = page(z.object({ agent_id: z.string(), agent: z.string(), as_of:
 /** More pages than any list has: a server could return an endless one. */
 const maxPages = 1_000;
 
-/** The revoked agents. Revocation is final, so the list only grows. */
-export interface RevocationList {
-  has(agent: string): boolean;
-  /**
-   * Reads what was revoked since the last refresh, or all of it.
-   *
-   * @throws {RefreshFault} where the list is malformed, or older than the one before (a control plane rolled back)
-   */
-  refresh(whole: boolean): Promise<void>;
-}
-
-/** @param get reads the JSON at a path below `/v1/identity/` */
-export function revocationList(get: (path: string) => Promise<unknown>): RevocationList {
+/**
+ * The revoked agents. Revocation is final, so the list only grows.
+ *
+ * @param get reads the JSON at a path below `/v1/identity/`
+ */
+export function revocationList(get: (path: string) => Promise<unknown>) {
   const revoked = new Set<string>();
   let asOf: string | undefined;
 
@@ -33,8 +26,13 @@ export function revocationList(get: (path: string) => Promise<unknown>): Revocat
   };
 
   return {
-    has: (agent) => revoked.has(agent),
-    async refresh(whole) {
+    has: (agent: string) => revoked.has(agent),
+    /**
+     * Reads what was revoked since the last refresh, or all of it.
+     *
+     * @throws {RefreshFault} where the list is malformed, or older than the one before (a control plane rolled back)
+     */
+    async refresh(whole: boolean): Promise<void> {
       const since = whole ? undefined : asOf;
       let cursor: string | null = null;
       let firstAsOf: string | undefined;

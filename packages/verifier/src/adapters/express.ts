@@ -1,9 +1,6 @@
-import type { RequestHeaders } from "../credentials.ts";
-import { recordAdmission } from "./admitted.ts";
-import { type AdmissionOptions, paramsOf, requestOptions } from "./options.ts";
-import { refusalOf } from "./refusal.ts";
-
-type HeaderRecord = Exclude<RequestHeaders, Headers>;
+import type { HeaderRecord } from "../credentials.ts";
+import { type AdmissionOptions, admitRequest, isRefused, paramsOf } from "./admit-request.ts";
+import type { HttpResponse } from "./refusal.ts";
 
 /** The used part of the request of Express or Node. */
 export interface ExpressLikeRequest {
@@ -25,21 +22,11 @@ export interface ExpressLikeResponse {
 export const expressAdmission =
   <Request extends ExpressLikeRequest>(options: AdmissionOptions<Request>) =>
   async (request: NoInfer<Request>, response: ExpressLikeResponse, next: () => void): Promise<void> => {
-    try {
-      const { headers, headersDistinct = headers, body } = request;
-      const admitRequest = { headers: headersDistinct, params: paramsOf(body), ...requestOptions(options, request) };
-      recordAdmission(request, await options.verifier.admit(admitRequest));
-    } catch (error) {
-      return send(response, refusalOf(error));
-    }
+    const { headers, headersDistinct = headers, body } = request;
+    const admitted = await admitRequest(options, request, headersDistinct, () => paramsOf(body));
+    if (isRefused(admitted)) return send(response, admitted);
     next();
   };
-
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
-}
 
 export function send(response: ExpressLikeResponse, { status, headers, body }: HttpResponse): void {
   response.statusCode = status;

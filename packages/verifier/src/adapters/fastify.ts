@@ -1,9 +1,5 @@
-import type { RequestHeaders } from "../credentials.ts";
-import { recordAdmission } from "./admitted.ts";
-import { type AdmissionOptions, paramsOf, requestOptions } from "./options.ts";
-import { refusalOf } from "./refusal.ts";
-
-type HeaderRecord = Exclude<RequestHeaders, Headers>;
+import type { HeaderRecord } from "../credentials.ts";
+import { type AdmissionOptions, admitRequest, isRefused, paramsOf } from "./admit-request.ts";
 
 /** The used part of Fastify's request. */
 export interface FastifyLikeRequest {
@@ -23,18 +19,13 @@ export interface FastifyLikeReply {
 export const fastifyAdmission =
   <Request extends FastifyLikeRequest>(options: AdmissionOptions<Request>) =>
   async (request: NoInfer<Request>, reply: FastifyLikeReply): Promise<unknown> => {
-    try {
-      // Node's record of every value: `headers` drops the second of two Authorizations.
-      const headers = request.raw?.headersDistinct ?? request.headers;
-      const admitRequest = { headers, params: paramsOf(request.body), ...requestOptions(options, request) };
-      recordAdmission(request, await options.verifier.admit(admitRequest));
-      return undefined;
-    } catch (error) {
-      const { status, headers, body } = refusalOf(error);
-      reply.code(status);
-      reply.headers({ ...headers });
-      // Fastify stops once the hook returns the reply.
-      reply.send(body);
-      return reply;
-    }
+    // Node's record of every value: `headers` drops the second of two Authorizations.
+    const headers = request.raw?.headersDistinct ?? request.headers;
+    const admitted = await admitRequest(options, request, headers, () => paramsOf(request.body));
+    if (!isRefused(admitted)) return undefined;
+    reply.code(admitted.status);
+    reply.headers({ ...admitted.headers });
+    // Fastify stops once the hook returns the reply.
+    reply.send(admitted.body);
+    return reply;
   };

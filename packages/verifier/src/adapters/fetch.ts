@@ -1,8 +1,6 @@
 import type { Admission } from "../admission.ts";
-import { recordAdmission } from "./admitted.ts";
-import { boundedBody } from "./body.ts";
-import { type AdmissionOptions, requestOptions } from "./options.ts";
-import { refusalOf } from "./refusal.ts";
+import { type AdmissionOptions, admitRequest, boundedBody, isRefused } from "./admit-request.ts";
+import type { HttpResponse } from "./refusal.ts";
 
 /** A `fetch` handler for admitted requests only. */
 export const fetchAdmission =
@@ -11,27 +9,30 @@ export const fetchAdmission =
     handler: (request: Request, admission: Admission) => Response | Promise<Response>,
   ) =>
   async (request: Request): Promise<Response> => {
-    const admitted = await admitRequest(options, request);
-    return admitted instanceof Response ? admitted : handler(request, admitted);
+    const admitted = await admitFetch(options, request);
+    return isRefused(admitted) ? toResponse(admitted) : handler(request, admitted);
   };
 
-/** The admission, or the response of a refusal. */
-export async function admitRequest(
-  options: AdmissionOptions<Request>,
-  request: Request,
-): Promise<Admission | Response> {
-  try {
-    // Only a transaction token is compared with the body.
-    const params = request.headers.has("txn-token") ? await boundedBody(request) : undefined;
-    const admission = await options.verifier.admit({
-      headers: request.headers,
-      params,
-      ...requestOptions(options, request),
-    });
-    recordAdmission(request, admission);
-    return admission;
-  } catch (error) {
-    const { status, headers, body } = refusalOf(error);
-    return new Response(JSON.stringify(body), { status, headers });
-  }
+/** The used part of Hono's context. */
+export interface HonoLikeContext {
+  readonly req: { readonly raw: Request };
 }
+
+/** Hono middleware; a handler reads `admissionOf(c.req.raw)`. Put it before anything that reads the body. */
+export const honoAdmission =
+  (options: AdmissionOptions<Request>) =>
+  async (context: HonoLikeContext, next: () => Promise<void>): Promise<Response | undefined> => {
+    const admitted = await admitFetch(options, context.req.raw);
+    if (isRefused(admitted)) return toResponse(admitted);
+    await next();
+    return undefined;
+  };
+
+const admitFetch = (options: AdmissionOptions<Request>, request: Request) =>
+  admitRequest(options, request, request.headers, () =>
+    // Only a transaction token is compared with the body.
+    request.headers.has("txn-token") ? boundedBody(request) : undefined,
+  );
+
+export const toResponse = ({ status, headers, body }: HttpResponse): Response =>
+  new Response(JSON.stringify(body), { status, headers });

@@ -1,12 +1,11 @@
 import { type Admission, AdmissionRefused } from "../admission.ts";
 import type { RequestHeaders } from "../credentials.ts";
 import type { Verifier } from "../verifier.ts";
-import { recordAdmission } from "./admitted.ts";
-import { boundedBody } from "./body.ts";
-import { type ExpressLikeRequest, type ExpressLikeResponse, type HttpResponse, send } from "./express.ts";
+import { boundedBody, isRefused, paramsOf, recordAdmission } from "./admit-request.ts";
+import { type ExpressLikeRequest, type ExpressLikeResponse, send } from "./express.ts";
+import { toResponse } from "./fetch.ts";
 import { callOf, type McpCall, type McpServer, parsedBody, sessionCall } from "./mcp-message.ts";
-import { paramsOf } from "./options.ts";
-import { json, refusalOf } from "./refusal.ts";
+import { type HttpResponse, json, refusalOf } from "./refusal.ts";
 
 /** The verifier of an MCP server, and the data classes of its tools. */
 export interface McpAdmissionOptions extends McpServer {
@@ -22,7 +21,7 @@ export const mcpFetchAdmission =
   async (request: Request): Promise<Response> => {
     const body = request.method === "POST" ? await boundedBody(request) : undefined;
     const admitted = await admitMessage(options, request.method, request.headers, body);
-    if (isHttpResponse(admitted)) return new Response(JSON.stringify(admitted.body), admitted);
+    if (isRefused(admitted)) return toResponse(admitted);
     recordAdmission(request, admitted);
     return handler(request, admitted);
   };
@@ -37,12 +36,10 @@ export const mcpExpressAdmission =
   ): Promise<void> => {
     const { method = "", headers, headersDistinct = headers, body } = request;
     const admitted = await admitMessage(options, method, headersDistinct, method === "POST" ? body : undefined);
-    if (isHttpResponse(admitted)) return send(response, admitted);
+    if (isRefused(admitted)) return send(response, admitted);
     recordAdmission(request, admitted);
     next();
   };
-
-const isHttpResponse = (value: Admission | HttpResponse): value is HttpResponse => "status" in value;
 
 async function admitMessage(
   { verifier, ...server }: McpAdmissionOptions,

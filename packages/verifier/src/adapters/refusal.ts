@@ -1,9 +1,14 @@
 import { AdmissionRefused, type RefusalCause } from "../admission.ts";
 
-/** The HTTP response to a call that is not admitted: the usual envelope, with the cause as code. */
-export interface Refusal {
-  readonly status: 401 | 403 | 503;
+export interface HttpResponse {
+  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** The HTTP response to a call that is not admitted: the usual envelope, with the cause as code. */
+export interface Refusal extends HttpResponse {
+  readonly status: 401 | 403 | 503;
   readonly body: { readonly error: { readonly code: string; readonly message: string } };
 }
 
