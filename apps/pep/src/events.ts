@@ -2,21 +2,10 @@ import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome 
 import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
+import type { Refusal } from "./decide/admit.ts";
 import { presentedClaims } from "./decide/inbound-credentials.ts";
-import type { Refusal } from "./decide/refusal.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
-
-/** One proxied request: one span, one outcome. */
-export interface CallRecord {
-  /** For requests to the control plane and the upstream. */
-  readonly trace: TraceHeaders;
-  stage(stage: Stage, durationMs: number): void;
-  /** Only the first end counts, so that a stream is recorded when it begins. */
-  finish(end: CallEnd): void;
-  /** The agent disconnected before its call was forwarded or blocked: nothing is counted. */
-  abandon(): void;
-}
 
 export interface CallEnd {
   readonly method: string;
@@ -46,44 +35,58 @@ export function createEvents(telemetry: Telemetry<"pep">) {
       metrics.set("svc_pep_info", { mode: isEnforcing ? "enforcing" : "observing" });
       metrics.set("svc_pep_up", 1);
     },
-    stopped: () => metrics.set("svc_pep_up", 0),
     configurationApplied: () => telemetry.emit({ log: ["info", "configuration applied"] }),
     configurationRefused: () => telemetry.emit({ log: ["warn", "configuration refused; the previous one stays"] }),
     sessionFileRefused: () => telemetry.emit({ log: ["warn", "session file refused; the previous session stays"] }),
     render: (): Promise<{ contentType: string; body: string }> => telemetry.render(),
-    shutdown: () => telemetry.shutdown(),
+    async stop() {
+      metrics.set("svc_pep_up", 0);
+      await telemetry.shutdown();
+    },
   };
 }
 
 export type Events = ReturnType<typeof createEvents>;
 
-function startCall(telemetry: Telemetry<"pep">, received: RawHeaders): CallRecord {
-  const span = telemetry.startSpan("pep.forward", {
-    traceparent: present(valuesOf(received, "traceparent")),
-    tracestate: present(valuesOf(received, "tracestate")),
-    baggage: present(valuesOf(received, "baggage")),
-  });
+export type CallRecord = ReturnType<typeof startCall>;
+
+/** One proxied request: one span, one outcome. */
+function startCall(telemetry: Telemetry<"pep">, received: RawHeaders) {
+  const values = (name: string) => {
+    const all = valuesOf(received, name);
+    return all.length === 0 ? undefined : all;
+  };
+  const [traceparent, tracestate, baggage] = [values("traceparent"), values("tracestate"), values("baggage")];
+  const span = telemetry.startSpan("pep.forward", { traceparent, tracestate, baggage });
   let isFinished = false;
   return {
-    trace: span.headers(),
-    stage(stage, durationMs) {
+    /** For requests to the control plane and the upstream. */
+    trace: span.headers() satisfies TraceHeaders,
+    stage(stage: Stage, durationMs: number) {
       if (stage !== "renew") telemetry.metrics.observe("svc_pep_stage_duration_seconds", { stage }, durationMs / 1000);
     },
-    finish(end) {
+    /** Only the first end counts, so that a stream is recorded when it begins. */
+    finish(end: CallEnd) {
       if (!isFinished) telemetry.finish(span, eventOf(telemetry, end));
       isFinished = true;
     },
+    /** The agent disconnected before its call was forwarded or blocked: nothing is counted. */
     abandon: () => span.end(),
   };
 }
 
-const present = (values: string[]): string[] | undefined => (values.length === 0 ? undefined : values);
-
 function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
-  const { outcome, refusal, overheadMs, upstreamMs, error } = end;
+  const { method, mode, outcome, refusal, status, overheadMs, upstreamMs, error } = end;
   const isBlocked = outcome === "blocked";
   return {
-    facts: factsOf(telemetry, end),
+    facts: {
+      "authz.pep.mode": mode === "enforce" ? "enforcing" : "observing",
+      "authz.pep.outcome": outcome,
+      "authz.pep.block_cause": refusal?.cause,
+      "http.request.method": method,
+      "http.response.status_code": status,
+      ...decisionFacts(telemetry, end),
+    } satisfies SpanFacts,
     count: {
       svc_pep_calls_total: { outcome },
       ...(isBlocked && { svc_pep_blocks_total: { cause: refusal?.cause ?? "other" } }),
@@ -94,18 +97,6 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
     },
     log: logOf(outcome, refusal),
     ...(error !== undefined && { error }),
-  };
-}
-
-function factsOf(telemetry: Telemetry<"pep">, end: CallEnd): SpanFacts {
-  const { method, mode, outcome, refusal, status } = end;
-  return {
-    "authz.pep.mode": mode === "enforce" ? "enforcing" : "observing",
-    "authz.pep.outcome": outcome,
-    "authz.pep.block_cause": refusal?.cause,
-    "http.request.method": method,
-    "http.response.status_code": status,
-    ...decisionFacts(telemetry, end),
   };
 }
 

@@ -52,7 +52,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const upstreams = upstreamsOf(config, events, announce, log);
   const controlPlane = await openControlPlane(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
-  const { transport, hop } = controlPlane;
+  const { hop } = controlPlane;
   const ports: PepPorts = {
     hop,
     limits,
@@ -64,7 +64,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     calls: createConcurrencyLimiter(limits.maxCalls),
     streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
-    allowedTools: (credential) => fetchAllowedTools(transport, hop, credential),
+    allowedTools: (credential) => fetchAllowedTools(hop, credential),
     monotonicMs: hop.steps.monotonicMs,
     now: Date.now,
   };
@@ -84,8 +84,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     await admin.drain(0);
     ambient?.stop();
     await Promise.all([controlPlane.close(), upstreams.close()]);
-    events.stopped();
-    await events.shutdown();
+    await events.stop();
   };
   let stopped: Promise<void> | undefined;
   return {

@@ -132,6 +132,9 @@ test.each([
   ["text/plain;charset=UTF-8", undefined, false, true],
   [undefined, undefined, false, true],
 ])("media type %j, coding %j: JSON %s, plain text %s", (contentType, contentEncoding, json, plain) => {
-  const headers = { contentType, contentEncoding };
+  const headers = [
+    ...(contentType === undefined ? [] : ["content-type", contentType]),
+    ...(contentEncoding === undefined ? [] : ["content-encoding", contentEncoding]),
+  ];
   expect([isPlainJson(headers), isPlainText(headers)]).toEqual([json, plain]);
 });

@@ -1,6 +1,6 @@
 import { type Decision, type HopFailure, poolFaults, unusableFaults } from "@svc/hop";
 import { describe, expect, test } from "vitest";
-import { type Refusal, refusalOf } from "../src/decide/refusal.ts";
+import { type Refusal, refusalOf } from "../src/decide/admit.ts";
 
 const decision: Extract<Decision, { outcome: "allow" }> = {
   outcome: "allow",

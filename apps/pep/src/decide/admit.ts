@@ -2,18 +2,28 @@ import type { BlockCause } from "@svc/core";
 import {
   type Allowed,
   type Hop,
+  type HopFailure,
   type HopPorts,
+  type HopStep,
   type HopTaken,
+  type PoolFault,
+  poolFaults,
   type SettledBody,
   type Stage,
   type TraceHeaders,
   takeHop,
 } from "@svc/hop";
 import type { PepMode, UndecidedMode } from "../modes.ts";
+import type { Block } from "../protocols/answers.ts";
 import type { CallTarget } from "../protocols/protocol.ts";
 import type { InboundCredentials } from "./inbound-credentials.ts";
-import { type Refusal, refusalOf } from "./refusal.ts";
 import type { BodyRefusal } from "./settle-body.ts";
+
+/** Why a call is not allowed. */
+export interface Refusal extends Omit<Block, "shed"> {
+  /** Of `other`: why the pool had no token. */
+  readonly poolFault?: PoolFault;
+}
 
 /** A call that goes upstream. */
 export type Passing =
@@ -76,3 +86,35 @@ const undecidedCauses: readonly BlockCause[] = [
  */
 const isForwarded = (cause: BlockCause, undecided: UndecidedMode): boolean =>
   cause === "policy" || (undecided === "forward" && undecidedCauses.includes(cause));
+
+const unreachable = {
+  lease: "pdp_unreachable",
+  decide: "pdp_unreachable",
+  exchange: "exchange_unreachable",
+  mint: "mint_unreachable",
+} as const satisfies Record<HopStep, BlockCause>;
+
+/**
+ * The block cause of a hop that ended without a token (docs/reference/enforcement-point.md#causes). `gone`: the agent
+ * disconnected.
+ */
+export function refusalOf(failure: HopFailure): Refusal | "gone" {
+  const decision = failure.kind !== "audit_unavailable" && failure.decision ? { decision: failure.decision } : {};
+  switch (failure.kind) {
+    case "denied":
+      return { cause: "policy", ...decision, denyReason: failure.denyReason };
+    case "unauthorized":
+    case "audit_unavailable":
+      return { cause: failure.kind, ...decision };
+    case "unusable": {
+      if (failure.fault === "aborted") return "gone";
+      // A fault of the pool itself is not a response of the control plane.
+      const poolFault = poolFaults.find((fault) => fault === failure.fault);
+      return poolFault === undefined
+        ? { cause: unreachable[failure.step], ...decision }
+        : { cause: "other", poolFault };
+    }
+    default:
+      return failure satisfies never;
+  }
+}

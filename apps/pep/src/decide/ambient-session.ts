@@ -5,18 +5,12 @@ import { z } from "zod";
 
 const sessionFile = z.object({ session_id: z.string().min(1).max(255), token: z.string().min(1).max(16_384) });
 
-export interface AmbientSession {
-  /** Undefined while there is no file. */
-  current(): HopCredential | undefined;
-  stop(): void;
-}
-
 /**
  * The session of an agent that presents none, from a file that is read again on change
  * (docs/reference/enforcement-point.md#ambient-session). An invalid file keeps the session before; a missing file ends
  * it.
  */
-export function ambientSession(file: string, onRefused: () => void): AmbientSession {
+export function ambientSession(file: string, onRefused: () => void) {
   let session: HopCredential | undefined;
   const read = () => {
     let text: string;
@@ -35,5 +29,5 @@ export function ambientSession(file: string, onRefused: () => void): AmbientSess
   };
   read();
   const watching = watchFiles(() => [file], read);
-  return { current: () => session, stop: () => watching.stop() };
+  return { current: () => session, stop: watching.stop };
 }

@@ -1,7 +1,8 @@
 import type { Allowed, SettledBody } from "@svc/hop";
 import { isBindable } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
-import { type BodyHeaders, isPlainText } from "../message/media-type.ts";
+import type { RawHeaders } from "../message/headers.ts";
+import { isPlainText } from "../message/media-type.ts";
 import type { RequestBody } from "../message/request-body.ts";
 
 /** Why a body stops its call. `gone`: the agent disconnected or stopped sending. */
@@ -21,7 +22,7 @@ export const acceptsTaint = ({ taint }: Allowed): boolean => taint === "untruste
 export async function settleBody(
   decision: Allowed,
   body: RequestBody,
-  headers: BodyHeaders,
+  headers: RawHeaders,
   limits: Pick<Limits, "bindCapBytes" | "bodyPauseMs" | "idleBodyMs">,
 ): Promise<Settled> {
   const { bindCapBytes: capBytes, bodyPauseMs, idleBodyMs } = limits;

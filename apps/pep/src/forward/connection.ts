@@ -10,6 +10,14 @@ export interface AgentSocket {
   readonly head: Buffer;
 }
 
+/** Milliseconds to connect to an upstream. */
+export const connectMs = 10_000;
+
+export function addressOf(origin: string) {
+  const { protocol, hostname, port } = new URL(origin);
+  return { protocol, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
 /** Exactly one of `opened` and `failed` is called, unless the agent disconnects first. */
 export interface ConnectionEvents {
   /** Called before the connector begins to read the agent's side. */

@@ -1,8 +1,8 @@
 import { connect } from "node:net";
+import type { UpstreamFault } from "../protocols/answers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
-import type { AgentSocket, ConnectionEvents } from "./connection.ts";
+import { type AgentSocket, addressOf, type ConnectionEvents, connectMs } from "./connection.ts";
 
-const connectMs = 10_000;
 const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
 /** Connects a tunnel: bytes pass unread in both directions, so the decision is about the host alone. */
@@ -11,18 +11,14 @@ export function openTunnel(
   { socket, head }: AgentSocket,
   { handOver, opened, failed }: ConnectionEvents,
 ): void {
-  const { hostname, port, protocol } = new URL(origin);
-  const upstream = connect({
-    host: hostname.replace(/^\[|\]$/g, ""),
-    port: Number(port || (protocol === "https:" ? 443 : 80)),
-    timeout: connectMs,
-  });
+  const { hostname, port } = addressOf(origin);
+  const upstream = connect({ host: hostname.replace(/^\[|\]$/g, ""), port, timeout: connectMs });
   const close = () => {
     socket.destroy();
     upstream.destroy();
   };
   let isOpen = false;
-  const fail = (fault: "upstream_unreachable" | "upstream_timeout", error: Error) => {
+  const fail = (fault: UpstreamFault, error: Error) => {
     upstream.destroy();
     if (isOpen) close();
     else failed(fault, error);

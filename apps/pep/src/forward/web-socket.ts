@@ -4,7 +4,7 @@ import { pipeline } from "node:stream";
 import { createProxyServer } from "http-proxy-3";
 import { type RawHeaders, recordOf, responseHeaders, responseVia, settledHeaders } from "../message/headers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
-import type { AgentSocket, ConnectionEvents } from "./connection.ts";
+import { type AgentSocket, addressOf, type ConnectionEvents, connectMs } from "./connection.ts";
 
 /** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
 export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
@@ -23,12 +23,11 @@ export interface Handshake {
   readonly answerMs: number;
 }
 
-const connectMs = 10_000;
 const upgrade = ["connection", "Upgrade", "upgrade", "websocket"] as const;
 
 /** Forwards an admitted handshake and connects both sides (docs/reference/enforcement-point.md#steps-of-a-call). */
 export function openWebSocket(
-  upstream: Upstream,
+  { origin, tls }: Upstream,
   { path, headers, secrets, answerMs }: Handshake,
   { request, socket, head }: AgentSocket,
   { handOver, opened, failed }: ConnectionEvents,
@@ -73,7 +72,10 @@ export function openWebSocket(
     settle(() => opened(101, close));
   });
   const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
-  proxy.ws(request, socket, head, { target: targetOf(upstream), toProxy: true, connectTimeout: connectMs }, onError);
+  const address = addressOf(origin);
+  // In this form the proxy takes the TLS material along.
+  const target = { ...address, host: address.hostname, ...tls };
+  proxy.ws(request, socket, head, { target, toProxy: true, connectTimeout: connectMs }, onError);
   // Replaces the proxy's own handling of an answer that is no upgrade, installed by now.
   handshake?.removeAllListeners("response").once("response", (answer) => {
     const { statusCode = 502 } = answer;
@@ -84,13 +86,6 @@ export function openWebSocket(
     settle(() => opened(statusCode, () => socket.destroy()));
     passRefusal(request, socket, answer, secrets);
   });
-}
-
-/** In this form the proxy takes the TLS material along. */
-function targetOf({ origin, tls }: Upstream) {
-  const url = new URL(origin);
-  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  return { protocol: url.protocol, host: url.hostname, hostname: url.hostname, port, ...tls };
 }
 
 /** Passes an answer on that is no upgrade. The proxy would frame a 204, keep `Connection: Upgrade` and hide a cut. */

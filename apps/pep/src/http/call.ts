@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { HopCredential } from "@svc/hop";
-import type { AdmitPorts, Passing } from "../decide/admit.ts";
+import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
-import type { Refusal } from "../decide/refusal.ts";
 import { watchSession } from "../decide/watch-session.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
@@ -89,18 +88,11 @@ export const beginCall = (
   releaseSlot: ports.calls.tryAcquire(),
 });
 
+type BlockFacts = { upstream?: Upstream; id?: MessageId | undefined; shed?: boolean; error?: unknown };
+
 /** Answers a call that is not forwarded, and records it. */
-export function blockCall<C extends Call>(
-  kind: CallKind<C>,
-  call: C,
-  refusal: Refusal,
-  {
-    upstream,
-    id,
-    shed = false,
-    error,
-  }: { upstream?: Upstream; id?: MessageId | undefined; shed?: boolean; error?: unknown } = {},
-): void {
+export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: Refusal, facts: BlockFacts = {}): void {
+  const { upstream, id, shed = false, error } = facts;
   const block = { ...refusal, shed };
   const answer = upstream ? upstream.protocol.blockAnswer(block, id) : httpBlockAnswer(block);
   kind.answer(call, answer);

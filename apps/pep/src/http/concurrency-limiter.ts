@@ -1,14 +1,11 @@
-/** Slots for calls under way. A call without a slot is shed at once, not queued. */
-export interface ConcurrencyLimiter {
-  /** Returns the slot's release, which is idempotent; undefined: every slot is in use. */
-  tryAcquire(): (() => void) | undefined;
-  readonly inUse: number;
-}
+export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
 
-export function createConcurrencyLimiter(slots: number): ConcurrencyLimiter {
+/** Slots for calls under way. A call without a slot is shed at once, not queued. */
+export function createConcurrencyLimiter(slots: number) {
   let inUse = 0;
   return {
-    tryAcquire() {
+    /** Returns the slot's release, which is idempotent; undefined: every slot is in use. */
+    tryAcquire(): (() => void) | undefined {
       if (inUse >= slots) return undefined;
       inUse += 1;
       let isHeld = true;
@@ -16,9 +13,6 @@ export function createConcurrencyLimiter(slots: number): ConcurrencyLimiter {
         if (isHeld) inUse -= 1;
         isHeld = false;
       };
-    },
-    get inUse() {
-      return inUse;
     },
   };
 }

@@ -1,6 +1,5 @@
 import { admit } from "../decide/admit.ts";
 import { settleBody } from "../decide/settle-body.ts";
-import { bodyHeadersOf } from "../message/media-type.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
 import { abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
@@ -39,14 +38,13 @@ async function authorizeAndForward<C extends Call>(
   const { upstream } = resolved;
   const identified = await identifyCall(call, resolved);
   if (identified === "gone") return abandonCall(call);
-  const headers = bodyHeadersOf(request.rawHeaders);
   const admission = await admit(ports, {
     inbound,
     mode: upstream.mode,
     call: identified.call,
     signal,
     record,
-    settleBody: (decision) => settleBody(decision, body, headers, ports.limits),
+    settleBody: (decision) => settleBody(decision, body, request.rawHeaders, ports.limits),
   });
   switch (admission.kind) {
     case "gone":

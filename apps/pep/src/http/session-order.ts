@@ -14,6 +14,13 @@ export interface Turn {
   answered(): void;
 }
 
+interface ArrivingRequest {
+  readonly method?: string | undefined;
+  readonly rawHeaders: RawHeaders;
+}
+
+export type SessionOrder = ReturnType<typeof createSessionOrder>;
+
 /**
  * Keeps a client's calls behind the event stream that it opened before them: a server's request on a stream that the
  * server does not have yet reaches no client. Only the head of the stream's answer proves that the server has it.
@@ -21,19 +28,7 @@ export interface Turn {
  * A session is one session id at one upstream under one presented token, and waits for its own streams alone. A stream
  * counts as opening for `hopMs` until it is sent, and `streamHeadMs` from then on.
  */
-export interface SessionOrder {
-  /** Must be called as soon as a call arrives: the order of arrival counts. */
-  enter(request: ArrivingRequest, resolved: Resolved, credential: HopCredential | undefined): Turn;
-  /** Sessions with a stream that is opening. */
-  readonly opening: number;
-}
-
-interface ArrivingRequest {
-  readonly method?: string | undefined;
-  readonly rawHeaders: RawHeaders;
-}
-
-export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs" | "streamHeadMs">): SessionOrder {
+export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs" | "streamHeadMs">) {
   /** Session to the end of all openings so far. */
   const openings = new Map<string, Promise<unknown>>();
 
@@ -58,7 +53,8 @@ export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs"
   };
 
   return {
-    enter(request, resolved, credential) {
+    /** Must be called as soon as a call arrives: the order of arrival counts. */
+    enter(request: ArrivingRequest, resolved: Resolved, credential: HopCredential | undefined): Turn {
       const opens = request.method === "GET";
       if (!opens && openings.size === 0) return noWait;
       const session = sessionOf(request, resolved, credential);
@@ -67,6 +63,7 @@ export function createSessionOrder({ hopMs, streamHeadMs }: Pick<Limits, "hopMs"
       const ready: Turn["ready"] = earlier ? (signal) => settledOrAborted(earlier, signal) : noWait.ready;
       return { ...noWait, ...(opens && open(session, earlier)), ready };
     },
+    /** Sessions with a stream that is opening. */
     get opening() {
       return openings.size;
     },

@@ -5,22 +5,14 @@ import { type StreamOptions, streamedBody } from "./streamed-body.ts";
 /** `longer`: over the cap; `paused`: no byte for `pauseMs`; `gone`: the agent disconnected. */
 export type BodyReading = "whole" | "longer" | "paused" | "gone";
 
-/** The body of one request: read into memory up to a cap, and streamed from there. */
-export interface RequestBody {
-  /** The request declares none. */
-  readonly isAbsent: boolean;
-  /** Everything was read. */
-  readonly isWhole: boolean;
-  /** Reads to the end, or to one of the limits. Can be called again. */
-  read(limits: { readonly capBytes: number; readonly pauseMs: number }): Promise<BodyReading>;
-  /** The bytes read so far; the whole body after `whole`. */
-  bytes(): Buffer;
-  /** The whole body, from its first byte. */
-  stream(options: StreamOptions): Readable;
-}
+export type RequestBody = ReturnType<typeof requestBody>;
 
-/** @param beforeReading called once, before the first byte is read: the moment for `100 Continue` */
-export function requestBody(request: IncomingMessage, beforeReading: () => void): RequestBody {
+/**
+ * The body of one request: read into memory up to a cap, and streamed from there.
+ *
+ * @param beforeReading called once, before the first byte is read: the moment for `100 Continue`
+ */
+export function requestBody(request: IncomingMessage, beforeReading: () => void) {
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
   const isAbsent = coding === undefined && (length === undefined || Number(length) === 0);
   const chunks: Buffer[] = [];
@@ -33,7 +25,8 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     hasBegun = true;
   };
 
-  const read: RequestBody["read"] = ({ capBytes, pauseMs }) => {
+  /** Reads to the end, or to one of the limits. Can be called again. */
+  const read = ({ capBytes, pauseMs }: { capBytes: number; pauseMs: number }): Promise<BodyReading> => {
     if (hasEnded) return Promise.resolve(bytes > capBytes ? "longer" : "whole");
     if (Number(length) > capBytes || bytes > capBytes) return Promise.resolve("longer");
     if (request.destroyed) return Promise.resolve("gone");
@@ -61,13 +54,17 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
   };
 
   return {
+    /** The request declares none. */
     isAbsent,
+    /** Everything was read. */
     get isWhole() {
       return hasEnded;
     },
     read,
+    /** The bytes read so far; the whole body after `whole`. */
     bytes: () => Buffer.concat(chunks),
-    stream(options) {
+    /** The whole body, from its first byte. */
+    stream(options: StreamOptions): Readable {
       begin();
       return streamedBody(request, { chunks, hasEnded }, options);
     },

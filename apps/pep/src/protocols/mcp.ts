@@ -1,12 +1,13 @@
 import { dataClass } from "@svc/core";
 import { z } from "zod";
-import { bodyHeadersOf, isPlainJson } from "../message/media-type.ts";
+import { isPlainJson } from "../message/media-type.ts";
+import type { Answer } from "../message/write-answer.ts";
+import { type Block, blockDetails, blockMessage, httpBlockAnswer, inBandBlockAnswer } from "./answers.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
-import { jsonRpcBlockAnswer } from "./mcp/block-answer.ts";
 import { isMirrored, readMessage } from "./mcp/message.ts";
 import { createTargets } from "./mcp/targets.ts";
 import { toolListFilter } from "./mcp/tool-lists.ts";
-import type { ProtocolKind } from "./protocol.ts";
+import type { MessageId, ProtocolKind } from "./protocol.ts";
 
 const entry = z.strictObject({
   ...commonSettings,
@@ -32,11 +33,11 @@ export const mcp: ProtocolKind<typeof entry> = {
       targets: () => targets.named,
       resolve(method, path) {
         if (path !== endpoint) return "unmapped";
-        if (method === "POST") return "in_body";
+        if (method === "POST") return "message";
         return method === "GET" || method === "DELETE" ? targets.ofSession : "unmapped";
       },
       async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: pauseMs }) {
-        if (!isPlainJson(bodyHeadersOf(headers))) return {};
+        if (!isPlainJson(headers)) return {};
         const reading = await body.read({ capBytes, pauseMs });
         if (reading === "gone" || reading === "paused") return "gone";
         const message = reading === "whole" ? readMessage(body.bytes()) : undefined;
@@ -53,3 +54,18 @@ export const mcp: ProtocolKind<typeof entry> = {
     };
   },
 };
+
+const policyDenied = -32001;
+const callFailed = -32603;
+
+/**
+ * A JSON-RPC error in a 200 for a request that waits under `id`: an HTTP error would end the MCP client's session. A
+ * request without a valid bearer still gets its 401.
+ */
+function jsonRpcBlockAnswer(block: Block, id: MessageId | undefined): Answer {
+  const { cause } = block;
+  if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block);
+  const code = cause === "policy" ? policyDenied : callFailed;
+  const data = { code: cause, ...blockDetails(block) };
+  return inBandBlockAnswer(block, { jsonrpc: "2.0", id, error: { code, message: blockMessage(block), data } });
+}

@@ -49,8 +49,8 @@ export interface Protocol {
   readonly ordersSessions: string | undefined;
   /** Every target that the settings name, for `--check`. */
   targets(): readonly CallTarget[];
-  /** Maps HTTP method and path (relative to `basePath`) to a call. `in_body`: `readCall` reads it from the body. */
-  resolve(method: string, path: string): CallTarget | "in_body" | "unmapped" | "ambiguous";
+  /** Maps HTTP method and path (relative to `basePath`) to a call. `message`: `readCall` reads it from the body. */
+  resolve(method: string, path: string): CallTarget | "message" | "unmapped" | "ambiguous";
   /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
   readCall(
     body: RequestBody,

@@ -15,12 +15,11 @@ export interface RequestLine {
 }
 
 /** `path` is sent upstream, query included: the exact bytes that were decided on. */
-export type Resolved =
-  | { readonly kind: "call"; readonly upstream: Upstream; readonly path: string; readonly call: CallTarget }
-  /** The body names the call. */
-  | { readonly kind: "message"; readonly upstream: Upstream; readonly path: string }
-  /** The upstream is known, and the configuration names no call. */
-  | { readonly kind: "unmapped"; readonly upstream: Upstream; readonly path: string };
+export type Resolved = { readonly upstream: Upstream; readonly path: string } & (
+  | { readonly kind: "call"; readonly call: CallTarget }
+  /** `message`: the body names the call. `unmapped`: the configuration names no call. */
+  | { readonly kind: "message" | "unmapped" }
+);
 
 /** `unresolvable`: servers could read the request differently, or no upstream has its host. Never forwarded, in no mode. */
 export type Resolution = Resolved | { readonly kind: "unresolvable" };
@@ -33,16 +32,8 @@ export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   if (place === undefined || line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
   const { upstream, relativePath, path } = place;
   const found = relativePath === undefined ? "unmapped" : upstream.protocol.resolve(line.method, relativePath);
-  switch (found) {
-    case "ambiguous":
-      return unresolvable;
-    case "in_body":
-      return { kind: "message", upstream, path };
-    case "unmapped":
-      return { kind: "unmapped", upstream, path };
-    default:
-      return { kind: "call", upstream, path, call: found };
-  }
+  if (found === "ambiguous") return unresolvable;
+  return typeof found === "string" ? { kind: found, upstream, path } : { kind: "call", upstream, path, call: found };
 }
 
 /** WebSocket handshakes: unresolvable where the upstream's protocol has none. */

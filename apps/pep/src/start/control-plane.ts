@@ -17,27 +17,20 @@ export function connectControlPlane({ controlPlane: { url, caFile }, limits }: C
   return { transport: undiciTransport(pool, url), disconnect: () => pool.destroy() };
 }
 
-export interface ControlPlane {
-  readonly transport: Transport;
-  readonly hop: HopPorts;
-  close(): Promise<void>;
-}
-
 const lastRenewalMs = 1_000;
 
 /** @throws {KeyRefused} if the agent's key cannot be used; an error that names the setting if a file or folder cannot */
-export async function openControlPlane(config: Config): Promise<ControlPlane> {
+export async function openControlPlane(config: Config) {
   const { limits, renewalIdleSeconds: idleSeconds } = config;
   const prover = await proverOf(config);
   const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
-  const { transport: plain, disconnect } = connectControlPlane(config);
-  const transport = breakingTransport(plain, monotonicMs);
-  const steps = { transport, monotonicMs, ...(prover && { prover }) };
+  const { transport, disconnect } = connectControlPlane(config);
+  const steps = { transport: breakingTransport(transport, monotonicMs), monotonicMs, ...(prover && { prover }) };
   const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
+  const hop: HopPorts = { steps, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) };
   return {
-    transport,
-    hop: { steps, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) },
+    hop,
     async close() {
       const closed = pool.close();
       // A renewal under way may still bring tokens to store; it gets a bounded time.

@@ -1,10 +1,11 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import { watchFiles } from "@svc/host";
 import type { PepMode } from "../modes.ts";
 import type { Connect } from "./connect-upstream.ts";
-import { createLiveUpstreams, type LiveUpstreams } from "./live-upstreams.ts";
-import { tlsFault } from "./tls-fault.ts";
-import type { Upstreams } from "./upstream.ts";
+import { createLiveUpstreams } from "./live-upstreams.ts";
+import type { Upstreams, UpstreamTls } from "./upstream.ts";
 import { readUpstreams, type UpstreamsResult } from "./upstreams-file.ts";
 
 export interface ConfiguredUpstreamsOptions {
@@ -28,18 +29,14 @@ export class ConfigurationRefused extends Error {
   }
 }
 
-/** The upstreams of the configuration file, for as long as the process runs. */
-export interface ConfiguredUpstreams {
-  readonly live: LiveUpstreams;
-  /** Reads the file again, changed or not. */
-  reload(): void;
-  /** From now on changes of the file, and of every file that it names, are applied. */
-  watch(): void;
-  close(): Promise<void>;
-}
+export type ConfiguredUpstreams = ReturnType<typeof configuredUpstreams>;
 
-/** @throws {ConfigurationRefused} */
-export function configuredUpstreams(options: ConfiguredUpstreamsOptions): ConfiguredUpstreams {
+/**
+ * The upstreams of the configuration file, for as long as the process runs.
+ *
+ * @throws {ConfigurationRefused}
+ */
+export function configuredUpstreams(options: ConfiguredUpstreamsOptions) {
   const { file, defaultMode, connect, onConfigApplied, onConfigRefused } = options;
   let files: readonly string[] = [file];
   const read = (): UpstreamsResult => {
@@ -59,11 +56,13 @@ export function configuredUpstreams(options: ConfiguredUpstreamsOptions): Config
   let watching: ReturnType<typeof watchFiles> | undefined;
   return {
     live,
+    /** Reads the file again, changed or not. */
     reload,
+    /** From now on changes of the file, and of every file that it names, are applied. */
     watch() {
       watching ??= watchFiles(() => files, reload);
     },
-    close() {
+    close(): Promise<void> {
       watching?.stop();
       return live.destroy();
     },
@@ -78,4 +77,26 @@ function readUpstreamsFile(file: string, defaultMode: PepMode): UpstreamsResult 
     return { ok: false, faults: [`${file} cannot be read`], files: [] };
   }
   return readUpstreams(text, { defaultMode, tlsFault });
+}
+
+/** Why this material cannot be used. Without OpenSSL's own message, which may quote it. */
+function tlsFault({ ca, cert, key }: UpstreamTls): string | undefined {
+  // A text without a certificate would count as no authority at all, and every call would fail.
+  if (ca !== undefined && !isCertificate(ca)) return "ca_file must hold certificates as PEM";
+  if (cert === undefined || key === undefined) return undefined;
+  if (!isCertificate(cert)) return "cert_file must hold a certificate as PEM";
+  try {
+    createSecureContext({ cert, key });
+    return undefined;
+  } catch {
+    return "key_file must hold, as PEM, the private key of the certificate in cert_file";
+  }
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
 }

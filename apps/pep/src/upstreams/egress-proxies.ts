@@ -8,29 +8,21 @@ export interface EgressProxies {
   readonly noProxy: string;
 }
 
-export type EgressReading =
-  /** Undefined: no proxy is named. */
-  | { readonly ok: true; readonly proxies: EgressProxies | undefined }
-  | { readonly ok: false; readonly faults: readonly string[] };
-
 /**
  * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case spelling first. The same variables may direct an agent
  * to this enforcement point; inherited, they would direct it to itself.
+ *
+ * @returns `proxies` undefined where none is named
  */
-export function readEgressProxies(environment: Environment, listen: ListenAddress | undefined): EgressReading {
+export function readEgressProxies(environment: Environment, listen: ListenAddress | undefined) {
   const named = (name: string) => environment[name.toLowerCase()] ?? environment[name] ?? "";
-  const proxies = {
-    httpProxy: named("HTTP_PROXY"),
-    httpsProxy: named("HTTPS_PROXY"),
-    noProxy: named("NO_PROXY"),
-  };
+  const [httpProxy, httpsProxy, noProxy] = [named("HTTP_PROXY"), named("HTTPS_PROXY"), named("NO_PROXY")];
   const own = listen ? ownAuthorities(listen.host, listen.port) : new Set<string>();
-  const faults = [
-    ...faultsOf("HTTP_PROXY", proxies.httpProxy, own),
-    ...faultsOf("HTTPS_PROXY", proxies.httpsProxy, own),
-  ];
-  if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, proxies: proxies.httpProxy === "" && proxies.httpsProxy === "" ? undefined : proxies };
+  const faults = [...faultsOf("HTTP_PROXY", httpProxy, own), ...faultsOf("HTTPS_PROXY", httpsProxy, own)];
+  if (faults.length > 0) return { ok: false, faults } as const;
+  const proxies: EgressProxies | undefined =
+    httpProxy === "" && httpsProxy === "" ? undefined : { httpProxy, httpsProxy, noProxy };
+  return { ok: true, proxies } as const;
 }
 
 function faultsOf(name: string, value: string, own: ReadonlySet<string>): string[] {

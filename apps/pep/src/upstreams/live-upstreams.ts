@@ -1,24 +1,11 @@
 import type { Connect, UpstreamConnections } from "./connect-upstream.ts";
 import type { Upstream, Upstreams } from "./upstream.ts";
 
-/** The configuration that a call began with. */
-export interface Generation {
-  readonly upstreams: Upstreams;
-  dispatcherOf(upstream: Upstream): Pick<UpstreamConnections, "dispatch">;
-  /** Called once, when the call is over. */
-  release(): void;
-}
+export type LiveUpstreams = ReturnType<typeof createLiveUpstreams>;
+export type Generation = ReturnType<LiveUpstreams["acquire"]>;
 
 /** The configuration in force. A replaced one stays until its last call is over. */
-export interface LiveUpstreams {
-  acquire(): Generation;
-  readonly current: Upstreams;
-  replace(upstreams: Upstreams): void;
-  /** Ends every connection at once; for the end of the process. */
-  destroy(): Promise<void>;
-}
-
-export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUpstreams {
+export function createLiveUpstreams(first: Upstreams, connect: Connect) {
   let current = createPools(first, connect);
   const open = new Set([current]);
   const closeIfUnused = (pools: typeof current) => {
@@ -27,27 +14,31 @@ export function createLiveUpstreams(first: Upstreams, connect: Connect): LiveUps
     void pools.destroy();
   };
   return {
-    get current() {
+    get current(): Upstreams {
       return current.upstreams;
     },
+    /** The configuration that a call begins with. */
     acquire() {
       const pools = current;
+      const { upstreams, dispatcherOf } = pools;
       pools.calls += 1;
       return {
-        upstreams: pools.upstreams,
-        dispatcherOf: pools.dispatcherOf,
+        upstreams,
+        dispatcherOf,
+        /** Called once, when the call is over. */
         release() {
           pools.calls -= 1;
           closeIfUnused(pools);
         },
       };
     },
-    replace(upstreams) {
+    replace(upstreams: Upstreams) {
       const replaced = current;
       current = createPools(upstreams, connect);
       open.add(current);
       closeIfUnused(replaced);
     },
+    /** Ends every connection at once; for the end of the process. */
     async destroy() {
       await Promise.all([...open].map((pools) => pools.destroy()));
     },

@@ -11,44 +11,39 @@ export interface McpSettings {
   readonly tools: Readonly<Record<string, string>>;
 }
 
+const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
+
+export type McpTargets = ReturnType<typeof createTargets>;
+
 /**
  * Messages and tools of one MCP server as the decision point knows them
  * (docs/reference/enforcement-point.md#mcp-messages).
  */
-export interface McpTargets {
-  /** The implicit tool for the methods that every session needs (docs/reference/manifest.md#mcp-servers). */
-  readonly ofSession: CallTarget;
-  /** The targets that the settings name; where they name none, any tool of the server. */
-  readonly named: readonly CallTarget[];
-  /** Undefined: the settings give the message no data class, or its name is not a legal one. */
-  ofMessage(message: McpMessage): CallTarget | undefined;
-  /** The target of a tool, by the same rule. */
-  ofTool(name: string): CallTarget | undefined;
-}
-
-const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
-
-export function createTargets({ name: server, data_class: defaultClass, tools }: McpSettings): McpTargets {
+export function createTargets({ name: server, data_class: defaultClass, tools }: McpSettings) {
   const classes = new Map(Object.entries(tools));
   const tool = (target: string, dataClass: string): CallTarget => ({ target, targetKind: "tool", dataClass });
   const legalTool = (target: string, dataClass: string | undefined): CallTarget | undefined =>
     dataClass !== undefined && toolRef.safeParse(target).success ? tool(target, dataClass) : undefined;
   // `#name` is how the file spells a method, so a tool of that name has no entry of its own.
-  const ofTool = (name: string) =>
+  const ofTool = (name: string): CallTarget | undefined =>
     legalTool(`mcp:${server}/${name}`, (name.startsWith("#") ? undefined : classes.get(name)) ?? defaultClass);
   const ofSession = tool(`mcp:${server}`, protocolDataClass);
   const named = [...classes].map(([name, dataClass]) =>
     tool(name.startsWith("#") ? `mcp:${server}${name}` : `mcp:${server}/${name}`, dataClass),
   );
   return {
+    /** The implicit tool for the methods that every session needs (docs/reference/manifest.md#mcp-servers). */
     ofSession,
+    /** The targets that the settings name; where they name none, any tool of the server. */
     named: defaultClass === undefined ? named : [...named, tool(`mcp:${server}`, defaultClass)],
-    ofMessage({ id, method, name }) {
+    /** Undefined: the settings give the message no data class, or its name is not a legal one. */
+    ofMessage({ id, method, name }: McpMessage): CallTarget | undefined {
       const isNotification = id === undefined && method?.startsWith("notifications/");
       if (method === undefined || isNotification || sessionMethods.has(method)) return ofSession;
       if (method === "tools/call") return name === undefined ? undefined : ofTool(name);
       return legalTool(`mcp:${server}#${method}`, classes.get(`#${method}`));
     },
+    /** The target of a tool, by the same rule. */
     ofTool,
   };
 }
