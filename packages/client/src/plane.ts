@@ -63,17 +63,6 @@ type Request = <Schema extends z.ZodType>(
   members?: object,
 ) => Promise<BodyOf<Schema>>;
 
-/** Sends requests of one group of routes under one bearer. */
-export interface Plane {
-  readonly get: Request;
-  readonly post: Request;
-  /** POST, whose success is 201. */
-  readonly create: Request;
-  readonly put: Request;
-  /** DELETE, whose success is 204 without a body. @throws as the others */
-  remove(path: string, options: CallOptions | undefined): Promise<void>;
-}
-
 export interface PlanePorts {
   readonly steps: StepPorts;
   readonly timeoutMs: number;
@@ -82,7 +71,10 @@ export interface PlanePorts {
 /** A page of 200 decisions, or a manifest of 1 MiB with every character escaped. */
 const maxResponseBytes = 8 * 1024 * 1024;
 
-export function createPlane(ports: PlanePorts, bearer: string | undefined, isRejection?: IsRejection): Plane {
+export type Plane = ReturnType<typeof createPlane>;
+
+/** Sends requests of one group of routes under one bearer. */
+export function createPlane(ports: PlanePorts, bearer: string | undefined, isRejection?: IsRejection) {
   const authorization = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
 
   async function expectedResponse(
@@ -118,9 +110,11 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, isRej
   return {
     get: requests("GET"),
     post: requests("POST"),
+    /** POST, whose success is 201. */
     create: requests("POST", 201),
     put: requests("PUT"),
-    async remove(path, options) {
+    /** DELETE, whose success is 204 without a body. @throws as the others */
+    async remove(path: string, options: CallOptions | undefined): Promise<void> {
       await expectedResponse({ method: "DELETE", path }, 204, options);
     },
   };
