@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { drainTimes } from "../../apps/control-plane/src/start/drain-times.ts";
+import { drainTimes } from "../../apps/control-plane/src/start/config.ts";
 import { containerOf, podSpecOf } from "./src/pods.ts";
 import { type KubernetesObject, objectOf, releaseNamespace, render } from "./src/render.ts";
 import { typeFaults, validate } from "./src/typed-objects.ts";

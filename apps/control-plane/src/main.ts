@@ -5,9 +5,8 @@ import { readFileSync } from "node:fs";
 import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
 import { migrate } from "./postgres/migrate.ts";
-import { type Config, readConfig } from "./start/config.ts";
+import { type Config, drainTimes, readConfig } from "./start/config.ts";
 import type { ControlPlane } from "./start/control-plane.ts";
-import { drainTimes } from "./start/drain-times.ts";
 import { openDatabase } from "./start/stores.ts";
 import { reportServing, superviseWorkers } from "./start/workers.ts";
 
@@ -113,7 +112,7 @@ async function run(config: Config): Promise<void> {
 
 /** Each finding as a line of JSON, which `svc check --settings-from-env` shows; 1 where any is bad. */
 async function check(): Promise<void> {
-  const { checkSettings } = await import("./start/check/check.ts");
+  const { checkSettings } = await import("./start/check.ts");
   for await (const finding of checkSettings(readConfig(process.env))) {
     process.stdout.write(`${JSON.stringify(finding)}\n`);
     if (finding.level === "bad") process.exitCode = 1;

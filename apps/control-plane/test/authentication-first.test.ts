@@ -2,7 +2,7 @@ import { aManifest, aTool } from "@svc/test-support";
 import { issueHopToken, narrowedClaims } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { authorize } from "../src/commands/hop/authorize.ts";
-import { isOfKind, requireVerified, verifySubject } from "../src/commands/hop/subject-token.ts";
+import { isOfKind, requireVerified, verifySubject } from "../src/commands/hop/hop-tokens.ts";
 import { type DocumentedOperation, documentedOperations, filled } from "./documented-operations.ts";
 import { submitter } from "./submitting.ts";
 import { startPlane, tokens } from "./support.ts";

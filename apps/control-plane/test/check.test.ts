@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createDatabase, spawnApp, type TestDatabase } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrate } from "../src/postgres/migrate.ts";
-import { checkSettings } from "../src/start/check/check.ts";
-import type { Finding } from "../src/start/check/finding.ts";
-import { looksGuessable } from "../src/start/check/secret-strength.ts";
+import type { Finding } from "../src/start/check.ts";
+import { checkSettings, looksGuessable } from "../src/start/check.ts";
 import { readConfig } from "../src/start/config.ts";
 import { query } from "./support.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openCursor, sealCursor } from "../src/http/cursor.ts";
+import { openCursor, sealCursor } from "../src/http/page.ts";
 
 const key = new Uint8Array(32).fill(1);
 const use = { route: "/v1/agents", filter: { status: "reconciled" } };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Probe } from "../src/commands/readiness.ts";
+import type { Probes } from "../src/commands/readiness.ts";
 import { startPlane } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
@@ -8,25 +8,20 @@ beforeAll(async () => {
 });
 afterAll(() => plane.stop());
 
-const answers: Probe["check"] = async () => {};
-const fails: Probe["check"] = () => Promise.reject(new Error("password=s3cr3t"));
-const hangs: Probe["check"] = () => new Promise(() => {});
-const readyz = (
-  database: Probe["check"],
-  cacheStore: Probe["check"],
-  draining: Probe["check"] = answers,
-  restore: Probe["check"] = answers,
-) =>
-  plane
-    .with({
-      probes: [
-        { name: "database", check: database },
-        { name: "cache_store", check: cacheStore },
-        { name: "restore", check: restore },
-        { name: "draining", check: draining },
-      ],
-    })
-    .send("/readyz", { token: "" });
+type Check = () => Promise<void>;
+
+const answers: Check = async () => {};
+const fails: Check = () => Promise.reject(new Error("password=s3cr3t"));
+const hangs: Check = () => new Promise(() => {});
+const readyz = (database: Check, cacheStore: Check, draining: Check = answers, restore: Check = answers) => {
+  const probes: Probes = new Map([
+    ["database", database],
+    ["cache_store", cacheStore],
+    ["restore", restore],
+    ["draining", draining],
+  ]);
+  return plane.with({ probes }).send("/readyz", { token: "" });
+};
 
 describe("readiness", () => {
   test("is given by the real stores", async () => {
@@ -79,16 +74,10 @@ describe("readiness", () => {
 
   test("asks the stores once, however many ask at once, and afresh afterwards", async () => {
     let asked = 0;
-    const app = plane.with({
-      probes: [
-        {
-          name: "database",
-          check: async () => {
-            asked++;
-          },
-        },
-      ],
-    });
+    const count = async () => {
+      asked++;
+    };
+    const app = plane.with({ probes: new Map([["database", count]]) });
     await Promise.all(Array.from({ length: 20 }, () => app.send("/readyz")));
     expect(asked).toBe(1);
     await app.send("/readyz");
@@ -97,8 +86,9 @@ describe("readiness", () => {
 });
 
 test("liveness touches no store", async () => {
-  const probes: Probe[] = [{ name: "database", check: fails }];
-  expect(await plane.with({ probes }).send("/livez", { token: "" })).toMatchObject({ status: 200 });
+  expect(await plane.with({ probes: new Map([["database", fails]]) }).send("/livez", { token: "" })).toMatchObject({
+    status: 200,
+  });
 });
 
 test("metrics are served in the Prometheus text format", async () => {

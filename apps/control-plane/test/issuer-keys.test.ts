@@ -1,8 +1,7 @@
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, importIssuerKey, type SigningKey, sealPrivateJwk } from "@svc/tokens";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeKey } from "../src/commands/key/remove-key.ts";
-import { type KeyDeps, rotateKey } from "../src/commands/key/rotate-key.ts";
+import { type KeyDeps, removeKey, rotateKey } from "../src/commands/issuer-keys.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
 import { issuerKeyStore, keyMaker } from "../src/postgres/key-store.ts";

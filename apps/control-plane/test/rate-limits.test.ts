@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { requires, startOwnRedis, startRedisCluster, startRedisSentinel, waitUntil } from "@svc/test-support";
 import type { HopClaims } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callerLimits } from "../src/http/rate-limit.ts";
+import { callerLimits } from "../src/http/authentication.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { embeddedRateLimit, rateLimitOf } from "../src/redis/local-rate-limit.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { drainTimes } from "../src/start/drain-times.ts";
+import { drainTimes } from "../src/start/config.ts";
 import { type Serving, serve } from "../src/start/serve.ts";
 
 // How it drains is tested with `listen` in packages/host.

@@ -1,7 +1,7 @@
 import { aManifest, aTool } from "@svc/test-support";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { verifySubject as verifyToken } from "../src/commands/hop/subject-token.ts";
+import { verifySubject as verifyToken } from "../src/commands/hop/hop-tokens.ts";
 import { steadyClock } from "../src/start/steady-clock.ts";
 import { startPlane } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { supervise, type WorkerProcess } from "../src/start/supervise.ts";
+import { supervise, type WorkerProcess } from "../src/start/workers.ts";
 
 interface FakeWorker {
   readonly signals: string[];

@@ -1,14 +1,14 @@
 import { createTelemetry } from "@svc/telemetry";
 import { createDatabase, type TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
-import { verifySubject } from "../src/commands/hop/subject-token.ts";
+import { verifySubject } from "../src/commands/hop/hop-tokens.ts";
 import { createEvents } from "../src/events/events.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
 import { createApp } from "../src/routes/app.ts";
 import type { Deps } from "../src/routes/deps.ts";
 import { compose } from "../src/start/compose.ts";
 import { type Config, readConfig } from "../src/start/config.ts";
-import { startRestoreWatch } from "../src/start/restore-watch.ts";
+import { startRestoreWatch } from "../src/start/control-plane.ts";
 import { openStores } from "../src/start/stores.ts";
 
 /** Bearers of 32 characters and more, one per plane; the admin's has a label. */

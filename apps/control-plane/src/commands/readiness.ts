@@ -2,16 +2,12 @@ import { within } from "@svc/host";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
 
-/** Readiness of one dependency. */
-export interface Probe {
-  readonly name: "database" | "cache_store" | "restore" | "draining";
-  /** Rejects, or takes too long, when it cannot serve. */
-  check(): Promise<void>;
-}
+/** Readiness of each dependency. A check rejects, or takes too long, when it cannot serve. */
+export type Probes = ReadonlyMap<ProbeName, () => Promise<void>>;
 
-export type ProbeName = Probe["name"];
+export type ProbeName = "database" | "cache_store" | "restore" | "draining";
 
-export interface ProbeDeps {
+interface ProbeDeps {
   readonly probeDatabase: () => Promise<void>;
   readonly guard: Pick<ReplayGuard, "ping" | "evictionPolicy">;
   readonly restoreWatch: Pick<RestoreWatch, "look">;
@@ -19,28 +15,25 @@ export interface ProbeDeps {
   readonly onEvictionUnknown: () => void;
 }
 
-export const readinessProbes = ({ probeDatabase, restoreWatch, isDraining, ...store }: ProbeDeps): readonly Probe[] => [
-  { name: "database", check: probeDatabase },
-  {
-    name: "cache_store",
-    check: async () => {
-      await probeGuard(store);
-      if ((await restoreWatch.look()) === "unknown") throw new Error("the high water mark could not be compared yet");
-    },
-  },
-  {
-    name: "restore",
-    check: async () => {
-      if ((await restoreWatch.look()) === "behind") throw new Error("the database is older than one that was served");
-    },
-  },
-  {
-    name: "draining",
-    check: async () => {
-      if (isDraining()) throw new Error("this process is draining");
-    },
-  },
-];
+/** In the order in which `/readyz` names them. */
+export function readinessProbes({ probeDatabase, restoreWatch, isDraining, ...store }: ProbeDeps): Probes {
+  const cacheStore = async (): Promise<void> => {
+    await probeGuard(store);
+    if ((await restoreWatch.look()) === "unknown") throw new Error("the high water mark could not be compared yet");
+  };
+  const restore = async (): Promise<void> => {
+    if ((await restoreWatch.look()) === "behind") throw new Error("the database is older than one that was served");
+  };
+  const draining = async (): Promise<void> => {
+    if (isDraining()) throw new Error("this process is draining");
+  };
+  return new Map([
+    ["database", probeDatabase],
+    ["cache_store", cacheStore],
+    ["restore", restore],
+    ["draining", draining],
+  ]);
+}
 
 /** An evicting store could forget a spend, so it cannot serve (docs/reference/tokens.md#single-use). */
 async function probeGuard({ guard, onEvictionUnknown }: Pick<ProbeDeps, "guard" | "onEvictionUnknown">): Promise<void> {
@@ -52,8 +45,10 @@ async function probeGuard({ guard, onEvictionUnknown }: Pick<ProbeDeps, "guard" 
 
 const deadlineMs = 1_000;
 
-export async function failingProbes(probes: readonly Probe[]): Promise<readonly ProbeName[]> {
+export async function failingProbes(probes: Probes): Promise<readonly ProbeName[]> {
   const late = () => new Error(`no answer within ${deadlineMs} ms`);
-  const results = await Promise.allSettled(probes.map(async (probe) => within(deadlineMs, probe.check(), late)));
-  return probes.filter((_, index) => results[index]?.status === "rejected").map(({ name }) => name);
+  const results = await Promise.allSettled(
+    [...probes.values()].map(async (check) => within(deadlineMs, check(), late)),
+  );
+  return [...probes.keys()].filter((_, index) => results[index]?.status === "rejected");
 }

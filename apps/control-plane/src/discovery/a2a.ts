@@ -13,9 +13,8 @@ export async function discoverA2a(
   source: Extract<DiscoverySource, { kind: "a2a" }>,
   fetch: typeof globalThis.fetch,
 ): Promise<Discovered> {
-  const card = agentCard.safeParse(await resolveCard(source.url, fetch));
-  if (!card.success) throw new DiscoveryFault("unreadable", { cause: card.error });
-  const refs = card.data.skills.map(({ id }) => `a2a:${source.name}/${id}`);
+  const card = agentCard.parse(await resolveCard(source.url, fetch));
+  const refs = card.skills.map(({ id }) => `a2a:${source.name}/${id}`);
   // No manifest can declare a name outside the alphabet of references.
   return { ok: true, tools: refs.filter((ref) => toolRef.safeParse(ref).success).map((ref) => ({ ref })) };
 }

@@ -1,14 +1,4 @@
-export const discoveryFaults = [
-  "address_refused",
-  "unreachable",
-  "timeout",
-  "redirect",
-  "status",
-  "too_large",
-  "too_many_pages",
-  "unreadable",
-] as const;
-export type DiscoveryFaultKind = (typeof discoveryFaults)[number];
+export type DiscoveryFaultKind = keyof typeof sentences;
 
 export class DiscoveryFault extends Error {
   readonly kind: DiscoveryFaultKind;
@@ -21,7 +11,7 @@ export class DiscoveryFault extends Error {
 
 const andRetry = "submit again, or submit with an override that says why the manifest can be trusted.";
 
-const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
+const sentences = {
   address_refused: `is at an internal address. Admit its host or network with SVC_DISCOVERY_ALLOW and ${andRetry}`,
   unreachable: `could not be reached. Make it reachable from the control plane and ${andRetry}`,
   timeout: `did not answer in time. Make it answer within 5 seconds and ${andRetry}`,
@@ -35,7 +25,7 @@ const sentences: Readonly<Record<DiscoveryFaultKind, string>> = {
 /** Names the host, never the whole URL, which may contain a secret. */
 export const remedyFor = (host: string, kind: DiscoveryFaultKind): string => `${host} ${sentences[kind]}`;
 
-/** Finds the fault in an error that fetch or a client wrapped. */
+/** Finds the fault in an error that fetch or a client wrapped. Any other error is of an answer that is unreadable. */
 export function faultBehind(error: unknown): DiscoveryFault | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof DiscoveryFault) return current;

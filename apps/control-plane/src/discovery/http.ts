@@ -1,6 +1,6 @@
 import { accessKinds, agentName, type Discovered, type DiscoverySource, dataClass, toolRef } from "@svc/core";
 import { z } from "zod";
-import { fetchJson } from "./json-source.ts";
+import { DiscoveryFault, faultBehind } from "./fault.ts";
 
 /** Other members are ignored. */
 const listing = z.object({
@@ -17,15 +17,15 @@ const listing = z.object({
 
 /** Reads `<url>` as a list of tools and downstream agents (docs/reference/manifest.md#discovery-sources). */
 export async function discoverHttp(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
-  const { tools, downstream_agents } = await fetchJson(fetch, new URL(source.url), listing);
+  const response = await fetch(new URL(source.url), { headers: { accept: "application/json" } });
+  if (!response.ok) throw new DiscoveryFault("status");
+  const text = await response.text().catch((error: unknown) => {
+    throw faultBehind(error) ?? new DiscoveryFault("unreachable", { cause: error });
+  });
+  const { tools, downstream_agents } = listing.parse(JSON.parse(text));
   return {
     ok: true,
-    tools: tools.map(({ ref, data_classes, privileged, access }) => ({
-      ref,
-      dataClasses: data_classes,
-      privileged,
-      access,
-    })),
+    tools: tools.map(({ data_classes: dataClasses, ...tool }) => ({ ...tool, dataClasses })),
     downstreamAgents: downstream_agents,
   };
 }

@@ -1,12 +1,7 @@
 import type { AdministrativeEventKind } from "@svc/core";
 import type { Span, Telemetry, TelemetryEvent, TraceHeaders } from "@svc/telemetry";
-import type { Authorized } from "../commands/hop/authorize.ts";
-import type { Exchanged } from "../commands/hop/exchange.ts";
-import type { Minted } from "../commands/hop/mint.ts";
-import type { Renewed } from "../commands/hop/renew.ts";
-import type { Completed } from "../commands/identity/complete-enrollment.ts";
+import type { Completed } from "../commands/identity.ts";
 import { hopEvents } from "./hop-events.ts";
-import { completionEvent } from "./identity-events.ts";
 
 const administered = {
   session_revoked: "sessions were ended",
@@ -16,15 +11,23 @@ const administered = {
   key_removed: "an issuer key was removed",
   issuer_epoch_raised: "the issuer epoch was raised",
 } as const satisfies Partial<Record<AdministrativeEventKind, string>>;
-type AdministeredAct = keyof typeof administered;
 
-type LogOf<M extends string> = NonNullable<TelemetryEvent<"control_plane", M>["log"]>;
+type Event<M extends string> = TelemetryEvent<"control_plane", M>;
+type LogOf<M extends string> = NonNullable<Event<M>["log"]>;
 
 /** One function per event makes its metric, span and log line. No other code counts or logs. */
 export type Events = ReturnType<typeof createEvents>;
 
+/** Of a hop endpoint. Each request has one, which ends its span. Only a renewal has no span. */
+export interface HopEvents<Result> {
+  started(inbound: TraceHeaders): Span | undefined;
+  answered(span: Span | undefined, result: Result): void;
+  /** It did not reach its command: no bearer, over its rate, a malformed body. */
+  malformed(span: Span | undefined): void;
+  unavailable(span: Span | undefined, error: unknown): void;
+}
+
 export function createEvents(telemetry: Telemetry<"control_plane">) {
-  const hop = hopEvents(telemetry.identify);
   const failed =
     <M extends string>(...log: LogOf<M>) =>
     (error: unknown) =>
@@ -35,51 +38,8 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
       telemetry.emit<M>({ log });
   return {
     /** Log lines of `work` carry the span's ids. */
-    within: <T>(span: Span, work: () => T): T => telemetry.within(span, work),
-    decideStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.decide", inbound),
-    exchangeStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.exchange", inbound),
-    mintStarted: (inbound: TraceHeaders) => telemetry.startSpan("authz.transaction.mint", inbound),
-
-    authorizeAnswered: (span: Span, result: Authorized) => telemetry.finish(span, hop.authorize(result)),
-    exchangeAnswered: (span: Span, result: Exchanged) => telemetry.finish(span, hop.exchange(result)),
-    renewAnswered: (result: Renewed) => telemetry.emit(hop.renew(result)),
-    mintAnswered: (span: Span, result: Minted) => telemetry.finish(span, hop.mint(result)),
-
-    authorizeMalformed: (span: Span) =>
-      telemetry.finish(span, { log: ["info", "authorize rejected: bearer, rate or body"] }),
-    exchangeMalformed: (span: Span) =>
-      telemetry.finish(span, {
-        facts: { "authz.result": "refused" },
-        log: ["info", "exchange rejected: form or rate"],
-      }),
-    renewMalformed: () => telemetry.emit({ log: ["info", "renewal rejected: bearer, rate or body"] }),
-    mintMalformed: (span: Span) =>
-      telemetry.finish(span, {
-        facts: { "authz.result": "refused" },
-        count: { svc_transaction_mints: { result: "refused" } },
-        log: ["info", "mint rejected: bearer, rate or body"],
-      }),
-
-    decisionNotRecorded: (span: Span, error: unknown) =>
-      telemetry.finish(span, {
-        count: { svc_audit_write_failures: 1 },
-        error,
-        log: ["error", "a decision could not be recorded and was not returned"],
-      }),
-    exchangeUnavailable: (span: Span, error: unknown) =>
-      telemetry.finish(span, {
-        facts: { "authz.result": "unavailable" },
-        error,
-        log: ["error", "an exchange could not be decided; no token was issued"],
-      }),
-    renewUnavailable: failed("error", "a renewal could not be decided; no token was issued"),
-    mintUnavailable: (span: Span, error: unknown) =>
-      telemetry.finish(span, {
-        facts: { "authz.result": "unavailable" },
-        count: { svc_transaction_mints: { result: "refused" } },
-        error,
-        log: ["error", "a mint could not be recorded; no token was issued"],
-      }),
+    within: <T>(span: Span | undefined, work: () => T): T => (span ? telemetry.within(span, work) : work()),
+    ...hopEndpoints(telemetry),
 
     completionAnswered: (result: Completed) => telemetry.emit(completionEvent(result)),
     agentRevoked: () => telemetry.emit({ count: { svc_revocations: 1 }, log: ["info", "agent revoked"] }),
@@ -92,11 +52,8 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
         log: ["debug", "chain read"],
       }),
     /** The audit has the details. */
-    administered: (act: AdministeredAct, sessionId?: string) =>
-      telemetry.emit({
-        ...(sessionId !== undefined && { facts: { "authz.session_id": sessionId } }),
-        log: ["info", administered[act]],
-      }),
+    administered: (act: keyof typeof administered, sessionId?: string) =>
+      telemetry.emit({ facts: { "authz.session_id": sessionId }, log: ["info", administered[act]] }),
     requestFailed: failed("error", "a request failed"),
     storeUnavailable: failed("error", "a store cannot serve"),
     standbySilent: failed("warn", "the standby of the audit reads does not answer; the primary serves them"),
@@ -116,4 +73,67 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     clockSetBack: noticed("error", "the clock was set back: this process keeps its own time until it restarts"),
     evictionUnknown: noticed("warn", "the cache store does not report its eviction policy: it must be noeviction"),
   };
+}
+
+function hopEndpoints(telemetry: Telemetry<"control_plane">) {
+  const finish = <M extends string>(span: Span | undefined, event: Event<M>) =>
+    span === undefined ? telemetry.emit<M>(event) : telemetry.finish<M>(span, event);
+  const endpoint = <Result, A extends string, M extends string, U extends string>(
+    name: Parameters<typeof telemetry.startSpan>[0] | undefined,
+    answered: (result: Result) => Event<A>,
+    malformed: Event<M>,
+    unavailable: Event<U>,
+  ): HopEvents<Result> => ({
+    started: (inbound) => name && telemetry.startSpan(name, inbound),
+    answered: (span, result) => finish<A>(span, answered(result)),
+    malformed: (span) => finish<M>(span, malformed),
+    unavailable: (span, error) => finish<U>(span, { ...unavailable, error }),
+  });
+  const hop = hopEvents(telemetry.identify);
+  const refused = { facts: { "authz.result": "refused" } } as const;
+  const notIssued = { facts: { "authz.result": "unavailable" } } as const;
+  const notMinted = { count: { svc_transaction_mints: { result: "refused" } } } as const;
+  return {
+    authorize: endpoint(
+      "authz.decide",
+      hop.authorize,
+      { log: ["info", "authorize rejected: bearer, rate or body"] },
+      {
+        count: { svc_audit_write_failures: 1 },
+        log: ["error", "a decision could not be recorded and was not returned"],
+      },
+    ),
+    exchange: endpoint(
+      "authz.exchange",
+      hop.exchange,
+      { ...refused, log: ["info", "exchange rejected: form or rate"] },
+      { ...notIssued, log: ["error", "an exchange could not be decided; no token was issued"] },
+    ),
+    renew: endpoint(
+      undefined,
+      hop.renew,
+      { log: ["info", "renewal rejected: bearer, rate or body"] },
+      { log: ["error", "a renewal could not be decided; no token was issued"] },
+    ),
+    mint: endpoint(
+      "authz.transaction.mint",
+      hop.mint,
+      { ...refused, ...notMinted, log: ["info", "mint rejected: bearer, rate or body"] },
+      { ...notIssued, ...notMinted, log: ["error", "a mint could not be recorded; no token was issued"] },
+    ),
+  };
+}
+
+/** Counts finished enrollments only. */
+function completionEvent({ kind }: Completed) {
+  switch (kind) {
+    case "enrolled":
+      return { count: { svc_enrollments: { status: kind } }, log: ["info", "agent enrolled"] } as const;
+    case "quarantined":
+      return { count: { svc_enrollments: { status: kind } }, log: ["info", "agent quarantined"] } as const;
+    case "invalid_proof":
+      return { log: ["info", "enrollment refused: the proof is not valid"] } as const;
+    default:
+      return { log: ["info", "enrollment refused: it is over"] } as const;
+  }
 }

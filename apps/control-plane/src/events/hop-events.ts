@@ -8,9 +8,20 @@ import type { Renewed } from "../commands/hop/renew.ts";
 
 type Counts = NonNullable<TelemetryEvent<"control_plane">["count"]>;
 
+/** The members of a hop endpoint's results that become facts. */
+interface Answered {
+  readonly kind: string;
+  readonly subject?: HopClaims;
+  readonly allow?: DecisionRecord;
+  readonly record?: DecisionRecord;
+  readonly cause?: PopFailureCause;
+}
+
+type FactsOf = (answered: Answered, result?: "exchanged" | "minted" | "refused") => SpanFacts;
+
 /** The span, metrics and log line of each result of a hop endpoint. */
 export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
-  const decisionFacts: DecisionFacts = (record, claims) => ({
+  const decisionFacts = (record: DecisionRecord, claims: HopClaims): SpanFacts => ({
     ...verdictFacts(record.denyReason),
     ...identify({ agent: record.actingAgent, actChain: actChain(claims), taintSource: record.taintSource }),
     "authz.action_id": record.actionId,
@@ -23,21 +34,23 @@ export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
     "authz.policy_version": record.policyVersion,
     "authz.guarantee_level": record.guaranteeLevel,
   });
-  const subjectFacts: SubjectFacts = (claims) => ({
+  const subjectFacts = (claims: HopClaims): SpanFacts => ({
     ...identify({ actChain: actChain(claims) }),
     "authz.session_id": claims.sessionId,
     "authz.hop": claims.hop,
   });
+  const factsOf: FactsOf = ({ subject, allow, record = allow, cause }, result) => ({
+    ...(subject && (record === undefined ? subjectFacts(subject) : decisionFacts(record, subject))),
+    ...(cause !== undefined && { "authz.pop_failure_cause": cause }),
+    ...(result !== undefined && { "authz.result": result }),
+  });
   return {
-    authorize: (result: Authorized) => authorizeEvent(result, decisionFacts),
-    exchange: (result: Exchanged) => exchangeEvent(result, decisionFacts, subjectFacts),
-    renew: renewEvent,
-    mint: (result: Minted) => mintEvent(result, decisionFacts, subjectFacts),
+    authorize: (result: Authorized) => authorizeEvent(result, factsOf),
+    exchange: (result: Exchanged) => exchangeEvent(result, factsOf),
+    renew: (result: Renewed) => ({ facts: factsOf(result), log: renewals[result.kind] }),
+    mint: (result: Minted) => mintEvent(result, factsOf),
   };
 };
-
-type DecisionFacts = (record: DecisionRecord, claims: HopClaims) => SpanFacts;
-type SubjectFacts = (claims: HopClaims) => SpanFacts;
 
 /** Every committed decision counts the same, whichever endpoint made it. */
 const decisionCounts = (record: DecisionRecord, marks: number): Counts => ({
@@ -52,101 +65,71 @@ const decisionCounts = (record: DecisionRecord, marks: number): Counts => ({
 const revokedHopRefusal = ({ stage }: DecisionRecord): Counts =>
   stage === "mint" ? {} : { svc_revoked_hop_refusals: { stage: stage === "authorize" ? "decide" : "exchange" } };
 
-const proofFacts = (result: { readonly kind: string; readonly cause?: PopFailureCause }) =>
-  result.cause !== undefined && { "authz.pop_failure_cause": result.cause };
-
 const authorizeRefusals = {
   unauthorized: "authorize refused: the bearer is no current-hop token",
   observe_not_admitted: "authorize refused: the scope may not be observed",
   invalid_proof: "authorize refused: the actor proof is not valid",
 } as const satisfies Record<Exclude<Authorized["kind"], "decided">, string>;
 
-function authorizeEvent(result: Authorized, decisionFacts: DecisionFacts) {
+function authorizeEvent(result: Authorized, factsOf: FactsOf) {
   if (result.kind !== "decided") {
-    const facts: SpanFacts = { ...proofFacts(result) };
-    return { facts, log: ["info", authorizeRefusals[result.kind]] } as const;
+    return { facts: factsOf(result), log: ["info", authorizeRefusals[result.kind]] } as const;
   }
-  const { record, claims, marks, dataClassDeclared } = result;
-  const dataClass = dataClassDeclared && { "authz.data_class": record.dataClass };
-  const facts: SpanFacts = { ...decisionFacts(record, claims), ...dataClass };
+  const { record, marks, dataClassDeclared } = result;
+  const facts: SpanFacts = { ...factsOf(result), ...(dataClassDeclared && { "authz.data_class": record.dataClass }) };
   const isAllow = record.decision === "allow";
-  return {
-    facts,
-    count: decisionCounts(record, marks),
-    log: ["info", isAllow ? "hop allowed" : "hop denied"],
-  } as const;
+  const count = decisionCounts(record, marks);
+  return { facts, count, log: ["info", isAllow ? "hop allowed" : "hop denied"] } as const;
 }
 
-function exchangeEvent(result: Exchanged, decisionFacts: DecisionFacts, subjectFacts: SubjectFacts) {
+/** A lost answer, or a stolen token: an operator should look at either. */
+const replay = ["warn", "a spent token was presented"] as const;
+
+const exchanges = {
+  exchanged: ["info", "token exchanged"],
+  denied: ["info", "exchange denied: the allow is no longer valid"],
+  invalid_proof: ["info", "exchange refused: the actor proof is not valid"],
+  invalid_grant: ["info", "exchange refused: no such grant"],
+  invalid_subject_token: ["info", "exchange refused: the subject token does not verify"],
+} as const satisfies Record<Exchanged["kind"], readonly [string, string]>;
+
+function exchangeEvent(result: Exchanged, factsOf: FactsOf) {
+  const facts = factsOf(result, result.kind === "exchanged" ? "exchanged" : "refused");
+  const isReplay = result.kind === "invalid_grant" && result.replayed;
+  return { facts, count: exchangeCounts(result), log: isReplay ? replay : exchanges[result.kind] };
+}
+
+function exchangeCounts(result: Exchanged): Counts {
   switch (result.kind) {
-    case "exchanged": {
-      const facts: SpanFacts = { ...decisionFacts(result.allow, result.subject), "authz.result": "exchanged" };
-      const count: Counts = result.marks > 0 ? { svc_taint_marks: result.marks } : {};
-      return { facts, count, log: ["info", "token exchanged"] } as const;
-    }
-    case "denied": {
-      const facts: SpanFacts = { ...decisionFacts(result.record, result.subject), "authz.result": "refused" };
-      const count = decisionCounts(result.record, result.marks);
-      return { facts, count, log: ["info", "exchange denied: the allow is no longer valid"] } as const;
-    }
-    case "invalid_proof": {
-      const facts = refusedFacts(result, subjectFacts);
-      const count: Counts = { svc_exchange_pop_failures: { cause: result.cause } };
-      return { facts, count, log: ["info", "exchange refused: the actor proof is not valid"] } as const;
-    }
-    case "invalid_grant": {
-      const facts = refusedFacts(result, subjectFacts);
-      if (!result.replayed) return { facts, log: ["info", "exchange refused: no such grant"] } as const;
-      // A lost answer, or a stolen token: an operator should look at either.
-      return { facts, log: ["warn", "a spent token was presented"] } as const;
-    }
-    case "invalid_subject_token": {
-      const facts = refusedFacts(result, subjectFacts);
-      return { facts, log: ["info", "exchange refused: the subject token does not verify"] } as const;
-    }
+    case "exchanged":
+      return result.marks > 0 ? { svc_taint_marks: result.marks } : {};
+    case "denied":
+      return decisionCounts(result.record, result.marks);
+    case "invalid_proof":
+      return { svc_exchange_pop_failures: { cause: result.cause } };
+    default:
+      return {};
   }
 }
-
-interface Refusal {
-  readonly kind: string;
-  readonly subject?: HopClaims;
-  readonly cause?: PopFailureCause;
-}
-
-const refusedFacts = (result: Refusal, subjectFacts: SubjectFacts): SpanFacts => ({
-  ...(result.subject !== undefined && subjectFacts(result.subject)),
-  ...proofFacts(result),
-  "authz.result": "refused",
-});
 
 const renewals = {
   renewed: ["info", "token renewed"],
-  token_spent: ["warn", "a spent token was presented"],
+  token_spent: replay,
   refused: ["info", "renewal denied"],
   invalid_proof: ["info", "renewal refused: the actor proof is not valid"],
   unauthorized: ["info", "renewal refused: the bearer is no current-hop token"],
 } as const satisfies Record<Renewed["kind"], readonly [string, string]>;
 
-function renewEvent(result: Renewed) {
-  const facts: SpanFacts =
-    "subject" in result ? { "authz.session_id": result.subject.sessionId, "authz.hop": result.subject.hop } : {};
-  return { facts, log: renewals[result.kind] } as const;
-}
-
-function mintEvent(result: Minted, decisionFacts: DecisionFacts, subjectFacts: SubjectFacts) {
-  const refused: Counts = { svc_transaction_mints: { result: "refused" } };
-  switch (result.kind) {
-    case "minted": {
-      const facts: SpanFacts = { ...decisionFacts(result.allow, result.subject), "authz.result": "minted" };
-      const count: Counts = { svc_transaction_mints: { result: "minted" } };
-      return { facts, count, log: ["info", "transaction token minted"] } as const;
-    }
-    case "denied": {
-      const facts: SpanFacts = { ...decisionFacts(result.record, result.subject), "authz.result": "refused" };
-      const count: Counts = { ...decisionCounts(result.record, result.marks), ...refused };
-      return { facts, count, log: ["info", "mint denied: the allow is no longer valid"] } as const;
-    }
-    default:
-      return { facts: refusedFacts(result, subjectFacts), count: refused, log: ["info", "mint refused"] } as const;
-  }
+function mintEvent(result: Minted, factsOf: FactsOf) {
+  const outcome = result.kind === "minted" ? "minted" : "refused";
+  const isDenied = result.kind === "denied";
+  const facts = factsOf(result, outcome);
+  const denial = isDenied && decisionCounts(result.record, result.marks);
+  const count: Counts = { ...denial, svc_transaction_mints: { result: outcome } };
+  if (outcome === "minted") return { facts, count, log: ["info", "transaction token minted"] } as const;
+  return {
+    facts,
+    count,
+    log: ["info", isDenied ? "mint denied: the allow is no longer valid" : "mint refused"],
+  } as const;
 }

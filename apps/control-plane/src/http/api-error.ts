@@ -1,5 +1,6 @@
 import type { ErrorCode, ErrorEnvelope } from "@svc/core";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { z } from "zod";
 
 /** The HTTP status of every error code (docs/reference/conventions.md#error-codes). */
 export const statusOf = {
@@ -43,11 +44,7 @@ export const statusOf = {
   draining: 503,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
-/** What a caller is told besides code and message. */
-export type ErrorDetails = NonNullable<ErrorEnvelope["details"]>;
-
-interface ApiErrorOptions {
-  readonly details?: ErrorDetails;
+interface ApiErrorOptions extends Pick<ErrorEnvelope, "details"> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Stays in the process. */
   readonly cause?: unknown;
@@ -56,7 +53,7 @@ interface ApiErrorOptions {
 /** A refusal as the caller sees it: `message` and `details` leave the process, the cause never does. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
-  readonly details: ErrorDetails | undefined;
+  readonly details: ErrorEnvelope["details"];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, { details, headers = {}, cause }: ApiErrorOptions = {}) {
@@ -71,8 +68,7 @@ export class ApiError extends Error {
   }
 
   get envelope(): ErrorEnvelope {
-    const error = { code: this.code, message: this.message };
-    return this.details === undefined ? { error } : { error, details: this.details };
+    return { error: { code: this.code, message: this.message }, ...(this.details && { details: this.details }) };
   }
 }
 
@@ -80,3 +76,21 @@ function headersOf(code: ErrorCode): Record<string, string> {
   if (code === "unauthorized") return { "WWW-Authenticate": "Bearer" };
   return statusOf[code] === 503 ? { "Retry-After": "1" } : {};
 }
+
+/** One fault of a request. `path` is as `scopes.expenses.tools[0].ref`; empty for the whole. */
+type RequestIssue = Readonly<Record<"path" | "message", string>>;
+
+const maxIssues = 50;
+/** Paths and messages name members of the request, which may be of any length. */
+const maxLength = 300;
+
+/** 400 `invalid_request` with `details.issues` (docs/reference/conventions.md#errors). */
+export const invalidRequest = (message: string, issues: readonly RequestIssue[] = []): ApiError =>
+  new ApiError("invalid_request", message, issues.length === 0 ? {} : { details: { issues } });
+
+/** Schema messages name members and rules, never values. */
+export const toIssues = (error: z.ZodError): readonly RequestIssue[] =>
+  error.issues.slice(0, maxIssues).map(({ path, message }) => ({
+    path: z.core.toDotPath(path).slice(0, maxLength),
+    message: message.slice(0, maxLength),
+  }));

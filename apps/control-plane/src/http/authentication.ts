@@ -1,19 +1,23 @@
-import { isOfKind, type SubjectToken } from "../commands/hop/subject-token.ts";
-import { type Bearer, type Bearers, bearerToken, unauthorized } from "./bearers.ts";
-import type { Access } from "./endpoint.ts";
-import { type CallerLimits, rateLimited } from "./rate-limit.ts";
+import { type HopTokenKind, isOfKind, type SubjectToken } from "../commands/hop/hop-tokens.ts";
+import type { RateLimits } from "../ports/rate-limit.ts";
+import { ApiError } from "./api-error.ts";
+import { type Bearer, type Bearers, bearerToken, type Plane, unauthorized } from "./bearers.ts";
+
+/** A plane's bearer; a hop token; the admin's bearer, or a credential in the body, which the route reads; or none. */
+export type Access = Plane | HopTokenKind | "admin_if_sent" | "none";
 
 /** Authentication and rate limits, applied before a handler. */
 export interface RouteAuth {
   readonly bearers: Bearers;
   readonly verifySubject: (token: string) => Promise<SubjectToken | undefined>;
-  readonly limits: CallerLimits;
+  readonly limits: ReturnType<typeof callerLimits>;
 }
 
 /** The caller, counted against its rate. @throws {ApiError} `unauthorized`, `rate_limited` */
 export async function requireCaller(auth: RouteAuth, access: Access, authorization: string | null) {
   const caller = await callerOf(auth, access, authorization);
-  const waitSeconds = caller === undefined ? 0 : await waitOf(auth.limits, caller);
+  if (caller === undefined) return undefined;
+  const waitSeconds = await ("token" in caller ? auth.limits.session(caller) : auth.limits.bearer(caller));
   if (waitSeconds > 0) throw rateLimited(waitSeconds);
   return caller;
 }
@@ -35,5 +39,19 @@ async function callerOf({ bearers, verifySubject }: RouteAuth, access: Access, a
   }
 }
 
-const waitOf = (limits: CallerLimits, caller: Bearer | SubjectToken): Promise<number> =>
-  "token" in caller ? limits.session(caller) : limits.bearer(caller);
+/**
+ * Seconds that a caller has to wait; 0 within its budget (docs/reference/conventions.md#rate-limits). Counts good
+ * credentials only, so that a stranger cannot use up a caller's budget. A token counts for its session.
+ */
+export const callerLimits = ({ perBearer, perSession }: RateLimits) => ({
+  bearer: async ({ id }: Bearer): Promise<number> => perBearer?.take(id) ?? 0,
+  session: async (subject: SubjectToken): Promise<number> =>
+    ("claims" in subject ? perSession?.take(subject.claims.sessionId) : undefined) ?? 0,
+});
+
+/** RFC 6585 section 4. */
+export const rateLimited = (waitSeconds: number): ApiError =>
+  new ApiError("rate_limited", "Too many calls: try again later.", { headers: retryAfter(waitSeconds) });
+
+/** RFC 9110 section 10.2.3. */
+export const retryAfter = (waitSeconds: number) => ({ "Retry-After": String(waitSeconds) });

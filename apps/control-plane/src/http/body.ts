@@ -13,8 +13,8 @@ export async function readBody(request: Request, capBytes = bodyCapBytes): Promi
   if (declared !== null && Number(declared) > capBytes) throw tooLarge(capBytes);
   try {
     // The HTTP parser holds a body to its declared length, which spares the stream.
-    const isDeclared = declared !== null;
-    const body = isDeclared ? new Uint8Array(await request.arrayBuffer()) : await readBounded(request.body, capBytes);
+    const body =
+      declared === null ? await readBounded(request.body, capBytes) : new Uint8Array(await request.arrayBuffer());
     if (body === undefined || body.byteLength > capBytes) throw tooLarge(capBytes);
     return body;
   } catch (error) {
@@ -26,3 +26,15 @@ export async function readBody(request: Request, capBytes = bodyCapBytes): Promi
 
 const tooLarge = (capBytes: number): ApiError =>
   new ApiError("payload_too_large", `A request body may have at most ${capBytes} bytes.`);
+
+/** Whether `Content-Type` is this type with, at most, a charset that says UTF-8 (RFC 9110 section 8.3.1). */
+export function isMediaType(headers: Headers, type: string): boolean {
+  const header = headers.get("content-type") ?? "";
+  const [essence = "", ...parameters] = header.split(";").map((part) => part.trim().toLowerCase());
+  if (essence !== type) return false;
+  return parameters.length === 0 || (parameters.length === 1 && /^charset="?utf-?8"?$/.test(parameters[0] ?? ""));
+}
+
+/** Whether the body is sent as it is. It is never unpacked here, since little that is sent may be much that is read. */
+export const isUncoded = (headers: Headers): boolean =>
+  (headers.get("content-encoding") ?? "identity").trim().toLowerCase() === "identity";

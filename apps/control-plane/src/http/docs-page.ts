@@ -10,16 +10,11 @@ interface Operation {
   readonly deprecated?: boolean;
   readonly security?: readonly Readonly<Record<string, unknown>>[];
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: unknown }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> };
-  readonly responses: Readonly<
-    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { schema: unknown }>> }>
-  >;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>;
 }
 
-interface Listed extends Operation {
-  readonly method: string;
-  readonly path: string;
-}
+type Content = Readonly<Record<string, { readonly schema: unknown }>>;
 
 /** An OpenAPI document as one page for people: no script, nothing fetched. */
 export function docsPage(document: OpenApiDocument): string {
@@ -44,19 +39,16 @@ ${Object.entries(document.components?.schemas ?? {}).map(
 </html>`);
 }
 
-const operationsOf = (document: OpenApiDocument): readonly Listed[] =>
+const operationsOf = (document: OpenApiDocument) =>
   Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods as Readonly<Record<string, Operation>>).map(([method, operation]) => ({
       ...operation,
-      method,
-      path,
+      line: html`<b>${method.toUpperCase()}</b> <code>${path}</code>`,
     })),
   );
 
-const operationSection = (operation: Listed): Markup => html`<details>
-<summary><b>${operation.method.toUpperCase()}</b> <code>${operation.path}</code> ${operation.summary}${
-  operation.deprecated ? " (deprecated)" : ""
-}</summary>
+const operationSection = (operation: Operation & { readonly line: unknown }): Markup => html`<details>
+<summary>${operation.line} ${operation.summary}${operation.deprecated ? " (deprecated)" : ""}</summary>
 <p>Bearer: ${bearersOf(operation)}</p>
 ${(operation.parameters ?? []).map(
   ({ name, in: place, schema }) => html`<p><code>${name}</code> in ${place}</p>${json(schema)}`,
@@ -69,7 +61,7 @@ ${Object.entries(operation.responses).map(
 
 const bearersOf = ({ security = [] }: Operation): string => security.flatMap(Object.keys).join(" or ") || "none";
 
-const contentOf = (content: Readonly<Record<string, { readonly schema: unknown }>> = {}): Markup[] =>
+const contentOf = (content: Content = {}): Markup[] =>
   Object.entries(content).map(([mediaType, { schema }]) => html`<p><code>${mediaType}</code></p>${json(schema)}`);
 
 const json = (schema: unknown): Markup => html`<pre>${JSON.stringify(schema, null, 2)}</pre>`;

@@ -1,9 +1,7 @@
 import { decodeUtf8 } from "@svc/tokens";
 import { ApiError } from "./api-error.ts";
-import { readBody } from "./body.ts";
-import { isMediaType, isUncoded } from "./media-type.ts";
-import { queryText } from "./query.ts";
-import { decodeUrlEncoded, repeatedName } from "./url-encoded.ts";
+import { isMediaType, isUncoded, readBody } from "./body.ts";
+import { decodeUrlEncoded, queryText } from "./query.ts";
 
 export type FormReading =
   | { readonly ok: true; readonly fields: ReadonlyMap<string, string> }
@@ -16,23 +14,17 @@ export type FormReading =
  */
 export async function readForm(request: Request): Promise<FormReading> {
   if (queryText(request.url) !== "") return refused("parameters must not be in the query");
-  if (!isMediaType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
+  if (!isMediaType(request.headers, "application/x-www-form-urlencoded")) {
     return refused("the body must be application/x-www-form-urlencoded in UTF-8");
   }
-  if (!isUncoded(request.headers.get("content-encoding"))) return refused("the body must be sent uncompressed");
-  const body = await readBounded(request);
-  if (!(body instanceof Uint8Array)) return body;
-  const text = decodeUtf8(body);
-  const pairs = text === undefined ? undefined : decodeUrlEncoded(text);
-  if (pairs === undefined) return refused("the body is not percent-encoded UTF-8");
-  return repeatedName(pairs) === undefined
-    ? { ok: true, fields: new Map(pairs) }
-    : refused("a parameter must not be repeated");
-}
-
-async function readBounded(request: Request): Promise<Uint8Array | FormReading> {
+  if (!isUncoded(request.headers)) return refused("the body must be sent uncompressed");
   try {
-    return await readBody(request);
+    const text = decodeUtf8(await readBody(request));
+    const form = text === undefined ? undefined : decodeUrlEncoded(text);
+    if (form === undefined) return refused("the body is not percent-encoded UTF-8");
+    return form.repeated === undefined
+      ? { ok: true, fields: form.values }
+      : refused("a parameter must not be repeated");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return error.code === "payload_too_large"

@@ -1,9 +1,7 @@
 import { decodeUtf8, type JsonFault, parseStrictJson } from "@svc/tokens";
 import type { z } from "zod";
-import { ApiError } from "./api-error.ts";
-import { readBody } from "./body.ts";
-import { invalidRequest, toIssues } from "./issues.ts";
-import { isMediaType, isUncoded } from "./media-type.ts";
+import { ApiError, invalidRequest, toIssues } from "./api-error.ts";
+import { isMediaType, isUncoded, readBody } from "./body.ts";
 
 /** Deeper than any body here means anything: parameters may nest 64 deep, inside their member of the body. */
 const maxDepth = 66;
@@ -13,10 +11,10 @@ const maxDepth = 66;
  * @throws {ApiError} `unsupported_media_type`, `payload_too_large`, `invalid_request`.
  */
 export async function readJsonText(request: Request): Promise<string> {
-  if (!isMediaType(request.headers.get("content-type"), "application/json")) {
+  if (!isMediaType(request.headers, "application/json")) {
     throw new ApiError("unsupported_media_type", "The body must be application/json in UTF-8.");
   }
-  if (!isUncoded(request.headers.get("content-encoding"))) {
+  if (!isUncoded(request.headers)) {
     // RFC 9110 section 15.5.16: the header says which coding is taken.
     const headers = { "Accept-Encoding": "identity" };
     throw new ApiError("unsupported_media_type", "The body must be sent uncompressed.", { headers });
@@ -33,9 +31,14 @@ export async function readJsonText(request: Request): Promise<string> {
 export function decodeJson<Schema extends z.ZodType>(text: string, schema: Schema): z.output<Schema> {
   const parsed = parseStrictJson(text, { maxDepth });
   if (!parsed.ok) throw malformed(parsed.cause);
-  if (parsed.duplicateDepth !== null) throw invalidBody("must not repeat a member");
-  if (parsed.loneSurrogate) throw invalidBody("must be well-formed Unicode");
-  const decoded = schema.safeParse(parsed.value);
+  if (parsed.duplicateDepth !== null) throw illFormed("must not repeat a member");
+  if (parsed.loneSurrogate) throw illFormed("must be well-formed Unicode");
+  return decodeParsed(parsed.value, schema);
+}
+
+/** @throws {ApiError} `invalid_request` with an issue for each fault. */
+export function decodeParsed<Schema extends z.ZodType>(value: unknown, schema: Schema): z.output<Schema> {
+  const decoded = schema.safeParse(value);
   if (!decoded.success) throw invalidRequest("The body is not what this route takes.", toIssues(decoded.error));
   return decoded.data;
 }
@@ -45,6 +48,7 @@ const faultMessages: Readonly<Record<JsonFault, string>> = {
   syntax: "must be one JSON text",
   depth: `must not nest deeper than ${maxDepth}`,
 };
-const malformed = (fault: JsonFault): ApiError => invalidBody(faultMessages[fault]);
-const invalidBody = (message: string): ApiError =>
+const malformed = (fault: JsonFault): ApiError => illFormed(faultMessages[fault]);
+
+export const illFormed = (message: string): ApiError =>
   invalidRequest("The body is not well-formed JSON.", [{ path: "", message }]);

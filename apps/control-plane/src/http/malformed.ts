@@ -1,37 +1,17 @@
-import type { Server, ServerResponse } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ErrorEnvelope } from "@svc/core";
+import type { ErrorCode, ErrorEnvelope } from "@svc/core";
+
+const refusal = (status: number, message: string, code: ErrorCode = "invalid_request") => ({ status, code, message });
 
 /** Why no route ever saw a request, by the HTTP parser's own code. */
-const refusals: Readonly<Record<string, Refusal>> = {
-  HPE_HEADER_OVERFLOW: {
-    status: "431 Request Header Fields Too Large",
-    code: "invalid_request",
-    message: "The request line and the headers may have at most 16 KiB together.",
-  },
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
-    status: "413 Payload Too Large",
-    code: "payload_too_large",
-    message: "The chunk extensions are too large: send none.",
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: "408 Request Timeout",
-    code: "invalid_request",
-    message: "The request did not arrive in time: send it again.",
-  },
+const refusals: Readonly<Record<string, ReturnType<typeof refusal>>> = {
+  HPE_HEADER_OVERFLOW: refusal(431, "The request line and the headers may have at most 16 KiB together."),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal(413, "The chunk extensions are too large: send none.", "payload_too_large"),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, "The request did not arrive in time: send it again."),
 };
 
-interface Refusal {
-  readonly status: string;
-  readonly code: ErrorEnvelope["error"]["code"];
-  readonly message: string;
-}
-
-const malformed: Refusal = {
-  status: "400 Bad Request",
-  code: "invalid_request",
-  message: "The request is not well-formed HTTP/1.1.",
-};
+const malformed = refusal(400, "The request is not well-formed HTTP/1.1.");
 
 /** Time to read the answer for a client that is still sending: an instant close would throw it away (RFC 9112 section 9.6). */
 const lingerMs = 1_000;
@@ -61,7 +41,7 @@ export function answerMalformed(server: Server): void {
 const isHalfAnswered = (response: ServerResponse | undefined): boolean =>
   response?.headersSent === true && !response.writableFinished;
 
-function rawAnswer({ status, code, message }: Refusal): string {
+function rawAnswer({ status, code, message }: ReturnType<typeof refusal>): string {
   const body = JSON.stringify({ error: { code, message } } satisfies ErrorEnvelope);
   const headers = [
     "Content-Type: application/json",
@@ -69,12 +49,12 @@ function rawAnswer({ status, code, message }: Refusal): string {
     "Cache-Control: no-store",
     "Connection: close",
   ];
-  return [`HTTP/1.1 ${status}`, ...headers, "", body].join("\r\n");
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers, "", body].join("\r\n");
 }
 
 /** For what the adapter refuses: no host, or none that makes an address with the request's target. */
 export const malformedResponse = (): Response =>
   Response.json(
     { error: { code: malformed.code, message: "The request names no valid host." } } satisfies ErrorEnvelope,
-    { status: 400, headers: { "Cache-Control": "no-store" } },
+    { status: malformed.status, headers: { "Cache-Control": "no-store" } },
   );

@@ -1,5 +1,5 @@
-import { type CursorUse, openCursor, sealCursor } from "./cursor.ts";
-import { invalidRequest } from "./issues.ts";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { invalidRequest } from "./api-error.ts";
 import type { RawQuery } from "./query.ts";
 
 /** What every paged query holds. */
@@ -8,16 +8,19 @@ export interface Paging {
   readonly cursor?: string | undefined;
 }
 
-/** One page that was asked for. */
-export interface PageRequest {
-  readonly limit: number;
-  /** Where the page before ended. */
-  readonly after: string | undefined;
-  readonly use: CursorUse;
-}
-
-/** @throws {ApiError} `invalid_request` for a cursor that is foreign, altered, or of another filter. */
-export function openPage(key: Uint8Array, route: string, raw: RawQuery, { limit, cursor }: Paging): PageRequest {
+/**
+ * One page (docs/reference/conventions.md#pages). `read` gets one row beyond the limit: the surplus row shows that
+ * there is a next page.
+ * @throws {ApiError} `invalid_request` for a cursor that is foreign, altered, or of another filter.
+ */
+export async function readPage<Row>(
+  key: Uint8Array,
+  route: string,
+  raw: RawQuery,
+  { limit, cursor }: Paging,
+  read: (request: { readonly after: string | undefined; readonly limit: number }) => Promise<readonly Row[]>,
+  positionOf: (row: Row) => string,
+) {
   const { cursor: _cursor, limit: _limit, ...filter } = raw;
   const use = { route, filter };
   const after = cursor === undefined ? undefined : openCursor(key, use, cursor);
@@ -26,23 +29,36 @@ export function openPage(key: Uint8Array, route: string, raw: RawQuery, { limit,
       { path: "cursor", message: "must be next_cursor of a page with the same filters" },
     ]);
   }
-  return { limit, after, use };
+  const rows = await read({ after, limit: limit + 1 });
+  const next = rows[limit];
+  const last = next && rows[limit - 1];
+  const nextCursor = last === undefined ? null : sealCursor(key, use, positionOf(last));
+  return { rows: rows.slice(0, limit), next, page: { nextCursor, limit } };
 }
 
-/**
- * `Page[T]` (docs/reference/conventions.md#pages) of rows that were read one beyond the limit: the surplus row says
- * that there is a next page.
- */
-export function toPage<Row, Item>(
-  key: Uint8Array,
-  { limit, use }: PageRequest,
-  rows: readonly Row[],
-  toItem: (row: Row) => Item,
-  positionOf: (row: Row) => string,
-) {
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return {
-    data: rows.slice(0, limit).map(toItem),
-    page: { nextCursor: last === undefined ? null : sealCursor(key, use, positionOf(last)), limit },
-  };
+/** A cursor opens for this route and these filters of the query, as sent, alone. */
+interface CursorUse {
+  readonly route: string;
+  readonly filter: RawQuery;
+}
+
+const macBytes = 16;
+
+/** An opaque, signed keyset cursor: base64url of a MAC and the position after which the next page starts. */
+export const sealCursor = (key: Uint8Array, use: CursorUse, position: string): string =>
+  Buffer.concat([mac(key, use, position), Buffer.from(position)]).toString("base64url");
+
+/** The position; undefined for a cursor that was altered, or made for another route or filter. */
+export function openCursor(key: Uint8Array, use: CursorUse, cursor: string): string | undefined {
+  const bytes = Buffer.from(cursor, "base64url");
+  // Two spellings of the same bytes would be two cursors.
+  if (bytes.length <= macBytes || bytes.toString("base64url") !== cursor) return undefined;
+  const position = bytes.toString("utf8", macBytes);
+  return timingSafeEqual(bytes.subarray(0, macBytes), mac(key, use, position)) ? position : undefined;
+}
+
+function mac(key: Uint8Array, { route, filter }: CursorUse, position: string): Buffer {
+  const sorted = Object.entries(filter).sort(([a], [b]) => (a < b ? -1 : 1));
+  const message = JSON.stringify([route, sorted, position]);
+  return createHmac("sha256", key).update(message).digest().subarray(0, macBytes);
 }

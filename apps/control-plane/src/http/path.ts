@@ -1,5 +1,4 @@
-import { ApiError } from "./api-error.ts";
-import { invalidRequest } from "./issues.ts";
+import { ApiError, invalidRequest } from "./api-error.ts";
 
 /** The path as it was sent, undecoded. */
 export function rawPath(url: string): string {

@@ -1,19 +1,50 @@
-import { type CamelCase, type CamelCased, camelCase, fromWire, noQuery, toWire } from "@svc/core";
-import type { Context } from "hono";
+import { type CamelCase, type CamelCased, camelCase, type ErrorCode, fromWire, noQuery, toWire } from "@svc/core";
+import type { Context, Hono } from "hono";
 import type { z } from "zod";
-import type { HopTokenKind, SubjectToken } from "../commands/hop/subject-token.ts";
-import { type RouteAuth, requireCaller } from "./authentication.ts";
+import type { HopTokenKind, SubjectToken } from "../commands/hop/hop-tokens.ts";
+import { type Access, type RouteAuth, requireCaller } from "./authentication.ts";
 import type { Bearer, Plane } from "./bearers.ts";
-import type { Access, App, Endpoint, Reply } from "./endpoint.ts";
 import { decodeJson, readJsonText } from "./json-body.ts";
-import { jsonResponse } from "./json-response.ts";
-import { openPage, type Paging, toPage } from "./page.ts";
+import { type Paging, readPage } from "./page.ts";
 import { decodeQuery, type RawQuery, readQuery } from "./query.ts";
 
-type Method = "GET" | "POST" | "PUT" | "DELETE";
+/** The router, and the routes of its document, in the order in which they were mounted. */
+export interface App extends Hono {
+  readonly endpoints: Endpoint[];
+}
+
+/** One answer of a route: a body, or none. */
+export interface Reply {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+  /** Default `application/json`. */
+  readonly mediaType?: string;
+}
+
+/** What the OpenAPI document says of a route. */
+export interface Endpoint {
+  readonly method: "get" | "post" | "put" | "delete";
+  /** In OpenAPI spelling: `/v1/agents/{agent_id}/reconciliation`. */
+  readonly path: string;
+  readonly access: Access;
+  readonly tag: string;
+  readonly summary: string;
+  readonly deprecated?: true | undefined;
+  /** Query parameters; without it, there are none. */
+  readonly query?: z.ZodObject | undefined;
+  /** A JSON body; without it, none is read. */
+  readonly body?: z.ZodType | undefined;
+  /** A request without any body counts as one with `{}`. */
+  readonly bodyOptional?: true | undefined;
+  /** For a route that reads query and body itself: only documented here. */
+  readonly reads?: { readonly mediaType: string; readonly schema: z.ZodType } | undefined;
+  readonly replies: Readonly<Record<number, Reply>>;
+  /** Beyond those that follow from access, query and body. */
+  readonly errors?: readonly ErrorCode[];
+}
 
 /** A method and a path, as `PUT /v1/blocks/{kind}/{ref}`. */
-type Line = `${Method} ${string}`;
+type Line = `${"GET" | "POST" | "PUT" | "DELETE"} ${string}`;
 
 /** A route as its module writes it: the facts for the document, and the handler. */
 interface Route<
@@ -64,19 +95,11 @@ type CallerOf<A extends Access> = A extends Plane
       ? SubjectToken
       : undefined;
 
-type PageSchema = z.ZodType<unknown, { data: unknown[]; page: { next_cursor: string | null; limit: number } }>;
-
-interface List<L extends Line, A extends Access, Query extends z.ZodObject, Page extends PageSchema, Row>
-  extends Omit<Route<L, A, Query, z.ZodUndefined, Page>, "reply" | "handle" | "query" | "errors"> {
+/** The rows of a list, for a route or a page of the console. */
+export interface PagedRead<Query extends z.ZodObject, Row, Caller = unknown> {
   /** With the members of `pagedQuery`. */
   readonly query: Query;
-  readonly page: Page;
-  /** Of the answer. Default: `One page.` */
-  readonly description?: string;
-  /** Default: `database_unavailable`. */
-  readonly errors?: Endpoint["errors"];
-  readonly rows: (request: ListRequest<Query> & { readonly caller: CallerOf<A> }) => Promise<readonly Row[]>;
-  readonly item: (row: Row) => CamelCased<z.input<Page>["data"][number]>;
+  readonly rows: (request: ListRequest<Query> & { readonly caller: Caller }) => Promise<readonly Row[]>;
   /** Names the row in a cursor. */
   readonly position: (row: Row) => string;
 }
@@ -90,12 +113,22 @@ export interface ListRequest<Query extends z.ZodType> {
   readonly limit: number;
 }
 
-interface RoutesDeps extends RouteAuth {
+type PageSchema = z.ZodType<unknown, { data: unknown[]; page: { next_cursor: string | null; limit: number } }>;
+
+interface List<L extends Line, A extends Access, Query extends z.ZodObject, Page extends PageSchema, Row>
+  extends Omit<Route<L, A, Query, z.ZodUndefined, Page>, "reply" | "handle" | "query">,
+    PagedRead<Query, Row, CallerOf<A>> {
+  readonly page: Page;
+  /** Of the answer. Default: `One page.` */
+  readonly description?: string;
+
+  readonly item: (row: Row) => CamelCased<z.input<Page>["data"][number]>;
+}
+
+export interface RoutesDeps extends RouteAuth {
   /** Signs cursors; the same in every process. */
   readonly cursorKey: Uint8Array;
 }
-
-const noStore = { "Cache-Control": "no-store" };
 
 /** Mounts routes under one tag of the OpenAPI document. */
 export function routesOf(app: App, deps: RoutesDeps, tag: string) {
@@ -124,7 +157,7 @@ export function routesOf(app: App, deps: RoutesDeps, tag: string) {
     });
   }
 
-  /** A route that answers a list page by page. */
+  /** A route that answers a list page by page. Its default error is `database_unavailable`. */
   function list<const L extends Line, const A extends Access, Query extends z.ZodObject, Page extends PageSchema, Row>(
     line: L,
     options: List<L, A, Query, Page, Row>,
@@ -135,9 +168,10 @@ export function routesOf(app: App, deps: RoutesDeps, tag: string) {
       ...facts,
       reply: { description, schema },
       handle: async ({ caller, query, rawQuery }) => {
-        const asked = openPage(deps.cursorKey, parsed(line).path, rawQuery, query as unknown as Paging);
-        const found = await rows({ caller, query, after: asked.after, limit: asked.limit + 1 });
-        return toPage(deps.cursorKey, asked, found, item, position) as unknown as CamelCased<z.input<Page>>;
+        const paging = query as unknown as Paging;
+        const read = (at: { after: string | undefined; limit: number }) => rows({ caller, query, ...at });
+        const found = await readPage(deps.cursorKey, parsed(line).path, rawQuery, paging, read, position);
+        return { data: found.rows.map(item), page: found.page } as unknown as CamelCased<z.input<Page>>;
       },
     });
   }
@@ -168,3 +202,19 @@ const readText = async (bodyOptional: true | undefined, request: Request): Promi
 /** RFC 9112 section 6: neither header, no body. */
 const isWithoutBody = (headers: Headers): boolean =>
   (headers.get("content-length") ?? "0") === "0" && !headers.has("transfer-encoding") && !headers.has("content-type");
+
+const noStore = { "Cache-Control": "no-store" };
+
+/**
+ * A JSON answer with these headers and no others. The adapter writes a plain list of headers as it is; those that a
+ * Hono context gathers go through `Headers` first, which took a fifth of such a request.
+ */
+export const jsonResponse = (
+  body: object | string,
+  status = 200,
+  headers: Record<string, string> = noStore,
+): Response =>
+  new Response(typeof body === "string" ? body : JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", ...headers },
+  });

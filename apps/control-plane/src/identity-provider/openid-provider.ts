@@ -1,12 +1,12 @@
 import { userSub } from "@svc/core";
+import { readBounded } from "@svc/core/read-bounded";
 import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { z } from "zod";
 import type { Clock } from "../ports/clock.ts";
 import { type IdentityProvider, IdentityProviderUnavailable, type Principal } from "../ports/identity-provider.ts";
 import { singleFlight } from "../ports/single-flight.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 
-export interface OpenIdProviderSettings {
+interface OpenIdProviderSettings {
   /** Compared as a URL: a provider may write the slash at the end or not. */
   readonly issuer: URL;
   /** `aud` of the ID tokens. */
@@ -144,3 +144,25 @@ function statedNonce(idToken: string): unknown {
     return undefined;
   }
 }
+
+const maxAnswerBytes = 1_048_576;
+/** For each of metadata and key set. */
+const deadlineMs = 2_000;
+
+interface FetchOptions {
+  readonly method: string;
+  readonly headers: Headers | Record<string, string>;
+}
+
+type BoundedFetch = (url: string, options: FetchOptions) => Promise<Response>;
+
+/** A fetch that ends in time, follows no redirect, and reads at most 1 MiB, unpacked. */
+const boundedFetch =
+  (fetch: typeof globalThis.fetch): BoundedFetch =>
+  async (url, { method, headers }) => {
+    const signal = AbortSignal.timeout(deadlineMs);
+    const response = await fetch(url, { method, headers, redirect: "manual", signal });
+    const body = await readBounded(response.body, maxAnswerBytes);
+    if (body === undefined) throw new TypeError("the identity provider's answer is too large");
+    return new Response(body, { status: response.status, headers: response.headers });
+  };

@@ -1,26 +1,19 @@
 import { agentPage, agentsQuery, reconciliationReport, resolveAgentQuery, resolvedAgent } from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { routesOf } from "../http/routes.ts";
+import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
+import type { AgentSummary } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
 
 export function agentRoutes(app: App, deps: Deps): void {
   const { route, list } = routesOf(app, deps, "Agents");
   list("GET /v1/agents", {
+    ...agentReads(deps),
     access: "admin",
     summary: "List agents by name.",
-    query: agentsQuery,
     page: agentPage,
-    rows: ({ query: { status }, after, limit }) => deps.manifests.listAgents({ status, afterName: after, limit }),
-    item: ({ agentId, name, latestVersion, latestStatus }) => ({
-      id: agentId,
-      name,
-      latestManifestVersion: latestVersion,
-      latestStatus,
-    }),
-    position: ({ name }) => name,
+    item: ({ agentId: id, latestVersion, ...agent }) => ({ ...agent, id, latestManifestVersion: latestVersion }),
   });
 
   route("GET /v1/agents/resolve", {
@@ -48,5 +41,12 @@ export function agentRoutes(app: App, deps: Deps): void {
     },
   });
 }
+
+export const agentReads = ({ manifests }: Deps) => ({
+  query: agentsQuery,
+  rows: ({ query: { status }, after: afterName, limit }: ListRequest<typeof agentsQuery>) =>
+    manifests.listAgents({ status, afterName, limit }),
+  position: ({ name }: AgentSummary) => name,
+});
 
 export const agentNotFound = (): ApiError => new ApiError("agent_not_found", "There is no such agent.");

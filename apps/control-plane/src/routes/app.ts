@@ -1,26 +1,19 @@
 import { Hono } from "hono";
-import type { App } from "../http/endpoint.ts";
 import { installErrorHandling } from "../http/error-handling.ts";
+import type { App } from "../http/routes.ts";
 import { agentRoutes } from "./agents.ts";
 import { auditRoutes } from "./audit.ts";
 import { blockRoutes } from "./blocks.ts";
-import { consentRoute } from "./consent.ts";
 import { consoleRoutes } from "./console.ts";
 import type { Deps } from "./deps.ts";
-import { documentRoutes } from "./documents.ts";
-import { healthRoutes } from "./health.ts";
-import { authorizeRoute } from "./hop/authorize.ts";
+import { authorizeRoute, renewRoute, sessionTargetsRoute } from "./hop/current-hop.ts";
 import { exchangeRoute } from "./hop/exchange.ts";
-import { renewRoute } from "./hop/renew.ts";
-import { sessionTargetsRoute } from "./hop/session-targets.ts";
 import { transactionRoute } from "./hop/transaction.ts";
-import { enrollmentRoutes } from "./identity/enrollments.ts";
-import { identityRoutes } from "./identity/identities.ts";
+import { enrollmentRoutes, identityRoutes } from "./identity.ts";
 import { keyRoutes } from "./keys.ts";
-import { manifestRoutes, registrationRoute } from "./manifests.ts";
-import { scopeRoutes } from "./scopes.ts";
-import { sessionRoutes } from "./sessions.ts";
-import { wellKnownRoutes } from "./well-known.ts";
+import { manifestRoutes, registrationRoute, scopeRoutes } from "./manifests.ts";
+import { documentRoutes, healthRoutes, wellKnownRoutes } from "./public.ts";
+import { consentRoute, sessionRoutes } from "./sessions.ts";
 
 /** In the order in which the documentation shows them. */
 const routes: readonly ((app: App, deps: Deps) => void)[] = [

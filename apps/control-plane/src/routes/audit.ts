@@ -11,11 +11,9 @@ import {
   wouldBlockQuery,
 } from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
-import { explainAction } from "../commands/record/explain.ts";
-import { readChain } from "../commands/record/read-chain.ts";
+import { explainAction, readChain } from "../commands/record.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { type ListRequest, routesOf } from "../http/routes.ts";
+import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { DecisionRow, WouldBlock, WouldBlockPosition } from "../ports/decision-log.ts";
 import type { Deps } from "./deps.ts";
@@ -23,6 +21,7 @@ import type { Deps } from "./deps.ts";
 export function auditRoutes(app: App, deps: Deps): void {
   const { route, list } = routesOf(app, deps, "Audit");
   const history = {
+    ...decisionReads(deps),
     access: "audit",
     page: decisionPage,
     description: "One page, newest first.",
@@ -31,14 +30,11 @@ export function auditRoutes(app: App, deps: Deps): void {
       spentAt: spentAtMs === null ? null : iso(spentAtMs),
       paramsHash,
     }),
-    position: ({ seq }: DecisionRow) => String(seq),
   } as const;
 
   list("GET /v1/audit/decisions", {
     ...history,
     summary: "Read the history of decisions.",
-    query: decisionsQuery,
-    rows: (request) => readDecisions(deps, request),
   });
 
   list("GET /v1/decisions", {
@@ -51,7 +47,6 @@ export function auditRoutes(app: App, deps: Deps): void {
       Deprecation: deprecatedSince,
       Link: '</v1/audit/decisions>; rel="successor-version"',
     },
-    rows: (request) => readDecisions(deps, request),
   });
 
   route("GET /v1/audit/actions/{action_id}/chain", {
@@ -66,8 +61,12 @@ export function auditRoutes(app: App, deps: Deps): void {
       deps.events.chainRead(result, Math.max(0, deps.clock.nowMs() - startedMs) / 1000);
       if (read === undefined) throw actionNotFound();
       const { session, chain } = read;
-      const complete = chain.break === null;
-      return { root: withTimes(session), hops: chain.hops.map(toHop), complete, break: chain.break };
+      return {
+        root: withTimes(session),
+        hops: chain.hops.map(toHop),
+        complete: result === "complete",
+        break: chain.break,
+      };
     },
   });
 
@@ -99,19 +98,17 @@ export function auditRoutes(app: App, deps: Deps): void {
   });
 
   list("GET /v1/audit/would-block", {
+    ...wouldBlockReads(deps),
     access: "audit",
     summary: "List what observe mode let pass and enforcement would have blocked, like calls together.",
-    query: wouldBlockQuery,
     page: wouldBlockPage,
     description: "One page, in the order of agent and target.",
-    rows: (request) => readWouldBlocks(deps, request),
     item: ({ actingAgent, firstMs, lastMs, ...group }) => ({
       ...group,
       agent: actingAgent,
       firstTs: iso(firstMs),
       lastTs: iso(lastMs),
     }),
-    position: wouldBlockPosition,
   });
 }
 
@@ -122,28 +119,28 @@ const actionNotFound = (): ApiError => new ApiError("action_not_found", "There i
 
 const toHop = (record: DecisionRecord) => ({ ...record, ts: iso(record.decidedAtMs) });
 
-interface DecisionsRequest extends Pick<ListRequest<typeof decisionsQuery>, "after" | "limit"> {
+interface DecisionsRequest extends Omit<ListRequest<typeof decisionsQuery>, "query"> {
   readonly query: Partial<ListRequest<typeof decisionsQuery>["query"]>;
 }
 
-export async function readDecisions(
-  { decisions }: Pick<Deps, "decisions">,
-  { query, after, limit }: DecisionsRequest,
-): Promise<readonly DecisionRow[]> {
-  const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, ...filter } = query;
-  // No session has an id of another form.
-  if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
-  const beforeSeq = after === undefined ? undefined : BigInt(after);
-  return decisions.page({ filter: { ...filter, sinceMs, untilMs }, beforeSeq, limit });
-}
+export const decisionReads = ({ decisions }: Deps) => ({
+  query: decisionsQuery,
+  async rows({ query, after, limit }: DecisionsRequest): Promise<readonly DecisionRow[]> {
+    const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, ...filter } = query;
+    // No session has an id of another form.
+    if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
+    const beforeSeq = after === undefined ? undefined : BigInt(after);
+    return decisions.page({ filter: { ...filter, sinceMs, untilMs }, beforeSeq, limit });
+  },
+  position: ({ seq }: DecisionRow) => String(seq),
+});
 
-export const wouldBlockPosition = ({ position }: WouldBlock): string => JSON.stringify(position);
-
-export const readWouldBlocks = (
-  { wouldBlocks }: Pick<Deps, "wouldBlocks">,
-  { query: { scope, since: sinceMs, until: untilMs }, after, limit }: ListRequest<typeof wouldBlockQuery>,
-): Promise<readonly WouldBlock[]> =>
-  wouldBlocks.page({
-    ...{ scope, sinceMs, untilMs, limit },
-    after: after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition),
-  });
+export const wouldBlockReads = ({ wouldBlocks }: Deps) => ({
+  query: wouldBlockQuery,
+  rows: ({ query, after, limit }: ListRequest<typeof wouldBlockQuery>) =>
+    wouldBlocks.page({
+      ...{ scope: query.scope, sinceMs: query.since, untilMs: query.until, limit },
+      after: after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition),
+    }),
+  position: ({ position }: WouldBlock) => JSON.stringify(position),
+});

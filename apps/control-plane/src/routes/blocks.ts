@@ -1,10 +1,8 @@
 import { type BlockKind, blockPage, blockPut, blockRead, blockRef, pagedQuery } from "@svc/core";
-import { liftBlock } from "../commands/block/lift-block.ts";
-import { setBlock } from "../commands/block/set-block.ts";
-import type { App } from "../http/endpoint.ts";
-import { invalidRequest, toIssues } from "../http/issues.ts";
+import { liftBlock, setBlock } from "../commands/blocks.ts";
+import { invalidRequest, toIssues } from "../http/api-error.ts";
 import { requireKind } from "../http/require-kind.ts";
-import { routesOf } from "../http/routes.ts";
+import { type App, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
 import type { StandingBlock } from "../ports/blocks.ts";
 import type { Deps } from "./deps.ts";
@@ -34,7 +32,7 @@ export function blockRoutes(app: App, deps: Deps): void {
     reply: { description: "The block in force.", schema: blockRead },
     errors: ["database_unavailable"],
     handle: async ({ caller, params, body: { reason, until: untilMs = null } }) => {
-      const set = await setBlock(deps, { ...readRef(params), reason, untilMs, actor: caller.label });
+      const set = await setBlock(deps, { ...readRef(params), reason, untilMs }, caller.label);
       const { block } = requireKind(set, "set", {
         until_is_past: () =>
           invalidRequest("The block would block nothing.", [{ path: "until", message: "must be in the future" }]),
@@ -50,8 +48,8 @@ export function blockRoutes(app: App, deps: Deps): void {
     reply: { status: 204, description: "No such block is in force." },
     errors: ["database_unavailable"],
     handle: async ({ caller, params }) => {
-      const wasLifted = await liftBlock(deps, { ...readRef(params), actor: caller.label });
-      if (wasLifted) deps.events.administered("block_lifted");
+      const { kind, ref } = readRef(params);
+      if (await liftBlock(deps, kind, ref, caller.label)) deps.events.administered("block_lifted");
     },
   });
 }

@@ -1,14 +1,22 @@
-import type { ConsolePorts } from "@svc/console";
+import type { ConsolePorts, ConsoleReads, Listed, Query } from "@svc/console";
+import { fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
 import type { Hono } from "hono";
-import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { toApiError } from "../http/error-response.ts";
+import type { z } from "zod";
+import { isUuid } from "../commands/identifier.ts";
+import { failingProbes } from "../commands/readiness.ts";
+import { explainAction, readChain } from "../commands/record.ts";
+import { ApiError, invalidRequest } from "../http/api-error.ts";
+import { rateLimited } from "../http/authentication.ts";
+import { reported } from "../http/error-handling.ts";
 import { readForm } from "../http/form.ts";
-import { invalidRequest } from "../http/issues.ts";
-import { readQuery } from "../http/query.ts";
-import { rateLimited } from "../http/rate-limit.ts";
-import { consoleReads } from "./console-reads.ts";
+import { type Paging, readPage } from "../http/page.ts";
+import { decodeQuery, readQuery } from "../http/query.ts";
+import type { App, PagedRead } from "../http/routes.ts";
+import type { AdministrativeEvent } from "../ports/administrative-event.ts";
+import { agentReads } from "./agents.ts";
+import { decisionReads, wouldBlockReads } from "./audit.ts";
 import type { Deps } from "./deps.ts";
+import { sessionReads } from "./sessions.ts";
 
 /** The read-only pages at `/console`. Loaded at the first request: most processes never show one. */
 export function consoleRoutes(app: App, deps: Deps): void {
@@ -48,9 +56,74 @@ const consolePorts = (deps: Deps): ConsolePorts => ({
     if (!form.ok) throw invalidRequest(form.description);
     return form.fields;
   },
-  refusalOf(thrown) {
-    const error = toApiError(thrown);
-    if (error.code === "internal") deps.events.requestFailed(thrown);
-    return error;
-  },
+  refusalOf: (thrown) => reported(thrown, deps.events.requestFailed),
 });
+
+const versionsShown = 10;
+
+/** The console's reads over the ports of the audit routes. */
+function consoleReads(deps: Deps): ConsoleReads {
+  const list =
+    <Schema extends z.ZodObject, Row>(path: string, { query: schema, rows, position }: PagedRead<Schema, Row>) =>
+    async (sent: Query, pageSize?: number): Promise<Listed<Row>> => {
+      const decoded = decodeQuery(sent, schema);
+      const paging = { ...(decoded as unknown as Paging), ...(pageSize && { limit: pageSize }) };
+      const query = fromWire(schema, decoded);
+      const read = (at: { after: string | undefined; limit: number }) => rows({ query, caller: undefined, ...at });
+      const { page, ...found } = await readPage(deps.cursorKey, path, sent, paging, read, position);
+      return { ...found, nextCursor: page.nextCursor };
+    };
+  const revocations = (
+    kind: "agent_revoked" | "session_revoked",
+    beforeId: string | undefined,
+    limit: number,
+  ): Promise<readonly AdministrativeEvent[]> => {
+    const anyOther = { sessionId: undefined, agent: undefined, sinceMs: undefined, untilMs: undefined };
+    return deps.administrativeEvents.page({ ...anyOther, kind, beforeId, limit });
+  };
+  return {
+    decisions: list("/console/decisions", decisionReads(deps)),
+    countDecisions: (count) => deps.decisionCounts.count(count),
+    observedByScope: (newest) => deps.decisionCounts.observedByScope(newest),
+    wouldBlocks: list("/console/would-block", wouldBlockReads(deps)),
+    async action(actionId) {
+      const [explained, read] = await Promise.all([explainAction(deps, actionId), readChain(deps, actionId)]);
+      return explained && read && { ...explained, ...read };
+    },
+    sessions: list("/console/sessions", sessionReads(deps)),
+    session: async (id) => (isUuid(id) ? deps.sessions.read(id, deps.clock.nowMs()) : undefined),
+    agents: list("/console/agents", agentReads(deps)),
+    agent: (name) => deps.identities.byName(name),
+    manifestVersions: ({ agentId }, query) => {
+      const versions = list(`/console/agents/${agentId}`, {
+        query: pagedQuery,
+        rows: ({ after, limit }) =>
+          deps.declarations.versions({ agentId, before: after === undefined ? undefined : Number(after), limit }),
+        position: ({ version }) => String(version),
+      });
+      return versions(query, versionsShown);
+    },
+    acceptedManifests: (agents) => deps.declarations.accepted(agents),
+    scopes: list("/console/scopes", {
+      query: pagedQuery,
+      rows: ({ after, limit }) => deps.declarations.scopes({ after, limit }),
+      position: ({ scope }) => scope,
+    }),
+    async policy(query) {
+      const { name: scope, version: asked } = decodeQuery(query, namedScopeQuery);
+      const latest = await deps.policies.latest(scope);
+      if (latest === undefined) return undefined;
+      const version = asked ?? latest.version;
+      const pinned = await deps.policies.pinned(scope, version);
+      return { scope, latestVersion: latest.version, version, document: pinned?.policy.document };
+    },
+    blocks: (limit) => deps.blocks.page({ nowMs: deps.clock.nowMs(), after: undefined, limit }),
+    revokedAgents: list("/console/denials", {
+      query: pagedQuery,
+      rows: ({ after, limit }) => revocations("agent_revoked", after, limit),
+      position: ({ eventId }) => eventId,
+    }),
+    revokedSessions: (limit) => revocations("session_revoked", undefined, limit),
+    failingChecks: () => failingProbes(deps.probes),
+  };
+}

@@ -1,8 +1,8 @@
 import type { SignInSettings } from "@svc/console";
 import type { CommandDeps } from "../commands/deps.ts";
-import type { Probe } from "../commands/readiness.ts";
+import type { Probes } from "../commands/readiness.ts";
 import type { Events } from "../events/events.ts";
-import type { RouteAuth } from "../http/authentication.ts";
+import type { RoutesDeps } from "../http/routes.ts";
 import type { AdministrativeEvents } from "../ports/administrative-event.ts";
 import type { Blocks } from "../ports/blocks.ts";
 import type { DecisionCounts } from "../ports/decision-counts.ts";
@@ -10,9 +10,7 @@ import type { WouldBlocks } from "../ports/decision-log.ts";
 import type { Declarations } from "../ports/declarations.ts";
 
 /** Everything that routes use. */
-export interface Deps extends CommandDeps, RouteAuth {
-  /** Signs cursors; the same in every process. */
-  readonly cursorKey: Uint8Array;
+export interface Deps extends CommandDeps, RoutesDeps {
   readonly blocks: Blocks;
   readonly administrativeEvents: AdministrativeEvents;
   readonly wouldBlocks: WouldBlocks;
@@ -20,7 +18,7 @@ export interface Deps extends CommandDeps, RouteAuth {
   readonly declarations: Declarations;
   /** Sign-in of the console. */
   readonly console: SignInSettings;
-  readonly probes: readonly Probe[];
+  readonly probes: Probes;
   /** When any process last finished retention; null before the first time. */
   readonly lastHousekeepingMs: () => number | null;
   /** The time of the oldest unsealed row; null if all are sealed. */

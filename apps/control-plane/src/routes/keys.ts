@@ -1,11 +1,8 @@
 import { issuerEpoch, issuerKeyPage, keyRotate, keyRotation, pagedQuery, reasonRequest } from "@svc/core";
-import { raiseIssuerEpoch } from "../commands/key/raise-issuer-epoch.ts";
-import { removeKey } from "../commands/key/remove-key.ts";
-import { rotateKey } from "../commands/key/rotate-key.ts";
+import { raiseIssuerEpoch, removeKey, rotateKey } from "../commands/issuer-keys.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { routesOf } from "../http/routes.ts";
-import { iso, withTimes } from "../http/times.ts";
+import { type App, routesOf } from "../http/routes.ts";
+import { withTimes } from "../http/times.ts";
 import type { KeyFacts } from "../ports/issuer-keys.ts";
 import type { Deps } from "./deps.ts";
 
@@ -60,10 +57,10 @@ export function keyRoutes(app: App, deps: Deps): void {
     bodyOptional: true,
     reply: { description: "The new epoch.", schema: issuerEpoch },
     errors: ["database_unavailable"],
-    handle: async ({ caller, body }) => {
-      const raised = await raiseIssuerEpoch(deps, { reason: body.reason ?? null, actor: caller.label });
+    handle: async ({ caller, body: { reason = null } }) => {
+      const raised = await raiseIssuerEpoch(deps, reason, caller.label);
       deps.events.administered("issuer_epoch_raised");
-      return { notBefore: iso(raised.notBeforeMs), kid: raised.kid, revoked: raised.ended };
+      return withTimes(raised);
     },
   });
 }

@@ -5,14 +5,16 @@ import {
   manifestCreate,
   manifestQuery,
   manifestRead,
+  type PolicyIndex,
+  scopeCatalog,
+  scopeCatalogQuery,
+  toCatalog,
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
-import { type SubmitManifest, type Submitted, submitManifest } from "../commands/manifest/submit-manifest.ts";
+import { type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { jsonHeaders } from "../http/json-response.ts";
 import { requireKind } from "../http/require-kind.ts";
-import { routesOf } from "../http/routes.ts";
+import { type App, jsonResponse, routesOf } from "../http/routes.ts";
 import { iso } from "../http/times.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
@@ -61,7 +63,7 @@ export function manifestRoutes(app: App, deps: Deps): void {
     reply: { description: "The manifest version.", schema: manifestRead },
     errors: ["scope_not_found", "manifest_version_not_found", "database_unavailable"],
     handle: async ({ params: { scope }, query: { version, agent } }) =>
-      new Response(manifestText(await findManifest(deps, { scope, version, agent })), { headers: jsonHeaders }),
+      jsonResponse(manifestText(await findManifest(deps, { scope, version, agent }))),
   });
 }
 
@@ -82,7 +84,12 @@ const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: strin
 async function submit(deps: Deps, command: SubmitManifest) {
   const { agent } = command;
   const { agentId, version, status } = requireKind(await submitManifest(deps, command), "accepted", {
-    refused: refusal,
+    refused: ({ status, diff }) =>
+      status === "rejected"
+        ? new ApiError("reconciliation_rejected", "The manifest contradicts what was discovered.", {
+            details: { diff },
+          })
+        : new ApiError("needs_review", noAnswer, { details: { diff } }),
     agent_exists: `${agent} is registered: submit its manifest to /v1/manifests.`,
     agent_not_found: `${agent} was never registered: register it at /v1/agents.`,
     policy_too_large: ({ scope, branchingAgents }) =>
@@ -93,12 +100,7 @@ async function submit(deps: Deps, command: SubmitManifest) {
   return { agentId, manifestVersion: version, status };
 }
 
-const refusal = ({ status, diff }: Extract<Submitted, { kind: "refused" }>): ApiError =>
-  status === "rejected"
-    ? new ApiError("reconciliation_rejected", "The manifest contradicts what was discovered.", { details: { diff } })
-    : new ApiError("needs_review", "Discovery gave no answer: a person must vouch for the manifest with an override.", {
-        details: { diff },
-      });
+const noAnswer = "Discovery gave no answer: a person must vouch for the manifest with an override.";
 
 async function findManifest({ manifests }: Deps, query: ManifestQuery): Promise<StoredManifest> {
   const manifest = await manifests.find(query);
@@ -113,3 +115,24 @@ async function findManifest({ manifests }: Deps, query: ManifestQuery): Promise<
 /** `doc` is the document's own text, unparsed: numbers, order and escapes as submitted. */
 const manifestText = ({ agent, version, status, attestedBy, createdAtMs, doc }: StoredManifest): string =>
   withMemberText({ agent, version, status, attested_by: attestedBy, created_at: iso(createdAtMs) }, "doc", doc);
+
+export function scopeRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Scopes");
+  route("GET /v1/scopes/{scope}/catalog", {
+    access: "admin",
+    summary: "Show what consenting to a scope grants.",
+    query: scopeCatalogQuery,
+    reply: { description: "The compiled policy without its paths.", schema: scopeCatalog },
+    errors: ["scope_not_found", "policy_version_not_found", "database_unavailable"],
+    handle: async ({ params: { scope }, query: { version } }) =>
+      jsonResponse(toCatalog((await findPolicy(deps, scope, version)).policy)),
+  });
+}
+
+async function findPolicy({ policies }: Deps, scope: string, version: number | undefined): Promise<PolicyIndex> {
+  const latest = await policies.latest(scope);
+  if (latest === undefined) throw new ApiError("scope_not_found", "Nothing is compiled for this scope.");
+  const policy = await policies.pinned(scope, version ?? latest.version);
+  if (policy === undefined) throw new ApiError("policy_version_not_found", "The scope has no policy of this version.");
+  return policy;
+}

@@ -1,24 +1,56 @@
-import { reasonRequest, sessionPage, sessionRead, sessionsQuery, sessionsRevoke, sessionsRevoked } from "@svc/core";
+import {
+  consentRequest,
+  consentResponse,
+  reasonRequest,
+  sessionPage,
+  sessionRead,
+  sessionsQuery,
+  sessionsRevoke,
+  sessionsRevoked,
+} from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
-import { revokeSession } from "../commands/session/revoke-session.ts";
-import { endSessions } from "../commands/session/revoke-sessions.ts";
+import { endSessions, grantConsent, revokeSession } from "../commands/sessions.ts";
 import { ApiError } from "../http/api-error.ts";
-import type { App } from "../http/endpoint.ts";
-import { type ListRequest, routesOf } from "../http/routes.ts";
+import { requireKind } from "../http/require-kind.ts";
+import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { SessionRead, SessionSummary } from "../ports/sessions.ts";
 import type { Deps } from "./deps.ts";
 
+export function consentRoute(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Consent");
+  route("POST /v1/consent", {
+    access: "admin",
+    summary: "Start a session by a person's consent; the answer holds its hop-1 token.",
+    body: consentRequest,
+    reply: { status: 201, description: "The session, pinned to one policy version.", schema: consentResponse },
+    errors: [
+      ...(["scope_not_found", "policy_recompile_required", "policy_version_changed"] as const),
+      ...(["database_unavailable", "guard_unavailable", "restore_unacknowledged"] as const),
+    ],
+    handle: async ({ caller, body }) => {
+      const command = { ...body, consentedBy: caller.label };
+      const { session, rootGrant } = requireKind(await grantConsent(deps, command), "granted", {
+        scope_not_found: "This scope grants nothing: no agent's manifest declares it.",
+        policy_recompile_required: "The scope's policy predates the present schema: submit one of its manifests again.",
+        policy_version_changed: ({ currentVersion }) =>
+          new ApiError("policy_version_changed", "The scope's policy is no longer the one that was shown.", {
+            details: { current_version: currentVersion },
+          }),
+      });
+      return { ...withTimes(session), rootGrant };
+    },
+  });
+}
+
 export function sessionRoutes(app: App, deps: Deps): void {
   const { route, list } = routesOf(app, deps, "Sessions");
   list("GET /v1/sessions", {
+    ...sessionReads(deps),
     access: "audit",
     summary: "List sessions, newest first.",
-    query: sessionsQuery,
     page: sessionPage,
-    rows: (request) => readSessions(deps, request),
     item: toSummary,
-    position: ({ facts }) => facts.sessionId,
   });
 
   route("POST /v1/sessions/revoke", {
@@ -28,7 +60,7 @@ export function sessionRoutes(app: App, deps: Deps): void {
     reply: { description: "How many were ended.", schema: sessionsRevoked },
     errors: ["database_unavailable"],
     handle: async ({ caller, body: { reason = null, ...filter } }) => {
-      const revoked = await endSessions(deps, { filter, reason, actor: caller.label });
+      const revoked = await endSessions(deps, filter, { reason, by: caller.label });
       if (revoked > 0) deps.events.administered("session_revoked");
       return { revoked };
     },
@@ -51,19 +83,19 @@ export function sessionRoutes(app: App, deps: Deps): void {
     reply: { description: "The session at this moment.", schema: sessionRead },
     errors: ["session_not_found", "database_unavailable"],
     handle: async ({ caller, params: { sessionId }, body: { reason = null } }) => {
-      const command = { sessionId, reason, actor: caller.label };
-      const revoked = isUuid(sessionId) ? await revokeSession(deps, command) : undefined;
+      const revoked = await revokeSession(deps, sessionId, { reason, by: caller.label });
       if (revoked?.ended) deps.events.administered("session_revoked", sessionId);
       return toRead(revoked?.session);
     },
   });
 }
 
-export const readSessions = (
-  { sessions, clock }: Pick<Deps, "sessions" | "clock">,
-  { query: { userSub, scope, agent, status }, after: before, limit }: ListRequest<typeof sessionsQuery>,
-): Promise<readonly SessionSummary[]> =>
-  sessions.page({ filter: { userSub, scope, agent, status }, before, limit, nowMs: clock.nowMs() });
+export const sessionReads = ({ sessions, clock }: Deps) => ({
+  query: sessionsQuery,
+  rows: ({ query: { userSub, scope, agent, status }, after: before, limit }: ListRequest<typeof sessionsQuery>) =>
+    sessions.page({ filter: { userSub, scope, agent, status }, before, limit, nowMs: clock.nowMs() }),
+  position: ({ facts }: SessionSummary) => facts.sessionId,
+});
 
 const toSummary = ({ facts, status, revocation }: SessionSummary) => ({
   ...withTimes(facts),

@@ -126,3 +126,13 @@ const labelled = (plane: Plane, tokens: readonly ListedToken[]): readonly Bearer
 
 const bothOf = <A, B, T>(one: A | undefined, other: B | undefined, make: (one: A, other: B) => T): T | undefined =>
   one === undefined || other === undefined ? undefined : make(one, other);
+
+/** A process that is stopped takes up to the sum. */
+export const drainTimes = {
+  /** For load balancers to notice that it is not ready. */
+  noticeMs: 5_000,
+  /** For requests to finish. */
+  deadlineMs: 15_000,
+  /** For telemetry to be sent. */
+  lastWordsMs: 5_000,
+} as const;

@@ -3,7 +3,9 @@ import { importIssuerKey } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
 import { runRetention } from "../background/run-retention.ts";
 import { runSealing } from "../background/run-sealing.ts";
-import { createEvents } from "../events/events.ts";
+import { watchRestore } from "../background/watch-restore.ts";
+import { createEvents, type Events } from "../events/events.ts";
+import { highWaterMarkCounter } from "../postgres/high-water-mark.ts";
 import { issuerKeys } from "../postgres/issuer-keys.ts";
 import { retention } from "../postgres/retention.ts";
 import { recordSeals } from "../postgres/seals/record-seals.ts";
@@ -11,10 +13,9 @@ import { createApp } from "../routes/app.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
 import { encryptionKeyOf } from "./encryption-key.ts";
-import { startRestoreWatch } from "./restore-watch.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
-import { budgets, openStores, type StoreEvents } from "./stores.ts";
+import { budgets, openStores, type StoreEvents, type Stores } from "./stores.ts";
 
 export interface ControlPlane {
   readonly url: string;
@@ -24,7 +25,7 @@ export interface ControlPlane {
   close(drainDeadlineMs: number): Promise<void>;
 }
 
-export interface StartOptions extends Pick<StoreEvents, "onProgress" | "onDatabaseLost"> {
+interface StartOptions extends Pick<StoreEvents, "onProgress" | "onDatabaseLost"> {
   readonly config: Config;
   readonly version: string;
   readonly telemetry: Telemetry<"control_plane">;
@@ -83,4 +84,18 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     await stores.close();
     throw error;
   }
+}
+
+/** A start waits so long for the cache store. Without it, this process grants nothing. */
+const cacheStorePatienceMs = 1_000;
+
+/** Compares before the first request, so that a restored database never grants anything. */
+export async function startRestoreWatch({ health, submissions, guard }: Stores, events: Events) {
+  await guard.connected(cacheStorePatienceMs);
+  return watchRestore({
+    counter: highWaterMarkCounter(health, submissions.within(budgets.commit)),
+    store: guard,
+    onBehind: events.restoreUnacknowledged,
+    onFault: events.highWaterMarkFailed,
+  });
 }

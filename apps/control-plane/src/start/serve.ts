@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { type Listening, listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
 import { answerMalformed, malformedResponse } from "../http/malformed.ts";
-import { drainTimes } from "./drain-times.ts";
+import { drainTimes } from "./config.ts";
 
 export interface ServeSettings {
   readonly host: string;

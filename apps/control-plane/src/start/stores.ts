@@ -1,6 +1,6 @@
 import { watchStandby } from "../background/watch-standby.ts";
 import type { HighWaterMarkStore } from "../ports/high-water-mark.ts";
-import type { RateLimits } from "../ports/rate-limit.ts";
+import type { RateBudget, RateLimit, RateLimits } from "../ports/rate-limit.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { StandbyWatch } from "../ports/replication.ts";
 import { poolSizesOf, requireRoom } from "../postgres/connections.ts";
@@ -12,7 +12,6 @@ import { warmUp } from "../postgres/warm-up.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 import { redisGuard } from "../redis/guard.ts";
 import type { Config } from "./config.ts";
-import { openRateLimits } from "./rate-limits.ts";
 
 /** In milliseconds. Those of a hop lie within the second that its caller waits. */
 export const budgets = {
@@ -146,4 +145,24 @@ async function guardOf(
   if (redisUrl !== undefined) return redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable });
   const { embeddedGuard } = await import("@svc/embedded/cache");
   return embeddedGuard();
+}
+
+/** Counts in the cache store, or in this process without one. Loads and opens nothing without a limit. */
+async function openRateLimits(
+  { redisUrl, rateLimits }: Pick<Config, "redisUrl" | "rateLimits">,
+  onUnavailable: (cause: unknown) => void,
+): Promise<RateLimits & { close(): void }> {
+  const { perBearer, perSession } = rateLimits;
+  const limitsBy = (limit: (kind: string, budget: RateBudget) => RateLimit): RateLimits => ({
+    perBearer: perBearer && limit("bearer", perBearer),
+    perSession: perSession && limit("session", perSession),
+  });
+  if ((perBearer ?? perSession) === undefined) return { perBearer: undefined, perSession: undefined, close: () => {} };
+  if (redisUrl === undefined) {
+    const { embeddedRateLimit } = await import("../redis/local-rate-limit.ts");
+    return { ...limitsBy((_kind, budget) => embeddedRateLimit(budget)), close: () => {} };
+  }
+  const { redisRateLimits } = await import("../redis/rate-limit.ts");
+  const store = redisRateLimits({ address: parseStoreAddress(redisUrl), onUnavailable });
+  return { ...limitsBy(store.limit), close: store.close };
 }

@@ -21,7 +21,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "cursors-unsigned",
-    "http/cursor.ts",
+    "http/page.ts",
     "return timingSafeEqual(bytes.subarray(0, macBytes), mac(key, use, position)) ? position : undefined;",
     "return position;",
     testsOf("apps/control-plane/test/cursor.test.ts")("a cursor does not open for %s"),
@@ -29,8 +29,8 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   [
     "repeated-parameters-taken",
     "http/form.ts",
-    "return repeatedName(pairs) === undefined",
-    "return pairs !== undefined",
+    "return form.repeated === undefined",
+    "return form !== undefined",
     reading("a form > with %s is refused"),
   ],
   [
@@ -102,7 +102,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "fault-told",
-    "http/error-response.ts",
+    "http/error-handling.ts",
     'new ApiError("internal", "The request could not be served.", { cause: error });',
     'new ApiError("internal", String(error), { cause: error });',
     testsOf("apps/control-plane/test/requests.test.ts")(
@@ -111,7 +111,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   ],
   [
     "weak-secret-passes",
-    "start/check/secret-strength.ts",
+    "start/check.ts",
     "words.test(secret) ||",
     "",
     testsOf("apps/control-plane/test/check.test.ts")("%s looks guessable"),

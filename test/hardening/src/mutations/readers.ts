@@ -8,7 +8,7 @@ const answers = testsOf("test/fuzz/answers.test.ts");
 export const ofReaders: readonly Mutation[] = [
   {
     name: "plus-is-plus",
-    file: "apps/control-plane/src/http/url-encoded.ts",
+    file: "apps/control-plane/src/http/query.ts",
     text: 'decodeURIComponent(part.replaceAll("+", " "))',
     replacement: "decodeURIComponent(part)",
     killedBy: requests("are read from a form as everybody reads them, each once, or are refused"),

@@ -1,19 +1,10 @@
-import {
-  type DecisionRecord,
-  type HopRequest,
-  type PopFailureCause,
-  type Taint,
-  type TargetKind,
-  toDecisionRecord,
-} from "@svc/core";
+import type { HopRequest, PopFailureCause, Taint, TargetKind } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
 import type { HopDeps } from "../deps.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import { AuditUnavailable } from "./hop-faults.ts";
-import { toHopRequest } from "./hop-request.ts";
-import { type HopState, onHopState } from "./hop-state.ts";
-import { requireVerified, type SubjectToken } from "./subject-token.ts";
-import { judge } from "./verdict.ts";
+import { AuditUnavailable, type HopState, onHopState, toHopRequest } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
+import { commitDecision, judge, type Recorded } from "./verdict.ts";
 
 export interface AuthorizeCommand {
   /** A current-hop token. */
@@ -28,12 +19,9 @@ export interface AuthorizeCommand {
 }
 
 /** A committed decision, allow or deny. */
-export interface Decided {
+export interface Decided extends Recorded {
   readonly kind: "decided";
-  readonly record: DecisionRecord;
-  /** How many marks were set. */
-  readonly marks: number;
-  readonly claims: HopClaims;
+  readonly subject: HopClaims;
   readonly consentableScopes: readonly string[];
   /** The pinned policy declares the data class, so telemetry may name it. */
   readonly dataClassDeclared: boolean;
@@ -41,8 +29,7 @@ export interface Decided {
 
 export type Authorized =
   | Decided
-  | { readonly kind: "unauthorized" }
-  | { readonly kind: "observe_not_admitted" }
+  | { readonly kind: "unauthorized" | "observe_not_admitted" }
   | { readonly kind: "invalid_proof"; readonly cause: PopFailureCause };
 
 /**
@@ -79,28 +66,24 @@ async function decideAndCommit(
   state: HopState,
   hop: HopRequest,
 ): Promise<Decided | "stale"> {
-  const { claims, policy, session } = state;
-  const { verdict, marking, present } = await judge(deps, state, hop, enforced);
-  const record = toDecisionRecord(hop, verdict, {
-    actionId: deps.ids.next(),
-    sessionId: claims.sessionId,
+  const { claims: subject, policy } = state;
+  const judged = await judge(deps, state, hop, enforced);
+  const { sessionId, actionId: parentActionId } = subject;
+  const call = {
     stage: "authorize",
-    actingAgent: callerOfToken(claims),
+    sessionId,
+    actingAgent: callerOfToken(subject),
     enforced,
-    policyVersion: policy.version,
-    parentActionId: claims.actionId,
-    decidedAtMs: deps.clock.nowMs(),
-    present,
-  });
-  const outcome = await deps.decisionLog.append(record, marking, session.epochs);
-  if (outcome === "stale") return "stale";
+    parentActionId,
+  } as const;
+  const recorded = await commitDecision(deps, state, hop, judged, call);
+  if (recorded === "stale") return "stale";
   const { reads, writes } = policy.policy.document.data_classes;
   return {
     kind: "decided",
-    record,
-    marks: outcome.marks,
-    claims,
-    consentableScopes: verdict.outcome === "deny" ? verdict.consentableScopes : [],
-    dataClassDeclared: reads.includes(record.dataClass) || writes.includes(record.dataClass),
+    ...recorded,
+    subject,
+    consentableScopes: judged.verdict.outcome === "deny" ? judged.verdict.consentableScopes : [],
+    dataClassDeclared: reads.includes(hop.dataClass) || writes.includes(hop.dataClass),
   };
 }

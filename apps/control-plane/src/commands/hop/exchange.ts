@@ -11,13 +11,10 @@ import type { Prover } from "../../ports/spend-ledger.ts";
 import type { HopDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import { SpendUnavailable } from "./hop-faults.ts";
-import { chainOf, jtiHashOf, toHopRequest } from "./hop-request.ts";
-import { type HopState, onHopState } from "./hop-state.ts";
-import { type RecordedDenial, recordDenial } from "./record-denial.ts";
+import { chainOf, type HopState, jtiHashOf, onHopState, SpendUnavailable, toHopRequest } from "./hop-state.ts";
+import { isCurrentHop, requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { spendToken } from "./spend-token.ts";
-import { isCurrentHop, requireVerified, type SubjectToken } from "./subject-token.ts";
-import { type Judged, judge } from "./verdict.ts";
+import { commitDecision, type Judged, judge, type Recorded } from "./verdict.ts";
 
 export interface ExchangeCommand {
   /** Undefined for a token that does not verify. */
@@ -46,7 +43,7 @@ export type Exchanged =
   | { readonly kind: "invalid_proof"; readonly subject: HopClaims; readonly cause: PopFailureCause }
   /** `replayed`: the token was spent before. The answer was lost, or the token was stolen. */
   | { readonly kind: "invalid_grant"; readonly subject: HopClaims; readonly replayed: boolean }
-  | ({ readonly kind: "denied"; readonly subject: HopClaims } & RecordedDenial);
+  | ({ readonly kind: "denied"; readonly subject: HopClaims } & Recorded);
 
 /**
  * Narrows the subject token to one allowed hop and spends both (docs/reference/routes.md#token-exchange). The spend
@@ -125,7 +122,7 @@ async function deny(
   const { claims: subject } = state;
   const spent = await deps.spends.spent(subject.sessionId, jtiHashOf(subject), allow.actionId);
   if (spent.token || spent.allow) return { kind: "invalid_grant", subject, replayed: spent.token };
-  const denial = await recordDenial(deps, state, allow, hop, judged, "exchange");
+  const denial = await commitDecision(deps, state, hop, judged, { ...allow, stage: "exchange" });
   return denial === "stale" ? "stale" : { kind: "denied", subject, ...denial };
 }
 

@@ -1,10 +1,53 @@
-import type { PolicyIndex } from "@svc/core";
-import type { HopClaims } from "@svc/tokens";
+import { type HopRequest, type PolicyIndex, type PresentState, splitDataClasses } from "@svc/core";
+import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
 import type { SessionState, SessionStateQuery } from "../../ports/session-state.ts";
 import type { HopDeps } from "../deps.ts";
-import { PolicyMissing } from "./hop-faults.ts";
-import { chainOf } from "./hop-request.ts";
-import { type VerifiedToken, verifyUnder } from "./subject-token.ts";
+import { type VerifiedToken, verifyUnder } from "./hop-tokens.ts";
+
+/** A decision could not be committed, so it must not be returned (docs/reference/routes.md#authorize). */
+export class AuditUnavailable extends Error {
+  readonly code = "audit_unavailable";
+}
+
+/** The single use could not be decided; no token was issued. */
+export class SpendUnavailable extends Error {
+  readonly code = "guard_unavailable";
+}
+
+/** A session's policy row is missing, which only damage to the database can cause. */
+export class PolicyMissing extends Error {}
+
+/** The agents up to the token's holder, without the human. */
+export const chainOf = (claims: HopClaims): readonly string[] => actChain(claims).slice(1);
+
+/** The scope of a root grant is the consent; the scope of a narrowed token lists data classes. */
+export const narrowedTo = (claims: HopClaims): readonly string[] | undefined =>
+  claims.act === null ? undefined : splitDataClasses(claims.scope);
+
+export const toHopRequest = (
+  claims: HopClaims,
+  requested: Pick<HopRequest, "target" | "targetKind" | "dataClass" | "declaredTaint">,
+): HopRequest => ({
+  ...requested,
+  hop: claims.hop,
+  chain: chainOf(claims),
+  narrowedTo: narrowedTo(claims),
+  tokenTaint: claims.taint,
+});
+
+export const toPresentState = (
+  deps: Pick<HopDeps, "clock" | "hopSettings">,
+  { facts, revoked, identities, blocks, marks }: SessionState,
+): PresentState => ({
+  session: { expired: deps.clock.nowMs() >= facts.expiresAtMs, revoked },
+  identities,
+  identityRequired: deps.hopSettings.identityRequired,
+  blocks,
+  marks,
+  otherScopes: [],
+});
+
+export const jtiHashOf = (claims: HopClaims): Uint8Array => Buffer.from(sha256Base64url(claims.jti), "base64url");
 
 /** A verified token, the present state of its session, and the policy that the session pinned. */
 export interface HopState {

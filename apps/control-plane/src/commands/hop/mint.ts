@@ -3,11 +3,9 @@ import { type HopClaims, isNarrowed, type NarrowedClaims, transactionClaims } fr
 import type { HopDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import { SpendUnavailable } from "./hop-faults.ts";
-import { type HopState, onHopState } from "./hop-state.ts";
-import { type RecordedDenial, recordDenial } from "./record-denial.ts";
-import { requireVerified, type SubjectToken } from "./subject-token.ts";
-import { judge } from "./verdict.ts";
+import { type HopState, onHopState, SpendUnavailable } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
+import { commitDecision, judge, type Recorded } from "./verdict.ts";
 
 export interface MintCommand {
   /** The narrowed token of the exchange. */
@@ -27,11 +25,12 @@ export type Minted =
       readonly allow: DecisionRecord;
     }
   | { readonly kind: "unauthorized" }
-  | { readonly kind: "action_not_found"; readonly subject: HopClaims }
-  | { readonly kind: "transaction_not_required"; readonly subject: HopClaims }
-  | { readonly kind: "already_minted"; readonly subject: HopClaims }
+  | {
+      readonly kind: "action_not_found" | "transaction_not_required" | "already_minted";
+      readonly subject: HopClaims;
+    }
   | { readonly kind: "invalid_proof"; readonly subject: HopClaims; readonly cause: PopFailureCause }
-  | ({ readonly kind: "denied"; readonly subject: HopClaims } & RecordedDenial);
+  | ({ readonly kind: "denied"; readonly subject: HopClaims } & Recorded);
 
 /**
  * Binds a privileged call to its parameters, once (docs/reference/routes.md#minting). It decides
@@ -87,7 +86,7 @@ async function attemptMint(
   if (minted) return { kind: "already_minted", subject };
   const judged = await judge(deps, state, hop, allow.enforced);
   if (judged.verdict.outcome === "deny") {
-    const denial = await recordDenial(deps, state, allow, hop, judged, "mint");
+    const denial = await commitDecision(deps, state, hop, judged, { ...allow, stage: "mint" });
     return denial === "stale" ? "stale" : { kind: "denied", subject, ...denial };
   }
   const mintedAtMs = deps.clock.nowMs();

@@ -2,11 +2,9 @@ import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause } f
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
 import type { HopDeps } from "../deps.ts";
 import { proveActor } from "./actor-proof.ts";
-import { SpendUnavailable } from "./hop-faults.ts";
-import { jtiHashOf, toHopRequest, toPresentState } from "./hop-request.ts";
-import { type HopState, onHopState } from "./hop-state.ts";
+import { type HopState, jtiHashOf, onHopState, SpendUnavailable, toHopRequest, toPresentState } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { type SpendPurpose, spendToken } from "./spend-token.ts";
-import { requireVerified, type SubjectToken } from "./subject-token.ts";
 
 export interface RenewCommand {
   /** A current-hop token. */

@@ -1,8 +1,7 @@
 import { decide, type PolicyIndex, splitDataClasses, type TargetKind } from "@svc/core";
 import type { HopDeps } from "../deps.ts";
-import { chainOf, narrowedTo, toHopRequest, toPresentState } from "./hop-request.ts";
-import { type HopState, loadHopState } from "./hop-state.ts";
-import { requireVerified, type SubjectToken } from "./subject-token.ts";
+import { chainOf, type HopState, loadHopState, narrowedTo, toHopRequest, toPresentState } from "./hop-state.ts";
+import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 
 export interface AllowedTarget {
   readonly target: string;

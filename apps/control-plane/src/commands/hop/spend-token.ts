@@ -2,8 +2,7 @@ import type { HopClaims } from "@svc/tokens";
 import type { Marking } from "../../ports/decision-log.ts";
 import type { Exchange, Prover, Renewal, SpendBase, SpendOutcome } from "../../ports/spend-ledger.ts";
 import type { HopDeps } from "../deps.ts";
-import { jtiHashOf } from "./hop-request.ts";
-import type { HopState } from "./hop-state.ts";
+import { type HopState, jtiHashOf } from "./hop-state.ts";
 
 export type SpendPurpose = Omit<Exchange, keyof SpendBase> | Omit<Renewal, keyof SpendBase>;
 

@@ -1,6 +1,7 @@
 import {
   type CallEffect,
   callEffect,
+  type DecisionRecord,
   type Delegation,
   decide,
   type HopRequest,
@@ -8,12 +9,12 @@ import {
   type PresentState,
   type RecordedPresent,
   recordPresent,
+  toDecisionRecord,
   type Verdict,
 } from "@svc/core";
 import type { Marking } from "../../ports/decision-log.ts";
 import type { HopDeps } from "../deps.ts";
-import { jtiHashOf, toPresentState } from "./hop-request.ts";
-import type { HopState } from "./hop-state.ts";
+import { type HopState, jtiHashOf, toPresentState } from "./hop-state.ts";
 
 export interface Judged {
   readonly verdict: Verdict;
@@ -57,4 +58,29 @@ function markingOf(hop: HopRequest, effect: CallEffect, { claims, session: { mar
     return { kind: "marks", marksFor, jtiHash: jtiHashOf(claims) };
   }
   return { kind: effect.kind === "delegation" ? "delegation" : "none" };
+}
+
+export interface Recorded {
+  readonly record: DecisionRecord;
+  /** How many marks were set. */
+  readonly marks: number;
+}
+
+/** Commits a decision. The new deny of an action that was allowed before inherits what its allow says of the call. */
+export async function commitDecision(
+  deps: HopDeps,
+  { session, policy }: HopState,
+  hop: HopRequest,
+  { verdict, marking, present }: Judged,
+  call: Pick<DecisionRecord, "stage" | "sessionId" | "actingAgent" | "enforced" | "parentActionId">,
+): Promise<Recorded | "stale"> {
+  const decided = {
+    actionId: deps.ids.next(),
+    policyVersion: policy.version,
+    decidedAtMs: deps.clock.nowMs(),
+    present,
+  };
+  const record = toDecisionRecord(hop, verdict, { ...call, ...decided });
+  const outcome = await deps.decisionLog.append(record, marking, session.epochs);
+  return outcome === "stale" ? "stale" : { record, marks: outcome.marks };
 }

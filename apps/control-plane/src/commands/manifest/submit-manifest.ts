@@ -1,7 +1,6 @@
 import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
-import type { ManifestSubmission } from "../../ports/manifests.ts";
+import type { ManifestSubmission, NameClaim } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
-import { claimsOf, nameConflicts, withConflicts } from "./claimed-names.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
 type SubmitDeps = Pick<CommandDeps, "clock" | "ids" | "manifests" | "manifestSubmissions" | "discover">;
@@ -159,3 +158,29 @@ async function report(
     details: { status, manifest_version: manifestVersion },
   });
 }
+
+/** The names that a manifest claims: its agent and its tools. */
+function claimsOf(agent: string, manifest: AgentManifest): readonly NameClaim[] {
+  const refs = new Set([...manifest.scopes.values()].flatMap(({ tools }) => tools.map(({ ref }) => ref)));
+  return [{ name: agent, kind: "agent" }, ...[...refs].map((name) => ({ name, kind: "tool" }) as const)];
+}
+
+/** No name is both an agent and a tool's reference. The later manifest gets the conflict in its diff. */
+const nameConflicts = (taken: readonly NameClaim[]): readonly DiffEntry[] =>
+  taken.map(({ name, kind }) => ({
+    ref: name,
+    kind: "conflicts",
+    field: kind === "agent" ? "name" : "tools",
+    declared: kind,
+    discovered: kind === "agent" ? "tool" : "agent",
+    remedy:
+      kind === "agent"
+        ? `Register the agent by another name: ${name} is a tool's reference already.`
+        : `Give the tool another reference: ${name} is an agent's name already.`,
+  }));
+
+/** One entry per reference; a conflict replaces other differences. */
+const withConflicts = (diff: readonly DiffEntry[], conflicts: readonly DiffEntry[]): readonly DiffEntry[] => [
+  ...diff.filter(({ ref }) => !conflicts.some((conflict) => conflict.ref === ref)),
+  ...conflicts,
+];

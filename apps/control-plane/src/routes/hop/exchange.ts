@@ -7,20 +7,16 @@ import {
   taints,
   tokenExchangeGrantType,
 } from "@svc/core";
-import type { Context } from "hono";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
-import type { App } from "../../http/endpoint.ts";
+import { retryAfter } from "../../http/authentication.ts";
 import { readForm } from "../../http/form.ts";
-import { jsonResponse } from "../../http/json-response.ts";
-import { retryAfter } from "../../http/rate-limit.ts";
-import { routesOf } from "../../http/routes.ts";
-import type { HopRouteDeps } from "./authorize.ts";
-import { openSpan, takeSpan } from "./spans.ts";
+import { type App, jsonResponse, routesOf } from "../../http/routes.ts";
+import type { Deps } from "../deps.ts";
+import { hopEndpoint } from "./endpoint.ts";
 
-export function exchangeRoute(app: App, deps: HopRouteDeps): void {
+export function exchangeRoute(app: App, deps: Deps): void {
   const { route } = routesOf(app, deps, "Hops");
-  const { events } = deps;
-  openSpan(app, "/v1/token/exchange", events, events.exchangeStarted, events.exchangeMalformed);
+  const reported = hopEndpoint(app, "/v1/token/exchange", deps.events, deps.events.exchange);
   route("POST /v1/token/exchange", {
     access: "none",
     summary: "RFC 8693: spend the current-hop token and an allow for the next hop's token.",
@@ -41,7 +37,6 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       },
     },
     headers: noStore,
-    errors: [],
     handle: async ({ c }) => {
       const form = await readForm(c.req.raw);
       if (!form.ok) return refuse(form.status, "invalid_request", form.description);
@@ -49,35 +44,29 @@ export function exchangeRoute(app: App, deps: HopRouteDeps): void {
       if ("error" in reading) return refuse(400, reading.error, reading.description);
       const subject = await deps.verifySubject(reading.subjectToken);
       const waitSeconds = subject === undefined ? 0 : await deps.limits.session(subject);
-      return waitSeconds > 0
-        ? refuse(429, "slow_down", "too many calls: try again later", waitSeconds)
-        : exchanged(deps, c, { ...reading.command, subject });
+      if (waitSeconds > 0) return refuse(429, "slow_down", "too many calls: try again later", waitSeconds);
+      return reported(c, exchange(deps, { ...reading.command, subject })).then(toAnswer, () =>
+        refuse(503, "invalid_grant", "single use cannot be decided now; start again", 1),
+      );
     },
   });
 }
 
-async function exchanged(deps: HopRouteDeps, c: Context, command: ExchangeCommand) {
-  const result = await exchange(deps, command).catch((error: unknown) => {
-    deps.events.exchangeUnavailable(takeSpan(c), error);
-  });
-  if (result === undefined) return refuse(503, "invalid_grant", "single use cannot be decided now; start again");
-  deps.events.exchangeAnswered(takeSpan(c), result);
-  return result.kind === "exchanged" ? toAnswer(result) : refuse(...refusalOf(result));
-}
-
-type Refusal = readonly [status: 400 | 403 | 413 | 429 | 503, error: OAuthErrorCode, description: string];
-
-function refusalOf(result: Exclude<Exchanged, { kind: "exchanged" }>): Refusal {
+function toAnswer(result: Exchanged) {
   switch (result.kind) {
+    case "exchanged": {
+      const { accessToken, expiresInSeconds: expiresIn } = result;
+      return { accessToken, issuedTokenType: jwtTokenType, tokenType: "Bearer", expiresIn } as const;
+    }
     case "invalid_subject_token":
-      return [400, "invalid_request", "subject_token does not verify as a current-hop token"];
+      return refuse(400, "invalid_request", "subject_token does not verify as a current-hop token");
     case "invalid_proof":
-      return [400, "invalid_request", "actor_token is missing or does not prove the caller"];
+      return refuse(400, "invalid_request", "actor_token is missing or does not prove the caller");
     case "invalid_grant":
       // One answer for every cause, so that no caller learns which record exists.
-      return [400, "invalid_grant", "no unspent allow for exactly this hop: authorize again"];
+      return refuse(400, "invalid_grant", "no unspent allow for exactly this hop: authorize again");
     case "denied":
-      return [403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`];
+      return refuse(403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`);
   }
 }
 
@@ -92,17 +81,9 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
   // An empty value counts as omitted (RFC 6749 section 3.2).
   const field = (name: string): string | undefined => fields.get(name) || undefined;
   const invalid = (description: string): Reading => ({ error: "invalid_request", description });
-  const [grantType, subjectToken, subjectTokenType, resource, scope] = required.map(field);
   const missing = required.find((name) => field(name) === undefined);
-  if (
-    missing === "grant_type" ||
-    subjectToken === undefined ||
-    resource === undefined ||
-    scope === undefined ||
-    missing
-  ) {
-    return invalid(`${missing} is missing`);
-  }
+  if (missing !== undefined) return invalid(`${missing} is missing`);
+  const [grantType, subjectToken = "", subjectTokenType, resource = "", scope = ""] = required.map(field);
   if (grantType !== tokenExchangeGrantType) {
     return { error: "unsupported_grant_type", description: `grant_type must be ${tokenExchangeGrantType}` };
   }
@@ -125,15 +106,7 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
-function refuse(
-  status: Refusal[0],
-  error: OAuthErrorCode,
-  description: string,
-  waitSeconds = status === 503 ? 1 : 0,
-): Response {
+function refuse(status: number, error: OAuthErrorCode, description: string, waitSeconds = 0): Response {
   const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
   return jsonResponse({ error, error_description: description }, status, headers);
 }
-
-const toAnswer = ({ accessToken, expiresInSeconds }: Extract<Exchanged, { kind: "exchanged" }>) =>
-  ({ accessToken, issuedTokenType: jwtTokenType, tokenType: "Bearer", expiresIn: expiresInSeconds }) as const;

@@ -1,22 +1,19 @@
 import { transactionRequest, transactionResponse, txnTokenType } from "@svc/core";
 import { bindParsedParams, parseStrictJson } from "@svc/tokens";
-import { type MintCommand, type Minted, mint } from "../../commands/hop/mint.ts";
-import type { SubjectToken } from "../../commands/hop/subject-token.ts";
+import type { SubjectToken } from "../../commands/hop/hop-tokens.ts";
+import { type MintCommand, mint } from "../../commands/hop/mint.ts";
 import { ApiError } from "../../http/api-error.ts";
-import type { App } from "../../http/endpoint.ts";
-import { invalidRequest, toIssues } from "../../http/issues.ts";
-import { readJsonText } from "../../http/json-body.ts";
+import { decodeParsed, illFormed, readJsonText } from "../../http/json-body.ts";
 import { requireNoQuery } from "../../http/query.ts";
 import { requireKind } from "../../http/require-kind.ts";
-import { routesOf } from "../../http/routes.ts";
-import type { HopRouteDeps } from "./authorize.ts";
-import { actorUnproven, hopFault } from "./fault.ts";
-import { openSpan, takeSpan } from "./spans.ts";
+import { type App, routesOf } from "../../http/routes.ts";
+import type { Deps } from "../deps.ts";
+import { actorUnproven, hopEndpoint, unavailableAs } from "./endpoint.ts";
 
-export function transactionRoute(app: App, deps: HopRouteDeps): void {
+export function transactionRoute(app: App, deps: Deps): void {
   const { route } = routesOf(app, deps, "Hops");
-  const { events } = deps;
-  openSpan(app, "/v1/token/transaction", events, events.mintStarted, events.mintMalformed);
+  const reported = hopEndpoint(app, "/v1/token/transaction", deps.events, deps.events.mint);
+  const fault = unavailableAs("audit_unavailable", "The mint could not be recorded; no token was issued.");
   route("POST /v1/token/transaction", {
     access: "narrowed",
     summary: "Bind a privileged call to its exact parameters, once.",
@@ -30,12 +27,21 @@ export function transactionRoute(app: App, deps: HopRouteDeps): void {
     handle: async ({ c, caller }) => {
       requireNoQuery(c.req.raw.url);
       const command = readCommand(caller, await readJsonText(c.req.raw));
-      const result = await mint(deps, command).catch((error: unknown) => {
-        events.mintUnavailable(takeSpan(c), error);
-        throw hopFault(error, "audit_unavailable", "The mint could not be recorded; no token was issued.");
+      const result = await reported(c, mint(deps, command)).catch(fault);
+      const { transactionToken, expiresInSeconds } = requireKind(result, "minted", {
+        unauthorized: "The bearer must be the narrowed token of the exchange.",
+        action_not_found: "The token was narrowed from no such action.",
+        transaction_not_required: "The target is not privileged: call it without a Txn-Token.",
+        already_minted: "A transaction token was minted for this action: authorize another.",
+        invalid_proof: actorUnproven,
+        denied: ({ record }) =>
+          new ApiError("mint_refused", "The allow no longer holds.", {
+            details: { deny_reason: record.denyReason, action_id: record.actionId },
+          }),
       });
-      events.mintAnswered(takeSpan(c), result);
-      return toAnswer(minted(result), command);
+      const { actionId } = command;
+      const issued = { issuedTokenType: txnTokenType, tokenType: "N_A", expiresIn: expiresInSeconds } as const;
+      return { ...issued, transactionToken, actionId };
     },
   });
 }
@@ -49,47 +55,17 @@ const maxDepth = 65;
  */
 function readCommand(subject: SubjectToken, text: string): MintCommand {
   const parsed = parseStrictJson(text, { maxDepth });
-  if (!parsed.ok) throw parsed.cause === "depth" ? unbindable("depth") : malformed("must be one JSON text");
-  if (parsed.duplicateDepth === 1) throw malformed("must not repeat a member");
-  const body = transactionRequest.safeParse(parsed.value);
-  if (!body.success) throw invalidRequest("The body is not what this route takes.", toIssues(body.error));
+  if (!parsed.ok) throw parsed.cause === "depth" ? unbindable("depth") : illFormed("must be one JSON text");
+  if (parsed.duplicateDepth === 1) throw illFormed("must not repeat a member");
+  const { action_id: actionId, actor_token: actorToken } = decodeParsed(parsed.value, transactionRequest);
   // As parsed, not as decoded: a schema's copy of an object need not keep every member.
   const { params } = parsed.value as { readonly params: unknown };
   const binding = bindParsedParams(parsed, params);
   if (!binding.ok) throw unbindable(binding.cause);
-  const { action_id: actionId, actor_token: actorToken } = body.data;
   return { subject, actionId, paramsHash: binding.paramsHash, actorToken };
 }
-
-const malformed = (message: string): ApiError =>
-  invalidRequest("The body is not well-formed JSON.", [{ path: "", message }]);
 
 const unbindable = (cause: string): ApiError =>
   new ApiError("params_unbindable", "The parameters could be read in more than one way, so they cannot be bound.", {
     details: { cause },
   });
-
-const minted = (result: Minted) =>
-  requireKind(result, "minted", {
-    unauthorized: "The bearer must be the narrowed token of the exchange.",
-    action_not_found: "The token was narrowed from no such action.",
-    transaction_not_required: "The target is not privileged: call it without a Txn-Token.",
-    already_minted: "A transaction token was minted for this action: authorize another.",
-    invalid_proof: actorUnproven,
-    denied: ({ record }) =>
-      new ApiError("mint_refused", "The allow no longer holds.", {
-        details: { deny_reason: record.denyReason, action_id: record.actionId },
-      }),
-  });
-
-const toAnswer = (
-  { transactionToken, expiresInSeconds }: Extract<Minted, { kind: "minted" }>,
-  { actionId }: MintCommand,
-) =>
-  ({
-    transactionToken,
-    issuedTokenType: txnTokenType,
-    tokenType: "N_A",
-    expiresIn: expiresInSeconds,
-    actionId,
-  }) as const;

@@ -1,0 +1,38 @@
+import type { BlockKind } from "@svc/core";
+import type { StandingBlock } from "../ports/blocks.ts";
+import type { CommandDeps } from "./deps.ts";
+
+type BlockDeps = Pick<CommandDeps, "clock" | "ids" | "blockChanges">;
+
+type BlockSet =
+  | { readonly kind: "set"; readonly block: StandingBlock }
+  /** It would block nothing. */
+  | { readonly kind: "until_is_past" };
+
+export async function setBlock(
+  deps: BlockDeps,
+  wanted: Omit<StandingBlock, "createdAtMs">,
+  actor: string,
+): Promise<BlockSet> {
+  const { kind, ref, reason, untilMs } = wanted;
+  const atMs = deps.clock.nowMs();
+  if (untilMs !== null && untilMs <= atMs) return { kind: "until_is_past" };
+  const until = untilMs === null ? null : new Date(untilMs).toISOString();
+  const event = { eventId: deps.ids.next(), kind: "block_set", atMs, actor, reason } as const;
+  const block = await deps.blockChanges.set(
+    { ...wanted, createdAtMs: atMs },
+    { ...event, agent: kind === "agent" ? ref : null, details: { kind, ref, until } },
+  );
+  return { kind: "set", block };
+}
+
+/** False if no block was in force; then nothing is recorded. */
+export const liftBlock = (deps: BlockDeps, kind: BlockKind, ref: string, actor: string): Promise<boolean> =>
+  deps.blockChanges.lift(kind, ref, {
+    eventId: deps.ids.next(),
+    kind: "block_lifted",
+    atMs: deps.clock.nowMs(),
+    actor,
+    agent: kind === "agent" ? ref : null,
+    details: { kind, ref },
+  });

@@ -1,0 +1,38 @@
+import { type Chain, type DecisionRecord, type Explanation, explain, splitDataClasses, walkChain } from "@svc/core";
+import type { SessionFacts } from "../ports/session-state.ts";
+import type { CommandDeps } from "./deps.ts";
+import { PolicyMissing } from "./hop/hop-state.ts";
+import { isUuid } from "./identifier.ts";
+
+const lineageOf = async ({ decisions }: Pick<CommandDeps, "decisions">, actionId: string) =>
+  isUuid(actionId) ? decisions.lineage(actionId) : undefined;
+
+/** Explains a decision (docs/reference/record.md#explanations). Undefined without such an action. */
+export async function explainAction(
+  deps: Pick<CommandDeps, "decisions" | "sessions" | "policies">,
+  actionId: string,
+): Promise<{ readonly record: DecisionRecord; readonly explanation: Explanation } | undefined> {
+  const lineage = await lineageOf(deps, actionId);
+  if (lineage === undefined) return undefined;
+  const { record } = lineage.action;
+  const session = await deps.sessions.find(record.sessionId);
+  const policy = session && (await deps.policies.pinned(session.scope, record.policyVersion));
+  if (policy === undefined) throw new PolicyMissing("a recorded action's session or policy is not stored");
+  const parent = record.parentActionId === null ? undefined : lineage.reached.get(record.parentActionId);
+  // The presented token was narrowed to the data classes of its own action.
+  const narrowedTo = parent && splitDataClasses(parent.record.dataClass);
+  return { record, explanation: explain(policy, record, narrowedTo) };
+}
+
+/** An action's chain back to the human (docs/reference/record.md#chain-reads). Undefined without such an action. */
+export async function readChain(
+  deps: Pick<CommandDeps, "decisions" | "sessions">,
+  actionId: string,
+): Promise<{ readonly chain: Chain; readonly session: SessionFacts } | undefined> {
+  const lineage = await lineageOf(deps, actionId);
+  if (lineage === undefined) return undefined;
+  const session = await deps.sessions.find(lineage.action.record.sessionId);
+  // Only damage to the database can cause it.
+  if (session === undefined) throw new Error("a recorded action has no session");
+  return { chain: walkChain(lineage.action, lineage.reached), session };
+}

@@ -1,0 +1,91 @@
+import { grantsNothing, policySchemaVersion } from "@svc/core";
+import type { EndEvent, Ending } from "../ports/session-ends.ts";
+import type { SessionFacts } from "../ports/session-state.ts";
+import type { SessionFilter, SessionRead } from "../ports/sessions.ts";
+import type { CommandDeps } from "./deps.ts";
+import { isUuid } from "./identifier.ts";
+
+interface GrantConsent {
+  readonly scope: string;
+  readonly userSub: string;
+  readonly ttlSeconds?: number | undefined;
+  /** The version that the human saw. */
+  readonly policyVersion?: number | undefined;
+  /** The label of the bearer that consents for the human. */
+  readonly consentedBy: string;
+}
+
+type Consented =
+  | { readonly kind: "granted"; readonly session: SessionFacts; readonly rootGrant: string }
+  | { readonly kind: "scope_not_found" | "policy_recompile_required" }
+  | { readonly kind: "policy_version_changed"; readonly currentVersion: number };
+
+/** Starts a session, which pins the scope's current policy (docs/reference/routes.md#consent). */
+export async function grantConsent(deps: CommandDeps, command: GrantConsent): Promise<Consented> {
+  const { scope, userSub, ttlSeconds = deps.consentTtlSeconds, policyVersion, consentedBy } = command;
+  deps.requireAcknowledged();
+  const latest = await deps.policies.latest(scope);
+  if (latest === undefined) return { kind: "scope_not_found" };
+  if (latest.schemaVersion !== policySchemaVersion) return { kind: "policy_recompile_required" };
+  const policy = await deps.policies.pinned(scope, latest.version);
+  if (policy === undefined || grantsNothing(policy.policy.document)) return { kind: "scope_not_found" };
+  if (policyVersion !== undefined && policyVersion !== latest.version) {
+    return { kind: "policy_version_changed", currentVersion: latest.version };
+  }
+  const consentedAtMs = deps.clock.nowMs();
+  const session: SessionFacts = {
+    sessionId: deps.ids.next(),
+    userSub,
+    scope,
+    policyVersion: latest.version,
+    hopBudget: policy.policy.document.hop_budget,
+    consentedBy,
+    consentedAtMs,
+    expiresAtMs: consentedAtMs + ttlSeconds * 1000,
+  };
+  const denialEpoch = await deps.sessionStarts.create(session, deps.ids.next());
+  return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
+}
+
+type EndDeps = Pick<CommandDeps, "clock" | "ids" | "sessionEnds">;
+
+/**
+ * Ends the session and returns it, and whether this call ended it; undefined if there is none. A session that has ended
+ * stays as it is.
+ */
+export async function revokeSession(
+  deps: EndDeps & Pick<CommandDeps, "sessions">,
+  sessionId: string,
+  by: Omit<Ending, "atMs">,
+): Promise<{ readonly session: SessionRead; readonly ended: boolean } | undefined> {
+  if (!isUuid(sessionId)) return undefined;
+  const ended = await deps.sessionEnds.end(sessionId, ...endingOf(deps, by));
+  const session = await deps.sessions.read(sessionId, deps.clock.nowMs());
+  return session && { session, ended };
+}
+
+function endingOf({ clock, ids }: EndDeps, { by, reason }: Omit<Ending, "atMs">): [Ending, EndEvent] {
+  const atMs = clock.nowMs();
+  const event = { kind: "session_revoked", atMs, actor: by, reason, details: {} } as const;
+  return [{ by, atMs, reason }, (sessionId) => ({ ...event, eventId: ids.next(), sessionId })];
+}
+
+/** Each batch is one short transaction, so that a hundred thousand ends delay no decision. */
+const batchSize = 500;
+
+/** Ends every running session that matches and returns how many. */
+export async function endSessions(
+  deps: EndDeps,
+  { status, ...filter }: SessionFilter,
+  by: Omit<Ending, "atMs">,
+): Promise<number> {
+  if (status !== undefined && status !== "active") return 0;
+  const ending = endingOf(deps, by);
+  let total = 0;
+  let batch: readonly string[] = [];
+  do {
+    batch = await deps.sessionEnds.endSome({ filter, after: batch.at(-1), limit: batchSize }, ...ending);
+    total += batch.length;
+  } while (batch.length === batchSize);
+  return total;
+}

@@ -1,0 +1,92 @@
+import {
+  authorizeRequest,
+  authorizeResponse,
+  pagedQuery,
+  renewRequest,
+  renewResponse,
+  sessionTargetPage,
+} from "@svc/core";
+import { authorize } from "../../commands/hop/authorize.ts";
+import { renew } from "../../commands/hop/renew.ts";
+import { sessionTargets } from "../../commands/hop/session-targets.ts";
+import { ApiError, invalidRequest } from "../../http/api-error.ts";
+import { requireKind } from "../../http/require-kind.ts";
+import { type App, routesOf } from "../../http/routes.ts";
+import { iso } from "../../http/times.ts";
+import type { Deps } from "../deps.ts";
+import { actorUnproven, hopEndpoint, unavailableAs } from "./endpoint.ts";
+
+export function authorizeRoute(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Hops");
+  const reported = hopEndpoint(app, "/v1/authorize", deps.events, deps.events.authorize);
+  const fault = unavailableAs("audit_unavailable", "The decision could not be recorded, so there is none. Try again.");
+  route("POST /v1/authorize", {
+    access: "current_hop",
+    summary: "Decide one hop. The answer follows the commit of the decision.",
+    body: authorizeRequest,
+    reply: { description: "The decision, allow and deny alike.", schema: authorizeResponse },
+    errors: ["unauthorized", "audit_unavailable"],
+    handle: async ({ c, caller, body }) => {
+      const result = await reported(c, authorize(deps, { ...body, subject: caller })).catch(fault);
+      const { record, consentableScopes } = requireKind(result, "decided", {
+        unauthorized: "The bearer must be the session's current-hop token.",
+        observe_not_admitted: () =>
+          invalidRequest("This scope may not be observed.", [
+            { path: "enforced", message: "must be true: SVC_OBSERVE_SCOPES does not list the session's scope" },
+          ]),
+        invalid_proof: actorUnproven,
+      });
+      return {
+        ...record,
+        ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
+        transactionRequired: record.privileged,
+        decidedAt: iso(record.decidedAtMs),
+      };
+    },
+  });
+}
+
+export function renewRoute(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Hops");
+  const reported = hopEndpoint(app, "/v1/token/renew", deps.events, deps.events.renew);
+  const fault = unavailableAs("guard_unavailable", "The single use cannot be decided now; no token was issued.");
+  route("POST /v1/token/renew", {
+    access: "current_hop",
+    summary: "Spend the current-hop token for siblings at the same place in the chain.",
+    body: renewRequest,
+    reply: { description: "The siblings.", schema: renewResponse },
+    errors: ["unauthorized", "token_spent", "renewal_refused", "guard_unavailable"],
+    handle: async ({ c, caller, body }) => {
+      const result = await reported(c, renew(deps, { ...body, subject: caller })).catch(fault);
+      const { tokens, expiresInSeconds } = requireKind(result, "renewed", {
+        unauthorized: "The bearer must be a current-hop token: a root grant or an agent's token.",
+        invalid_proof: actorUnproven,
+        token_spent: "The token was spent before: use its siblings, or the consent's next token.",
+        refused: ({ reason }) =>
+          new ApiError("renewal_refused", "The session's present state denies this caller.", {
+            details: { deny_reason: reason },
+          }),
+      });
+      return { tokens, expiresIn: expiresInSeconds };
+    },
+  });
+}
+
+export function sessionTargetsRoute(app: App, deps: Deps): void {
+  const { list } = routesOf(app, deps, "Hops");
+  list("GET /v1/session/targets", {
+    access: "current_hop",
+    summary: "What a decision would allow the caller now; it records, marks and spends nothing.",
+    query: pagedQuery,
+    page: sessionTargetPage,
+    description: "Allowed targets by name.",
+    errors: ["unauthorized", "database_unavailable"],
+    rows: async ({ caller, after, limit }) => {
+      const targets = await sessionTargets(deps, caller);
+      if (targets === undefined) throw new ApiError("unauthorized", "The bearer must be a current-hop token.");
+      return targets.filter(({ target }) => after === undefined || target > after).slice(0, limit);
+    },
+    item: (target) => target,
+    position: ({ target }) => target,
+  });
+}

@@ -1,0 +1,149 @@
+import {
+  type ErrorCode,
+  keySet,
+  livenessRead,
+  openApiRead,
+  plainText,
+  readinessRead,
+  serverMetadata,
+  tokenExchangeGrantType,
+} from "@svc/core";
+import { failingProbes, type ProbeName } from "../commands/readiness.ts";
+import { ApiError } from "../http/api-error.ts";
+import { type App, jsonResponse, routesOf } from "../http/routes.ts";
+import { withTimes } from "../http/times.ts";
+import { singleFlight } from "../ports/single-flight.ts";
+import type { Deps } from "./deps.ts";
+
+/** Short, so that a key that was removed at once is soon forgotten. */
+const headers = { "Cache-Control": "public, max-age=60" };
+
+export function wellKnownRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Issuer");
+  route("GET /.well-known/jwks.json", {
+    access: "none",
+    summary: "The issuer's public keys.",
+    reply: { description: "Every key that signs now, will sign next, or signed what is still valid.", schema: keySet },
+    handle: async () => jsonResponse((await deps.issuerKeys.latest()).published, 200, headers),
+  });
+
+  route("GET /.well-known/oauth-authorization-server", {
+    access: "none",
+    summary: "Metadata by which a stock OAuth client finds the token endpoint.",
+    reply: { description: "The metadata.", schema: serverMetadata },
+    headers,
+    handle: () => toMetadata(deps.issuer),
+  });
+}
+
+function toMetadata(issuer: string) {
+  const at = (path: string): string => `${issuer.replace(/\/$/, "")}${path}`;
+  return {
+    issuer,
+    tokenEndpoint: at("/v1/token/exchange"),
+    jwksUri: at("/.well-known/jwks.json"),
+    grantTypesSupported: [tokenExchangeGrantType],
+    // Required by RFC 8414, and there is no authorization endpoint.
+    responseTypesSupported: [],
+    // The subject token is the credential.
+    tokenEndpointAuthMethodsSupported: ["none"],
+    serviceDocumentation: at("/docs"),
+  };
+}
+
+/** Without credentials: they say whether the process serves, and which store it cannot reach, no more. */
+export function healthRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Health");
+  route("GET /livez", {
+    access: "none",
+    summary: "The process is up.",
+    reply: { description: "It is.", schema: livenessRead },
+    handle: () => ({ status: "ok" as const }),
+  });
+
+  const unready = singleFlight(() => failingProbes(deps.probes));
+  route("GET /readyz", {
+    access: "none",
+    summary: "Database and cache store answered just now, and no restore waits to be acknowledged.",
+    reply: {
+      description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
+      schema: readinessRead,
+    },
+    errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],
+    handle: async () => {
+      const [first, ...others] = await unready();
+      if (first !== undefined) throw notReady([first, ...others]);
+      const housekeeping = withTimes({ lastRunMs: deps.lastHousekeepingMs() });
+      const sealing = withTimes({ oldestUnsealedMs: deps.oldestUnsealedMs() });
+      return { status: "ok" as const, housekeeping, sealing };
+    },
+  });
+
+  route("GET /metrics", {
+    access: "none",
+    summary: "Metrics in the Prometheus text format.",
+    reply: { description: "Every series.", schema: plainText, mediaType: "text/plain" },
+    handle: async () => {
+      const { contentType, body } = await deps.renderMetrics();
+      return new Response(body, { headers: { "Content-Type": contentType, "Cache-Control": "no-store" } });
+    },
+  });
+}
+
+const codeOf = {
+  database: "database_unavailable",
+  cache_store: "guard_unavailable",
+  restore: "restore_unacknowledged",
+  draining: "draining",
+} as const satisfies Record<ProbeName, ErrorCode>;
+
+const acknowledging =
+  'The database is older than one that was served before: follow "Backup and restore" in deploy/README.md up to ' +
+  "POST /v1/issuer-epoch, which acknowledges it.";
+
+/** The code is that of the first; `details.failing` names them all. */
+function notReady(failing: readonly [ProbeName, ...ProbeName[]]): ApiError {
+  const advice = failing.includes("restore") ? ` ${acknowledging}` : "";
+  return new ApiError(codeOf[failing[0]], `Not ready: ${failing.join(", ")}.${advice}`, { details: { failing } });
+}
+
+/** Made once, at the first request, from the routes mounted by then: no start waits for documents. */
+export function documentRoutes(app: App, deps: Deps): void {
+  const { route } = routesOf(app, deps, "Documents");
+  const document = once(async () => {
+    const { openApiDocument } = await import("../http/openapi-document.ts");
+    return openApiDocument(app.endpoints, deps);
+  });
+  route("GET /openapi.json", {
+    access: "none",
+    summary: "This API as an OpenAPI 3.1 document.",
+    reply: { description: "The document.", schema: openApiRead },
+    handle: async () => jsonResponse(await document()),
+  });
+
+  const rendered = once(async () => {
+    const { docsPage } = await import("../http/docs-page.ts");
+    return docsPage(await document());
+  });
+  route("GET /docs", {
+    access: "none",
+    summary: "The same for people.",
+    reply: { description: "A page that loads nothing else.", schema: plainText, mediaType: "text/html" },
+    handle: async () => new Response(await rendered(), { headers: pageHeaders }),
+  });
+}
+
+const pageHeaders = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  "X-Content-Type-Options": "nosniff",
+  "Cache-Control": "no-store",
+};
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

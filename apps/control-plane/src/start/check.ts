@@ -1,0 +1,204 @@
+import { deflateRawSync } from "node:zlib";
+import type { Sql } from "../postgres/database.ts";
+import { connect } from "../postgres/database.ts";
+import { presentState } from "../postgres/grants.ts";
+import type { Config, ConfigResult } from "./config.ts";
+
+/** One result, as `svc check --json` prints it. */
+export interface Finding {
+  readonly level: "good" | "note" | "bad";
+  /** Names settings, roles and tables, never a value. */
+  readonly what: string;
+  readonly remedy: string | null;
+}
+
+const good = (what: string): Finding => ({ level: "good", what, remedy: null });
+const note = (what: string, remedy: string): Finding => ({ level: "note", what, remedy });
+const bad = (what: string, remedy: string): Finding => ({ level: "bad", what, remedy });
+
+/** Checks secrets, switches and the rights of the database role. No finding contains a value. */
+export async function* checkSettings(result: ConfigResult): AsyncGenerator<Finding> {
+  for (const warning of result.warnings) yield note(warning, "Correct it, or remove it.");
+  if (result.ok) {
+    yield* settingsFindings(result.config);
+    yield* databaseFindings(result.config);
+  } else {
+    for (const fault of result.faults) yield bad(fault, "Every setting is listed in apps/control-plane/README.md.");
+  }
+}
+
+async function* databaseFindings({ databaseUrl }: Config): AsyncGenerator<Finding> {
+  if (databaseUrl === undefined) return;
+  const sql = connect({ url: databaseUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
+  try {
+    yield* rightsFindings(sql);
+  } catch (cause) {
+    const { code = "no answer" } = cause as { code?: string };
+    yield bad(
+      `the rights of the database role cannot be read (${code})`,
+      "Check DATABASE_URL, and that it answers here.",
+    );
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+const drawOne = "Draw one at random: openssl rand -base64 32.";
+
+function* settingsFindings(config: Config): Generator<Finding> {
+  yield config.dev
+    ? bad("SVC_DEV is on: secrets are made up, and required settings may be absent", "Unset SVC_DEV.")
+    : good("development mode is off");
+  yield* secretFindings(secretsOf(config));
+  yield* deciding(config);
+  yield* exposure(config);
+}
+
+interface Secret {
+  readonly setting: string;
+  readonly text: string;
+}
+
+const secretsOf = ({ bearers, madeUpAdminToken, telemetryKey, keyEncryptionKey }: Config): readonly Secret[] =>
+  [
+    ...bearers.admin.map(({ token }) => ({ setting: "SVC_ADMIN_TOKEN", text: token })),
+    ...bearers.audit.map(({ token }) => ({ setting: "SVC_AUDIT_TOKEN", text: token })),
+    ...bearers.identity.map(({ token }) => ({ setting: "SVC_IDENTITY_TOKEN", text: token })),
+    { setting: "SVC_TELEMETRY_KEY", text: telemetryKey ?? "" },
+    { setting: "SVC_KEY_ENCRYPTION_KEY", text: Buffer.from(keyEncryptionKey ?? []).toString("base64") },
+  ].filter(({ text }) => text !== "" && text !== madeUpAdminToken);
+
+function* secretFindings(secrets: readonly Secret[]): Generator<Finding> {
+  const guessable = settingsOf(secrets.filter(({ text }) => looksGuessable(text)));
+  for (const setting of guessable) yield bad(`${setting} can be guessed: it is not random`, drawOne);
+  const byText = Map.groupBy(secrets, ({ text }) => text);
+  const shared = [...byText.values()].map(settingsOf).filter(({ length }) => length > 1);
+  for (const settings of shared) {
+    yield bad(`${settings.join(" and ")} hold the same secret`, "Give each a secret of its own.");
+  }
+  if (guessable.length === 0 && shared.length === 0) yield good("no secret looks guessable, none is used twice");
+}
+
+const settingsOf = (secrets: readonly Secret[]): readonly string[] => [...new Set(secrets.map((each) => each.setting))];
+
+function* deciding({ identityRequired, mayObserve, discloseIdentities }: Config): Generator<Finding> {
+  yield identityRequired
+    ? good("every hop needs proof of an enrolled agent's key")
+    : note("a token alone is enough for a hop", "Enroll the agents, then set SVC_IDENTITY_REQUIRED=true.");
+  // No scope has this name, so only `*` admits it.
+  yield mayObserve("\u0000")
+    ? note("any scope may be observed without enforcement", "Set SVC_OBSERVE_SCOPES to those that are, or to none.")
+    : good("only named scopes may be observed without enforcement");
+  if (discloseIdentities) {
+    yield note(
+      "traces and logs name agents in plain text",
+      "Unset SVC_TELEMETRY_DISCLOSE_IDENTITIES unless it is intended.",
+    );
+  }
+}
+
+function* exposure(config: Config): Generator<Finding> {
+  if (config.issuer === undefined) {
+    yield note("the issuer is the address it listens on", "Set SVC_ISSUER to the issuer that verifiers expect.");
+  }
+  if (config.databaseUrl === undefined) {
+    yield note("the record is in an embedded database on this machine", "Set DATABASE_URL.");
+  }
+  if (config.redisUrl === undefined) {
+    yield note("the replay guard is in one process, and is lost at its end", "Set REDIS_URL.");
+  }
+}
+
+/** Too long to be in a random token by chance. */
+const words =
+  /change.?me|password|passwd|secret|token|admin|audit|identity|example|default|letmein|qwert|abcdef|123456|dummy|sample/i;
+
+/** 16 random bytes have 70 bits and more, in any encoding. */
+const leastSpreadBits = 64;
+/** 16 random bytes deflate to 190 bits and more, a repetition to 120 and less. */
+const leastDeflatedBits = 128;
+
+/** A word, few different characters, or a repetition. A secret that passes may still be weak. */
+export const looksGuessable = (secret: string): boolean =>
+  words.test(secret) ||
+  spreadBits(secret) < leastSpreadBits ||
+  deflateRawSync(secret, { level: 9 }).length * 8 < leastDeflatedBits;
+
+/** Shannon entropy over the characters. */
+function spreadBits(secret: string): number {
+  const counts = new Map<string, number>();
+  for (const character of secret) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const shares = [...counts.values()].map((count) => count / secret.length);
+  return -secret.length * shares.reduce((sum, share) => sum + share * Math.log2(share), 0);
+}
+
+/** The service's role may only read the record and add to it (docs/reference/record.md#append-only). */
+async function* rightsFindings(sql: Sql): AsyncGenerator<Finding> {
+  const role = await readRole(sql);
+  if (role.attributes.length > 0) {
+    const remedy = "Give DATABASE_URL a plain login role: deploy/postgres/roles.sql makes one.";
+    yield bad(`the service's role is ${role.attributes.join(", ")}: the record can be rewritten with it`, remedy);
+    return;
+  }
+  const tables = await readTables(sql);
+  if (tables.length === 0) {
+    yield bad("the schema is not there", 'Run the control plane with "migrate" first, as the schema\'s owner.');
+    return;
+  }
+  const owned = tables.filter(({ owns }) => owns).length;
+  if (owned > 0) {
+    const remedy = "Let another role own it, named by SVC_MIGRATION_DATABASE_URL: deploy/postgres/roles.sql.";
+    yield bad(`the service's role owns ${owned} of ${tables.length} tables: it can end their protection`, remedy);
+    return;
+  }
+  yield recordFinding(tables);
+  yield role.creates
+    ? bad("the service's role can create objects in the schema", "revoke create on schema public from it.")
+    : good("the service's role creates nothing in the schema");
+  yield role.isDurable
+    ? good("the database server writes through to its disk")
+    : bad("fsync or full_page_writes is off: a crash loses the record", "Turn both on in the server's configuration.");
+}
+
+function recordFinding(tables: readonly TableRights[]): Finding {
+  const changeable = tables.filter(({ changes, table }) => changes && !presentState.includes(table));
+  if (changeable.length === 0) {
+    return good(`the service's role only adds to the record, and reads it (${tables.length} tables)`);
+  }
+  return bad(
+    `the service's role may change the record: ${changeable.map(({ table }) => table).join(", ")}`,
+    "revoke update, delete, truncate, trigger on these tables from it.",
+  );
+}
+
+interface RoleFacts {
+  /** Each of them alone lets a role change every table. */
+  readonly attributes: readonly string[];
+  readonly creates: boolean;
+  readonly isDurable: boolean;
+}
+
+async function readRole(sql: Sql): Promise<RoleFacts> {
+  const [row] = await sql<RoleFacts[]>`
+    select array_remove(array[
+        case when rolsuper then 'a superuser' end,
+        case when rolcreaterole then 'one that creates roles' end,
+        case when rolreplication then 'one that replicates' end
+      ], null) as attributes,
+      has_schema_privilege('public', 'create') as creates,
+      current_setting('fsync') = 'on' and current_setting('full_page_writes') = 'on' as "isDurable"
+    from pg_roles where rolname = current_user`;
+  if (row === undefined) throw new Error("the database does not know the role that is logged in");
+  return row;
+}
+
+interface TableRights {
+  readonly table: string;
+  readonly owns: boolean;
+  readonly changes: boolean;
+}
+
+const readTables = (sql: Sql): Promise<readonly TableRights[]> => sql<TableRights[]>`
+  select relname as table, pg_has_role(relowner, 'member') as owns,
+    has_any_column_privilege(c.oid, 'update') or has_table_privilege(c.oid, 'delete, truncate, trigger') as changes
+  from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`;
