@@ -1,38 +1,41 @@
+import { z } from "zod";
 import { splitDataClasses } from "./data-class.ts";
-import { type Block, callerIndex } from "./decide.ts";
+import { callerIndex } from "./decide.ts";
 import type { DecisionRecord } from "./decision-record.ts";
+import type { CheckName } from "./deny-reason.ts";
 import { callerOf, type HopRequest } from "./hop.ts";
-import type { IdentityStatus } from "./identity.ts";
-import type { ChainMember, TargetKind } from "./kinds.ts";
+import { blockKinds, type IdentityStatus, identityStatuses, taints, targetKinds } from "./kinds.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";
 import { presentOf } from "./recorded-present.ts";
-import type { Taint } from "./taint-level.ts";
 
-/** The input of each check, as it was recorded. */
-export interface CheckFacts {
-  readonly session: { readonly expired: boolean; readonly revoked: boolean };
+const names = z.array(z.string()).readonly();
+
+/** The input of each check, as it was recorded and as explanations show it. */
+export const checkFacts = {
+  session: z.object({ expired: z.boolean(), revoked: z.boolean() }),
   /** Agents of the chain, and the target where it is an agent that the caller declares. */
-  readonly revocation: { readonly agents: readonly string[]; readonly revoked: readonly string[] };
-  readonly identity: { readonly required: boolean; readonly statuses: Readonly<Record<string, IdentityStatus>> };
-  readonly block: { readonly blocks: readonly Block[] };
-  readonly path: { readonly chain: readonly string[] };
+  revocation: z.object({ agents: names, revoked: names }),
+  identity: z.object({ required: z.boolean(), statuses: z.record(z.string(), z.enum(identityStatuses)) }),
+  block: z.object({ blocks: z.array(z.object({ kind: z.enum(blockKinds), ref: z.string() })).readonly() }),
+  path: z.object({ chain: names }),
   /** `budget`: the highest hop allowed. */
-  readonly hop_budget: { readonly hop: number; readonly budget: number };
-  /** `scopes`: whose consent would have admitted the call. A null caller is the human. */
-  readonly target: {
-    readonly caller: ChainMember;
-    readonly target: string;
-    readonly kind: TargetKind;
-    readonly declared: boolean;
-    readonly scopes: readonly string[];
-  };
+  hop_budget: z.object({ hop: z.int(), budget: z.int() }),
+  /** A null caller is the human. */
+  target: z.object({
+    caller: z.string().nullable(),
+    target: z.string(),
+    kind: z.enum(targetKinds),
+    declared: z.boolean(),
+    scopes: names.meta({ description: "Whose consent would have admitted the call." }),
+  }),
   /** `declared`: for the tool, or by the agent and those downstream of it. */
-  readonly data_class: { readonly asked: readonly string[]; readonly declared: readonly string[] };
+  data_class: z.object({ asked: names, declared: names }),
   /** `within`: what the subject token was narrowed to; null for a root grant, and where its record is missing. */
-  readonly narrowing: { readonly asked: readonly string[]; readonly within: readonly string[] | null };
+  narrowing: z.object({ asked: names, within: names.nullable() }),
   /** `accepted`: whether the target takes calls under taint; null where the caller does not declare it. */
-  readonly taint: { readonly taint: Taint; readonly source: string | null; readonly accepted: boolean | null };
-}
+  taint: z.object({ taint: z.enum(taints), source: z.string().nullable(), accepted: z.boolean().nullable() }),
+} satisfies Record<CheckName, z.ZodType>;
+export type CheckFacts = { readonly [Name in CheckName]: Readonly<z.output<(typeof checkFacts)[Name]>> };
 
 export function factsOf(
   policy: PolicyIndex,

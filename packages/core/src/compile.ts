@@ -1,7 +1,6 @@
-import { type GuaranteeLevel, guaranteeLevels } from "./kinds.ts";
+import { type GuaranteeLevel, guaranteeLevels, highestTaint } from "./kinds.ts";
 import type { AgentScope, DeclaredTool } from "./manifest.ts";
 import type { PolicyDocument } from "./policy.ts";
-import { highestTaint } from "./taint-level.ts";
 
 /** One agent's latest accepted declaration under the scope that is compiled. */
 export interface ScopeDeclaration {

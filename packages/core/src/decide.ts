@@ -1,9 +1,7 @@
-import { type CheckName, checkKinds, checkNames } from "./check-name.ts";
 import { isWithin, splitDataClasses } from "./data-class.ts";
-import type { DenyReason } from "./deny-reason.ts";
+import { type CheckName, checkKinds, checkNames, type DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
-import type { IdentityStatus } from "./identity.ts";
-import type { BlockKind, GuaranteeLevel } from "./kinds.ts";
+import type { BlockKind, GuaranteeLevel, IdentityStatus } from "./kinds.ts";
 import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./names.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
 import { type CallEffect, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";

@@ -1,10 +1,9 @@
-import type { Verdict } from "./decide.ts";
+import type { Verdict, VerdictFacts } from "./decide.ts";
 import { type DenyReason, isRecoverable } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
-import type { DecisionStage, GuaranteeLevel, Outcome, TargetKind } from "./kinds.ts";
+import type { DecisionStage, GuaranteeLevel, Outcome, Taint, TargetKind } from "./kinds.ts";
 import type { RecordedPresent } from "./recorded-present.ts";
 import type { MarkSource } from "./taint.ts";
-import type { Taint } from "./taint-level.ts";
 
 /** Records of version 1 carry no parent; what is written today is version 2. */
 export const recordVersion = 2;
@@ -42,17 +41,11 @@ export interface DecisionRecord {
   readonly present: RecordedPresent | null;
 }
 
-export interface RecordContext {
-  readonly actionId: string;
-  readonly sessionId: string;
-  readonly stage: DecisionStage;
-  readonly actingAgent: string;
-  readonly enforced: boolean;
-  readonly policyVersion: number;
-  readonly parentActionId: string | null;
-  readonly decidedAtMs: number;
-  readonly present: RecordedPresent | null;
-}
+/** What neither the request nor the verdict holds. */
+type RecordContext = Omit<
+  DecisionRecord,
+  keyof HopRequest | keyof VerdictFacts | "recordVersion" | "decision" | "denyReason" | "recoverable" | "taintSource"
+>;
 
 export const toDecisionRecord = (hop: HopRequest, verdict: Verdict, context: RecordContext): DecisionRecord => ({
   ...context,

@@ -1,14 +1,10 @@
 import type { DecisionRecord } from "./decision-record.ts";
 
 /** What an exchange presents: the verified subject token's place in the session, and what it wants narrowed to. */
-export interface ExchangeRequest {
-  readonly sessionId: string;
+export interface ExchangeRequest extends Pick<DecisionRecord, "sessionId" | "hop" | "target" | "dataClass"> {
   readonly caller: string;
-  readonly hop: number;
   /** The subject token's own `action_id`; null for a root grant. */
   readonly parentActionId: string | null;
-  readonly target: string;
-  readonly dataClass: string;
 }
 
 /** An allow may be spent this long after it was decided. */

@@ -1,8 +1,7 @@
 import { type CheckFacts, factsOf } from "./check-facts.ts";
-import { type CheckName, checkNames } from "./check-name.ts";
 import { runChecks } from "./decide.ts";
 import type { DecisionRecord } from "./decision-record.ts";
-import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
+import { type CheckName, checkNames, type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 import { presentOf } from "./recorded-present.ts";

@@ -1,5 +1,4 @@
-import type { ChainMember, TargetKind } from "./kinds.ts";
-import type { Taint } from "./taint-level.ts";
+import type { ChainMember, Taint, TargetKind } from "./kinds.ts";
 
 /** What a caller requests, and its place in the chain by its verified token. */
 export interface HopRequest {

@@ -1,8 +1,7 @@
 export { type AdmittingChange, admittingChange, type WouldBlockGroup } from "./admitting-change.ts";
 export { type Chain, type ChainBreakReason, chainBreakReasons, type RecordedHop, walkChain } from "./chain.ts";
-export type { CheckName } from "./check-name.ts";
 export { compile, type ScopeDeclaration } from "./compile.ts";
-export { covers, isWithin, splitDataClasses } from "./data-class.ts";
+export { isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
   callEffect,
@@ -11,40 +10,21 @@ export {
   type PresentState,
   runChecks,
   type Verdict,
-  type VerdictFacts,
 } from "./decide.ts";
 export { type DecisionRecord, recordVersion, toDecisionRecord } from "./decision-record.ts";
-export { type DenyReason, denyReasons, denyReasonTable, isDataClassDeclared, isRecoverable } from "./deny-reason.ts";
+export {
+  type CheckName,
+  type DenyReason,
+  denyReasons,
+  denyReasonTable,
+  isDataClassDeclared,
+  isRecoverable,
+} from "./deny-reason.ts";
 export { type ErrorCode, errorCodes, type OAuthErrorCode } from "./error-code.ts";
 export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
 export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";
-export { callerOf, type HopRequest } from "./hop.ts";
-export { type IdentityStatus, identityStatuses, type QuarantineReason } from "./identity.ts";
-export {
-  type Access,
-  type AdministrativeEventKind,
-  accessKinds,
-  type BlockCause,
-  type BlockKind,
-  blockCauses,
-  type ChainMember,
-  type DecisionStage,
-  decisionStages,
-  type GuaranteeLevel,
-  guaranteeLevels,
-  type ManifestStatus,
-  manifestStatuses,
-  type Outcome,
-  outcomes,
-  type PepOutcome,
-  type PopFailureCause,
-  pepOutcomes,
-  popFailureCauses,
-  type SessionStatus,
-  sessionStatuses,
-  type TargetKind,
-  targetKinds,
-} from "./kinds.ts";
+export type { HopRequest } from "./hop.ts";
+export * from "./kinds.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export {
   agentName,
@@ -86,13 +66,11 @@ export {
   type NewMark,
   newMarks,
 } from "./taint.ts";
-export { highestTaint, type Taint, taints } from "./taint-level.ts";
 export * from "./wire/admin.ts";
 export * from "./wire/audit.ts";
 export * from "./wire/error.ts";
 export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
-export { noQuery, page, pagedQuery } from "./wire/page.ts";
-export { reasonRequest } from "./wire/parts.ts";
+export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";
 export * from "./wire/public.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";

@@ -70,3 +70,18 @@ export type BlockCause = (typeof blockCauses)[number];
 
 /** The agent name pattern and the tool alphabet overlap, so a mark on the human has no name: it is null. */
 export type ChainMember = string | null;
+
+/** The two-point taint lattice, low to high (docs/reference/decision.md#effective-taint). */
+export const taints = ["trusted_internal", "untrusted_external"] as const;
+export type Taint = (typeof taints)[number];
+
+export const highestTaint = (...levels: readonly Taint[]): Taint =>
+  levels.includes("untrusted_external") ? "untrusted_external" : "trusted_internal";
+
+/** States of an agent's identity (docs/reference/identity.md#statuses). One that never enrolled reads as `none`. */
+export const identityStatuses = ["none", "enrolled", "quarantined", "revoked"] as const;
+export type IdentityStatus = (typeof identityStatuses)[number];
+
+/** Why an enrollment ended in quarantine, in the order they are checked (docs/reference/identity.md#quarantine). */
+export const quarantineReasons = ["NO_PRINCIPAL", "NO_IDENTITY_PROVIDER", "PRINCIPAL_INVALID", "KEY_IN_USE"] as const;
+export type QuarantineReason = (typeof quarantineReasons)[number];

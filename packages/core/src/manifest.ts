@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { accessKinds, guaranteeLevels } from "./kinds.ts";
+import { accessKinds, guaranteeLevels, taints } from "./kinds.ts";
 import { agentName, dataClass, isMcpServerRef, scopeName, toolRef } from "./names.ts";
-import { taints } from "./taint-level.ts";
 
 /**
  * What an agent declares: tools, data classes, downstream agents, hop budgets

@@ -1,8 +1,7 @@
 import { weakest } from "./compile.ts";
-import type { GuaranteeLevel } from "./kinds.ts";
+import { type GuaranteeLevel, highestTaint, type Taint } from "./kinds.ts";
 import { mcpServerRef, protocolDataClass } from "./names.ts";
 import type { CompiledPolicy, PolicyDocument } from "./policy.ts";
-import { highestTaint, type Taint } from "./taint-level.ts";
 
 /** A compiled policy laid out for the verdict function: every question is one look-up. Immutable, so cached by version. */
 export interface PolicyIndex {

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { guaranteeLevels } from "./kinds.ts";
-import { taints } from "./taint-level.ts";
+import { guaranteeLevels, taints } from "./kinds.ts";
 
 /**
  * The compiled policy of one scope: a versioned, immutable graph of what agents may do under it. A stored row of an

@@ -1,6 +1,6 @@
 import type { Block, PresentState, Verdict } from "./decide.ts";
 import type { HopRequest } from "./hop.ts";
-import type { IdentityStatus } from "./identity.ts";
+import type { IdentityStatus } from "./kinds.ts";
 import { mcpServerRef } from "./names.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 

@@ -1,7 +1,6 @@
 import type { CheckFacts } from "./check-facts.ts";
-import type { CheckName } from "./check-name.ts";
 import { isWithin } from "./data-class.ts";
-import type { DenyReason } from "./deny-reason.ts";
+import type { CheckName, DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import { isMcpServerRef, protocolDataClass } from "./names.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";

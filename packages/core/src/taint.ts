@@ -1,6 +1,5 @@
 import { callerOf, type HopRequest } from "./hop.ts";
-import type { ChainMember } from "./kinds.ts";
-import type { Taint } from "./taint-level.ts";
+import type { ChainMember, Taint } from "./kinds.ts";
 
 /** A mark says that a chain member has touched untrusted data in this session. It names its source and is never removed. */
 export type Marks = ReadonlyMap<ChainMember, MarkSource>;

@@ -2,11 +2,9 @@ import fc from "fast-check";
 import { compile, type ScopeDeclaration } from "../src/compile.ts";
 import type { Block, PresentState } from "../src/decide.ts";
 import type { HopRequest } from "../src/hop.ts";
-import { identityStatuses } from "../src/identity.ts";
-import { accessKinds, type ChainMember, guaranteeLevels, targetKinds } from "../src/kinds.ts";
+import { accessKinds, type ChainMember, guaranteeLevels, identityStatuses, taints, targetKinds } from "../src/kinds.ts";
 import { agentManifest } from "../src/manifest.ts";
 import { indexPolicy, type PolicyIndex } from "../src/policy-index.ts";
-import { taints } from "../src/taint-level.ts";
 
 /** Small worlds: few names, so that what is generated meets. Two of the names are odd as members of an object. */
 export const agents = ["alpha", "beta", "gamma", "delta", "10", "constructor"] as const;

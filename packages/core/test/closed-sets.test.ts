@@ -2,10 +2,9 @@ import { expect, test } from "vitest";
 import { chainBreakReasons } from "../src/chain.ts";
 import { denyReasons } from "../src/deny-reason.ts";
 import { errorCodes, oauthErrorCodes } from "../src/error-code.ts";
-import { identityStatuses, quarantineReasons } from "../src/identity.ts";
 import * as kinds from "../src/kinds.ts";
+import { identityStatuses, quarantineReasons, taints } from "../src/kinds.ts";
 import { diffKinds } from "../src/reconcile.ts";
-import { taints } from "../src/taint-level.ts";
 
 /** Written out from the reference: a set that grows or loses a member breaks its readers. */
 const sets: readonly (readonly [name: string, set: readonly string[], members: string])[] = [

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkNames } from "../src/check-name.ts";
 import { callEffect, decide, decideCaller, type PresentState, runChecks } from "../src/decide.ts";
-import { denyReasons } from "../src/deny-reason.ts";
+import { checkNames, denyReasons } from "../src/deny-reason.ts";
 import type { HopRequest } from "../src/hop.ts";
 import { indexPolicy, pathKey } from "../src/policy-index.ts";
 import { agents, compiled, declarations, question, quiet, targets } from "./arbitraries.ts";

@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
-import { checkKinds, checkNames } from "../src/check-name.ts";
-import { type DenyReasonRow, denyReasons, denyReasonTable, isDataClassDeclared } from "../src/deny-reason.ts";
+import {
+  checkKinds,
+  checkNames,
+  type DenyReasonRow,
+  denyReasons,
+  denyReasonTable,
+  isDataClassDeclared,
+} from "../src/deny-reason.ts";
 
 const having = (holds: (row: DenyReasonRow) => boolean) =>
   denyReasons.filter((reason) => holds(denyReasonTable[reason])).join(" ");

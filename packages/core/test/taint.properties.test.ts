@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { HopRequest } from "../src/hop.ts";
-import type { ChainMember } from "../src/kinds.ts";
+import { type ChainMember, highestTaint, type Taint, taints } from "../src/kinds.ts";
 import {
   type CallEffect,
   classifySource,
@@ -10,7 +10,6 @@ import {
   type MarkSource,
   newMarks,
 } from "../src/taint.ts";
-import { highestTaint, type Taint, taints } from "../src/taint-level.ts";
 import { agents, optional, taint } from "./arbitraries.ts";
 
 /** A session's history: calls as they may come, each with what it leaves behind. */

@@ -3,9 +3,7 @@ import { blockKinds, manifestStatuses, sessionStatuses } from "../kinds.ts";
 import { agentManifest } from "../manifest.ts";
 import { agentName, scopeName, sentence, toolRef, userSub } from "../names.ts";
 import { diffKinds } from "../reconcile.ts";
-import { page, pageQuery } from "./page.ts";
-import { jwt, reasonRequest, timestamp } from "./parts.ts";
-import { instant, version } from "./query.ts";
+import { instant, jwt, page, pageQuery, reasonRequest, timestamp, version } from "./parts.ts";
 
 /** Bodies and queries of the admin plane. */
 

@@ -1,25 +1,20 @@
 import { z } from "zod";
 import { chainBreakReasons } from "../chain.ts";
-import type { CheckFacts } from "../check-facts.ts";
-import type { CheckName } from "../check-name.ts";
-import { denyReasons } from "../deny-reason.ts";
+import { checkFacts } from "../check-facts.ts";
+import { type CheckName, denyReasons } from "../deny-reason.ts";
 import type { ExplainedCheck } from "../explain.ts";
-import { identityStatuses } from "../identity.ts";
 import {
   administrativeEventKinds,
-  blockKinds,
   decisionStages,
   guaranteeLevels,
   outcomes,
   sessionStatuses,
+  taints,
   targetKinds,
 } from "../kinds.ts";
 import { agentName, scopeName, userSub } from "../names.ts";
-import { taints } from "../taint-level.ts";
 import { sessionFilters } from "./admin.ts";
-import { page, pageQuery } from "./page.ts";
-import { timestamp } from "./parts.ts";
-import { flagQuery, span, withSpan } from "./query.ts";
+import { flagQuery, page, pageQuery, span, timestamp, withSpan } from "./parts.ts";
 
 /** Bodies and queries of the audit plane. */
 
@@ -92,30 +87,8 @@ export const decisionsQuery = withSpan(
   }),
 );
 
-const names = z.array(z.string()).readonly();
-
-/** What each check looked at, as it was recorded; the words are those of the decision. */
-const facts = {
-  session: z.object({ expired: z.boolean(), revoked: z.boolean() }),
-  revocation: z.object({ agents: names, revoked: names }),
-  identity: z.object({ required: z.boolean(), statuses: z.record(z.string(), z.enum(identityStatuses)) }),
-  block: z.object({ blocks: z.array(z.object({ kind: z.enum(blockKinds), ref: z.string() })).readonly() }),
-  path: z.object({ chain: names }),
-  hop_budget: z.object({ hop: z.int(), budget: z.int() }),
-  target: z.object({
-    caller: z.string().nullable(),
-    target: z.string(),
-    kind: z.enum(targetKinds),
-    declared: z.boolean(),
-    scopes: names.meta({ description: "Whose consent would have admitted the call." }),
-  }),
-  data_class: z.object({ asked: names, declared: names }),
-  narrowing: z.object({ asked: names, within: names.nullable() }),
-  taint: z.object({ taint: z.enum(taints), source: z.string().nullable(), accepted: z.boolean().nullable() }),
-} satisfies { readonly [Name in CheckName]: z.ZodType<CheckFacts[Name]> };
-
 const check = <Name extends CheckName>(name: Name) =>
-  z.object({ check: z.literal(name), passed: z.boolean(), facts: facts[name] });
+  z.object({ check: z.literal(name), passed: z.boolean(), facts: checkFacts[name] });
 
 const explainedCheck: z.ZodType<ExplainedCheck> = z
   .discriminatedUnion("check", [

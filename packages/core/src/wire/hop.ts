@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { denyReasons } from "../deny-reason.ts";
-import { guaranteeLevels, outcomes, targetKinds } from "../kinds.ts";
+import { guaranteeLevels, outcomes, taints, targetKinds } from "../kinds.ts";
 import { dataClassList, toolRef } from "../names.ts";
-import { taints } from "../taint-level.ts";
-import { page } from "./page.ts";
-import { jwt } from "./parts.ts";
+import { jwt, page } from "./parts.ts";
 
 /** Bodies of the hop routes. */
 
@@ -90,5 +88,4 @@ export const sessionTarget = z.object({
   data_classes: z.array(z.string()),
   privileged: z.boolean(),
 });
-export type SessionTarget = z.output<typeof sessionTarget>;
 export const sessionTargetPage = page(sessionTarget);

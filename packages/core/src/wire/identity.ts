@@ -1,9 +1,7 @@
 import { z } from "zod";
-import { identityStatuses, quarantineReasons } from "../identity.ts";
+import { identityStatuses, quarantineReasons } from "../kinds.ts";
 import { agentName } from "../names.ts";
-import { page, pageQuery } from "./page.ts";
-import { jwt, reasonRequest, timestamp } from "./parts.ts";
-import { since } from "./query.ts";
+import { jwt, page, pageQuery, reasonRequest, since, timestamp } from "./parts.ts";
 
 /** Bodies and queries of the identity routes (docs/reference/identity.md#statuses). */
 
@@ -72,11 +70,8 @@ export const agentIdentity = z
     as_of: timestamp,
   })
   .meta({ id: "AgentIdentity" });
-export type AgentIdentity = z.output<typeof agentIdentity>;
 
 export const revocation = z.object({ agent_id: z.string(), agent: z.string(), as_of: timestamp });
-export type Revocation = z.output<typeof revocation>;
-
 export const revocationPage = page(revocation)
   .extend({
     as_of: timestamp.meta({
