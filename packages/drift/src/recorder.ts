@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { type Edge, edgeLine, endLine } from "./edge.ts";
-import { endAtExit } from "./end-at-exit.ts";
 import { openTraceWriter, type TraceFs } from "./trace-writer.ts";
 
 export { type Edge, type EdgeOutcome, edgeOutcomes } from "./edge.ts";
@@ -112,4 +111,20 @@ function callOnce(onLoss: (error: unknown) => void): (error: unknown) => void {
 function warn(error: unknown): void {
   const reason = error instanceof Error ? error.message : String(error);
   process.emitWarning(`call edges are being lost: ${reason}`, "TraceLoss");
+}
+
+/** One listener for all recorders, so that many of them raise no warning of too many listeners. */
+const open = new Set<() => void>();
+let isListening = false;
+
+/** Runs `end` when the process exits by itself, or by `process.exit`; returns how to cancel. */
+function endAtExit(end: () => void): () => void {
+  if (!isListening) process.on("exit", endAll);
+  isListening = true;
+  open.add(end);
+  return () => open.delete(end);
+}
+
+function endAll(): void {
+  for (const end of open) end();
 }

@@ -1,10 +1,13 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { z } from "zod";
 import { aggregateTrace } from "./aggregate.ts";
-import { readPolicies } from "./declared-policies.ts";
-import { type DriftReport, exitCodeFor } from "./drift-report.ts";
+import { type DriftManifest, readPolicies } from "./declared-policies.ts";
+import { type DriftError, type DriftReport, exitCodeFor } from "./drift-report.ts";
 import { judge } from "./gate.ts";
-import { readManifestFiles } from "./manifest-files.ts";
 import { driftMetrics } from "./metrics.ts";
 import { type ReportFormat, writeReport } from "./report/formats.ts";
+import { filesOf } from "./trace-files.ts";
 
 /** What a run of the gate reads, and how it reports. */
 export interface DriftCheck {
@@ -33,4 +36,55 @@ export function runDriftCheck({ traces, manifests: paths, format = "text" }: Dri
   const reading = errors.length > 0 ? ({ ok: false, errors } as const) : readPolicies(manifests);
   const report = judge(aggregateTrace(traces), reading);
   return { text: writeReport(format, report), exitCode: exitCodeFor(report), metrics: driftMetrics(report), report };
+}
+
+/** The body of `POST /v1/manifests`. The manifest itself is validated when it is compiled. */
+const submission = z.strictObject({ agent: z.string(), manifest: z.unknown(), override: z.unknown().optional() });
+
+const isManifestFile = (file: string): boolean => /\.(json|ya?ml)$/i.test(file);
+
+/** Reads manifest files, and all `.json`, `.yaml` and `.yml` files of folders. */
+function readManifestFiles(paths: readonly string[]): {
+  readonly manifests: readonly DriftManifest[];
+  readonly errors: readonly DriftError[];
+} {
+  const manifests: DriftManifest[] = [];
+  const errors: DriftError[] = [];
+  const refuse = (file: string, message: string) => errors.push({ kind: "manifest_unreadable", message, file });
+
+  if (paths.length === 0) errors.push({ kind: "manifest_unreadable", message: "no manifest was named" });
+  for (const path of new Set(paths)) {
+    const files = filesBehind(path);
+    if (files === undefined) refuse(path, "there is no such file or folder, or it cannot be read");
+    else if (files.length === 0) refuse(path, "no .json, .yaml or .yml file is in this folder");
+    for (const file of files ?? []) {
+      const read = readManifestFile(file);
+      if (typeof read === "string") refuse(file, read);
+      else manifests.push({ ...read, file });
+    }
+  }
+  return { manifests, errors };
+}
+
+function filesBehind(path: string): readonly string[] | undefined {
+  try {
+    const files = filesOf(path);
+    // A file given by its own path may have any name.
+    return files[0] === path ? files : files.filter(isManifestFile);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The manifest, or why there is none. */
+function readManifestFile(file: string): Omit<DriftManifest, "file"> | string {
+  let value: unknown;
+  try {
+    const text = readFileSync(file, "utf8");
+    value = /\.ya?ml$/i.test(file) ? parse(text) : JSON.parse(text);
+  } catch {
+    return "it cannot be read as JSON or YAML";
+  }
+  const { data } = submission.safeParse(value);
+  return data ?? 'it is not {"agent": ..., "manifest": {...}}, the body of POST /v1/manifests';
 }

@@ -1,9 +1,8 @@
+import { snakeCase } from "@svc/core";
 import type { DriftReport } from "../drift-report.ts";
-import { githubReport } from "./github.ts";
-import { jsonReport } from "./json.ts";
 import { junitReport } from "./junit.ts";
 import { sarifReport } from "./sarif.ts";
-import { textReport } from "./text.ts";
+import { findingsOf, type Place, placedMessage, summaryWords } from "./words.ts";
 
 /** The forms in which a report can be written. */
 export const reportFormats = ["text", "json", "junit", "sarif", "github"] as const;
@@ -12,7 +11,7 @@ export type ReportFormat = (typeof reportFormats)[number];
 
 const writers: Readonly<Record<ReportFormat, (report: DriftReport) => string>> = {
   text: textReport,
-  json: jsonReport,
+  json: (report) => `${JSON.stringify(snakeCased(report), null, 2)}\n`,
   junit: junitReport,
   sarif: sarifReport,
   github: githubReport,
@@ -20,3 +19,40 @@ const writers: Readonly<Record<ReportFormat, (report: DriftReport) => string>> =
 
 /** The report as text of that format, its last line break included. */
 export const writeReport = (format: ReportFormat, report: DriftReport): string => writers[format](report);
+
+const labels = { error: "error", undeclared: "undeclared", unexercised: "warning" } as const;
+
+/** For a terminal: what is wrong first, the verdict last. */
+function textReport(report: DriftReport): string {
+  const lines = findingsOf(report).map((finding) => `${labels[finding.group]}: ${placedMessage(finding)}`);
+  return `${[...lines, summaryWords(report)].join("\n")}\n`;
+}
+
+/** Every member name of a report is one of ours. */
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), snakeCased(member)]));
+}
+
+/** Workflow commands by which GitHub Actions annotates files. */
+function githubReport(report: DriftReport): string {
+  const lines = findingsOf(report).map(({ group, rule, message, place }) =>
+    group === "unexercised"
+      ? command("warning", "drift: never exercised", place, message)
+      : command("error", `drift: ${rule}`, place, message),
+  );
+  return `${[...lines, command("notice", "drift", {}, summaryWords(report))].join("\n")}\n`;
+}
+
+function command(kind: "error" | "warning" | "notice", title: string, { file, line }: Place, message: string): string {
+  const properties = [
+    ...(file === undefined ? [] : [`file=${property(file)}`]),
+    ...(line === undefined ? [] : [`line=${line}`]),
+    `title=${property(title)}`,
+  ];
+  return `::${kind} ${properties.join(",")}::${data(message)}`;
+}
+
+const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const property = (text: string): string => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");

@@ -1,21 +1,12 @@
 import type { DriftReport } from "../drift-report.ts";
-import { edgeWords, placeWords, summaryWords, undeclaredWords, unexercisedWords } from "./words.ts";
+import { type Finding, findingsOf, placedMessage, summaryWords } from "./words.ts";
 
 /** JUnit XML: one failed case for each undeclared edge, one in error for each error, a skipped one for each warning. */
 export function junitReport(report: DriftReport): string {
-  const { undeclared, errors, warnings } = report;
+  const { undeclared, errors, warnings, result } = report;
   const cases = [
-    ...errors.map(({ kind, message, ...place }) =>
-      testCase("error", kind, outcome("error", kind, placeWords(place) + message)),
-    ),
-    ...undeclared.map((edge) =>
-      testCase("undeclared", edgeWords(edge), outcome("failure", edge.reason, undeclaredWords(edge))),
-    ),
-    ...warnings.map((edge) => {
-      const words = unexercisedWords(edge);
-      return testCase("unexercised", words, `<skipped message="${escaped(words)}"/>`);
-    }),
-    ...(report.result === "pass" ? [testCase("gate", summaryWords(report), "")] : []),
+    ...findingsOf(report).map((finding) => testCase(finding.group, finding.name, outcomeOf(finding))),
+    ...(result === "pass" ? [testCase("gate", summaryWords(report), "")] : []),
   ];
   const counts = `tests="${cases.length}" failures="${undeclared.length}" errors="${errors.length}" skipped="${warnings.length}"`;
   return [
@@ -32,8 +23,11 @@ export function junitReport(report: DriftReport): string {
 const testCase = (group: string, name: string, content: string): string =>
   `<testcase classname="svc.drift.${group}" name="${escaped(name)}">${content}</testcase>`;
 
-const outcome = (element: "failure" | "error", type: string, message: string): string =>
-  `<${element} type="${type}" message="${escaped(message)}"/>`;
+function outcomeOf(finding: Finding): string {
+  const message = `message="${escaped(placedMessage(finding))}"`;
+  if (finding.group === "unexercised") return `<skipped ${message}/>`;
+  return `<${finding.group === "error" ? "error" : "failure"} type="${finding.rule}" ${message}/>`;
+}
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 

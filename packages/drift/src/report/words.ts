@@ -5,7 +5,7 @@ import type { DriftError, DriftReport, UndeclaredEdge, UnexercisedEdge } from ".
 const quote = (text: string): string => JSON.stringify(text);
 
 /** `human > planner -> "http:ledger/read" (finance)`. */
-export const edgeWords = ({ edge }: UndeclaredEdge): string =>
+const edgeWords = ({ edge }: UndeclaredEdge): string =>
   `${["human", ...edge.chain].join(" > ")} -> ${quote(edge.target)} (${quote(edge.dataClass)}, scope ${quote(edge.scope)})`;
 
 export const undeclaredWords = (undeclared: UndeclaredEdge): string =>
@@ -16,11 +16,6 @@ const timesWords = (count: number): string => (count === 1 ? "once" : `${count} 
 export function unexercisedWords({ scope, caller, target, dataClass }: UnexercisedEdge): string {
   const what = dataClass === null ? quote(target) : `${quote(target)} (${quote(dataClass)})`;
   return `${caller ?? "human"} -> ${what}, scope ${quote(scope)}: declared, and exercised by no run`;
-}
-
-export function placeWords({ file, line }: Pick<DriftError, "file" | "line">): string {
-  if (file === undefined) return "";
-  return line === undefined ? `${file}: ` : `${file}:${line}: `;
 }
 
 export function summaryWords({ result, summary }: Pick<DriftReport, "result" | "summary">): string {
@@ -34,5 +29,45 @@ export function summaryWords({ result, summary }: Pick<DriftReport, "result" | "
 }
 
 /** Where to look: the manifest that would have to change, or else where the edge was recorded. */
-export const placeOf = ({ edge, manifestFile }: UndeclaredEdge): { readonly file: string; readonly line?: number } =>
+const placeOf = ({ edge, manifestFile }: UndeclaredEdge): Place =>
   manifestFile === undefined ? edge.seenAt : { file: manifestFile };
+
+export interface Place {
+  readonly file?: string | undefined;
+  readonly line?: number | undefined;
+}
+
+/** What a report lists, in the words that every form of it uses. */
+export interface Finding {
+  readonly group: "error" | "undeclared" | "unexercised";
+  readonly rule: UndeclaredEdge["reason"] | DriftError["kind"] | "never_exercised";
+  /** The same for every run that finds it. */
+  readonly name: string;
+  readonly message: string;
+  readonly place: Place;
+}
+
+/** What is wrong first, warnings last. */
+export const findingsOf = ({ errors, undeclared, warnings }: DriftReport): readonly Finding[] => [
+  ...errors.map(({ kind, message, ...place }): Finding => ({ group: "error", rule: kind, name: kind, message, place })),
+  ...undeclared.map((each): Finding => {
+    const message = undeclaredWords(each);
+    return { group: "undeclared", rule: each.reason, name: edgeWords(each), message, place: placeOf(each) };
+  }),
+  ...warnings.map((each): Finding => {
+    const message = unexercisedWords(each);
+    return {
+      group: "unexercised",
+      rule: "never_exercised",
+      name: message,
+      message,
+      place: { file: each.manifestFile },
+    };
+  }),
+];
+
+/** The message of a finding, after the place of an error: `traces/2.jsonl:7: this line is not an event`. */
+export function placedMessage({ group, message, place: { file, line } }: Finding): string {
+  if (group !== "error" || file === undefined) return message;
+  return line === undefined ? `${file}: ${message}` : `${file}:${line}: ${message}`;
+}
