@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { nearestName } from "./misspelling.ts";
+import { distance } from "fastest-levenshtein";
 import type { Setting, SettingsTable, SettingValues } from "./setting.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -92,4 +92,12 @@ function judgeUnknownNames(environment: Environment, own: ReadonlySet<string>, e
     else faults.push(`${name}: is not a setting; did you mean ${meant}?`);
   }
   return { faults, warnings };
+}
+
+const editsOfATypo = 2;
+
+/** The nearest of the known names that are at most two edits away. */
+function nearestName(unknown: string, known: Iterable<string>): string | undefined {
+  const near = [...known].map((name) => ({ name, edits: distance(unknown, name) }));
+  return near.filter(({ edits }) => edits <= editsOfATypo).toSorted((a, b) => a.edits - b.edits)[0]?.name;
 }

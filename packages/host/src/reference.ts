@@ -1,22 +1,13 @@
 import type { Setting, SettingsTable } from "./setting.ts";
 
-export interface SettingReference {
-  name: string;
-  /** The default as one would write it, `required`, or `none`. */
-  default: string;
-  doc: string;
-  secret: boolean;
-}
-
 /** What the settings references of READMEs and the chart are generated from. */
-export const settingsReference = (table: SettingsTable): readonly SettingReference[] =>
-  Object.entries(table).map(([name, setting]) => ({
-    name,
-    default: defaultOf(setting),
-    doc: setting.doc,
-    secret: setting.secret,
-  }));
+export const settingsReference = (table: SettingsTable) =>
+  Object.entries(table).map(([name, setting]) => {
+    const { doc, secret } = setting;
+    return { name, default: defaultOf(setting), doc, secret };
+  });
 
+/** The default as one would write it, `required`, or `none`. */
 const defaultOf = ({ presence, defaultText }: Setting<unknown>): string =>
   presence === "required" ? "required" : (defaultText ?? "none");
 

@@ -1,5 +1,5 @@
 import { toUuid } from "./ids.ts";
-import { type Source, sources } from "./sources.ts";
+import { perSource, type Source, sources } from "./sources.ts";
 
 /** A sealed row: what names it, and its leaf. */
 export interface Entry {
@@ -32,7 +32,7 @@ export function decodeEntries(bytes: Uint8Array, counts: Counts): readonly Entry
 
 /** How many entries each source has. */
 export const countsOf = (entries: readonly Entry[]): Counts => {
-  const counts = Object.fromEntries(sources.map((source) => [source, 0])) as Record<Source, number>;
+  const counts = { ...perSource(() => 0) };
   for (const { source } of entries) counts[source]++;
   return counts;
 };

@@ -1,5 +1,5 @@
 import type { SealFault } from "./chain.ts";
-import type { Tampering } from "./rows.ts";
+import type { TamperedRow } from "./rows.ts";
 import type { Source } from "./sources.ts";
 
 /**
@@ -8,24 +8,17 @@ import type { Source } from "./sources.ts";
  * `row_from_future`: its time is in the future, so it would stay unsealed. `retirement_unrecorded`: a month was dropped
  * without its event. `unsealed_too_long`: nothing seals.
  */
-export const findingKinds = [
-  "row_changed",
-  "row_removed",
-  "row_inserted",
-  "row_from_future",
-  "list_changed",
-  "batch_changed",
-  "seal_removed",
-  "seal_unreadable",
-  "seal_unknown_key",
-  "seal_signature",
-  "seal_not_chained",
-  "not_vouched",
-  "head_missing",
-  "retirement_unrecorded",
-  "unsealed_too_long",
-] as const satisfies readonly (Tampering | `seal_${SealFault}` | string)[];
-export type FindingKind = (typeof findingKinds)[number];
+export type FindingKind =
+  | TamperedRow["kind"]
+  | "row_from_future"
+  | "list_changed"
+  | "batch_changed"
+  | "seal_removed"
+  | `seal_${SealFault}`
+  | "not_vouched"
+  | "head_missing"
+  | "retirement_unrecorded"
+  | "unsealed_too_long";
 
 export interface Finding {
   readonly kind: FindingKind;

@@ -1,7 +1,7 @@
 export { type CheckedSeal, chainWalk } from "./chain.ts";
 export type { Entry } from "./entries.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
-export { type Finding, type FindingKind, findingKinds } from "./finding.ts";
+export type { Finding, FindingKind } from "./finding.ts";
 export { timeOfId } from "./ids.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";
 export { checkProof, makeProof, type Proof, type ProofFault, proofSchema } from "./proof.ts";
@@ -9,5 +9,5 @@ export { type ProofHindrance, proveRow } from "./prove.ts";
 export { type RecordReader, readLastBatch } from "./record-reader.ts";
 export { compareRows, entriesOf, type TamperedRow } from "./rows.ts";
 export { connectionSettings, rowsQuery } from "./rows-query.ts";
-export { perSource, type Range, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
-export { columnsOf, currentFormat, type Source, sourceFacts, sources } from "./sources.ts";
+export { type Range, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
+export { columnsOf, currentFormat, perSource, type Source, sourceFacts, sources } from "./sources.ts";

@@ -43,8 +43,7 @@ export const makeProof = ({ source, row, statement, entries, index }: Proving): 
 });
 
 /** `not_included`: row and path do not lead to the root that was signed. */
-export const proofFaults = ["unreadable", "unknown_key", "signature", "not_included"] as const;
-export type ProofFault = (typeof proofFaults)[number];
+export type ProofFault = "unreadable" | "unknown_key" | "signature" | "not_included";
 
 export type ProofReading =
   | { readonly ok: true; readonly seal: Seal }

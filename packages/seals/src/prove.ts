@@ -2,21 +2,13 @@ import { idBefore } from "./ids.ts";
 import { leafOf, type Row } from "./leaf.ts";
 import { makeProof, type Proof } from "./proof.ts";
 import { type RecordReader, readLastBatch, readSealFrom, type SealRow } from "./record-reader.ts";
-import { entriesOf } from "./rows.ts";
+import { entriesOf, type TamperedRow } from "./rows.ts";
 import { rowsQuery } from "./rows-query.ts";
 import { readSeal, type Seal } from "./seal.ts";
 import { columnsOf, currentFormat, type Source, sourceFacts } from "./sources.ts";
 
 /** `unsealed`: after the last seal. `absent`: neither sealed nor in the database. The others: not as it was sealed. */
-export const proofHindrances = [
-  "absent",
-  "unsealed",
-  "row_changed",
-  "row_removed",
-  "row_inserted",
-  "list_changed",
-] as const;
-export type ProofHindrance = (typeof proofHindrances)[number];
+export type ProofHindrance = "absent" | "unsealed" | TamperedRow["kind"] | "list_changed";
 
 export type Proven =
   | { readonly ok: true; readonly proof: Proof }

@@ -15,11 +15,8 @@ export function entriesOf(seal: Seal, list: Uint8Array): readonly Entry[] | unde
   return entries;
 }
 
-export const tamperings = ["row_changed", "row_removed", "row_inserted"] as const;
-export type Tampering = (typeof tamperings)[number];
-
 export interface TamperedRow {
-  readonly kind: Tampering;
+  readonly kind: "row_changed" | "row_removed" | "row_inserted";
   readonly source: Source;
   readonly id: string;
 }

@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 import { countsOf, type Entry, encodeEntries } from "./entries.ts";
 import { merkleRoot } from "./merkle.ts";
-import { currentFormat, type Source, sources } from "./sources.ts";
+import { currentFormat, perSource, type Source } from "./sources.ts";
 
 /** A `typ` of its own, so that no token is accepted as a seal and no seal as a token (RFC 8725 section 3.11). */
 export const sealType = "record-seal+jws";
@@ -52,7 +52,7 @@ const payload = z.strictObject({
   format: z.int().min(1),
   previous: hash.nullable(),
   sealed_at: z.iso.datetime(),
-  covers: z.strictObject(Object.fromEntries(sources.map((source) => [source, cover])) as Record<Source, typeof cover>),
+  covers: z.strictObject(perSource(() => cover)),
   root: hash,
   entries_hash: hash,
   jwk: jwk.optional(),
@@ -121,7 +121,3 @@ const toSeal = (claims: z.infer<typeof payload>): Seal => ({
   entriesHash: claims.entries_hash,
   publicJwk: claims.jwk ?? null,
 });
-
-/** A value for each source. */
-export const perSource = <T>(of: (source: Source) => T): Readonly<Record<Source, T>> =>
-  Object.fromEntries(sources.map((source) => [source, of(source)])) as Record<Source, T>;

@@ -21,6 +21,10 @@ export const sourceFacts: Readonly<Record<Source, SourceFacts>> = {
   event: { table: "administrative_event", id: "event_id", retires: false },
 };
 
+/** A value for each source. */
+export const perSource = <T>(of: (source: Source) => T): Readonly<Record<Source, T>> =>
+  Object.fromEntries(sources.map((source) => [source, of(source)])) as Record<Source, T>;
+
 const columns = (names: string): readonly string[] => names.split(" ");
 
 const spendColumns = columns(
