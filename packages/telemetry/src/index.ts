@@ -16,9 +16,8 @@ export {
 } from "./contract.ts";
 export type { SpanFacts } from "./contract-types.ts";
 export { verdictFacts } from "./facts.ts";
-export { createLogWriter, type SpanIds } from "./logger.ts";
+export { createLogWriter, createNotice, type SpanIds } from "./logger.ts";
 export { type Counts, createMetrics, type Metrics } from "./metrics.ts";
-export { createNotice } from "./notice.ts";
 export { createIdentities, pseudonym } from "./pseudonym.ts";
 export {
   type App,

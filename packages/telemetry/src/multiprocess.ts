@@ -6,15 +6,7 @@ import { type FamilySnapshot, parseSnapshot, templateOf } from "./metric-snapsho
 import type { Rendered } from "./metrics.ts";
 
 /** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
-export interface SharedMetrics {
-  /**
-   * The sum over every process that ever wrote here, exited ones included. Read from the directory alone, so that no
-   * counter falls between two scrapes, whichever process serves them and whichever exited.
-   */
-  render(): Promise<Rendered>;
-  /** Writes the last state and stops writing. */
-  close(): Promise<void>;
-}
+export type SharedMetrics = ReturnType<typeof shareMetrics>;
 
 export interface SharedMetricsOptions {
   /** `PROMETHEUS_MULTIPROC_DIR`: writable, and empty when the deployment starts. */
@@ -45,7 +37,7 @@ function isProcessRunning(pid: number): boolean {
 const withoutGauges = (families: readonly FamilySnapshot[]) => families.filter(({ type }) => type !== "gauge");
 
 /** Throws at once where the directory cannot be written. */
-export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
+export function shareMetrics(options: SharedMetricsOptions) {
   const { dir, registry, pid, startedAt, publishEveryMillis = 1000, isRunning = isProcessRunning } = options;
   const ownFile = join(dir, `${pid}-${startedAt}.json`);
   const draft = `${ownFile}.draft`;
@@ -107,11 +99,16 @@ export function shareMetrics(options: SharedMetricsOptions): SharedMetrics {
   timer.unref();
 
   return {
-    async render() {
+    /**
+     * The sum over every process that ever wrote here, exited ones included. Read from the directory alone, so that no
+     * counter falls between two scrapes, whichever process serves them and whichever exited.
+     */
+    async render(): Promise<Rendered> {
       await publish();
       const merged = AggregatorRegistry.aggregate<PrometheusContentType>(await loadAll());
       return { contentType: merged.contentType, body: await merged.metrics() };
     },
+    /** Writes the last state and stops writing. */
     async close() {
       clearInterval(timer);
       await publish();

@@ -1,12 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ExportResult } from "@opentelemetry/core";
-import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace-node";
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-node";
 import { sdk } from "./sdk.ts";
-
-export interface SpanQueue extends SpanProcessor {
-  /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
-  drain(withinMillis: number): Promise<void>;
-}
 
 export interface SpanQueueOptions {
   readonly maxQueueSize: number;
@@ -18,7 +13,7 @@ export interface SpanQueueOptions {
  * The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. The
  * queue is counted from outside, by what enters it and what reaches the exporter.
  */
-export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions): SpanQueue {
+export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions) {
   const { ExportResultCode } = sdk.core();
   const { BatchSpanProcessor } = sdk.trace();
   let queued = 0;
@@ -65,15 +60,13 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
   };
 
   return {
-    onStart: () => {},
-    onEnd(span) {
+    add(span: ReadableSpan) {
       if (isClosed || queued >= maxQueueSize) return onDropped(1);
       queued += 1;
       batches.onEnd(span);
     },
-    forceFlush: () => batches.forceFlush(),
-    shutdown: () => batches.shutdown(),
-    drain(withinMillis) {
+    /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
+    drain(withinMillis: number): Promise<void> {
       drained ??= drainOnce(withinMillis);
       return drained;
     },

@@ -1,6 +1,6 @@
 import { ROOT_CONTEXT, type SpanContext, type SpanKind, trace } from "@opentelemetry/api";
 import type { Sampler, SpanExporter } from "@opentelemetry/sdk-trace-node";
-import type { Notice } from "./notice.ts";
+import type { Notice } from "./logger.ts";
 import { sdk } from "./sdk.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { type SpanContext, SpanKind, TraceFlags } from "@opentelemetry/api";
+import { type SpanContext, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace-node";
 import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
 import { type Attributes, admitFacts, settleFacts } from "./facts.ts";
-import { type SpanEnd, type SpanStart, spanFinisher } from "./finished-span.ts";
-import type { Notice } from "./notice.ts";
+import type { Notice } from "./logger.ts";
 import { sdk } from "./sdk.ts";
 import { queueSpans } from "./span-export.ts";
 import { formatTraceparent, type RemoteParent } from "./trace-context.ts";
@@ -22,13 +22,6 @@ export interface Span extends RemoteParent {
   fail(error: unknown): void;
   /** Ends the span once; later calls are ignored. */
   end(): void;
-}
-
-export interface Tracing<E extends Emitter> {
-  /** The root of a new trace, or a child of `parent`. */
-  startSpan(name: SpanName<E>, parent?: RemoteParent): Span;
-  /** Exports what is queued; resolves after `withinMillis` at the latest. */
-  shutdown(withinMillis: number): Promise<void>;
 }
 
 export interface TracingOptions {
@@ -55,16 +48,28 @@ const contextOf = ({ traceId, spanId, traceFlags }: RemoteParent): SpanContext =
   isRemote: true,
 });
 
-interface SpanOptions extends Omit<SpanStart, "startedAtMs"> {
-  readonly tracestate: string | undefined;
-  readonly disclose: boolean;
-  /** Takes the span when it is over; absent where it is not exported. */
-  readonly onEnd: ((start: SpanStart, end: SpanEnd) => void) | undefined;
+/** What is known at the start of a span. */
+interface SpanStart extends Pick<ReadableSpan, "name" | "kind"> {
+  readonly spanContext: SpanContext;
+  readonly parentSpanContext: SpanContext | undefined;
 }
 
-/** Facts are collected until the end, when their rules as a whole can be enforced. */
-function contractSpan({ tracestate, disclose, onEnd, ...identity }: SpanOptions): Span {
-  const { traceId, spanId, traceFlags } = identity.spanContext;
+interface SpanEnd {
+  /** Milliseconds since the epoch. */
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly attributes: Attributes;
+  readonly hasFailed: boolean;
+}
+
+type OnEnd = (start: SpanStart, end: SpanEnd) => void;
+
+/**
+ * Facts are collected until the end, when their rules as a whole can be enforced.
+ * @param onEnd takes the span when it is over; undefined where it is not exported
+ */
+function contractSpan(start: SpanStart, tracestate: string | undefined, disclose: boolean, onEnd?: OnEnd): Span {
+  const { traceId, spanId, traceFlags } = start.spanContext;
   const startedAtMs = Date.now();
   // Durations by the monotonic clock.
   const startedMs = performance.now();
@@ -92,28 +97,45 @@ function contractSpan({ tracestate, disclose, onEnd, ...identity }: SpanOptions)
       if (isEnded) return;
       isEnded = true;
       const durationMs = performance.now() - startedMs;
-      onEnd?.({ ...identity, startedAtMs }, { durationMs, attributes: settleFacts(attributes), hasFailed });
+      onEnd?.(start, { startedAtMs, durationMs, attributes: settleFacts(attributes), hasFailed });
     },
   };
 }
 
 const spanKind = (name: SpanName) => (name === "verify.admit" ? SpanKind.INTERNAL : SpanKind.SERVER);
 
-interface SpanSink {
-  take(start: SpanStart, end: SpanEnd): void;
-  drain(withinMillis: number): Promise<void>;
-}
-
-/** Where finished spans are exported; undefined without an exporter. */
-function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions): SpanSink | undefined {
+/**
+ * Where finished spans are exported; undefined without an exporter. They are not made by the SDK's tracer: it copies and
+ * checks every attribute again, and cuts them to the limits of `OTEL_*` variables, which could drop the reason of a deny.
+ */
+function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions) {
   const exporter = exporterFrom(env, notice);
   if (exporter === undefined) return undefined;
+  const { millisToHrTime } = sdk.core();
   const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped });
-  const finished = spanFinisher({
-    resource: resourceOf(env.OTEL_SERVICE_NAME || serviceName, version),
-    instrumentationScope: { name: "@svc/telemetry", version },
-  });
-  return { take: (start, end) => queue.onEnd(finished(start, end)), drain: queue.drain };
+  const resource = resourceOf(env.OTEL_SERVICE_NAME || serviceName, version);
+  const instrumentationScope = { name: "@svc/telemetry", version };
+  const take: OnEnd = ({ name, kind, spanContext, parentSpanContext }, end) =>
+    queue.add({
+      name,
+      kind,
+      spanContext: () => spanContext,
+      ...(parentSpanContext && { parentSpanContext }),
+      startTime: millisToHrTime(end.startedAtMs),
+      endTime: millisToHrTime(end.startedAtMs + end.durationMs),
+      duration: millisToHrTime(end.durationMs),
+      ended: true,
+      status: { code: end.hasFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+      attributes: end.attributes,
+      events: [],
+      links: [],
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+      resource,
+      instrumentationScope,
+    });
+  return { take, drain: queue.drain };
 }
 
 /**
@@ -124,28 +146,24 @@ const newTraceId = (): string => randomUUID().replaceAll("-", "");
 const newSpanId = (): string => newTraceId().slice(16);
 
 /** Nothing is registered globally, nothing is instrumented automatically. */
-export function createTracing<E extends Emitter>(options: TracingOptions): Tracing<E> {
+export function createTracing<E extends Emitter>(options: TracingOptions) {
   const { env, disclose, notice } = options;
   const sink = sinkOf(options);
   const sampled = samplerFrom(env, notice);
 
   return {
-    startSpan(name, remote) {
+    /** The root of a new trace, or a child of `remote`. */
+    startSpan(name: SpanName<E>, remote?: RemoteParent): Span {
       const parent = remote && contextOf(remote);
       const traceId = parent?.traceId ?? newTraceId();
       const kind = spanKind(name);
       const isSampled = sampled({ name, kind, traceId, parent });
       const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
-      return contractSpan({
-        name,
-        kind,
-        spanContext: { traceId, spanId: newSpanId(), traceFlags },
-        parentSpanContext: parent,
-        tracestate: remote?.tracestate,
-        disclose,
-        onEnd: isSampled ? sink?.take : undefined,
-      });
+      const spanContext = { traceId, spanId: newSpanId(), traceFlags };
+      const start = { name, kind, spanContext, parentSpanContext: parent };
+      return contractSpan(start, remote?.tracestate, disclose, isSampled ? sink?.take : undefined);
     },
-    shutdown: async (withinMillis) => sink?.drain(withinMillis),
+    /** Exports what is queued; resolves after `withinMillis` at the latest. */
+    shutdown: async (withinMillis: number) => sink?.drain(withinMillis),
   };
 }

@@ -1,7 +1,7 @@
 import { context, propagation, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createIdentities, type Span, type SpanFacts, type TracingEnvironment, verdictFacts } from "../src/index.ts";
-import { createTracing, type Tracing } from "../src/tracing.ts";
+import { createTracing } from "../src/tracing.ts";
 import { attributesOf, type Collector, startCollector } from "./support/collector.ts";
 
 let collector: Collector;
@@ -17,8 +17,8 @@ beforeEach(() => {
   dropped = 0;
 });
 
-const tracingWith = (env: TracingEnvironment, disclose = false): Tracing<"control_plane"> =>
-  createTracing({
+const tracingWith = (env: TracingEnvironment, disclose = false) =>
+  createTracing<"control_plane">({
     serviceName: "svc-control-plane",
     version: "1.2.3",
     env,
