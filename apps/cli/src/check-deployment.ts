@@ -1,6 +1,6 @@
 import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow, Readiness } from "@svc/client";
-import type { ControlPlane } from "../control-plane.ts";
-import { Fault } from "../fault.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { Fault } from "./fault.ts";
 
 export type Level = "good" | "note" | "bad";
 
@@ -86,21 +86,15 @@ function clock(nowMs: number): Finding {
 }
 
 async function* issuer(url: string, svc: AuthzClient): AsyncGenerator<Finding> {
-  const named = await svc.metadata().then(
-    ({ issuer }) => issuer,
-    () => "",
-  );
+  const { issuer: named } = await svc.metadata().catch(() => ({ issuer: "" }));
   if (named === url) yield good(`issuer ${named}`);
   else
     yield note(
       `issuer ${named}, reached at ${url}`,
       "Correct behind a proxy; otherwise set SVC_ISSUER to the address that verifiers use.",
     );
-  const count = await svc.jwks().then(
-    ({ keys }) => keys.length,
-    () => 0,
-  );
-  if (count > 0) yield good(`${count} signing ${count === 1 ? "key" : "keys"} published`);
+  const { keys } = await svc.jwks().catch(() => ({ keys: [] }));
+  if (keys.length > 0) yield good(`${keys.length} signing ${keys.length === 1 ? "key" : "keys"} published`);
   else yield bad("no signing key is published", "svc keys rotate --now");
 }
 
@@ -111,18 +105,16 @@ async function* bearers(plane: ControlPlane, anonymous: AuthzClient): AsyncGener
     ["identity", (svc: AuthzClient) => svc.identity.revocations({ limit: 1 })],
   ] as const;
   for (const [name, send] of tries) {
-    const fault = await plane.call<unknown>(name, send).then(
-      () => undefined,
-      (cause: unknown) => cause,
-    );
-    if (fault === undefined) yield good(`the ${name} plane accepts its bearer`);
-    else if (fault instanceof Fault) yield bad(fault.message, fault.advice);
-    else throw fault;
+    try {
+      await plane.call<unknown>(name, send);
+      yield good(`the ${name} plane accepts its bearer`);
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      yield bad(fault.message, fault.advice);
+    }
   }
-  const status = await anonymous.admin.agents().then(
-    () => 200,
-    (cause: ControlPlaneUnavailable) => cause.status,
-  );
+  const answer = await anonymous.admin.agents().catch((cause: ControlPlaneUnavailable) => cause);
+  const status = "status" in answer ? answer.status : 200;
   if (status === 401) yield good("the admin plane refuses a caller without a bearer");
   else
     yield bad(

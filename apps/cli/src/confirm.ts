@@ -1,10 +1,16 @@
 import { createInterface } from "node:readline/promises";
-import { Fault } from "./fault.ts";
+import { Fault, notTried } from "./fault.ts";
+
+/** Flags of commands that revoke. */
+export interface Revocation {
+  readonly reason?: string;
+  readonly yes?: boolean;
+}
 
 /** Asks on a terminal; elsewhere an irreversible command needs `--yes`. @throws {Fault} where it is not confirmed */
 export async function confirm(question: string, isSure: boolean | undefined): Promise<void> {
   if (isSure) return;
-  if (!process.stdin.isTTY) throw new Fault(question, "Nothing was done. Confirm with --yes.", { exitCode: 2 });
+  if (!process.stdin.isTTY) throw notTried(question, "Nothing was done. Confirm with --yes.");
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`${question} [y/N] `).finally(() => terminal.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new Fault("not confirmed", "Nothing was done.");

@@ -1,39 +1,21 @@
 import type { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, Page, PageQuery } from "@svc/client";
 import { type Command, Option } from "commander";
-import { Fault } from "./fault.ts";
+import { Fault, notTried } from "./fault.ts";
 
 /** Which of the control plane's bearers a call needs. */
 export type Plane = "admin" | "audit" | "identity";
 
 export interface ControlPlaneFlags {
   readonly controlPlane: string;
+  readonly json?: boolean;
 }
-
-/** One control plane, called with the bearers of the environment. */
-export interface ControlPlane {
-  readonly url: string;
-  /** A client without bearers. */
-  anonymous(): Promise<AuthzClient>;
-  /** A call under a plane's bearer. @throws {Fault} that says what to do next */
-  call<Result>(plane: Plane, send: (svc: AuthzClient) => Promise<Result>): Promise<Result>;
-  /** Every row of a list, page by page. @throws {Fault} */
-  rows<Row>(
-    plane: Plane,
-    read: (svc: AuthzClient, page: PageQuery) => Promise<Page<Row>>,
-    pageSize?: number,
-  ): AsyncGenerator<Row>;
-  /** The control plane's clock by its last answer: epoch milliseconds, up to a second behind and never ahead. */
-  nowMs(): number;
-}
-
-const defaultAddress = "http://127.0.0.1:8080";
 
 /** Adds the options of every command that calls a control plane. */
 export const withControlPlane = (command: Command): Command =>
   command.addOption(
     new Option("--control-plane <url>", "the control plane's address")
       .env("SVC_CONTROL_PLANE_URL")
-      .default(defaultAddress),
+      .default("http://127.0.0.1:8080"),
   );
 
 /** An audit reader may be the admin, an identity reader either (docs/reference/routes.md#planes-and-bearers). */
@@ -46,10 +28,10 @@ const bearerSettings: Readonly<Record<Plane, readonly string[]>> = {
 /** Seconds: the submission of a manifest waits for its discovery. */
 const timeout = 300;
 
-export function openControlPlane(
-  { controlPlane }: ControlPlaneFlags,
-  environment: NodeJS.ProcessEnv = process.env,
-): ControlPlane {
+/** One control plane, called with the bearers of the environment. */
+export type ControlPlane = ReturnType<typeof openControlPlane>;
+
+export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
   const url = controlPlane.replace(/\/+$/, "");
   let aheadMs = 0;
 
@@ -70,14 +52,16 @@ export function openControlPlane(
     }
   }
 
+  /** A call under a plane's bearer. @throws {Fault} that says what to do next */
   async function call<Result>(plane: Plane, send: (svc: AuthzClient) => Promise<Result>): Promise<Result> {
-    const bearer = bearerOf(plane, environment);
+    const bearer = bearerOf(plane);
     const svc = await open({ adminToken: bearer, auditToken: bearer, identityToken: bearer });
     return send(svc).catch((cause: unknown) => {
       throw faultOf(cause, plane, url);
     });
   }
 
+  /** Every row of a list, page by page. @throws {Fault} */
   async function* rows<Row>(
     plane: Plane,
     read: (svc: AuthzClient, page: PageQuery) => Promise<Page<Row>>,
@@ -87,26 +71,29 @@ export function openControlPlane(
     yield* everyRow((cursor) => call(plane, (svc) => read(svc, { limit: pageSize, cursor })));
   }
 
-  return { url, anonymous: () => open({}), call, rows, nowMs: () => Date.now() + aheadMs };
+  return {
+    url,
+    /** A client without bearers. */
+    anonymous: () => open({}),
+    call,
+    rows,
+    /** The control plane's clock by its last answer: epoch milliseconds, up to a second behind and never ahead. */
+    nowMs: () => Date.now() + aheadMs,
+  };
 }
 
 export const unreachable = (url: string, cause: unknown): Fault =>
-  new Fault(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", {
-    cause,
-    exitCode: 2,
-  });
+  notTried(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", cause);
 
 /** @throws {Fault} where the environment has none. */
-export function bearerOf(plane: Plane, environment: NodeJS.ProcessEnv): string {
+export function bearerOf(plane: Plane): string {
   const [named = ""] = bearerSettings[plane];
   for (const name of bearerSettings[plane]) {
     // A service may accept several; the first is as good as any.
-    const [first = ""] = (environment[name] ?? "").split(",");
+    const [first = ""] = (process.env[name] ?? "").split(",");
     if (first !== "") return first.replace(/^[^=]*=/, "");
   }
-  throw new Fault(`there is no bearer of the ${plane} plane`, `Put it into the environment: export ${named}=...`, {
-    exitCode: 2,
-  });
+  throw notTried(`there is no bearer of the ${plane} plane`, `Put it into the environment: export ${named}=...`);
 }
 
 type Refused = ControlPlaneRejected | ControlPlaneUnavailable;
@@ -120,15 +107,11 @@ function faultOf(cause: unknown, plane: Plane, url: string): unknown {
   const code = cause.code ?? undefined;
   if (status === null) {
     return "fault" in cause && cause.fault === "malformed"
-      ? new Fault(`${url} answers in another form`, "Check --control-plane, and that both are of one release.", {
-          cause,
-          exitCode: 2,
-        })
+      ? notTried(`${url} answers in another form`, "Check --control-plane, and that both are of one release.", cause)
       : unreachable(url, cause);
   }
   if (status === 401) {
-    const named = bearerSettings[plane].join(" or ");
-    return new Fault(`the bearer of the ${plane} plane is refused`, `Check ${named}.`, { exitCode: 2 });
+    return notTried(`the bearer of the ${plane} plane is refused`, `Check ${bearerSettings[plane].join(" or ")}.`);
   }
   const reason = "reason" in cause ? cause.reason : cause.message;
   const message = `${reason ?? "It gave no explanation."} (${code ?? "no code"}, HTTP ${status})`;

@@ -1,26 +1,11 @@
 import type { DecisionFilters } from "@svc/client";
-import {
-  type DenyReason,
-  denyReasons,
-  type Outcome,
-  outcomes,
-  type Taint,
-  type TargetKind,
-  taints,
-  targetKinds,
-} from "@svc/core/closed-sets";
+import { denyReasons, outcomes, taints, targetKinds } from "@svc/core/closed-sets";
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-export interface DecisionFlags {
+export interface DecisionFlags extends Omit<DecisionFilters, "sessionId" | "since" | "until"> {
   readonly session?: string;
-  readonly agent?: string;
-  readonly outcome?: Outcome;
-  readonly denyReason?: DenyReason;
-  readonly targetKind?: TargetKind;
-  readonly taint?: Taint;
-  readonly privileged?: boolean;
   readonly observed?: boolean;
-  readonly enforced?: boolean;
+  /** Times are text: `instant` has converted spans such as 15m. */
   readonly since?: string;
   readonly until?: string;
 }
@@ -51,18 +36,15 @@ export function instant(text: string): string {
   return new Date(ms).toISOString();
 }
 
-/** Times are text: `instant` has converted spans such as 15m. */
-export const toFilters = (
-  flags: DecisionFlags,
-): DecisionFilters & { since: string | undefined; until: string | undefined } => ({
+export const toFilters = (flags: DecisionFlags) => ({
   sessionId: flags.session,
   agent: flags.agent,
   outcome: flags.outcome,
   denyReason: flags.denyReason,
   targetKind: flags.targetKind,
   taint: flags.taint,
-  privileged: flags.privileged || undefined,
-  enforced: flags.observed ? false : flags.enforced || undefined,
+  privileged: flags.privileged,
+  enforced: flags.observed ? false : flags.enforced,
   since: flags.since,
   until: flags.until,
 });

@@ -1,5 +1,5 @@
 import { type FileHandle, open, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
-import { Fault } from "./fault.ts";
+import { notTried } from "./fault.ts";
 
 interface State {
   /** The export's query: another export must not continue in this file. */
@@ -24,9 +24,7 @@ export async function openExport(path: string, query: string, sinceMs: number): 
   const statePath = `${path}.state`;
   const state = await readState(statePath);
   if (state !== undefined && state.query !== query) {
-    throw new Fault(`${path} holds another export`, `Choose another file, or remove it and ${statePath}.`, {
-      exitCode: 2,
-    });
+    throw notTried(`${path} holds another export`, `Choose another file, or remove it and ${statePath}.`);
   }
   let { bytes, untilMs } = state ?? { bytes: 0, untilMs: sinceMs };
   if (state !== undefined) await cutTo(path, bytes);
@@ -53,19 +51,14 @@ async function cutTo(path: string, bytes: number): Promise<void> {
     () => 0,
   );
   if (length < bytes) {
-    throw new Fault(`${path} is shorter than it was`, `Remove it and ${path}.state, and export again.`, {
-      exitCode: 2,
-    });
+    throw notTried(`${path} is shorter than it was`, `Remove it and ${path}.state, and export again.`);
   }
   await truncate(path, bytes);
 }
 
 const openFile = (path: string, flags: string): Promise<FileHandle> =>
   open(path, flags, 0o600).catch((cause: unknown) => {
-    throw new Fault(`${path} cannot be written`, "Choose a new file in a folder that you can write to.", {
-      cause,
-      exitCode: 2,
-    });
+    throw notTried(`${path} cannot be written`, "Choose a new file in a folder that you can write to.", cause);
   });
 
 async function readState(path: string): Promise<State | undefined> {

@@ -19,3 +19,7 @@ export class Fault extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** What could not be tried: the command line, a file or the environment is wrong, or the control plane does not respond. */
+export const notTried = (message: string, advice: string, cause?: unknown): Fault =>
+  new Fault(message, advice, { cause, exitCode: 2 });

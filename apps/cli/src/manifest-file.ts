@@ -1,26 +1,20 @@
 import { readFile } from "node:fs/promises";
-import { type AgentManifest, type AgentManifestDocument, manifestCreate } from "@svc/core";
+import { manifestCreate } from "@svc/core";
 import { parseDocument } from "yaml";
-import { Fault } from "./fault.ts";
+import type { z } from "zod";
+import { Fault, notTried } from "./fault.ts";
 
-/** The body of `POST /v1/manifests`, as JSON or YAML (docs/reference/drift.md#manifest-files). */
-export interface ManifestFile {
-  readonly agent: string;
-  /** As in the file, without defaults. */
-  readonly manifest: AgentManifestDocument;
-  readonly override?: { readonly reason?: string };
-}
+/** As in the file, without defaults. */
+export type ManifestFile = z.input<typeof manifestCreate>;
 
-export interface ReadManifest {
-  readonly file: ManifestFile;
-  /** With defaults. */
-  readonly understood: AgentManifest;
-}
-
-/** @throws {Fault} with the file's faults */
-export async function readManifestFile(file: string): Promise<ReadManifest> {
+/**
+ * Reads the body of `POST /v1/manifests`, as JSON or YAML (docs/reference/drift.md#manifest-files).
+ * @returns the file, and the manifest with defaults
+ * @throws {Fault} with the file's faults
+ */
+export async function readManifestFile(file: string) {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
-    throw new Fault(`${file} cannot be read`, "Check the path.", { cause, exitCode: 2 });
+    throw notTried(`${file} cannot be read`, "Check the path.", cause);
   });
   const document = parseDocument(text, { uniqueKeys: true });
   const [syntax] = document.errors;

@@ -1,6 +1,10 @@
+import type { ChainHop } from "@svc/client";
 import type { CamelCased } from "@svc/core";
+import pc from "picocolors";
 import type { z } from "zod";
-import { colors } from "./colors.ts";
+
+/** Colors on a terminal only. */
+export const colors = pc.createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);
 
 /** Results go to standard output, progress to standard error. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -36,4 +40,31 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
       .join("  ")
       .trimEnd();
   return [colors.bold(line(head)), ...rows.map(line)].join("\n");
+}
+
+/** `allow`, `deny TARGET_BLOCKED` or `would deny TARGET_BLOCKED`, in color. */
+export function verdict({ decision, denyReason, enforced }: Pick<ChainHop, "decision" | "denyReason" | "enforced">) {
+  if (decision === "allow") return colors.green("allow");
+  return enforced ? colors.red(`deny ${denyReason}`) : colors.yellow(`would deny ${denyReason}`);
+}
+
+/**
+ * Progress on standard error: one line that each step replaces on a terminal, else a line for each step.
+ * @param everyMs at least this long between two lines; a terminal shows every step
+ */
+export function progress({ isShown = true, everyMs = 0 } = {}) {
+  const { isTTY } = process.stderr;
+  let printedMs = everyMs === 0 ? Number.NEGATIVE_INFINITY : performance.now();
+  const write = (text: string): void => void (isShown && process.stderr.write(text));
+  return {
+    show(step: string): void {
+      if (!isTTY && performance.now() - printedMs < everyMs) return;
+      printedMs = performance.now();
+      write(isTTY ? `\r\x1b[K${step} ...` : `${step}\n`);
+    },
+    /** Clears the line. */
+    done(): void {
+      if (isTTY) write("\r\x1b[K");
+    },
+  };
 }

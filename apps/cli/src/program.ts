@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { endWithItsReader } from "@svc/host/process-end";
 import { Command, CommanderError } from "commander";
-import { colors } from "./colors.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { commands } from "./commands.ts";
 import { Fault } from "./fault.ts";
-import { shieldKeyIds } from "./key-ids.ts";
+import { colors } from "./output.ts";
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 
@@ -70,11 +69,20 @@ function isForDev([first, , third]: readonly string[]): boolean {
   return commands.some(({ name, load }) => name === given && load === undefined);
 }
 
+/** A thumbprint (RFC 7638) is base64url: one in 64 begins with a dash, like an option. */
+const dashedKeyId = /^-[A-Za-z0-9_-]{42}$/;
+
+/** The command line with such ids after `--`. */
+function shieldKeyIds(args: readonly string[]): readonly string[] {
+  const ids = args[0] === "keys" && !args.includes("--") ? args.filter((arg) => dashedKeyId.test(arg)) : [];
+  return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), "--", ...ids];
+}
+
 endWithItsReader(process.stdout);
 try {
   const args = shieldKeyIds(process.argv.slice(2));
   if (isForDev(args)) {
-    const { runDev } = await import("./run/dev.ts");
+    const { runDev } = await import("./run/program.ts");
     process.exitCode = await runDev(args);
   } else {
     const program = await loadProgram(args);

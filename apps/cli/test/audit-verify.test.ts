@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { verifyCommand } from "../src/commands/audit-verify.ts";
+import { verifyCommand } from "../src/commands/audit.ts";
 import { examplesOf, helpOf, readmeExamples } from "./printed-examples.ts";
 import { type CliStack, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";

@@ -11,9 +11,8 @@ import {
 } from "@svc/seals";
 import type { VerificationKey } from "@svc/tokens";
 import { z } from "zod";
-import { colors } from "../colors.ts";
-import { Fault } from "../fault.ts";
-import { print, printJson, shown } from "../output.ts";
+import { Fault, notTried } from "../fault.ts";
+import { colors, print, printJson, shown } from "../output.ts";
 import { inWords, proofWords } from "./finding-words.ts";
 
 /** The decision, and what followed from it. */
@@ -24,9 +23,7 @@ type Keys = ReadonlyMap<string, VerificationKey>;
 /** Prints the proof of an action: its decision, and its exchange and transaction token where they are sealed too. */
 export async function proveAction(reader: RecordReader, keys: Keys, action: string): Promise<void> {
   const id = z.uuid().safeParse(action.toLowerCase()).data;
-  if (id === undefined) {
-    throw new Fault(`${action} is no action_id`, "It is a UUID: svc decisions lists them.", { exitCode: 2 });
-  }
+  if (id === undefined) throw notTried(`${action} is no action_id`, "It is a UUID: svc decisions lists them.");
   const proofs: Proof[] = [];
   for (const source of ["decision", "exchange", "mint"] as const) {
     const proven = await proveRow(reader, source, id);
@@ -55,12 +52,8 @@ function hindered(
   source: Source,
   id: string,
 ): Fault {
-  if (cause === "absent") {
-    return new Fault(`the record has no action ${id}`, "svc decisions lists them.", { exitCode: 2 });
-  }
-  if (cause === "unsealed") {
-    return new Fault(`the action ${id} is not sealed yet`, "Try again in some minutes.", { exitCode: 2 });
-  }
+  if (cause === "absent") return notTried(`the record has no action ${id}`, "svc decisions lists them.");
+  if (cause === "unsealed") return notTried(`the action ${id} is not sealed yet`, "Try again in some minutes.");
   const advice = "svc audit verify without --action lists every fault.";
   return new Fault(inWords({ kind: cause, source, id, batch }), advice);
 }
@@ -95,6 +88,6 @@ async function readProof(path: string): Promise<z.infer<typeof proofFile>> {
   try {
     return proofFile.parse(JSON.parse(await readFile(path, "utf8")));
   } catch (cause) {
-    throw new Fault(`${path} is no proof`, "svc audit verify --action ID writes one.", { cause, exitCode: 2 });
+    throw notTried(`${path} is no proof`, "svc audit verify --action ID writes one.", cause);
   }
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { importJwks, KeyRefused, type VerificationKey } from "@svc/tokens";
-import { Fault } from "../fault.ts";
+import { type Fault, notTried } from "../fault.ts";
 
 /** The auditor's trusted keys, from a JWKS (RFC 7517 section 5) in a file or at an address. */
 export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, VerificationKey>> {
@@ -15,15 +15,10 @@ export async function pinnedKeys(place: string): Promise<ReadonlyMap<string, Ver
 
 async function fetched(url: string): Promise<unknown> {
   const response = await fetch(url, { redirect: "manual" }).catch((cause: unknown) => {
-    throw new Fault(`${url} cannot be reached`, "Check --jwks, or give it a copy of the key set in a file.", {
-      cause,
-      exitCode: 2,
-    });
+    throw notTried(`${url} cannot be reached`, "Check --jwks, or give it a copy of the key set in a file.", cause);
   });
   if (response.status !== 200) {
-    throw new Fault(`${url} returned HTTP ${response.status}`, "Check --jwks: /.well-known/jwks.json of the issuer.", {
-      exitCode: 2,
-    });
+    throw notTried(`${url} returned HTTP ${response.status}`, "Check --jwks: /.well-known/jwks.json of the issuer.");
   }
   return response.json().catch((cause: unknown) => {
     throw noKeySet(url, cause);
@@ -32,7 +27,7 @@ async function fetched(url: string): Promise<unknown> {
 
 async function read(path: string): Promise<unknown> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new Fault(`${path} cannot be read`, "Check --jwks.", { cause, exitCode: 2 });
+    throw notTried(`${path} cannot be read`, "Check --jwks.", cause);
   });
   try {
     return JSON.parse(text);
@@ -42,7 +37,4 @@ async function read(path: string): Promise<unknown> {
 }
 
 const noKeySet = (place: string, cause?: unknown): Fault =>
-  new Fault(`${place} is no key set`, "Give --jwks a JWKS: the issuer's /.well-known/jwks.json.", {
-    cause,
-    exitCode: 2,
-  });
+  notTried(`${place} is no key set`, "Give --jwks a JWKS: the issuer's /.well-known/jwks.json.", cause);

@@ -1,13 +1,19 @@
-import { type Examined, examineRecord, type Finding, readLastBatch } from "@svc/seals";
-import { colors } from "../colors.ts";
-import { Fault } from "../fault.ts";
-import { print, printJson } from "../output.ts";
-import { progressBar } from "../progress-bar.ts";
+import { appendFile, readFile } from "node:fs/promises";
+import {
+  type Examined,
+  examineRecord,
+  type Finding,
+  type RecordReader,
+  readLastBatch,
+  type SealHead,
+} from "@svc/seals";
+import { z } from "zod";
+import { notTried } from "../fault.ts";
+import { colors, print, printJson, progress } from "../output.ts";
 import { checkProofFile, proveAction } from "./action-proof.ts";
 import { inWords } from "./finding-words.ts";
-import { keepHead, readHeads } from "./kept-heads.ts";
 import { pinnedKeys } from "./pinned-keys.ts";
-import { openRecord, type RecordDatabase } from "./record-database.ts";
+import { openRecord } from "./record-database.ts";
 
 export interface VerifyFlags {
   readonly databaseUrl?: string;
@@ -22,7 +28,10 @@ export interface VerifyFlags {
 export async function verifyRecord(flags: VerifyFlags): Promise<void> {
   const keys = await pinnedKeys(flags.jwks);
   if (flags.proof !== undefined) return checkProofFile(flags.proof, keys, flags.json);
-  const record = openRecord(addressOf(flags));
+  if (flags.databaseUrl === undefined) {
+    throw notTried("the database address is missing", "Give --database-url, or export AUDIT_DATABASE_URL=...");
+  }
+  const record = openRecord(flags.databaseUrl);
   try {
     if (flags.action !== undefined) await proveAction(record, keys, flags.action);
     else await examine(record, keys, flags);
@@ -31,42 +40,35 @@ export async function verifyRecord(flags: VerifyFlags): Promise<void> {
   }
 }
 
-function addressOf({ databaseUrl }: VerifyFlags): string {
-  if (databaseUrl !== undefined) return databaseUrl;
-  throw new Fault("the database address is missing", "Give --database-url, or export AUDIT_DATABASE_URL=...", {
-    exitCode: 2,
-  });
-}
-
 async function examine(
-  record: RecordDatabase,
+  reader: RecordReader,
   keys: Awaited<ReturnType<typeof pinnedKeys>>,
   { heads, maxUnsealed, json }: VerifyFlags,
 ): Promise<void> {
-  if (!(maxUnsealed >= 0))
-    throw new Fault("--max-unsealed must be a number of seconds", "3600 is one hour.", { exitCode: 2 });
+  if (!(maxUnsealed >= 0)) throw notTried("--max-unsealed must be a number of seconds", "3600 is one hour.");
   const known = heads === undefined ? [] : await readHeads(heads);
-  const last = Math.max(1, await readLastBatch(record));
-  const bar = progressBar();
+  const last = await readLastBatch(reader);
+  const steps = progress({ everyMs: 5_000 });
   const examination = examineRecord({
-    reader: record,
+    reader,
     keys,
     heads: known,
     nowMs: Date.now(),
     maxUnsealedMs: maxUnsealed * 1_000,
-    onBatch: (batch, rows) => bar.show(Math.min(1, batch / last), `batch ${batch}, ${rows} rows`),
+    onBatch: (batch, rows) => steps.show(`batch ${batch} of ${Math.max(batch, last)}, ${rows} rows`),
   });
   let found = 0;
   let step = await examination.next();
   for (; !step.done; step = await examination.next()) {
     found++;
-    bar.done();
+    steps.done();
     report(step.value, json);
   }
-  bar.done();
+  steps.done();
   if (found > 0) process.exitCode = 1;
   else if (heads !== undefined) await keepHead(heads, known, step.value.head);
-  summarize(step.value, found, json);
+  if (json) printJson(summaryOf(step.value, found));
+  else for (const line of summaryLines(step.value, found)) print(line);
 }
 
 function report(finding: Finding, json: boolean | undefined): void {
@@ -77,10 +79,11 @@ function report(finding: Finding, json: boolean | undefined): void {
 
 const at = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-function summarize(examined: Examined, found: number, json: boolean | undefined): void {
-  if (json) printJson(summaryOf(examined, found));
-  else for (const line of summaryLines(examined, found)) print(line);
-}
+const headOf = ({ batch, hash, sealedAtMs }: NonNullable<Examined["head"]>) => ({
+  batch,
+  hash,
+  sealed_at: at(sealedAtMs),
+});
 
 const summaryOf = ({ batches, rows, retired, head, unsealed, keys }: Examined, found: number) => ({
   intact: found === 0,
@@ -88,7 +91,7 @@ const summaryOf = ({ batches, rows, retired, head, unsealed, keys }: Examined, f
   batches,
   rows,
   retired,
-  head: head && { batch: head.batch, hash: head.hash, sealed_at: at(head.sealedAtMs) },
+  head: head && headOf(head),
   unsealed: { rows: unsealed.rows, oldest: at(unsealed.oldestMs) },
   keys,
 });
@@ -101,4 +104,31 @@ function* summaryLines({ batches, rows, retired, head, unsealed }: Examined, fou
   }
   if (unsealed.rows > 0) yield `  ${unsealed.rows} rows are not sealed yet, the oldest of ${at(unsealed.oldestMs)}`;
   if (head !== null) yield `  the newest seal is batch ${head.batch}, ${head.hash}`;
+}
+
+const headLine = z.object({ batch: z.int().min(1), hash: z.string().min(1) });
+
+/** The newest seals of earlier runs, one a line; none without the file. */
+async function readHeads(path: string): Promise<readonly SealHead[]> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === "ENOENT") return "";
+    throw notTried(`${path} cannot be read`, "Check --heads.", cause);
+  });
+  try {
+    return text
+      .split("\n")
+      .filter(Boolean)
+      .map((each) => headLine.parse(JSON.parse(each)));
+  } catch (cause) {
+    const advice = "It has one {batch, hash} a line, as this command writes it. Restore a copy, or start a new file.";
+    throw notTried(`${path} is no file of seals`, advice, cause);
+  }
+}
+
+/** Appends the newest seal, once. */
+async function keepHead(path: string, known: readonly SealHead[], head: Examined["head"]): Promise<void> {
+  if (head === null || known.some(({ batch }) => batch === head.batch)) return;
+  await appendFile(path, `${JSON.stringify(headOf(head))}\n`, { mode: 0o600, flush: true }).catch((cause: unknown) => {
+    throw notTried(`${path} cannot be written`, "Check --heads.", cause);
+  });
 }

@@ -1,11 +1,10 @@
 import type { AgentListItem } from "@svc/client";
 import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
-import { colors } from "../colors.ts";
 import { commandGroup } from "../command-group.ts";
-import { confirm } from "../confirm.ts";
+import { confirm, type Revocation } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printBodies, shown, table } from "../output.ts";
+import { colors, print, printBodies, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -31,11 +30,7 @@ export const command = (): Command =>
       .action(revoke),
   ]);
 
-async function list({
-  status,
-  json,
-  ...flags
-}: ControlPlaneFlags & { status?: ManifestStatus; json?: boolean }): Promise<void> {
+async function list({ status, json, ...flags }: ControlPlaneFlags & { status?: ManifestStatus }): Promise<void> {
   const agents = await collected(
     openControlPlane(flags).rows("admin", (svc, page) => svc.admin.agents({ status, ...page })),
   );
@@ -50,13 +45,7 @@ async function list({
   print(table(["name", "manifest", "status", "id"], agents.map(cells)));
 }
 
-interface RevokeFlags extends ControlPlaneFlags {
-  readonly reason?: string;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-}
-
-async function revoke(name: string, { reason, yes, json, ...flags }: RevokeFlags): Promise<void> {
+async function revoke(name: string, { reason, yes, json, ...flags }: ControlPlaneFlags & Revocation): Promise<void> {
   const plane = openControlPlane(flags);
   const id = await plane.call("admin", (svc) => svc.admin.agentId(name));
   await confirm(`Revoke ${name} permanently? Every chain with this agent will be denied.`, yes);

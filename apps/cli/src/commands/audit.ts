@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DecisionFilters } from "@svc/client";
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import type { VerifyFlags } from "../audit/verify.ts";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
 import { type ExportFile, openExport } from "../export-file.ts";
-import { type Bar, progressBar } from "../progress-bar.ts";
+import { progress } from "../output.ts";
 import { decisionsWithin, horizonMs } from "../tail.ts";
-import { verifyCommand } from "./audit-verify.ts";
 
 const examples = `
 Examples:
@@ -25,6 +25,37 @@ export const command = (): Command =>
       .action(exportDecisions),
   ]).addCommand(verifyCommand());
 
+const verifyExamples = `
+Examples:
+  export AUDIT_DATABASE_URL=postgres://svc_auditor@db.example.com/svc
+  svc audit verify --jwks https://authz.example.com/.well-known/jwks.json --heads heads.ndjson
+  svc audit verify --jwks https://authz.example.com/.well-known/jwks.json --json | tail -n 1 | jq .keys > keys.json
+                                   every key that ever sealed, vouched for by the newest seal
+  svc audit verify --jwks keys.json --action "$ACTION_ID" > proof.json
+  svc audit verify --jwks keys.json --proof proof.json
+
+It reads the database and trusts only the keys, not the control plane or the database's operator. Keep the file of --heads on
+another machine: it shows when the newest seals were removed.
+
+Exit codes: 0 the record is as sealed; 1 it is not; 2 it could not be verified.
+`;
+
+export const verifyCommand = (): Command =>
+  new Command("verify")
+    .description("Find any row of the record that was changed, removed or inserted after it was sealed.")
+    .requiredOption("--jwks <place>", "the trusted keys: the issuer's key set, as a file or an address")
+    .addOption(new Option("--database-url <url>", "the database of the record").env("AUDIT_DATABASE_URL"))
+    .option("--heads <file>", "requires the seals in the file, and adds the newest one")
+    .addOption(
+      new Option("--max-unsealed <seconds>", "maximum age of an unsealed row").default(3_600).argParser(Number),
+    )
+    .addOption(new Option("--action <id>", "prove that this action is in the record").conflicts(["heads", "proof"]))
+    .addOption(new Option("--proof <file>", "check such a proof, without any database").conflicts("heads"))
+    .option("--json", "one line of JSON a finding, and one at the end: {intact, batches, rows, ...}")
+    .addHelpText("after", verifyExamples)
+    // Loaded when it runs: signatures and the database driver would slow down the help.
+    .action(async (flags: VerifyFlags) => (await import("../audit/verify.ts")).verifyRecord(flags));
+
 /** The API returns newest first, so a slice of time is read completely before it is written. */
 const rowsPerSlice = 2_000;
 const shortestSliceMs = 1_000;
@@ -41,11 +72,11 @@ async function exportDecisions(flags: ControlPlaneFlags & DecisionFlags & { outp
     flags.output === undefined
       ? toStandardOutput(sinceMs)
       : await openExport(flags.output, await queryText(filters, until), sinceMs);
-  const bar = progressBar();
+  const steps = progress({ everyMs: 5_000 });
   try {
-    await copy(plane, filters, file, endMs, bar);
+    await copy(plane, filters, file, endMs, steps.show);
   } finally {
-    bar.done();
+    steps.done();
     await file.close();
   }
 }
@@ -69,7 +100,7 @@ async function copy(
   filters: DecisionFilters,
   file: ExportFile,
   endMs: number,
-  bar: Bar,
+  onSlice: (step: string) => void,
 ): Promise<void> {
   const { decisionRow, toWire } = await import("@svc/core");
   let fromMs = file.fromMs;
@@ -83,10 +114,8 @@ async function copy(
     await file.append(rows.map((row) => `${JSON.stringify(toWire(decisionRow, row))}\n`).join(""), untilMs);
     count += rows.length;
     fromMs = untilMs;
-    bar.show(
-      (fromMs - file.sinceMs) / Math.max(1, endMs - file.sinceMs),
-      `${count} decisions, up to ${new Date(fromMs).toISOString()}`,
-    );
+    const percent = Math.floor((100 * (fromMs - file.sinceMs)) / (endMs - file.sinceMs));
+    onSlice(`${percent} %: ${count} decisions, up to ${new Date(fromMs).toISOString()}`);
     if (rows.length > rowsPerSlice) sliceMs = Math.max(shortestSliceMs, sliceMs / 2);
     else if (rows.length < rowsPerSlice / 4) sliceMs = Math.min(longestSliceMs, sliceMs * 4);
   }

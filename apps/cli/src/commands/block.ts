@@ -1,11 +1,10 @@
 import type { BlockRead } from "@svc/client";
 import { type BlockKind, blockKinds } from "@svc/core/closed-sets";
 import { Argument, Command } from "commander";
-import { colors } from "../colors.ts";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
-import { print, printBodies, printJson, shown, table } from "../output.ts";
+import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -16,13 +15,13 @@ Examples:
   svc block lift tool mcp:files
 `;
 
-const kind = () => new Argument("<kind>", "kind of target").choices([...blockKinds]);
+const kindArgument = () => new Argument("<kind>", "kind of target").choices([...blockKinds]);
 
 export const command = (): Command =>
   commandGroup("block", examples, [
     withControlPlane(new Command("set"))
       .description("Set or change a block.")
-      .addArgument(kind())
+      .addArgument(kindArgument())
       .argument("<ref>", "its name")
       .requiredOption("--reason <text>", "kept in the record, and shown with every denial")
       .option("--until <time>", "end of the block (default: none)", instant)
@@ -34,27 +33,23 @@ export const command = (): Command =>
       .action(list),
     withControlPlane(new Command("lift"))
       .description("Lift a block.")
-      .addArgument(kind())
+      .addArgument(kindArgument())
       .argument("<ref>", "its name")
       .option("--json", "one line of JSON: {kind, ref}")
       .action(lift),
   ]);
 
-interface SetFlags extends ControlPlaneFlags {
-  readonly reason: string;
-  readonly until?: string;
-  readonly json?: boolean;
-}
+type SetFlags = ControlPlaneFlags & { readonly reason: string; readonly until?: string };
 
-async function set(kindOf: BlockKind, ref: string, { reason, until, json, ...flags }: SetFlags): Promise<void> {
-  const wanted = { kind: kindOf, ref, reason, until };
+async function set(kind: BlockKind, ref: string, { reason, until, json, ...flags }: SetFlags): Promise<void> {
+  const wanted = { kind, ref, reason, until };
   const block = await openControlPlane(flags).call("admin", (svc) => svc.admin.setBlock(wanted));
   if (json) return printBodies("blockRead", [block]);
   const end = block.until === null ? "" : ` until ${block.until}`;
   print(`${block.kind} ${shown(block.ref)} is ${colors.red("blocked")}${end}`);
 }
 
-async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+async function list({ json, ...flags }: ControlPlaneFlags): Promise<void> {
   const blocks = await collected(openControlPlane(flags).rows("audit", (svc, page) => svc.audit.blocks(page)));
   if (json) return printBodies("blockRead", blocks);
   if (blocks.length === 0) return print("No block is in force.");
@@ -68,12 +63,8 @@ async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }):
   print(table(["kind", "ref", "reason", "until", "since"], blocks.map(cells)));
 }
 
-async function lift(
-  kindOf: BlockKind,
-  ref: string,
-  { json, ...flags }: ControlPlaneFlags & { json?: boolean },
-): Promise<void> {
-  await openControlPlane(flags).call("admin", (svc) => svc.admin.liftBlock({ kind: kindOf, ref }));
-  if (json) printJson({ kind: kindOf, ref });
-  else print(`${kindOf} ${shown(ref)} is not blocked`);
+async function lift(kind: BlockKind, ref: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
+  await openControlPlane(flags).call("admin", (svc) => svc.admin.liftBlock({ kind, ref }));
+  if (json) printJson({ kind, ref });
+  else print(`${kind} ${shown(ref)} is not blocked`);
 }

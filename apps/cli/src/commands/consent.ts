@@ -14,7 +14,6 @@ interface Flags extends ControlPlaneFlags {
   readonly scope: string;
   readonly user: string;
   readonly ttl?: number;
-  readonly json?: boolean;
 }
 
 export const command = (): Command =>

@@ -2,12 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { DecisionRow } from "@svc/client";
 import { untilSignal } from "@svc/host/process-end";
 import { Command, InvalidArgumentError } from "commander";
-import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { type DecisionFlags, toFilters, withDecisionFilters } from "../decision-filters.ts";
-import { print, printBodies, shown, table } from "../output.ts";
+import { colors, print, printBodies, shown, table, verdict } from "../output.ts";
 import { followDecisions } from "../tail.ts";
-import { verdict } from "../verdict.ts";
 
 const examples = `
 Examples:
@@ -21,7 +19,6 @@ Examples:
 interface Flags extends ControlPlaneFlags, DecisionFlags {
   readonly limit: number;
   readonly follow?: boolean;
-  readonly json?: boolean;
 }
 
 export const command = (): Command =>

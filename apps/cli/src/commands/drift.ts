@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { type ReportFormat, reportFormats, runDriftCheck } from "@svc/drift";
 import { Command, Option } from "commander";
 import { commandGroup } from "../command-group.ts";
-import { Fault } from "../fault.ts";
+import { Fault, notTried } from "../fault.ts";
 import { print, printJson } from "../output.ts";
 import { type Forge, forges, workflowOf } from "../workflows.ts";
 
@@ -50,7 +50,7 @@ async function check({ trace, manifests, format, json, metricsFile }: CheckFlags
   process.stdout.write(outcome.text);
   if (metricsFile !== undefined) {
     await writeFile(metricsFile, outcome.metrics).catch((cause: unknown) => {
-      throw new Fault(`${metricsFile} cannot be written`, "Check --metrics-file.", { cause, exitCode: 2 });
+      throw notTried(`${metricsFile} cannot be written`, "Check --metrics-file.", cause);
     });
   }
 }
@@ -66,9 +66,8 @@ async function init({ for: forge, test, manifests, json }: InitFlags): Promise<v
   const { file, text } = workflowOf(forge, { test, manifests });
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, text, { flag: "wx" }).catch((cause: unknown) => {
-    throw new Fault(`${file} cannot be written`, "If it exists, move it away first: nothing is overwritten.", {
-      cause,
-    });
+    const advice = "If it exists, move it away first: nothing is overwritten.";
+    throw new Fault(`${file} cannot be written`, advice, { cause });
   });
   if (json) printJson({ file });
   else print(`wrote ${file}`);

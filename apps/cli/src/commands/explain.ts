@@ -1,9 +1,7 @@
 import type { ChainHop, ChainRead, ExplanationRead } from "@svc/client";
 import { Command } from "commander";
-import { colors } from "../colors.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printJson, shown } from "../output.ts";
-import { verdict } from "../verdict.ts";
+import { colors, print, printJson, shown, verdict } from "../output.ts";
 
 const examples = `
 Examples:
@@ -19,7 +17,7 @@ export const command = (): Command =>
     .addHelpText("after", examples)
     .action(explain);
 
-async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+async function explain(actionId: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
   const plane = openControlPlane(flags);
   const [explanation, chain] = await plane.call("audit", ({ audit }) =>
     Promise.all([audit.explanation(actionId), audit.chain(actionId)]),

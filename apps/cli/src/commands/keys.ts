@@ -1,10 +1,9 @@
 import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
-import { colors } from "../colors.ts";
 import { commandGroup } from "../command-group.ts";
 import { confirm } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { print, printBodies, printJson, table } from "../output.ts";
+import { colors, print, printBodies, printJson, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -34,7 +33,7 @@ export const command = (): Command =>
       .action(remove),
   ]);
 
-async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+async function list({ json, ...flags }: ControlPlaneFlags): Promise<void> {
   const keys = await collected(openControlPlane(flags).rows("admin", (svc, page) => svc.admin.issuerKeys(page)));
   if (json) return printBodies("issuerKey", keys);
   const cells = (key: IssuerKey) => [
@@ -46,11 +45,7 @@ async function list({ json, ...flags }: ControlPlaneFlags & { json?: boolean }):
   print(table(["kid", "status", "signs from", "until"], keys.map(cells)));
 }
 
-interface RotateFlags extends ControlPlaneFlags {
-  readonly now?: boolean;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-}
+type RotateFlags = ControlPlaneFlags & { readonly now?: boolean; readonly yes?: boolean };
 
 async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promise<void> {
   if (now) await confirm("Sign with the next key at once? Verifiers that cannot fetch it refuse calls.", yes);
@@ -59,7 +54,7 @@ async function rotate({ now = false, yes, json, ...flags }: RotateFlags): Promis
   print(`${rotated.kid} signs from ${rotated.activatesAt} on`);
 }
 
-async function remove(kid: string, { yes, json, ...flags }: ControlPlaneFlags & { yes?: boolean; json?: boolean }) {
+async function remove(kid: string, { yes, json, ...flags }: ControlPlaneFlags & { yes?: boolean }) {
   await confirm(`Remove ${kid}? Every token it signed is refused at once.`, yes);
   await openControlPlane(flags).call("admin", (svc) => svc.admin.removeKey(kid));
   if (json) printJson({ kid });

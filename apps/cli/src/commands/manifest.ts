@@ -1,11 +1,10 @@
 import type { AgentRegistration, ManifestRead } from "@svc/client";
 import { Command } from "commander";
-import { colors } from "../colors.ts";
 import { commandGroup } from "../command-group.ts";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
-import type { ManifestFile, ReadManifest } from "../manifest-file.ts";
-import { print, printBodies, printJson, shown } from "../output.ts";
+import type { ManifestFile } from "../manifest-file.ts";
+import { colors, print, printBodies, printJson, shown } from "../output.ts";
 
 const examples = `
 A manifest file, JSON or YAML:
@@ -55,7 +54,7 @@ export const command = (): Command =>
   ]);
 
 /** Loaded when a file is read: schemas and YAML would slow down the start of the other commands. */
-async function read(path: string): Promise<ReadManifest> {
+async function read(path: string) {
   const { readManifestFile } = await import("../manifest-file.ts");
   return readManifestFile(path);
 }
@@ -85,12 +84,7 @@ async function faultsOf(path: string): Promise<readonly string[]> {
   }
 }
 
-interface SubmitFlags extends ControlPlaneFlags {
-  readonly override?: string;
-  readonly json?: boolean;
-}
-
-async function submit(file: string, { override, json, ...flags }: SubmitFlags): Promise<void> {
+async function submit(file: string, { override, json, ...flags }: ControlPlaneFlags & { override?: string }) {
   const { file: manifest } = await read(file);
   const submission = override === undefined ? manifest : { ...manifest, override: { reason: override } };
   const registered = await submitOrRegister(openControlPlane(flags), submission);
@@ -116,11 +110,7 @@ async function submitOrRegister(plane: ControlPlane, file: ManifestFile): Promis
   );
 }
 
-interface ShowFlags extends ControlPlaneFlags {
-  readonly agent?: string;
-  readonly version?: string;
-  readonly json?: boolean;
-}
+type ShowFlags = ControlPlaneFlags & { readonly agent?: string; readonly version?: string };
 
 async function show(scope: string, { agent, version, json, ...flags }: ShowFlags): Promise<void> {
   const query = { agent, ...(version !== undefined && { version: Number(version) }) };
@@ -134,7 +124,7 @@ async function show(scope: string, { agent, version, json, ...flags }: ShowFlags
   print(JSON.stringify(accepted.doc, null, 2));
 }
 
-async function diff(file: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+async function diff(file: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
   const { agent, manifest } = (await read(file)).file;
   const plane = openControlPlane(flags);
   const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));

@@ -1,5 +1,4 @@
 import { Command, Option } from "commander";
-import { colors } from "../colors.ts";
 import {
   type ControlPlane,
   type ControlPlaneFlags,
@@ -7,13 +6,10 @@ import {
   openControlPlane,
   withControlPlane,
 } from "../control-plane.ts";
-import { shown } from "../output.ts";
-import { progress } from "../progress.ts";
-import { withoutBearers } from "../run/environment.ts";
-import { startLocalPep } from "../run/local-pep.ts";
+import { colors, progress, shown, verdict } from "../output.ts";
+import { type PepFlags, startLocalPep, withoutBearers } from "../run/local-pep.ts";
 import { runProgram } from "../run/program.ts";
-import { lendSession } from "../run/session.ts";
-import { verdict } from "../verdict.ts";
+import { type Lending, lendSession } from "../run/session.ts";
 
 const examples = `
 The command gets the enforcement point as HTTP_PROXY and http_proxy, for the hosts of upstreams, and as a base address in
@@ -28,16 +24,6 @@ Examples:
 
 The exit code is the command's own.
 `;
-
-interface Flags extends ControlPlaneFlags {
-  readonly scope: string;
-  readonly user: string;
-  readonly upstreams: string;
-  readonly agent?: string;
-  readonly dataClass?: string;
-  readonly mode: "enforce" | "observe";
-  readonly json?: boolean;
-}
 
 export const command = (): Command =>
   withControlPlane(new Command("run"))
@@ -55,19 +41,17 @@ export const command = (): Command =>
     .passThroughOptions()
     .action(run);
 
-async function run(command: readonly string[], flags: Flags): Promise<void> {
+async function run(command: readonly string[], flags: ControlPlaneFlags & Lending & PepFlags): Promise<void> {
   const plane = openControlPlane(flags);
-  const steps = progress(flags.json ? "silent" : "shown");
+  const steps = progress({ isShown: !flags.json });
   steps.show("consenting");
-  const { scope, user, agent, dataClass } = flags;
-  const session = await lendSession({ controlPlaneUrl: plane.url, scope, user, agent, dataClass }, process.env);
+  const session = await lendSession(plane.url, flags);
   steps.show("starting the enforcement point");
-  const { upstreams, mode } = flags;
-  const pep = await startLocalPep({ controlPlaneUrl: plane.url, upstreams, mode, session }, process.env);
+  const pep = await startLocalPep(plane.url, session, flags);
   steps.done();
   try {
     process.exitCode = await runProgram(command, {
-      ...withoutBearers(process.env),
+      ...withoutBearers(),
       HTTP_PROXY: pep.url,
       http_proxy: pep.url,
       ...direct("NO_PROXY"),
@@ -77,7 +61,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
   } finally {
     await pep.stop();
   }
-  await tellDecisions(plane, session.session_id, flags.json === true);
+  await printDecisions(plane, session.session_id, flags.json === true);
 }
 
 /** The enforcement point serves path prefixes in origin form only, so its own address must not go through the proxy. */
@@ -85,7 +69,7 @@ const direct = (name: "NO_PROXY" | "no_proxy") => ({
   [name]: [process.env[name], "localhost"].filter((entry) => entry).join(","),
 });
 
-async function tellDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
+async function printDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
   const rows = plane.rows("audit", (svc, page) => svc.audit.decisions({ sessionId, ...page }));
   const decisions = [...(await collected(rows))].reverse();
   const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -1,12 +1,11 @@
 import type { SessionSummary } from "@svc/client";
 import { type SessionStatus, sessionStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
-import { colors } from "../colors.ts";
 import { commandGroup } from "../command-group.ts";
-import { confirm } from "../confirm.ts";
+import { confirm, type Revocation } from "../confirm.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
-import { Fault } from "../fault.ts";
-import { print, printBodies, printJson, shown, table } from "../output.ts";
+import { notTried } from "../fault.ts";
+import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -51,7 +50,7 @@ export const command = (): Command =>
       .action(revoke),
   ]);
 
-async function list({ json, ...flags }: ControlPlaneFlags & Filters & { json?: boolean }): Promise<void> {
+async function list({ json, ...flags }: ControlPlaneFlags & Filters): Promise<void> {
   const { user: userSub, scope, agent, status } = flags;
   const filters = { userSub, scope, agent, status };
   const rows = openControlPlane(flags).rows("audit", (svc, page) => svc.audit.sessions({ ...filters, ...page }));
@@ -71,7 +70,7 @@ const cells = (row: SessionSummary): readonly string[] => [
   row.sessionId,
 ];
 
-async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags & { json?: boolean }): Promise<void> {
+async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
   const session = await openControlPlane(flags).call("audit", (svc) => svc.audit.session(sessionId));
   if (json) return printBodies("sessionRead", [session]);
   print(`${statusColors[session.status](session.status)}  ${shown(session.userSub)} in "${shown(session.scope)}"`);
@@ -86,20 +85,12 @@ async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags & {
   }
 }
 
-interface RevokeFlags extends ControlPlaneFlags, Filters {
-  readonly reason?: string;
-  readonly yes?: boolean;
-  readonly json?: boolean;
-}
-
-async function revoke(sessionId: string | undefined, flags: RevokeFlags): Promise<void> {
+async function revoke(sessionId: string | undefined, flags: ControlPlaneFlags & Filters & Revocation): Promise<void> {
   const { user, scope, agent, reason, yes, json } = flags;
   const named = Object.entries({ user, scope, agent }).filter(([, value]) => value !== undefined);
   const isBulk = named.length > 0;
   if (isBulk === (sessionId !== undefined)) {
-    throw new Fault("name either a session or a filter", "Name a session id, or --user, --scope or --agent.", {
-      exitCode: 2,
-    });
+    throw notTried("name either a session or a filter", "Name a session id, or --user, --scope or --agent.");
   }
   const plane = openControlPlane(flags);
   if (sessionId !== undefined) {

@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { WouldBlock } from "@svc/client";
-import type { AgentManifestDocument, WouldBlockGroup } from "@svc/core";
+import type { AgentManifestDocument, DenyReason } from "@svc/core";
 import { Command } from "commander";
-import { colors } from "../colors.ts";
 import {
   type ControlPlane,
   type ControlPlaneFlags,
@@ -12,8 +11,8 @@ import {
   withControlPlane,
 } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
-import { Fault } from "../fault.ts";
-import { print, printBodies, printJson, shown, table } from "../output.ts";
+import { Fault, notTried } from "../fault.ts";
+import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
 Examples:
@@ -28,7 +27,6 @@ interface Flags extends ControlPlaneFlags {
   readonly since?: string;
   readonly until?: string;
   readonly emitManifest?: string;
-  readonly json?: boolean;
 }
 
 export const command = (): Command =>
@@ -43,7 +41,7 @@ export const command = (): Command =>
 
 async function wouldBlock({ scope, since, until, emitManifest, json, ...flags }: Flags): Promise<void> {
   if (emitManifest !== undefined && scope === undefined) {
-    throw new Fault("--emit-manifest needs --scope", "A manifest declares per scope: name one.", { exitCode: 2 });
+    throw notTried("--emit-manifest needs --scope", "A manifest declares per scope: name one.");
   }
   const plane = openControlPlane(flags);
   const filters = { scope, since, until };
@@ -78,8 +76,9 @@ async function propose(
   const changed = new Set<string>();
   for (const group of groups) {
     const { agent } = group;
+    const denyReason = group.denyReason as DenyReason;
     if (!proposed.has(agent)) proposed.set(agent, await acceptedManifest(plane, scope, agent));
-    const change = admittingChange(toGroup(group), scope, proposed.get(agent));
+    const change = admittingChange({ ...group, denyReason }, scope, proposed.get(agent));
     if (change.kind === "manifest") {
       proposed.set(agent, change.manifest);
       changed.add(agent);
@@ -101,14 +100,6 @@ const report = (mark: string, what: string, notes: readonly string[]): void => {
   print(`${mark} ${shown(what)}`);
   for (const note of notes) print(`    ${colors.yellow("!")} ${shown(note)}`);
 };
-
-const toGroup = (group: WouldBlock): WouldBlockGroup => ({
-  agent: group.agent,
-  target: group.target,
-  targetKind: group.targetKind,
-  dataClass: group.dataClass,
-  denyReason: group.denyReason as WouldBlockGroup["denyReason"],
-});
 
 async function acceptedManifest(
   plane: ControlPlane,

@@ -1,7 +1,8 @@
 import { type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
-import { Fault } from "../fault.ts";
+import { commandLineOf } from "@svc/host/child-program";
+import { notTried } from "../fault.ts";
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -22,10 +23,20 @@ export async function runProgram(
   for (const signal of forwarded) process.on(signal, forward);
   try {
     const [code, signal] = await once(child, "exit").catch((cause: unknown) => {
-      throw new Fault(`${file} cannot be run`, "Check the command after --.", { cause, exitCode: 2 });
+      throw notTried(`${file} cannot be run`, "Check the command after --.", cause);
     });
     return code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
   } finally {
     for (const name of forwarded) process.off(name, forward);
   }
+}
+
+/**
+ * Runs a command of @svc/dev, with its options and help, on this terminal. Over the IPC channel it notices the end of this
+ * process.
+ * @returns its exit code
+ */
+export function runDev(args: readonly string[]): Promise<number> {
+  const command = [process.execPath, ...commandLineOf(import.meta.resolve("@svc/dev/main"), args)];
+  return runProgram(command, process.env, ["inherit", "inherit", "inherit", "ipc"]);
 }

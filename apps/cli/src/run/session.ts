@@ -7,28 +7,20 @@ import {
   PolicyDenied,
 } from "@svc/client";
 import { bearerOf, unreachable } from "../control-plane.ts";
-import { Fault } from "../fault.ts";
-
-/** As `SVC_PEP_SESSION_FILE` reads it. */
-export interface LentSession {
-  readonly session_id: string;
-  readonly token: string;
-}
+import { Fault, notTried } from "../fault.ts";
 
 export interface Lending {
-  readonly controlPlaneUrl: string;
   readonly scope: string;
   readonly user: string;
   /** The person delegates to it first; without one, calls are the person's own. */
-  readonly agent: string | undefined;
+  readonly agent?: string;
   /** Space-separated; by default everything that may be delegated to the agent. */
-  readonly dataClass: string | undefined;
+  readonly dataClass?: string;
 }
 
-/** Consents, and delegates to the agent if given. @throws {Fault} */
-export async function lendSession(lending: Lending, environment: NodeJS.ProcessEnv): Promise<LentSession> {
-  const { controlPlaneUrl, scope, user, agent } = lending;
-  const client = new AuthzClient({ baseUrl: controlPlaneUrl, adminToken: bearerOf("admin", environment) });
+/** Consents, and delegates to the agent if given. @returns what `SVC_PEP_SESSION_FILE` reads @throws {Fault} */
+export async function lendSession(controlPlaneUrl: string, { scope, user, agent, ...lending }: Lending) {
+  const client = new AuthzClient({ baseUrl: controlPlaneUrl, adminToken: bearerOf("admin") });
   try {
     const session = await client.consent({ scope, userSub: user });
     const context = session.context();
@@ -37,7 +29,7 @@ export async function lendSession(lending: Lending, environment: NodeJS.ProcessE
     const [, delegated] = await client.hop(context, { target: agent, targetKind: "agent", dataClass });
     return { session_id: delegated.sessionId, token: delegated.token };
   } catch (cause) {
-    throw faultOf(cause, lending);
+    throw faultOf(cause, controlPlaneUrl, scope);
   } finally {
     await client.close();
   }
@@ -47,24 +39,17 @@ async function classesOf(client: AuthzClient, context: HopContext, agent: string
   for await (const { target, dataClasses } of everyRow((cursor) => client.targets(context, { limit: 200, cursor }))) {
     if (target === agent) return dataClasses.join(" ");
   }
-  throw new Fault(
-    `${agent} is no entry agent of scope "${scope}"`,
-    `svc manifest show ${scope} shows the entry agents.`,
-  );
+  const advice = `svc manifest show ${scope} shows the entry agents.`;
+  throw new Fault(`${agent} is no entry agent of scope "${scope}"`, advice);
 }
 
-function faultOf(cause: unknown, { controlPlaneUrl, scope }: Lending): unknown {
+function faultOf(cause: unknown, controlPlaneUrl: string, scope: string): unknown {
   if (cause instanceof PolicyDenied) return new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`);
   if (cause instanceof ControlPlaneRejected) {
-    return new Fault("the bearer of the admin plane is refused", "Check SVC_ADMIN_TOKEN.", { exitCode: 2 });
+    return notTried("the bearer of the admin plane is refused", "Check SVC_ADMIN_TOKEN.");
   }
-  if (cause instanceof ControlPlaneUnavailable) {
-    return cause.status === null
-      ? unreachable(controlPlaneUrl, cause)
-      : new Fault(
-          `consent to "${scope}" failed (${cause.code ?? cause.status})`,
-          "svc agents list shows the registered agents.",
-        );
-  }
-  return cause;
+  if (!(cause instanceof ControlPlaneUnavailable)) return cause;
+  if (cause.status === null) return unreachable(controlPlaneUrl, cause);
+  const failure = `consent to "${scope}" failed (${cause.code ?? cause.status})`;
+  return new Fault(failure, "svc agents list shows the registered agents.");
 }
