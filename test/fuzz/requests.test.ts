@@ -5,7 +5,7 @@ import { ApiError } from "../../apps/control-plane/src/http/api-error.ts";
 import { readForm } from "../../apps/control-plane/src/http/form.ts";
 import { requirePlainPath } from "../../apps/control-plane/src/http/path.ts";
 import { readQuery } from "../../apps/control-plane/src/http/query.ts";
-import { answerReview } from "../../apps/injector/src/answer.ts";
+import { answerReview } from "../../apps/injector/src/review.ts";
 import { aPod, creation, injectionOf } from "../../apps/injector/test/pods.ts";
 import { normalAuthority } from "../../apps/pep/src/message/authority.ts";
 import { readUpstreams } from "../../apps/pep/src/upstreams/upstreams-file.ts";

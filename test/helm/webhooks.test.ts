@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { webhooks as pathsOfTheInjector } from "../../apps/injector/src/answer.ts";
 import { injectLabel, weakerLabel } from "../../apps/injector/src/pod-request.ts";
+import { webhooks as pathsOfTheInjector } from "../../apps/injector/src/review.ts";
 import { objectOf, render } from "./src/render.ts";
 import { type LabelSelector, type Labels, selects } from "./src/selects.ts";
 

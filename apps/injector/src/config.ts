@@ -46,17 +46,13 @@ export interface Injection {
   readonly defaults: PodOptions;
 }
 
-export type ConfigResult =
-  | { readonly ok: true; readonly config: Config; readonly warnings: readonly string[] }
-  | { readonly ok: false; readonly faults: readonly string[] };
-
-export function readConfig(environment: Environment): ConfigResult {
+export function readConfig(environment: Environment) {
   const read = readSettings(injectorSettings, environment, { knownElsewhere: everySettingName });
   if (!read.ok) return read;
   const { values } = read;
   const optionOf = (name: OptionName): unknown => values[settingOf(name)];
   return {
-    ok: true,
+    ok: true as const,
     warnings: read.warnings,
     config: {
       host: values.HOST,

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { readBounded } from "@svc/core/read-bounded";
 import { listen, readTls, reloadTls } from "@svc/host";
-import { type Answer, answerReview, webhooks } from "./answer.ts";
 import type { Config } from "./config.ts";
+import { type Answer, answerReview, webhooks } from "./review.ts";
 
 export interface Injector {
   readonly port: number;

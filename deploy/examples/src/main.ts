@@ -1,8 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { runAgent } from "./agent.ts";
-import { calendar } from "./calendar.ts";
-import { mail } from "./mail.ts";
 import { serveTools } from "./serve.ts";
+import { calendar, mail } from "./tools.ts";
 
 const help = `The example: an assistant and its two tool servers.
 

@@ -14,14 +14,14 @@ export const drift: Dashboard = {
           "Recorded by tests and declared in no manifest: enforcement would deny them.",
           "none",
           "max(svc_drift_undeclared_edges)",
-          { thresholds: { red: 1 } },
+          { red: 1 },
         ),
         stat(
           "Lost events",
           "Missing from the traces: above 0, the result is not valid.",
           "none",
           "max(svc_drift_lost_events)",
-          { thresholds: { red: 1 } },
+          { red: 1 },
         ),
         stat(
           "Unexercised edges",

@@ -20,7 +20,7 @@ export const fleet: Dashboard = {
           "Enforcement points with at least one upstream in observe mode: it blocks nothing.",
           "none",
           'count(svc_pep_info{mode="observing"}) or vector(0)',
-          { thresholds: { yellow: 1 } },
+          { yellow: 1 },
         ),
         stat("Calls", "Proxied calls a second, of every outcome.", "reqps", "sum(svc:pep_calls:rate5m)"),
         stat(
@@ -28,25 +28,21 @@ export const fleet: Dashboard = {
           "Share of blocked calls, of every cause.",
           "percentunit",
           'sum(svc:pep_calls:rate5m{outcome="blocked"}) / sum(svc:pep_calls:rate5m)',
-          {
-            thresholds: { yellow: 0.2, red: 0.5 },
-          },
+          { yellow: 0.2, red: 0.5 },
         ),
         stat(
           "Guardrail failures",
           "Calls a second that were blocked because the guardrail itself failed. Above 0 pages.",
           "reqps",
           'sum(svc:pep_blocks:rate5m{cause=~".*_unreachable|audit_unavailable"})',
-          { thresholds: { red: 0.001 } },
+          { red: 0.001 },
         ),
         stat(
           "Overhead, p99",
           "99 of 100 calls were delayed by less. The objective is 50 ms.",
           "s",
           "svc:pep_overhead_seconds:p99_rate5m",
-          {
-            thresholds: { yellow: 0.05, red: 0.25 },
-          },
+          { yellow: 0.05, red: 0.25 },
         ),
       ],
     },
@@ -84,9 +80,7 @@ export const fleet: Dashboard = {
             "over 1 h": "svc:pep_overhead_slow:ratio_rate1h / 0.01",
             "over 6 h": "svc:pep_overhead_slow:ratio_rate6h / 0.01",
           },
-          {
-            thresholds: { yellow: 6, red: 14.4 },
-          },
+          { yellow: 6, red: 14.4 },
         ),
         timeseries(
           "Stages, p50",

@@ -4,8 +4,9 @@ export type Unit = "short" | "reqps" | "percentunit" | "s" | "ops" | "none";
 interface PanelOptions {
   /** Colors by the name of the series. */
   readonly colors?: Readonly<Record<string, string>>;
-  /** Values from which the panel turns yellow or red. */
-  readonly thresholds?: { readonly yellow?: number; readonly red?: number };
+  /** The values from which the panel turns yellow or red. */
+  readonly yellow?: number;
+  readonly red?: number;
 }
 
 export interface Panel extends PanelOptions {
@@ -77,14 +78,18 @@ const tableTransformations = [
   { id: "organize", options: { excludeByName: { Time: true, __name__: true, job: true } } },
 ];
 
-const fieldDefaults = ({ kind, unit, thresholds = {} }: Panel) => ({
+const fieldDefaults = ({ kind, unit, yellow, red }: Panel) => ({
   unit,
   min: 0,
   ...(unit === "percentunit" && { max: 1 }),
   color: { mode: kind === "stat" ? "thresholds" : "palette-classic" },
   thresholds: {
     mode: "absolute",
-    steps: [{ color: "green", value: null }, ...Object.entries(thresholds).map(([color, value]) => ({ color, value }))],
+    steps: [
+      { color: "green", value: null },
+      ...(yellow === undefined ? [] : [{ color: "yellow", value: yellow }]),
+      ...(red === undefined ? [] : [{ color: "red", value: red }]),
+    ],
   },
   custom:
     kind === "stacked"

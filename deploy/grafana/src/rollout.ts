@@ -16,28 +16,24 @@ export const rollout: Dashboard = {
           "Share of calls in five minutes that pass only because of observe mode.",
           "percentunit",
           "svc:pep_would_block:ratio_rate5m",
-          {
-            thresholds: { yellow: 0.0001, red: 0.05 },
-          },
+          { yellow: 0.0001, red: 0.05 },
         ),
         stat(
           "Would be blocked, over a day",
           "Share of calls in a day, nightly jobs included. Enforce once it stays 0.",
           "percentunit",
           "svc:pep_would_block:ratio_rate1d",
-          {
-            thresholds: { yellow: 0.0001, red: 0.05 },
-          },
+          { yellow: 0.0001, red: 0.05 },
         ),
         stat("Calls affected in a day", "Number of these calls.", "short", `sum(increase(${wouldBlock}[1d]))`, {
-          thresholds: { yellow: 1 },
+          yellow: 1,
         }),
         stat(
           "Still observing",
           "Enforcement points with an upstream in observe mode.",
           "none",
           'count(svc_pep_info{mode="observing"}) or vector(0)',
-          { thresholds: { yellow: 1 } },
+          { yellow: 1 },
         ),
       ],
     },

@@ -15,8 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { filesBelow } from "./content.ts";
-import { isKept } from "./kept.ts";
-import { imageManifest, type Manifest } from "./manifest.ts";
+import { imageManifest, isKept, type Manifest } from "./kept.ts";
 import type { Program } from "./programs.ts";
 import { billOfMaterials } from "./sbom.ts";
 

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { changelogFaults } from "./changelog.ts";
-import { layOut } from "./lay-out.ts";
-import { namedVersions, versionFaults } from "./versions.ts";
+import { buildTree, contentOf, programs } from "@svc/images";
+// By path: both are support of tests, and used only here besides.
+import { chartFolder, helm } from "../../../test/helm/src/helm.ts";
+import { packAll } from "../../../test/packages/src/pack.ts";
+import { changelogFaults, namedVersions, versionFaults } from "./index.ts";
 
 const help = `release: check that everything can be released together, and write it to a folder. It publishes nothing.
 
@@ -62,7 +64,7 @@ try {
   // Checks metadata, types, and that an application can install and import all packages together.
   const { stdout } = await promisify(execFile)("pnpm", ["--silent", "packages"], { cwd: workspace });
   log(stdout.trimEnd());
-  await layOut(workspace, folder, log);
+  await layOut();
 } catch (error) {
   const { message, stderr = "" } = error as Error & { stderr?: string };
   fault = [message, stderr];
@@ -71,3 +73,22 @@ try {
 if (isDryRun || fault !== undefined) rmSync(folder, { recursive: true, force: true });
 if (fault !== undefined) fail(1, fault);
 log(isDryRun ? "ready to release; nothing was kept" : `written to ${folder}`);
+
+/** Writes a release: `packages/*.tgz`, the chart, each image's bill of materials, and `SHA256SUMS` of all. */
+async function layOut(): Promise<void> {
+  for (const part of ["packages", "chart", "sbom"]) mkdirSync(join(folder, part), { recursive: true });
+  await packAll(join(folder, "packages"));
+  const { code, stderr } = await helm(["package", chartFolder, "--destination", join(folder, "chart")]);
+  if (code !== 0) throw new Error(`the chart cannot be packaged: ${stderr}`);
+  for (const program of programs) {
+    const tree = join(folder, program);
+    await buildTree({ program, workspace, out: tree });
+    const bytes = contentOf(tree).reduce((sum, file) => sum + file.bytes, 0);
+    log(`image ${program.padEnd(14)} ${(bytes / 2 ** 20).toFixed(1).padStart(5)} MiB of content`);
+    copyFileSync(join(tree, "sbom.cdx.json"), join(folder, "sbom", `${program}.cdx.json`));
+    rmSync(tree, { recursive: true });
+  }
+  const files = contentOf(folder);
+  writeFileSync(join(folder, "SHA256SUMS"), files.map(({ path, sha256 }) => `${sha256}  ${path}\n`).join(""));
+  for (const { path, bytes } of files) log(`${path.padEnd(60)} ${(bytes / 1024).toFixed(1).padStart(7)} KiB`);
+}

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { narration } from "../demo/narration.ts";
 import { newScene } from "../demo/scene.ts";
 import { runStory, story } from "../demo/story.ts";
-import { runStack } from "../stack/run-stack.ts";
+import { runStack } from "../stack/stack.ts";
 
 const examples = `
 Examples:

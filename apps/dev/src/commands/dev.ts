@@ -1,8 +1,9 @@
+import { AuthzClient, ControlPlaneRejected } from "@svc/client";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { registerExamples } from "../stack/register-examples.ts";
-import { runStack } from "../stack/run-stack.ts";
-import type { StackOptions } from "../stack/stack.ts";
+import { exampleAgents } from "../examples/agents.ts";
+import { runStack, type Stack, type StackOptions } from "../stack/stack.ts";
 import { devLine, devSummary } from "../stack/summary.ts";
+import { StartError } from "../start-error.ts";
 
 interface DevFlags extends Pick<StackOptions, "pepConfig" | "databaseUrl" | "redisUrl" | "mode" | "port" | "dataDir"> {
   json?: boolean;
@@ -52,4 +53,21 @@ async function runDev({ json = false, withExample = false, verbose = false, ...o
     await signal;
     onProgress("stopping");
   });
+}
+
+/** Registers the example agents; an agent that a kept data folder has already stays as it is. */
+async function registerExamples(stack: Stack): Promise<void> {
+  const client = new AuthzClient({ baseUrl: stack.controlPlane, adminToken: stack.bearers.admin, tracePath: "" });
+  try {
+    for (const agent of exampleAgents(stack)) {
+      await client.admin.registerAgent(agent).catch((cause: unknown) => {
+        if (cause instanceof ControlPlaneRejected && cause.code === "agent_exists") return;
+        const message = cause instanceof Error ? cause.message : String(cause);
+        const advice = "Start without --with-example.";
+        throw new StartError(`registering ${agent.name} failed: ${message}`, advice, { cause });
+      });
+    }
+  } finally {
+    await client.close();
+  }
 }

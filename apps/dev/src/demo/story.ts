@@ -1,13 +1,11 @@
 import { calls } from "./calls.ts";
-import { consents } from "./consents.ts";
-import { declarations } from "./declarations.ts";
-import { denials } from "./denials.ts";
+import { declarationsAndConsents } from "./declarations.ts";
 import type { Narration } from "./narration.ts";
 import { record } from "./record.ts";
 import type { Scene, Step } from "./scene.ts";
 
 /** From a manifest to the record. */
-export const story: readonly Step[] = [...declarations, ...consents, ...calls, ...denials, ...record];
+export const story: readonly Step[] = [...declarationsAndConsents, ...calls, ...record];
 
 /** Ends at the first step that fails. @returns whether every step succeeded */
 export async function runStory(scene: Scene, narrator: Narration): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Admission, AdmissionRefused, createVerifier, type Verifier } from "@svc/verifier";
-import { type Operation, operations } from "./operations.ts";
+import { type Operation, operations } from "./agents.ts";
 
 /**
  * A small service that verifies each call itself: a hop token narrowed to the operation, and for a privileged one a

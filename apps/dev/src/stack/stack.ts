@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endedError, type RunningProgram, startProgram, untilReady } from "@svc/host/child-program";
+import { untilSignal } from "@svc/host/process-end";
 import { type Bearers, bearersOf } from "./bearers.ts";
-import { dataFolder } from "./data-folder.ts";
-import { examplePepConfig, pepConfigFile } from "./pep-config.ts";
+import { dataFolder, examplePepConfig, pepConfigFile } from "./files.ts";
 import { choosePorts } from "./ports.ts";
 import {
   addressesOf,
@@ -39,8 +39,24 @@ export interface Stack extends StackAddresses {
   stop(): Promise<void>;
 }
 
+/** Starts the stack, uses it, and stops it: after `use`, at a signal, or when one of its processes ends. */
+export async function runStack(
+  options: StackOptions,
+  use: (stack: Stack, signal: Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const signal = untilSignal();
+  const starting = startStack(options, process.env);
+  const stack = await Promise.race([starting, signal.then(() => undefined)]);
+  if (stack === undefined) return void (await starting.then((late) => late.stop()).catch(() => {}));
+  try {
+    await Promise.race([use(stack, signal), stack.broken]);
+  } finally {
+    await stack.stop();
+  }
+}
+
 /** Throws where a process does not start; none is left running then. */
-export async function startStack(options: StackOptions, environment: NodeJS.ProcessEnv): Promise<Stack> {
+async function startStack(options: StackOptions, environment: NodeJS.ProcessEnv): Promise<Stack> {
   const { onProgress, onLine = () => {}, redisUrl, mode } = options;
   const bearers = bearersOf(environment);
   const ports = await choosePorts(options.port);

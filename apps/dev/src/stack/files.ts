@@ -1,7 +1,23 @@
-import { access, constants, writeFile } from "node:fs/promises";
+import { access, chmod, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { stringify } from "yaml";
 import { StartError } from "../start-error.ts";
+
+/** The given folder, which is kept; by default a new one. `release` removes a new one. */
+export async function dataFolder(given: string | undefined) {
+  if (given !== undefined) {
+    const path = resolve(given);
+    await mkdir(path, { recursive: true, mode: passThrough });
+    return { path, release: async () => {} };
+  }
+  const path = await mkdtemp(join(tmpdir(), "svc-dev-"));
+  await chmod(path, passThrough);
+  return { path, release: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** As root the database server runs as another account, which must be able to reach the folder; secrets in it have mode 0600. */
+const passThrough = 0o711;
 
 /** Upstreams of the two example services (docs/reference/enforcement-point.md#upstreams-file). */
 export const examplePepConfig = ({ exampleMcp, exampleHttp }: { exampleMcp: string; exampleHttp: string }) => ({
