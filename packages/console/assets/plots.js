@@ -19,16 +19,17 @@ function stacked(layers) {
 }
 
 function draw(element) {
-  const figures = JSON.parse(element.dataset.series);
+  const rows = JSON.parse(element.dataset.series);
+  const valuesOf = (name) => rows.map((row) => row[name]);
   const layers =
     element.dataset.plot === "outcomes"
       ? [
-          { label: "Allowed", tone: "allow-fill", values: figures.allowed },
-          { label: "Would block", tone: "observe-fill", values: figures.observed },
-          { label: "Denied", tone: "deny-fill", values: figures.denied },
+          { label: "Allowed", tone: "allow-fill", values: valuesOf("allowed") },
+          { label: "Would block", tone: "observe-fill", values: valuesOf("observed") },
+          { label: "Denied", tone: "deny-fill", values: valuesOf("denied") },
         ]
-      : [{ label: "Decisions under untrusted data", tone: "neutral-fill", values: figures.tainted }];
-  const { starts } = figures;
+      : [{ label: "Decisions under untrusted data", tone: "neutral-fill", values: valuesOf("tainted") }];
+  const starts = valuesOf("start");
   const long = starts.at(-1) - starts[0] > 2 * 86400;
   const axis = {
     stroke: color("muted"),

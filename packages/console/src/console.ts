@@ -5,12 +5,17 @@ import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { readAssets } from "./assets.ts";
 import { failurePage } from "./failure-page.ts";
-import { layout } from "./layout.ts";
-import { pages } from "./pages/index.ts";
+import { actionPage } from "./pages/action.ts";
+import { agentPage, agentsPage } from "./pages/agents.ts";
+import { decisionsPage } from "./pages/decisions.ts";
+import { denialsPage } from "./pages/denials.ts";
+import { overviewPage } from "./pages/overview.ts";
+import { scopePage, scopesPage } from "./pages/scopes.ts";
+import { sessionPage, sessionsPage } from "./pages/sessions.ts";
+import { wouldBlockPage } from "./pages/would-block.ts";
 import type { ConsolePorts, Refusal, Viewer } from "./ports.ts";
-import { signIns } from "./sign-in-cookie.ts";
-import { nextWithin, returningPage, signInPage } from "./sign-in-page.ts";
-import type { Page, View } from "./view.ts";
+import { nextWithin, returningPage, signInPage, signIns } from "./sign-in.ts";
+import { layout, type Page, type View } from "./view.ts";
 
 /** No foreign resources, no inline scripts, no framing, no caching (CSP level 3; RFC 9111). */
 const headers = {
@@ -22,6 +27,20 @@ const headers = {
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
 } as const;
+
+const pages: readonly Page[] = [
+  overviewPage,
+  decisionsPage,
+  actionPage,
+  wouldBlockPage,
+  scopesPage,
+  scopePage,
+  agentsPage,
+  agentPage,
+  sessionsPage,
+  sessionPage,
+  denialsPage,
+];
 
 type Answer = Response | Promise<Response>;
 
@@ -40,7 +59,7 @@ export function createConsole(ports: ConsolePorts): Hono {
       // Browsers would ask for a password, which the console does not have.
       if (name !== "WWW-Authenticate") c.header(name, value);
     }
-    return c.html(layout(view, { viewer, version: ports.version }), view.status ?? 200);
+    return c.html(layout(view, viewer, ports.version), view.status ?? 200);
   };
   const host: Host = { ...ports, cookies, show };
   app.use(async (c, next) => {

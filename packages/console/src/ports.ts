@@ -1,13 +1,20 @@
 import type {
-  Block,
+  AdministrativeEvent,
+  AgentSummary,
   Chain,
+  DecisionCount,
   DecisionRecord,
-  DiffEntry,
   Explanation,
-  IdentityStatus,
-  ManifestStatus,
+  IdentityFacts,
   PolicyDocument,
-  SessionStatus,
+  ReconciledVersion,
+  ScopeCount,
+  ScopeSummary,
+  SessionFacts,
+  SessionRead,
+  SessionSummary,
+  StandingBlock,
+  WouldBlock,
 } from "@svc/core";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
@@ -70,7 +77,12 @@ export interface ConsolePorts {
 export interface ConsoleReads {
   /** Newest first. */
   decisions(query: Query): Promise<Listed<DecisionRow>>;
-  countDecisions(count: DecisionCountQuery): Promise<readonly DecisionCount[]>;
+  /** Counts the `newest` decisions of the span. */
+  countDecisions(count: {
+    readonly sinceMs: number;
+    readonly bucketMs: number;
+    readonly newest: number;
+  }): Promise<readonly DecisionCount[]>;
   /** Over the newest decisions in observe mode: how many belong to which scope, most first. */
   observedByScope(newest: number): Promise<readonly ScopeCount[]>;
   wouldBlocks(query: Query): Promise<Listed<WouldBlock>>;
@@ -80,15 +92,15 @@ export interface ConsoleReads {
   agents(query: Query): Promise<Listed<AgentSummary>>;
   agent(name: string): Promise<AgentIdentity | undefined>;
   /** Newest first. */
-  manifestVersions(agent: AgentIdentity, query: Query): Promise<Listed<ManifestVersion>>;
+  manifestVersions(agent: AgentIdentity, query: Query): Promise<Listed<ReconciledVersion>>;
   /** By agent, the latest accepted manifest as submitted. */
   acceptedManifests(agents: readonly string[]): Promise<ReadonlyMap<string, string>>;
   scopes(query: Query): Promise<Listed<ScopeSummary>>;
   /** `name`, and `version` where it is not the latest. */
   policy(query: Query): Promise<PolicyRead | undefined>;
-  blocks(limit: number): Promise<readonly EmergencyBlock[]>;
-  revokedAgents(query: Query): Promise<Listed<RevocationEvent>>;
-  revokedSessions(limit: number): Promise<readonly RevocationEvent[]>;
+  blocks(limit: number): Promise<readonly StandingBlock[]>;
+  revokedAgents(query: Query): Promise<Listed<AdministrativeEvent>>;
+  revokedSessions(limit: number): Promise<readonly AdministrativeEvent[]>;
   /** Names of the readiness checks that fail now. */
   failingChecks(): Promise<readonly string[]>;
 }
@@ -97,99 +109,14 @@ export interface DecisionRow {
   readonly record: DecisionRecord;
 }
 
-export interface DecisionCountQuery {
-  readonly sinceMs: number;
-  readonly bucketMs: number;
-  /** Only the newest so many are counted. */
-  readonly newest: number;
-}
-
-export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyReason" | "enforced" | "taint"> {
-  readonly scope: string;
-  readonly bucketStartMs: number;
-  readonly count: number;
-}
-
-export interface ScopeCount {
-  readonly scope: string;
-  readonly count: number;
-}
-
-export interface WouldBlock
-  extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
-  readonly count: number;
-  readonly firstMs: number;
-  readonly lastMs: number;
-}
-
-export interface Action {
-  readonly record: DecisionRecord;
+export interface Action extends DecisionRow {
   readonly explanation: Explanation;
   readonly chain: Chain;
   readonly session: SessionFacts;
 }
 
-export interface SessionFacts {
-  readonly sessionId: string;
-  readonly userSub: string;
-  readonly scope: string;
-  readonly policyVersion: number;
-  readonly hopBudget: number;
-  readonly consentedBy: string;
-  readonly consentedAtMs: number;
-  readonly expiresAtMs: number;
-}
-
-export interface SessionSummary {
-  readonly facts: SessionFacts;
-  readonly status: SessionStatus;
-  readonly revocation: { readonly atMs: number; readonly by: string; readonly reason: string | null } | null;
-}
-
-export interface SessionRead extends SessionSummary {
-  /** `agent` is null for the person. */
-  readonly marks: readonly {
-    readonly agent: string | null;
-    readonly source: string;
-    readonly actionId: string;
-    readonly markedAtMs: number;
-  }[];
-}
-
-export interface AgentSummary {
-  readonly agentId: string;
-  readonly name: string;
-  readonly latestVersion: number;
-  readonly latestStatus: ManifestStatus;
-}
-
-export interface AgentIdentity {
-  readonly agentId: string;
-  readonly agent: string;
-  readonly status: IdentityStatus;
-  readonly anchorVersion: number;
+export interface AgentIdentity extends IdentityFacts {
   readonly keys: readonly { readonly kid: string }[];
-  readonly revokedReason: string | null;
-  readonly asOfMs: number;
-}
-
-export interface ManifestVersion {
-  readonly version: number;
-  readonly status: ManifestStatus;
-  readonly attestedBy: string | null;
-  readonly attestationReason: string | null;
-  /** As submitted. */
-  readonly doc: string;
-  readonly createdAtMs: number;
-  readonly discoveryOk: boolean;
-  readonly diff: readonly DiffEntry[];
-}
-
-export interface ScopeSummary {
-  readonly scope: string;
-  readonly version: number;
-  readonly schemaVersion: number;
-  readonly compiledAtMs: number;
 }
 
 export interface PolicyRead {
@@ -198,20 +125,4 @@ export interface PolicyRead {
   readonly version: number;
   /** Undefined where the scope has no policy of this version. */
   readonly document: PolicyDocument | undefined;
-}
-
-export interface EmergencyBlock {
-  readonly kind: Block["kind"];
-  readonly ref: string;
-  readonly reason: string;
-  readonly untilMs: number | null;
-  readonly createdAtMs: number;
-}
-
-export interface RevocationEvent {
-  readonly atMs: number;
-  readonly actor: string;
-  readonly agent: string | null;
-  readonly sessionId: string | null;
-  readonly reason: string | null;
 }

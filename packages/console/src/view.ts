@@ -1,9 +1,10 @@
+import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Markup } from "./markup.ts";
-import type { ConsolePorts, Query } from "./ports.ts";
+import type { ConsolePorts, Query, Viewer } from "./ports.ts";
 
 /** The parts of the console that the navigation leads to. */
-export const sections = [
+const sections = [
   { path: "/console", name: "Overview" },
   { path: "/console/decisions", name: "Decisions" },
   { path: "/console/would-block", name: "Would block" },
@@ -36,3 +37,46 @@ export interface Page {
   readonly path: string;
   render(ports: ConsolePorts, request: PageRequest): View | Promise<View>;
 }
+
+/** A whole page. Only live follow and plots need the scripts. */
+export const layout = (
+  { title, section, body, plots }: View,
+  viewer: Viewer | undefined,
+  version: string,
+): Markup => html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Agent Authorization</title>
+<link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/console/assets/base.css">
+<link rel="stylesheet" href="/console/assets/parts.css">
+${plots && html`<link rel="stylesheet" href="/console/assets/uplot.css">`}
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+${header(viewer, section)}
+<main id="main">
+<h1>${title}</h1>
+${body}
+</main>
+<footer><p>Agent Authorization Service ${version}. Read-only. All times are UTC.</p></footer>
+<script type="module" src="/console/assets/follow.js"></script>
+${plots && html`<script src="/console/assets/uplot.js"></script><script type="module" src="/console/assets/plots.js"></script>`}
+</body>
+</html>`;
+
+const header = (viewer: Viewer | undefined, current: View["section"]): Markup => html`<header>
+<p class="brand"><a href="/console">${mark} Agent Authorization</a></p>
+${
+  viewer &&
+  html`<nav aria-label="Console"><ul>${sections.map(
+    ({ path, name }) => html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${name}</a></li>`,
+  )}</ul></nav>
+<form class="viewer" method="post" action="/console/sign-out"><span>${viewer.label}</span> <button>Sign out</button></form>`
+}
+</header>`;
+
+const mark = html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><circle cx="3.5" cy="8" r="2.5"/><circle cx="12.5" cy="8" r="2.5"/><path d="M6 8h4"/></svg>`;

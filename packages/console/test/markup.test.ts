@@ -1,4 +1,11 @@
-import { type DecisionRecord, decodePolicyDocument, explain, indexPolicy, policySchemaVersion } from "@svc/core";
+import {
+  type AdministrativeEvent,
+  type DecisionRecord,
+  decodePolicyDocument,
+  explain,
+  indexPolicy,
+  policySchemaVersion,
+} from "@svc/core";
 import { expect, test } from "vitest";
 import type { ConsoleReads, Listed } from "../src/ports.ts";
 import { Refused, visitor } from "./fake-ports.ts";
@@ -127,7 +134,17 @@ function readsOf(text: string): ConsoleReads {
       } as never,
     ],
   } as const;
-  const event = { atMs: 0, actor: text, agent: text, sessionId: id, reason: text };
+  const event: AdministrativeEvent = {
+    eventId: id,
+    kind: "agent_revoked",
+    atMs: 0,
+    actor: text,
+    agent: text,
+    sessionId: id,
+    reason: text,
+    details: {},
+  };
+  const mark = { agent: text, taint: "untrusted_external", source: text, actionId: id, markedAtMs: 0 } as const;
   const count = { ...record, scope: text, bucketStartMs: Date.now(), count: 3 };
   return {
     decisions: async () => listOf({ record }),
@@ -141,7 +158,7 @@ function readsOf(text: string): ConsoleReads {
       session,
     }),
     sessions: async () => listOf(summary),
-    session: async () => ({ ...summary, marks: [{ agent: text, source: text, actionId: id, markedAtMs: 0 }] }),
+    session: async () => ({ ...summary, marks: [mark] }),
     agents: async () => listOf({ agentId: id, name: text, latestVersion: 1, latestStatus: "attested" }),
     agent: async () => ({
       agentId: id,

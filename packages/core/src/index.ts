@@ -56,6 +56,7 @@ export {
   type SourceAnswer,
 } from "./reconcile.ts";
 export { presentOf, type RecordedPresent, recordPresent } from "./recorded-present.ts";
+export type * from "./rows.ts";
 export {
   type CallEffect,
   classifySource,

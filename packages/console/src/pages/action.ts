@@ -1,7 +1,7 @@
 import type { DecisionRecord, ExplainedCheck, Explanation } from "@svc/core";
 import { html } from "hono/html";
-import { chainGraph } from "../chain-graph.ts";
 import { notFoundPage } from "../failure-page.ts";
+import { chainGraph } from "../graph.ts";
 import { badge, facts, href, link, type Markup, notice, time } from "../markup.ts";
 import { actionPath, caller, scopePath, sessionPath, shortId, target } from "../places.ts";
 import type { Action } from "../ports.ts";

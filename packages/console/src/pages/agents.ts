@@ -1,10 +1,10 @@
-import { type DiffEntry, manifestStatuses } from "@svc/core";
+import { type DiffEntry, manifestStatuses, type ReconciledVersion } from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { badge, facts, href, link, type Markup, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
-import type { AgentIdentity, ManifestVersion } from "../ports.ts";
+import type { AgentIdentity } from "../ports.ts";
 import { pager, table } from "../table.ts";
 import { lineDiff, readable } from "../text-diff.ts";
 import type { Page } from "../view.ts";
@@ -71,7 +71,7 @@ const identityFacts = ({ agentId, status, anchorVersion, keys, revokedReason, as
     ["Changed", status !== "none" && time(asOfMs)],
   ]);
 
-function versionSection(version: ManifestVersion, before: ManifestVersion | undefined): Markup {
+function versionSection(version: ReconciledVersion, before: ReconciledVersion | undefined): Markup {
   const { status, attestedBy, attestationReason, createdAtMs } = version;
   const text = readable(version.doc);
   return html`<article class="version"><h3>Version ${version.version} ${manifestBadge(status)}</h3>
@@ -81,7 +81,7 @@ ${before && html`<details open><summary>Changes since version ${before.version}<
 <details><summary>The whole manifest</summary><pre tabindex="0">${text}</pre></details></article>`;
 }
 
-function reconciliation({ diff, discoveryOk }: ManifestVersion): Markup {
+function reconciliation({ diff, discoveryOk }: ReconciledVersion): Markup {
   if (diff.length === 0) {
     return html`<p>${discoveryOk ? "Reconciled: discovery confirms everything it declares." : "Discovery was not configured or failed; nothing contradicts the manifest."}</p>`;
   }

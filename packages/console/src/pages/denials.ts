@@ -1,7 +1,7 @@
+import type { AdministrativeEvent, StandingBlock } from "@svc/core";
 import { html } from "hono/html";
 import { link, type Markup, time } from "../markup.ts";
 import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";
-import type { EmergencyBlock, RevocationEvent } from "../ports.ts";
 import { type Column, pager, table } from "../table.ts";
 import type { Page } from "../view.ts";
 
@@ -51,12 +51,12 @@ ${table({
   },
 };
 
-const byAndReason: readonly Column<RevocationEvent>[] = [
+const byAndReason: readonly Column<AdministrativeEvent>[] = [
   { head: "By", cell: ({ actor }) => actor },
   { head: "Reason", cell: ({ reason }) => reason },
 ];
 
-export const blockTable = (blocks: readonly EmergencyBlock[]): Markup =>
+export const blockTable = (blocks: readonly StandingBlock[]): Markup =>
   table({
     caption: "In force",
     columns: [
@@ -69,7 +69,7 @@ export const blockTable = (blocks: readonly EmergencyBlock[]): Markup =>
     whenEmpty: html`No block is in force. Set one with <code>PUT /v1/blocks/{kind}/{ref}</code>.`,
   });
 
-function blocked({ kind, ref }: EmergencyBlock): Markup {
+function blocked({ kind, ref }: StandingBlock): Markup {
   const named =
     kind === "tool" ? html`<code>${ref}</code>` : link(kind === "agent" ? agentPath(ref) : scopePath(ref), ref);
   return html`${kind} ${named}`;

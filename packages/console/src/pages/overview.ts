@@ -9,6 +9,7 @@ import {
   countOf,
   isTainted,
   type OutcomeSeries,
+  outcomesOf,
   overTime,
   readTally,
   shareByScope,
@@ -16,7 +17,7 @@ import {
   tallied,
 } from "../tally.ts";
 import type { Page } from "../view.ts";
-import { denyLabel, outcomeTone } from "../words.ts";
+import { denyLabel } from "../words.ts";
 import { blockTable } from "./denials.ts";
 
 const hourMs = 3_600_000;
@@ -104,12 +105,11 @@ const spanChoice = (current: Span): Markup =>
 function figures({ counts, total }: Tally): Markup {
   const figure = (name: string, value: number, tone: string, to: string): Markup =>
     html`<div class="figure ${tone}"><dt>${link(to, name)}</dt><dd>${count(value)} <span class="quiet">${share(value, total)}</span></dd></div>`;
-  const of = (tone: ReturnType<typeof outcomeTone>): number => countOf(counts, (row) => outcomeTone(row) === tone);
   return html`<dl class="figures">
 <div class="figure"><dt>${link("/console/decisions", "Decisions")}</dt><dd>${count(total)}</dd></div>
-${figure("Allowed", of("allow"), "allow", href("/console/decisions", { outcome: "allow" }))}
-${figure("Denied", of("deny"), "deny", href("/console/decisions", { outcome: "deny", enforced: "true" }))}
-${figure("Would block", of("observe"), "observe", "/console/would-block")}
+${figure("Allowed", outcomesOf(counts, "allow"), "allow", href("/console/decisions", { outcome: "allow" }))}
+${figure("Denied", outcomesOf(counts, "deny"), "deny", href("/console/decisions", { outcome: "deny", enforced: "true" }))}
+${figure("Would block", outcomesOf(counts, "observe"), "observe", "/console/would-block")}
 ${figure("Under untrusted data", countOf(counts, isTainted), "neutral", href("/console/decisions", { taint: "untrusted_external" }))}
 </dl>`;
 }
@@ -118,17 +118,8 @@ ${figure("Under untrusted data", countOf(counts, isTainted), "neutral", href("/c
 const plot = (kind: "outcomes" | "tainted", series: OutcomeSeries): Markup =>
   html`<div class="plot" data-plot="${kind}" data-series="${JSON.stringify(series)}"><noscript><p class="empty">Plots need JavaScript; the table has the same figures.</p></noscript></div>`;
 
-function seriesTable({ starts, ...series }: OutcomeSeries): Markup {
-  const rows = starts
-    .map((start, at) => ({
-      start,
-      allowed: series.allowed[at] ?? 0,
-      denied: series.denied[at] ?? 0,
-      observed: series.observed[at] ?? 0,
-      tainted: series.tainted[at] ?? 0,
-    }))
-    .filter(({ allowed, denied, observed }) => allowed + denied + observed > 0)
-    .reverse();
+function seriesTable(series: OutcomeSeries): Markup {
+  const rows = series.filter(({ allowed, denied, observed }) => allowed + denied + observed > 0).reverse();
   return html`<details><summary>As a table</summary>${table({
     caption: "Newest first, without empty spans",
     columns: [

@@ -1,10 +1,9 @@
-import { sessionStatuses } from "@svc/core";
+import { type SessionFacts, type SessionRead, type SessionSummary, sessionStatuses } from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { facts, href, link, type Markup, plural, time } from "../markup.ts";
 import { actionPath, agentPath, scopePath, sessionPath, shortId } from "../places.ts";
-import type { SessionFacts, SessionRead, SessionSummary } from "../ports.ts";
 import { type Column, pager, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { sessionBadge } from "../words.ts";

@@ -1,11 +1,18 @@
-import { type AdmittingChange, type AgentManifestDocument, admittingChange, agentManifest } from "@svc/core";
+import {
+  type AdmittingChange,
+  type AgentManifestDocument,
+  admittingChange,
+  agentManifest,
+  type ScopeCount,
+  type WouldBlock,
+} from "@svc/core";
 import { html } from "hono/html";
 import { type Field, filterForm, withInstants } from "../form.ts";
 import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
-import type { ConsoleReads, ScopeCount, WouldBlock } from "../ports.ts";
-import { changeSection, type ProposedChange } from "../proposed-change.ts";
+import type { ConsoleReads } from "../ports.ts";
 import { pager, table } from "../table.ts";
+import { lineDiff } from "../text-diff.ts";
 import type { Page } from "../view.ts";
 import { denyWords } from "../words.ts";
 
@@ -130,3 +137,29 @@ function together(
     warnings: [...new Set(changes.flatMap(({ warnings }) => warnings))],
   });
 }
+
+type ProposedChange = Extract<AdmittingChange, { kind: "manifest" }>;
+
+/** A change to a manifest: its effect, what it widens, and how to submit it. */
+const changeSection = (
+  agent: string,
+  title: string,
+  current: AgentManifestDocument | undefined,
+  change: AdmittingChange,
+): Markup => html`<details class="change"><summary>${title}</summary>
+${change.kind === "other" ? html`<p>${change.advice}</p>` : proposal(agent, current, change)}</details>`;
+
+function proposal(agent: string, current: AgentManifestDocument | undefined, change: ProposedChange): Markup {
+  const file = `${agent}.json`;
+  // Without discovery a person has to confirm the submission (docs/reference/manifest.md#statuses).
+  const unconfirmed = change.manifest.discovery === undefined;
+  return html`<p><b>${change.summary}</b></p>
+<ul class="warnings">${change.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>
+${lineDiff(indented(current), indented(change.manifest))}
+<p>Save this as <code>${file}</code>:</p>
+<details><summary>${file}</summary><pre tabindex="0">${indented({ agent, manifest: change.manifest })}</pre></details>
+<p>and submit it${unconfirmed && ", with the reason to trust what no discovery confirms"}:</p>
+<pre tabindex="0">svc manifest submit ${file}${unconfirmed && ' --override "why it can be trusted"'}</pre>`;
+}
+
+const indented = (document: unknown): string => JSON.stringify(document, null, 2);

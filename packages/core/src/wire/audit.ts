@@ -181,7 +181,7 @@ export const sessionSummary = z
   .meta({ id: "SessionSummary" });
 export const sessionPage = page(sessionSummary);
 
-const taintMark = z
+export const taintMark = z
   .object({
     agent: z.string().nullable().meta({ description: "Null for the human." }),
     taint: z.enum(taints),

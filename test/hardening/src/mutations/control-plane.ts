@@ -160,14 +160,14 @@ const signIn = testsOf("packages/console/test/sign-in.test.ts");
 export const ofConsole = mutationsOf("packages/console/src", [
   [
     "cookie-unsigned",
-    "sign-in-cookie.ts",
+    "sign-in.ts",
     "return holders.find((viewer) => timingSafeEqual(macOf(key, end, viewer), presented));",
     "return presented && holders[0];",
     signIn("the cookie > cannot be extended or forged"),
   ],
   [
     "cookie-for-ever",
-    "sign-in-cookie.ts",
+    "sign-in.ts",
     "|| Number(end) <= nowSeconds()",
     "",
     signIn("the cookie > expires after one hour, to the second"),

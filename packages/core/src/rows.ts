@@ -1,0 +1,91 @@
+import type { z } from "zod";
+import type { DecisionRecord } from "./decision-record.ts";
+import type { ManifestStatus } from "./kinds.ts";
+import type { Reconciliation } from "./reconcile.ts";
+import type { blockRead, manifestRead } from "./wire/admin.ts";
+import type { auditEvent, sessionSummary, taintMark } from "./wire/audit.ts";
+import type { agentIdentity } from "./wire/identity.ts";
+import type { CamelCased } from "./wire/spelling.ts";
+
+/** Rows of the record and of what is declared, as a store returns them and a page shows them. */
+
+/** A body in `camelCase`, with its times `x` as `xMs` in epoch milliseconds. */
+export type Row<Schema extends z.ZodType, Time extends string> = Timed<CamelCased<z.output<Schema>>, Time>;
+
+type Timed<Body, Time> = {
+  readonly [Name in keyof Body as Name extends Time & string ? `${Name}Ms` : Name]: Name extends Time
+    ? number | Extract<Body[Name], null>
+    : Body[Name];
+};
+
+/** The filters of a list's query, without its page and span. */
+export type Filter<Query extends z.ZodType> = Omit<CamelCased<z.output<Query>>, "limit" | "cursor" | "since" | "until">;
+
+/** Never change after the consent. */
+export type SessionFacts = Omit<
+  Row<typeof sessionSummary, "consentedAt" | "expiresAt">,
+  "status" | "revokedAt" | "revokedBy" | "revokedReason"
+>;
+
+export interface SessionSummary extends Pick<CamelCased<z.output<typeof sessionSummary>>, "status"> {
+  readonly facts: SessionFacts;
+  readonly revocation: { readonly atMs: number; readonly by: string; readonly reason: string | null } | null;
+}
+
+export interface SessionRead extends SessionSummary {
+  /** In the order they were set. */
+  readonly marks: readonly TaintMark[];
+}
+
+/** The agent is null for the human: an agent may have the human's name. */
+export type TaintMark = Omit<CamelCased<z.output<typeof taintMark>>, "ts"> & { readonly markedAtMs: number };
+
+/** The details never hold a secret. */
+export type AdministrativeEvent = Omit<CamelCased<z.output<typeof auditEvent>>, "ts"> & { readonly atMs: number };
+
+/** An emergency deny above every pinned policy (docs/reference/routes.md#emergency-blocks). */
+export type StandingBlock = Row<typeof blockRead, "until" | "createdAt">;
+
+/** An agent's pinned identity (docs/reference/identity.md#statuses). Its time is the database's and never falls. */
+export type IdentityFacts = Omit<Row<typeof agentIdentity, "asOf">, "jwks" | "revoked">;
+
+export interface AgentSummary {
+  readonly agentId: string;
+  readonly name: string;
+  readonly latestVersion: number;
+  readonly latestStatus: ManifestStatus;
+}
+
+export interface ManifestVersion extends Omit<Row<typeof manifestRead, "createdAt">, "agent" | "doc"> {
+  readonly attestationReason: string | null;
+  /** Byte for byte as it was submitted. */
+  readonly doc: string;
+}
+
+export type ReconciledVersion = ManifestVersion & Pick<Reconciliation, "discoveryOk" | "diff">;
+
+export interface ScopeSummary {
+  readonly scope: string;
+  readonly version: number;
+  readonly schemaVersion: number;
+  readonly compiledAtMs: number;
+}
+
+export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyReason" | "enforced" | "taint"> {
+  readonly scope: string;
+  readonly bucketStartMs: number;
+  readonly count: number;
+}
+
+export interface ScopeCount {
+  readonly scope: string;
+  readonly count: number;
+}
+
+/** Equal observed denies, counted together (docs/reference/record.md#would-block-list). */
+export interface WouldBlock
+  extends Pick<DecisionRecord, "actingAgent" | "target" | "targetKind" | "dataClass" | "denyReason"> {
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
