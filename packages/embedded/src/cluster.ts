@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chown, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { platform } from "node:os";
+import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { run, type ServerAccount } from "./server-account.ts";
-import { clearStalePid, pidFileIn, serverPid } from "./server-process.ts";
 
 export const superuser = "postgres";
 
@@ -19,7 +19,7 @@ export interface Cluster {
 }
 
 const folderOf = ({ home }: Cluster): string => join(home, "cluster");
-export const pidFileOf = (cluster: Cluster): string => pidFileIn(folderOf(cluster));
+export const pidFileOf = (cluster: Cluster): string => join(folderOf(cluster), "postmaster.pid");
 
 /** Creates the cluster where there is none. Renamed into place when complete: an interrupted one is created again. */
 export async function ensureCluster(cluster: Cluster, password: string): Promise<void> {
@@ -49,7 +49,7 @@ export async function startCluster(cluster: Cluster, samePort?: number): Promise
   const folder = folderOf(cluster);
   const logFile = join(cluster.home, "server.log");
   await stopCluster(cluster);
-  await clearStalePid(folder);
+  await clearStalePid(cluster);
   for (let attempt = 1; ; attempt += 1) {
     const port = samePort ?? (await freePort());
     // Read after postgresql.conf, so it overrides what an earlier release wrote there.
@@ -104,8 +104,37 @@ log_error_verbosity = terse
 log_min_error_statement = panic
 `;
 
-export const isRunning = async (cluster: Cluster): Promise<boolean> =>
-  (await serverPid(folderOf(cluster))) !== undefined;
+const readPidFile = (cluster: Cluster) => readFile(pidFileOf(cluster), "utf8").catch(() => "");
+
+/** Whether the cluster's server runs, even one that another process started. */
+export async function isRunning(cluster: Cluster): Promise<boolean> {
+  const pid = Number.parseInt(await readPidFile(cluster), 10);
+  if (!(pid > 0)) return false;
+  const args = await commandLine(pid);
+  return basename(args[0] ?? "") === "postgres" && args.join(" ").includes(`-D ${folderOf(cluster)}`);
+}
+
+/** The arguments of a process, readable across accounts; empty where it has ended. */
+async function commandLine(pid: number): Promise<readonly string[]> {
+  try {
+    if (platform() === "linux") return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+    return (await run("ps", ["-o", "args=", "-p", String(pid)])).split(" ");
+  } catch {
+    return [];
+  }
+}
+
+/** Above the largest process id of any system. */
+const noProcess = 2 ** 31 - 1;
+
+/**
+ * Makes a stale `postmaster.pid` harmless: PostgreSQL takes any process with that id for a running server and refuses to
+ * start. The file stays: its other lines let the server find backends of a killed one that still hold the shared memory.
+ */
+async function clearStalePid(cluster: Cluster): Promise<void> {
+  const text = await readPidFile(cluster);
+  if (text !== "") await writeFile(pidFileOf(cluster), text.replace(/^\d+/, String(noProcess)));
+}
 
 /** Rolls open transactions back; kills the server after 30 s. Does nothing where none runs. */
 export async function stopCluster(cluster: Cluster): Promise<void> {

@@ -1,11 +1,19 @@
+import { spawn } from "node:child_process";
+import { Socket } from "node:net";
 import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
 import { type Cluster, ensureCluster, isRunning, pidFileOf, startCluster, stopCluster, superuser } from "./cluster.ts";
-import { clusterHome, createDataFolder, type RolePasswords, rolePasswords, writePrivate } from "./data-folder.ts";
-import { lockFolder } from "./folder-lock.ts";
+import {
+  clusterHome,
+  createDataFolder,
+  lockFolder,
+  type RolePasswords,
+  rolePasswords,
+  writePrivate,
+} from "./data-folder.ts";
 import { serverAccount } from "./server-account.ts";
 import { installedPackage, serverPrograms } from "./server-programs.ts";
-import { stopWithParent, supervise } from "./watch.ts";
 
 /** A PostgreSQL server of our own, on loopback. */
 export interface EmbeddedPostgres {
@@ -65,13 +73,13 @@ async function start(dataDir: string, release: () => void): Promise<EmbeddedPost
 
 async function runServer(cluster: Cluster, release: () => void) {
   const { port, pid } = await startCluster(cluster);
-  let dismissWatch = stopWithParent(pid, pidFileOf(cluster), cluster.account);
+  let dismissWatch = stopWithParent(pid, cluster);
   const endSupervision = supervise(
     () => isRunning(cluster),
     async () => {
       dismissWatch();
       const restarted = await startCluster(cluster, port);
-      dismissWatch = stopWithParent(restarted.pid, pidFileOf(cluster), cluster.account);
+      dismissWatch = stopWithParent(restarted.pid, cluster);
     },
   );
   const stopOnce = async (): Promise<void> => {
@@ -87,6 +95,51 @@ async function runServer(cluster: Cluster, release: () => void) {
       stopped ??= stopOnce();
       return stopped;
     },
+  };
+}
+
+/** The pipe closes when our process ends, even by SIGKILL; the server is stopped only if it is still the same one. */
+const script = 'read -r _ || { read -r pid < "$2" && [ "$pid" = "$1" ] && kill -INT "$1"; }';
+
+/**
+ * Stops the server soon after this process ends. A best effort: the watch can be killed too, and the next start on the
+ * same folder handles that.
+ * @returns dismisses the watch, before the server is stopped on purpose
+ */
+function stopWithParent(pid: number, cluster: Cluster): () => void {
+  const watch = spawn("/bin/sh", ["-c", script, "sh", String(pid), pidFileOf(cluster)], {
+    // A process group of its own: Ctrl-C in a terminal reaches only us, and we drain first.
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    cwd: "/",
+    env: {},
+    ...cluster.account,
+  });
+  watch.on("error", () => {});
+  watch.stdin.on("error", () => {});
+  watch.unref();
+  if (watch.stdin instanceof Socket) watch.stdin.unref();
+  return () => watch.stdin.end("dismissed\n");
+}
+
+const probeEveryMs = 250;
+
+/**
+ * Restarts a server whose process has ended. A slow one is left alone; a failed restart is retried.
+ * @returns ends the supervision; resolves once no restart is in progress
+ */
+function supervise(isRunning: () => Promise<boolean>, restart: () => Promise<void>): () => Promise<void> {
+  const ended = new AbortController();
+  const watch = async (): Promise<void> => {
+    while (!ended.signal.aborted) {
+      await delay(probeEveryMs, undefined, { signal: ended.signal, ref: false }).catch(() => {});
+      if (!ended.signal.aborted && !(await isRunning())) await restart().catch(() => {});
+    }
+  };
+  const watching = watch();
+  return async () => {
+    ended.abort();
+    await watching;
   };
 }
 

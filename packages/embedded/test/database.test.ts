@@ -16,8 +16,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { DataFolderInUse } from "../src/data-folder.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../src/database.ts";
-import { DataFolderInUse } from "../src/folder-lock.ts";
 import { installedPackage, serverPrograms } from "../src/server-programs.ts";
 
 // Each start runs initdb and waits for a disk that other tests use as well.
