@@ -1,12 +1,8 @@
-import type { HighWaterMarkStore } from "../ports/high-water-mark.ts";
-import type { ClaimOutcome, EvictionPolicy, GuardClaim, ReplayGuard } from "../ports/replay-guard.ts";
-import { GuardUnavailable } from "../ports/replay-guard.ts";
+import { type EvictionPolicy, GuardUnavailable, type ReplayGuard } from "../ports/replay-guard.ts";
+import type { HighWaterMarkStore } from "../ports/restore-watch.ts";
 import type { StoreAddress } from "./address.ts";
 import { answering } from "./answering.ts";
-import { redisHighWaterMark } from "./high-water-mark.ts";
 import { connectStore } from "./store.ts";
-
-const prefix = "svc:guard:";
 
 export interface RedisGuardOptions {
   readonly address: StoreAddress;
@@ -16,6 +12,18 @@ export interface RedisGuardOptions {
   readonly onUnavailable?: (cause: unknown) => void;
 }
 
+const prefix = "svc:guard:";
+const releaseScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+
+/** One key per deployment, so that each command concerns one node of a cluster. Scripts read from the primary. */
+const markKey = (deployment: string): string => `svc:witness:${deployment}`;
+const readScript = "return redis.call('GET', KEYS[1])";
+
+/** Numbers of scripts are doubles: exact up to 2^53. Without expiry, since a restored backup may be of any age. */
+const keepScript =
+  "if tonumber(ARGV[1]) > tonumber(redis.call('GET', KEYS[1]) or '0') then redis.call('SET', KEYS[1], ARGV[1]) end " +
+  "return 0";
+
 /**
  * The replay guard and the high water mark on Redis 7 or Valkey: one server, Sentinel, or a cluster. Connects in the
  * background. Calls throw GuardUnavailable until then, and while the store does not answer.
@@ -23,28 +31,36 @@ export interface RedisGuardOptions {
 export function redisGuard(options: RedisGuardOptions): ReplayGuard & HighWaterMarkStore {
   const { address, deadlineMs = 150, onUnavailable = () => {} } = options;
   const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
+  const evaluate = (script: string, key: string, ...values: string[]): Promise<unknown> =>
+    store.ask((redis) => redis.evaluate(script, { keys: [key], arguments: values }));
   return {
-    ...redisHighWaterMark(store),
-    async claim({ key, actionId, ttlSeconds }): Promise<ClaimOutcome> {
+    async claim({ key, actionId, ttlSeconds }) {
       const earlier = await store.ask((redis) =>
         redis.setIfAbsent(prefix + key, actionId, Math.ceil(ttlSeconds * 1000)),
       );
       if (earlier === null) return "claimed";
       return earlier === actionId ? "same_action" : "other_action";
     },
-    async release({ key, actionId }: GuardClaim): Promise<void> {
-      await store.ask((redis) => redis.deleteIfEqual(prefix + key, actionId));
+    async release({ key, actionId }) {
+      await evaluate(releaseScript, prefix + key, actionId);
     },
-    async ping(): Promise<void> {
+    async ping() {
       await store.ask((redis) => redis.setIfAbsent(`${prefix}ping`, "", 1));
     },
-    async evictionPolicy(): Promise<EvictionPolicy> {
+    async evictionPolicy() {
       try {
         return evictionPolicyOf(await store.ask((redis) => redis.memoryInfo()));
       } catch (cause) {
         if (cause instanceof GuardUnavailable) return "unknown";
         throw cause;
       }
+    },
+    async seen(deployment) {
+      const kept = await evaluate(readScript, markKey(deployment));
+      return BigInt(kept === null ? 0 : String(kept));
+    },
+    async keep({ deployment, count }) {
+      await evaluate(keepScript, markKey(deployment), String(count));
     },
     connected: store.connected,
     close: async () => store.close(),

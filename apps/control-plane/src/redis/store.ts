@@ -7,7 +7,6 @@ export interface Store {
   isReady(): boolean;
   /** `SET NX PX GET`: null when written, else the existing value. */
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<string | null>;
-  deleteIfEqual(key: string, value: string): Promise<unknown>;
   evaluate(script: string, given: { keys: string[]; arguments: string[] }): Promise<unknown>;
   /** `INFO memory` of every server that takes writes. */
   memoryInfo(): Promise<readonly string[]>;
@@ -21,12 +20,6 @@ export function connectStore(address: StoreAddress): Store {
   if (address.kind === "cluster") return clusterStore(address);
   return singleStore(address);
 }
-
-const releaseScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-
-const setOptions = (ttlMs: number) =>
-  ({ condition: "NX", GET: true, expiration: { type: "PX", value: ttlMs } }) as const;
-const releaseOptions = (key: string, value: string) => ({ keys: [key], arguments: [value] });
 
 /** No command waits for a reconnect. */
 const connection = (address: StoreAddress) => ({
@@ -59,13 +52,11 @@ function singleStore(address: StoreAddress): Store {
   });
   client.on("error", ignore);
   client.connect().catch(ignore);
-  const evaluate: Store["evaluate"] = (script, given) =>
-    client.sendCommand(["EVAL", script, `${given.keys.length}`, ...given.keys, ...given.arguments]);
   return {
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.sendCommand(["SET", key, value, "PX", `${ttlMs}`, "NX", "GET"]),
-    deleteIfEqual: (key, value) => evaluate(releaseScript, releaseOptions(key, value)),
-    evaluate,
+    evaluate: (script, given) =>
+      client.sendCommand(["EVAL", script, `${given.keys.length}`, ...given.keys, ...given.arguments]),
     memoryInfo: async () => [await client.sendCommand<string>(["INFO", "memory"])],
     destroy: () => client.destroy(),
   };
@@ -76,18 +67,15 @@ function sentinelStore(address: StoreAddress): Store {
     name: address.group,
     sentinelRootNodes: [...address.nodes],
     nodeClientOptions: { ...connection(address), database: address.database },
-    sentinelClientOptions: {
-      ...connection({ ...address, username: address.sentinelUsername, password: address.sentinelPassword }),
-    },
+    sentinelClientOptions: connection({
+      ...address,
+      username: address.sentinelUsername,
+      password: address.sentinelPassword,
+    }),
     scanInterval: 1000,
   });
-  client.on("error", ignore);
-  client.connect().catch(ignore);
   return {
-    isReady: () => client.isReady,
-    setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
-    deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
-    evaluate: (script, given) => client.eval(script, given),
+    ...commandsOf(client),
     memoryInfo: async () => [await client.info("memory")],
     destroy: () => void client.destroy().catch(ignore),
   };
@@ -100,15 +88,32 @@ function clusterStore(address: StoreAddress): Store {
     defaults,
     topologyRefreshOnReconnectionAttemptStrategy: 500,
   });
+  return {
+    ...commandsOf(client),
+    memoryInfo: () =>
+      Promise.all(client.masters.map(async (master) => (await client.nodeClient(master)).info("memory"))),
+    destroy: () => client.destroy(),
+  };
+}
+
+interface Client {
+  readonly isReady: boolean;
+  on(event: "error", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  set(key: string, value: string, options: ReturnType<typeof setOptions>): Promise<string | null>;
+  eval: Store["evaluate"];
+}
+
+const setOptions = (ttlMs: number) =>
+  ({ condition: "NX", GET: true, expiration: { type: "PX", value: ttlMs } }) as const;
+
+/** Connects the client. */
+function commandsOf(client: Client): Pick<Store, "isReady" | "setIfAbsent" | "evaluate"> {
   client.on("error", ignore);
   client.connect().catch(ignore);
   return {
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
-    deleteIfEqual: (key, value) => client.eval(releaseScript, releaseOptions(key, value)),
     evaluate: (script, given) => client.eval(script, given),
-    memoryInfo: () =>
-      Promise.all(client.masters.map(async (master) => (await client.nodeClient(master)).info("memory"))),
-    destroy: () => client.destroy(),
   };
 }
