@@ -1,6 +1,6 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { DecisionFilter } from "../src/ports/decision-log.ts";
+import type { DecisionFilter } from "../src/ports/audit-reads.ts";
 import { poolOf, type Sql } from "../src/postgres/database.ts";
 import { decisionReads } from "../src/postgres/decisions.ts";
 import { connectForAudit } from "../src/start/stores.ts";
@@ -73,7 +73,7 @@ async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
 const isOfDecisions = /\bfrom decision\b/;
 
 const visitedBy = async (filter: DecisionFilter): Promise<number> =>
-  rowsVisited(await planOf((sql) => decisionReads(poolOf(sql, 5_000)).page({ filter, beforeSeq: undefined, limit })));
+  rowsVisited(await planOf((sql) => decisionReads(poolOf(sql, 5_000)).decisions({ filter, after: undefined, limit })));
 
 describe("a page reads hardly more of the log than it shows", () => {
   const cases: readonly [string, DecisionFilter][] = [

@@ -27,7 +27,7 @@ describe("counting decisions", () => {
     for (const row of [{}, { ...observed }, ago(hourMs / 2), { ...observed, ...ago(3 * hourMs) }, ago(48 * hourMs)]) {
       await records.record(row);
     }
-    const count = (spanMs: number, newest: number) => plane.deps.decisionCounts.count(of(spanMs, newest));
+    const count = (spanMs: number, newest: number) => plane.deps.audit.countDecisions(of(spanMs, newest));
     expect(sum((await count(24 * hourMs, 100)).map((row) => row.count))).toBe(4);
     expect(sum((await count(hourMs, 100)).map((row) => row.count))).toBe(3);
     const newest = await count(24 * hourMs, 2);
@@ -40,7 +40,7 @@ describe("counting decisions", () => {
   });
 
   test("in observe mode is by scope, of any time, and only of the newest ones", async () => {
-    const { observedByScope } = plane.deps.decisionCounts;
+    const { observedByScope } = plane.deps.audit;
     expect(await observedByScope(100)).toEqual([{ scope: "expenses", count: 2 }]);
     expect(await observedByScope(1)).toEqual([{ scope: "expenses", count: 1 }]);
   });
@@ -48,7 +48,9 @@ describe("counting decisions", () => {
   test("reads only the newest rows, also while the statistics are older than the rows", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;
-    expect(await rowsRead((sql) => decisionCounts(poolOf(sql, 5_000)).count(of(24 * hourMs, 1_000)))).toBe(1_000);
+    expect(await rowsRead((sql) => decisionCounts(poolOf(sql, 5_000)).countDecisions(of(24 * hourMs, 1_000)))).toBe(
+      1_000,
+    );
   });
 
   /** Of the log, by the one statement that is sent. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { waitUntil } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
-import type { HighWaterMarkStore } from "../src/ports/high-water-mark.ts";
 import type { ReplayGuard } from "../src/ports/replay-guard.ts";
+import type { HighWaterMarkStore } from "../src/ports/restore-watch.ts";
 
 /** What every replay guard promises; run on each of them. */
 export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMarkStore): void {

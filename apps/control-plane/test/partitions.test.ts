@@ -3,8 +3,7 @@ import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, poolOf } from "../src/postgres/database.ts";
 import { decisionLog, decisionReads } from "../src/postgres/decisions.ts";
-import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
-import { spendLedger } from "../src/postgres/spends.ts";
+import { insertExchanges, spendLedger } from "../src/postgres/spends.ts";
 import { recorder } from "./decision-rows.ts";
 import { query, startPlane } from "./support.ts";
 

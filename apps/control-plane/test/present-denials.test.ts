@@ -1,7 +1,7 @@
+import type { AdministrativeEvent } from "@svc/core";
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AdministrativeEvent } from "../src/ports/administrative-event.ts";
-import type { Epochs } from "../src/ports/session-state.ts";
+import type { Epochs } from "../src/ports/sessions.ts";
 import { query, startPlane } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
@@ -101,13 +101,13 @@ describe("an act whose record cannot be written", () => {
   };
 
   test("did not happen either", async () => {
-    const { sessionEnds, blockChanges, issuerKeyStore } = plane.deps;
+    const { sessions, blocks, issuerKeyStore } = plane.deps;
     const session = await consent();
     const [event, before, keys] = [await taken(), await epochsOf(session), await kidOf()];
     const ending = { by: "alice", atMs: Date.now(), reason: null };
     const block = { kind: "tool", ref: "t", reason: "r", untilMs: null, createdAtMs: Date.now() } as const;
-    await expect(sessionEnds.end(session, ending, () => event)).rejects.toThrow(/administrative_event/);
-    await expect(blockChanges.set(block, event)).rejects.toThrow(/administrative_event/);
+    await expect(sessions.end(session, ending, () => event)).rejects.toThrow(/administrative_event/);
+    await expect(blocks.set(block, event)).rejects.toThrow(/administrative_event/);
     const removal = issuerKeyStore.change(async (change) => {
       await change.remove(keys, Date.now());
       await change.record(event);

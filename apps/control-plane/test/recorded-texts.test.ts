@@ -5,9 +5,9 @@ import { uuidv7 } from "uuidv7";
 import { afterAll, expect, test } from "vitest";
 import type { Exchange } from "../src/ports/spend-ledger.ts";
 import { connect, poolOf } from "../src/postgres/database.ts";
-import { type Append, insertDecisions } from "../src/postgres/decision-inserts.ts";
+import { type Append, insertDecisions } from "../src/postgres/decision-rows.ts";
 import { decisionLog, decisionReads } from "../src/postgres/decisions.ts";
-import { insertExchanges } from "../src/postgres/exchange-inserts.ts";
+import { insertExchanges } from "../src/postgres/spends.ts";
 import { recorder } from "./decision-rows.ts";
 import { startPlane } from "./support.ts";
 

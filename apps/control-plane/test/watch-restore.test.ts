@@ -2,7 +2,7 @@ import { embeddedWitness } from "@svc/embedded/cache";
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { watchRestore } from "../src/background/watch-restore.ts";
-import type { HighWaterMarkCounter } from "../src/ports/high-water-mark.ts";
+import type { HighWaterMarkCounter } from "../src/ports/restore-watch.ts";
 import { RestoreUnacknowledged, RestoreUnknown } from "../src/ports/restore-watch.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
 import { highWaterMarkCounter } from "../src/postgres/high-water-mark.ts";

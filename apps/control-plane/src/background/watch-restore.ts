@@ -1,5 +1,12 @@
-import type { HighWaterMark, HighWaterMarkCounter, HighWaterMarkStore } from "../ports/high-water-mark.ts";
-import { type RestoreState, RestoreUnacknowledged, RestoreUnknown, type RestoreWatch } from "../ports/restore-watch.ts";
+import {
+  type HighWaterMark,
+  type HighWaterMarkCounter,
+  type HighWaterMarkStore,
+  type RestoreState,
+  RestoreUnacknowledged,
+  RestoreUnknown,
+  type RestoreWatch,
+} from "../ports/restore-watch.ts";
 import { singleFlight } from "../ports/single-flight.ts";
 import { repeat } from "./repeat.ts";
 

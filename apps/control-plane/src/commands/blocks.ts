@@ -1,8 +1,7 @@
-import type { BlockKind } from "@svc/core";
-import type { StandingBlock } from "../ports/blocks.ts";
+import type { BlockKind, StandingBlock } from "@svc/core";
 import type { CommandDeps } from "./deps.ts";
 
-type BlockDeps = Pick<CommandDeps, "clock" | "ids" | "blockChanges">;
+type BlockDeps = Pick<CommandDeps, "clock" | "ids" | "blocks">;
 
 type BlockSet =
   | { readonly kind: "set"; readonly block: StandingBlock }
@@ -19,7 +18,7 @@ export async function setBlock(
   if (untilMs !== null && untilMs <= atMs) return { kind: "until_is_past" };
   const until = untilMs === null ? null : new Date(untilMs).toISOString();
   const event = { eventId: deps.ids.next(), kind: "block_set", atMs, actor, reason } as const;
-  const block = await deps.blockChanges.set(
+  const block = await deps.blocks.set(
     { ...wanted, createdAtMs: atMs },
     { ...event, agent: kind === "agent" ? ref : null, details: { kind, ref, until } },
   );
@@ -28,7 +27,7 @@ export async function setBlock(
 
 /** False if no block was in force; then nothing is recorded. */
 export const liftBlock = (deps: BlockDeps, kind: BlockKind, ref: string, actor: string): Promise<boolean> =>
-  deps.blockChanges.lift(kind, ref, {
+  deps.blocks.lift(kind, ref, {
     eventId: deps.ids.next(),
     kind: "block_lifted",
     atMs: deps.clock.nowMs(),

@@ -1,20 +1,16 @@
 import type { VerifyRemembering } from "@svc/tokens";
-import type { AgentKeys } from "../ports/agent-keys.ts";
-import type { BlockChanges } from "../ports/blocks.ts";
+import type { AuditReads } from "../ports/audit-reads.ts";
+import type { Blocks } from "../ports/blocks.ts";
 import type { Clock, Ids, Secrets } from "../ports/clock.ts";
-import type { DecisionLog, DecisionReads } from "../ports/decision-log.ts";
-import type { Discover } from "../ports/discovery.ts";
+import type { DecisionLog } from "../ports/decision-log.ts";
 import type { Enrollments } from "../ports/enrollments.ts";
-import type { AgentRevocations, Identities } from "../ports/identities.ts";
+import type { AgentKeys, Identities } from "../ports/identities.ts";
 import type { IdentityProvider } from "../ports/identity-provider.ts";
 import type { IssuerKeyStore, IssuerKeys, MakeKey } from "../ports/issuer-keys.ts";
-import type { ManifestSubmissions, Manifests } from "../ports/manifests.ts";
-import type { Policies } from "../ports/policies.ts";
+import type { Discover, Manifests, Policies } from "../ports/manifests.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
-import type { SessionEnds } from "../ports/session-ends.ts";
-import type { SessionStateReader } from "../ports/session-state.ts";
-import type { SessionStarts, Sessions } from "../ports/sessions.ts";
+import type { SessionStateReader, Sessions } from "../ports/sessions.ts";
 import type { SpendLedger } from "../ports/spend-ledger.ts";
 import type { TokenSigner } from "../ports/token-signer.ts";
 
@@ -46,18 +42,14 @@ export interface HopSettings {
 /** Everything that commands use. Each command names its part. */
 export interface CommandDeps extends HopDeps {
   readonly secrets: Secrets;
-  readonly decisions: DecisionReads;
+  readonly audit: AuditReads;
   readonly manifests: Manifests;
-  readonly manifestSubmissions: ManifestSubmissions;
   readonly discover: Discover;
   readonly sessions: Sessions;
-  readonly sessionStarts: SessionStarts;
-  readonly sessionEnds: SessionEnds;
   /** For a consent that names no lifetime. */
   readonly consentTtlSeconds: number;
-  readonly blockChanges: BlockChanges;
+  readonly blocks: Blocks;
   readonly identities: Identities;
-  readonly agentRevocations: AgentRevocations;
   readonly enrollments: Enrollments;
   /** Undefined if none is configured: then no agent can be bound to a person. */
   readonly identityProvider: IdentityProvider | undefined;

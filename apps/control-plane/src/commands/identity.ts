@@ -158,9 +158,9 @@ export async function issueEnrollToken(
  * agent (docs/reference/routes.md#present-denials-and-the-hop-endpoints). Undefined for an unknown agent.
  */
 export const revokeAgent = async (
-  { clock, ids, agentRevocations }: Pick<CommandDeps, "clock" | "ids" | "agentRevocations">,
+  { clock, ids, identities }: Pick<CommandDeps, "clock" | "ids" | "identities">,
   revocation: { readonly agentId: string; readonly reason: string | null; readonly revokedBy: string },
 ): Promise<Revoked | undefined> =>
   isUuid(revocation.agentId)
-    ? agentRevocations.revoke({ ...revocation, eventId: ids.next(), atMs: clock.nowMs() })
+    ? identities.revoke({ ...revocation, eventId: ids.next(), atMs: clock.nowMs() })
     : undefined;

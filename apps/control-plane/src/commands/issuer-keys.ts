@@ -96,7 +96,7 @@ interface Raised {
  * by its key everywhere, ends every session, and acknowledges the restore. A repeated call completes a failed one.
  */
 export async function raiseIssuerEpoch(
-  deps: KeyDeps & Pick<CommandDeps, "sessionEnds" | "restoreWatch">,
+  deps: KeyDeps & Pick<CommandDeps, "sessions" | "restoreWatch">,
   reason: string | null,
   actor: string,
 ): Promise<Raised> {

@@ -1,15 +1,22 @@
-import { type Chain, type DecisionRecord, type Explanation, explain, splitDataClasses, walkChain } from "@svc/core";
-import type { SessionFacts } from "../ports/session-state.ts";
+import {
+  type Chain,
+  type DecisionRecord,
+  type Explanation,
+  explain,
+  type SessionFacts,
+  splitDataClasses,
+  walkChain,
+} from "@svc/core";
 import type { CommandDeps } from "./deps.ts";
 import { PolicyMissing } from "./hop/hop-state.ts";
 import { isUuid } from "./identifier.ts";
 
-const lineageOf = async ({ decisions }: Pick<CommandDeps, "decisions">, actionId: string) =>
-  isUuid(actionId) ? decisions.lineage(actionId) : undefined;
+const lineageOf = async ({ audit }: Pick<CommandDeps, "audit">, actionId: string) =>
+  isUuid(actionId) ? audit.lineage(actionId) : undefined;
 
 /** Explains a decision (docs/reference/record.md#explanations). Undefined without such an action. */
 export async function explainAction(
-  deps: Pick<CommandDeps, "decisions" | "sessions" | "policies">,
+  deps: Pick<CommandDeps, "audit" | "sessions" | "policies">,
   actionId: string,
 ): Promise<{ readonly record: DecisionRecord; readonly explanation: Explanation } | undefined> {
   const lineage = await lineageOf(deps, actionId);
@@ -26,7 +33,7 @@ export async function explainAction(
 
 /** An action's chain back to the human (docs/reference/record.md#chain-reads). Undefined without such an action. */
 export async function readChain(
-  deps: Pick<CommandDeps, "decisions" | "sessions">,
+  deps: Pick<CommandDeps, "audit" | "sessions">,
   actionId: string,
 ): Promise<{ readonly chain: Chain; readonly session: SessionFacts } | undefined> {
   const lineage = await lineageOf(deps, actionId);

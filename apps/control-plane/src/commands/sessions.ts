@@ -1,7 +1,6 @@
-import { grantsNothing, policySchemaVersion } from "@svc/core";
-import type { EndEvent, Ending } from "../ports/session-ends.ts";
-import type { SessionFacts } from "../ports/session-state.ts";
-import type { SessionFilter, SessionRead } from "../ports/sessions.ts";
+import { grantsNothing, policySchemaVersion, type SessionFacts, type SessionRead } from "@svc/core";
+import type { SessionFilter } from "../ports/audit-reads.ts";
+import type { EndEvent, Ending } from "../ports/sessions.ts";
 import type { CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
@@ -43,23 +42,23 @@ export async function grantConsent(deps: CommandDeps, command: GrantConsent): Pr
     consentedAtMs,
     expiresAtMs: consentedAtMs + ttlSeconds * 1000,
   };
-  const denialEpoch = await deps.sessionStarts.create(session, deps.ids.next());
+  const denialEpoch = await deps.sessions.create(session, deps.ids.next());
   return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
 }
 
-type EndDeps = Pick<CommandDeps, "clock" | "ids" | "sessionEnds">;
+type EndDeps = Pick<CommandDeps, "clock" | "ids" | "sessions">;
 
 /**
  * Ends the session and returns it, and whether this call ended it; undefined if there is none. A session that has ended
  * stays as it is.
  */
 export async function revokeSession(
-  deps: EndDeps & Pick<CommandDeps, "sessions">,
+  deps: EndDeps,
   sessionId: string,
   by: Omit<Ending, "atMs">,
 ): Promise<{ readonly session: SessionRead; readonly ended: boolean } | undefined> {
   if (!isUuid(sessionId)) return undefined;
-  const ended = await deps.sessionEnds.end(sessionId, ...endingOf(deps, by));
+  const ended = await deps.sessions.end(sessionId, ...endingOf(deps, by));
   const session = await deps.sessions.read(sessionId, deps.clock.nowMs());
   return session && { session, ended };
 }
@@ -84,7 +83,7 @@ export async function endSessions(
   let total = 0;
   let batch: readonly string[] = [];
   do {
-    batch = await deps.sessionEnds.endSome({ filter, after: batch.at(-1), limit: batchSize }, ...ending);
+    batch = await deps.sessions.endSome({ filter, after: batch.at(-1), limit: batchSize }, ...ending);
     total += batch.length;
   } while (batch.length === batchSize);
   return total;

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import type { Discovered, DiscoverySource } from "@svc/core";
-import type { Discover } from "../ports/discovery.ts";
+import type { Discover } from "../ports/manifests.ts";
 import { discoverA2a } from "./a2a.ts";
 import type { AllowedDestination } from "./allow-list.ts";
 import { faultBehind, remedyFor } from "./fault.ts";

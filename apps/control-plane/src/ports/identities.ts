@@ -1,5 +1,6 @@
-import type { IdentityStatus } from "@svc/core";
+import type { IdentityFacts, Row, revocation } from "@svc/core";
 import type { VerificationKey } from "@svc/tokens";
+import type { Paged, Span } from "./audit-reads.ts";
 
 export interface Identities {
   /** Read at every call; undefined for an unknown agent. */
@@ -12,9 +13,6 @@ export interface Identities {
    * before the first revocation.
    */
   revocationsWholeUntilMs(): Promise<number>;
-}
-
-export interface AgentRevocations {
   /**
    * Commits the revocation, a new denial epoch and the administrative event together; durable when it resolves. A
    * revoked agent stays as it is. Undefined for an unknown agent.
@@ -22,18 +20,14 @@ export interface AgentRevocations {
   revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
 }
 
-/** An agent's pinned identity (docs/reference/identity.md#statuses). */
-export interface AgentIdentity {
-  readonly agentId: string;
-  readonly agent: string;
-  readonly status: IdentityStatus;
-  /** 0 before the first enrollment. */
-  readonly anchorVersion: number;
+export interface AgentKeys {
+  /** The keys of an enrolled agent, read at every call; empty for other agents. */
+  keysOf(agent: string): Promise<readonly VerificationKey[]>;
+}
+
+export interface AgentIdentity extends IdentityFacts {
   /** Empty unless the agent is enrolled. */
   readonly keys: readonly Pick<VerificationKey, "kid" | "publicJwk">[];
-  readonly revokedReason: string | null;
-  /** Time of the last change, by the database's clock; never falls. */
-  readonly asOfMs: number;
 }
 
 export interface RevokeAgent {
@@ -51,15 +45,6 @@ export interface Revoked {
   readonly isNew: boolean;
 }
 
-export interface Revocation {
-  readonly agentId: string;
-  readonly agent: string;
-  readonly asOfMs: number;
-}
+export type Revocation = Row<typeof revocation, "asOf">;
 
-export interface RevocationQuery {
-  /** Inclusive. */
-  readonly sinceMs: number | undefined;
-  readonly after: Pick<Revocation, "asOfMs" | "agentId"> | undefined;
-  readonly limit: number;
-}
+export type RevocationQuery = Pick<Span, "sinceMs"> & Paged<Pick<Revocation, "asOfMs" | "agentId">>;

@@ -1,3 +1,4 @@
+import type { issuerKey, Row } from "@svc/core";
 import type { JwksDocument, KeyLookup, SigningKey } from "@svc/tokens";
 import type { NewEvent } from "./administrative-event.ts";
 
@@ -15,14 +16,7 @@ export interface KeySet {
 }
 
 /** The times of a key from the settings are unknown. */
-export interface KeyFacts {
-  /** RFC 7638 thumbprint. */
-  readonly kid: string;
-  readonly createdAtMs: number | null;
-  readonly activatesAtMs: number | null;
-  /** When the next key takes over. */
-  readonly supersededAtMs: number | null;
-}
+export type KeyFacts = Omit<Row<typeof issuerKey, "createdAt" | "activatesAt" | "supersededAt">, "status">;
 
 /** The key that signs at a moment: the newest active one. `keys` are in the order of activation. */
 export function signingAt<Key extends { readonly activatesAtMs: number | null }>(

@@ -1,13 +1,19 @@
-import type { DiffEntry, ManifestStatus, PolicyDocument } from "@svc/core";
+import type {
+  AgentSummary,
+  agentsQuery,
+  DiscoverySource,
+  Filter,
+  ManifestVersion,
+  manifestQuery,
+  PolicyDocument,
+  PolicyIndex,
+  ReconciledVersion,
+  Row,
+  reconciliationReport,
+  SourceAnswer,
+} from "@svc/core";
 import type { NewEvent } from "./administrative-event.ts";
-
-export interface ManifestSubmissions {
-  /**
-   * Runs `work` in one transaction while no other submission of this agent runs. An error of `work` undoes all of it
-   * and is thrown.
-   */
-  submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
-}
+import type { Paged } from "./audit-reads.ts";
 
 export interface Manifests {
   agentId(name: string): Promise<string | undefined>;
@@ -17,7 +23,15 @@ export interface Manifests {
   report(agentId: string): Promise<StoredReport | undefined>;
   /** The newest version that touches the scope and matches; an accepted one unless a version is given. */
   find(query: ManifestQuery): Promise<StoredManifest | undefined>;
+  /**
+   * Runs `work` in one transaction while no other submission of this agent runs. An error of `work` undoes all of it
+   * and is thrown.
+   */
+  submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
 }
+
+/** What each source advertises, or the reason for no answer. Never throws; resolves within 5 s. */
+export type Discover = (sources: readonly DiscoverySource[]) => Promise<readonly SourceAnswer[]>;
 
 /** Reads and writes under the agent's lock. */
 export interface ManifestSubmission {
@@ -50,39 +64,38 @@ export interface NameClaim {
   readonly kind: "agent" | "tool";
 }
 
-export interface NewManifestVersion {
+export interface NewManifestVersion extends ManifestVersion {
   readonly agentId: string;
-  readonly version: number;
-  readonly status: ManifestStatus;
-  readonly attestedBy: string | null;
-  readonly attestationReason: string | null;
-  /** Byte for byte as it was submitted. */
-  readonly doc: string;
   readonly scopes: readonly string[];
-  readonly createdAtMs: number;
 }
 
-export interface NewReport {
+export interface NewReport extends Pick<ReconciledVersion, "status" | "discoveryOk" | "diff"> {
   readonly reportId: string;
   readonly agentName: string;
   /** Null for a refused first registration. */
   readonly agentId: string | null;
   readonly manifestVersion: number | null;
-  readonly status: ManifestStatus;
-  readonly discoveryOk: boolean;
-  readonly diff: readonly DiffEntry[];
   readonly checkedAtMs: number;
 }
 
-export interface AcceptedManifest {
-  readonly agent: string;
-  readonly version: number;
-  readonly doc: string;
+export type AcceptedManifest = Pick<StoredManifest, "agent" | "version" | "doc">;
+
+export interface Policies {
+  /** One version of a scope's policy. It never changes, so it is read once. Undefined if it is not stored. */
+  pinned(scope: string, version: number): Promise<PolicyIndex | undefined>;
+  /** The newest version, read at every call; undefined if none was compiled. */
+  latest(scope: string): Promise<LatestPolicy | undefined>;
+  /** The newest versions of every scope in these agents' accepted manifests. */
+  currentOf(agents: readonly string[]): Promise<readonly PolicyIndex[]>;
 }
 
-export interface StoredPolicy {
+export interface LatestPolicy {
   readonly version: number;
+  /** The schema version of its row. Only a row of the current one can be read. */
   readonly schemaVersion: number;
+}
+
+export interface StoredPolicy extends LatestPolicy {
   readonly text: string;
 }
 
@@ -92,41 +105,12 @@ export interface NewPolicy {
   readonly createdAtMs: number;
 }
 
-export interface AgentQuery {
-  readonly status: ManifestStatus | undefined;
-  readonly afterName: string | undefined;
-  readonly limit: number;
-}
+export type AgentQuery = Filter<typeof agentsQuery> & Paged<string>;
 
-export interface AgentSummary {
-  readonly agentId: string;
-  readonly name: string;
-  readonly latestVersion: number;
-  readonly latestStatus: ManifestStatus;
-}
+export type StoredReport = Row<typeof reconciliationReport, "checkedAt">;
 
-export interface StoredReport {
-  readonly manifestVersion: number;
-  readonly status: ManifestStatus;
-  readonly discoveryOk: boolean;
-  readonly diff: readonly DiffEntry[];
-  /** Of a person, in place of discovery. */
-  readonly attestation: { readonly by: string; readonly reason: string | null } | null;
-  readonly checkedAtMs: number;
-}
+export type ManifestQuery = Filter<typeof manifestQuery> & { readonly scope: string };
 
-export interface ManifestQuery {
-  readonly scope: string;
-  readonly version: number | undefined;
-  readonly agent: string | undefined;
-}
-
-export interface StoredManifest {
+export interface StoredManifest extends Omit<ManifestVersion, "attestationReason"> {
   readonly agent: string;
-  readonly version: number;
-  readonly status: ManifestStatus;
-  readonly attestedBy: string | null;
-  /** Byte for byte as it was submitted. */
-  readonly doc: string;
-  readonly createdAtMs: number;
 }

@@ -1,55 +1,65 @@
-import type { SessionStatus, Taint } from "@svc/core";
-import type { SessionFacts } from "./session-state.ts";
+import type { Block, IdentityStatus, Marks, SessionFacts, SessionRead } from "@svc/core";
+import type { NewEvent } from "./administrative-event.ts";
+import type { Paged, SessionFilter } from "./audit-reads.ts";
 
-export interface SessionStarts {
+export interface Sessions {
   /**
    * Commits the session, its state and the event of the consent together; durable when it resolves. Returns the denial
    * epoch of the commit, so that no key signs the root grant that was removed before.
    */
   create(session: SessionFacts, eventId: string): Promise<string>;
-}
-
-export interface Sessions {
   /** The facts never change, so they are read once. */
   find(sessionId: string): Promise<SessionFacts | undefined>;
   /** Read at every call. */
   read(sessionId: string, nowMs: number): Promise<SessionRead | undefined>;
-  /** Newest first. */
-  page(query: SessionQuery): Promise<readonly SessionSummary[]>;
+  /**
+   * Ends the session if it still runs. Its end, a new epoch and the event commit together; durable when it resolves:
+   * every later decision sees the end. False if it had ended before.
+   */
+  end(sessionId: string, ending: Ending, eventOf: EndEvent): Promise<boolean>;
+  /** The same for at most `limit` running sessions that match, in order of id. Returns the ids it ended. */
+  endSome(batch: EndBatch, ending: Ending, eventOf: EndEvent): Promise<readonly string[]>;
 }
 
-export interface SessionSummary {
+export interface Ending {
+  readonly by: string;
+  readonly atMs: number;
+  readonly reason: string | null;
+}
+
+/** Makes the event of one session's end. */
+export type EndEvent = (sessionId: string) => NewEvent;
+
+export interface EndBatch extends Paged<string> {
+  readonly filter: Omit<SessionFilter, "status">;
+}
+
+/** Random values that every change replaces in its own transaction. A write under replaced epochs is refused. */
+export interface Epochs {
+  readonly denials: string;
+  readonly session: string;
+}
+
+/** Everything about a session that can turn an allow into a deny. */
+export interface SessionState {
   readonly facts: SessionFacts;
-  readonly status: SessionStatus;
-  readonly revocation: { readonly atMs: number; readonly by: string; readonly reason: string | null } | null;
+  readonly revoked: boolean;
+  readonly identities: ReadonlyMap<string, IdentityStatus>;
+  readonly blocks: readonly Block[];
+  readonly marks: Marks;
+  readonly epochs: Epochs;
 }
 
-export interface SessionRead extends SessionSummary {
-  /** In the order they were set. */
-  readonly marks: readonly TaintMark[];
-}
-
-export interface TaintMark {
-  /** Null for the human: an agent may have the human's name. */
-  readonly agent: string | null;
-  readonly taint: Taint;
-  readonly source: string;
-  readonly actionId: string;
-  readonly markedAtMs: number;
-}
-
-export interface SessionFilter {
-  readonly userSub?: string | undefined;
-  readonly scope?: string | undefined;
-  /** An agent that got a delegation in the session. */
-  readonly agent?: string | undefined;
-  readonly status?: SessionStatus | undefined;
-}
-
-export interface SessionQuery {
-  readonly filter: SessionFilter;
-  /** Exclusive: a session's id. */
-  readonly before: string | undefined;
-  readonly limit: number;
+export interface SessionStateQuery {
+  readonly sessionId: string;
+  /** Agents of the chain, and the target where it is an agent. */
+  readonly agents: readonly string[];
   readonly nowMs: number;
+}
+
+export interface SessionStateReader {
+  /** One round trip to the primary. Undefined without such a session. */
+  read(query: SessionStateQuery): Promise<SessionState | undefined>;
+  /** The last result of `read` in this process. Use it only for a write that the database refuses under other epochs. */
+  cached(query: SessionStateQuery): SessionState | undefined;
 }

@@ -1,5 +1,5 @@
 import type { Committed, Marking } from "./decision-log.ts";
-import type { Epochs } from "./session-state.ts";
+import type { Epochs } from "./sessions.ts";
 
 /** A used proof of possession. */
 export interface Prover {
@@ -50,7 +50,7 @@ export interface SpendLedger {
   spent(sessionId: string, jtiHash: Uint8Array, actionId: string | undefined): Promise<Spent>;
   mint(mint: Mint, epochs: Epochs): Promise<MintOutcome>;
   /** Whether the allow was exchanged, and whether a transaction token was minted for it. */
-  uses(sessionId: string, actionId: string): Promise<{ readonly exchanged: boolean; readonly minted: boolean }>;
+  uses(sessionId: string, actionId: string): Promise<Uses>;
 }
 
 export interface Spent {
@@ -58,11 +58,13 @@ export interface Spent {
   readonly allow: boolean;
 }
 
-export interface Mint {
-  readonly actionId: string;
-  readonly sessionId: string;
+export interface Uses {
+  readonly exchanged: boolean;
+  readonly minted: boolean;
+}
+
+export interface Mint extends Pick<Exchange, "actionId" | "sessionId" | "prover"> {
   readonly paramsHash: string;
-  readonly prover: Prover | undefined;
   readonly mintedAtMs: number;
 }
 

@@ -1,5 +1,5 @@
+import type { SessionFacts } from "@svc/core";
 import type { HopClaims, TransactionClaims } from "@svc/tokens";
-import type { SessionFacts } from "./session-state.ts";
 
 export interface TokenSigner {
   hopToken(claims: HopClaims): Promise<string>;

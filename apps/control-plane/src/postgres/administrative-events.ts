@@ -1,5 +1,7 @@
-import type { AdministrativeEvent, AdministrativeEvents, EventQuery, NewEvent } from "../ports/administrative-event.ts";
-import type { Pool, Sql, Transaction } from "./database.ts";
+import type { AdministrativeEvent } from "@svc/core";
+import type { NewEvent } from "../ports/administrative-event.ts";
+import type { AuditReads, EventQuery } from "../ports/audit-reads.ts";
+import type { Fragment, Pool, Sql, Transaction } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 /** Call it in the transaction of the act itself. */
@@ -12,15 +14,22 @@ export async function insertAdministrativeEvent(
     values (${eventId}, ${kind}, ${new Date(atMs)}, ${actor}, ${sessionId}, ${agent}, ${reason}, ${tx.json(details)})`;
 }
 
-export const administrativeEvents = (pool: Pool): AdministrativeEvents => ({
-  page: (query) => pool.run((sql) => page(sql, query)),
-});
+/**
+ * Call it in the transaction of every change that concerns all sessions (revocation, block, key): a decision on the
+ * earlier state can then no longer be written. The epoch is random, since after a failover a counter could repeat.
+ */
+export async function recordChangedDenials(tx: Transaction, event: NewEvent): Promise<void> {
+  await tx`update denial_epoch set epoch = gen_random_uuid()`;
+  await insertAdministrativeEvent(tx, event);
+}
 
 /** Renewals come from their spends. Each source is cut to a page alone, so that each walks its own index. */
-const page = (sql: Sql, query: EventQuery) => sql<AdministrativeEvent[]>`
-  select event_id as "eventId", kind, ts as "atMs", actor, session_id as "sessionId", agent, reason, details
-  from (${sourcesOf(sql, query)}) as event
-  order by event_id desc limit ${query.limit}`;
+export const eventReads = ({ rows, sql }: Pool): Pick<AuditReads, "events"> => ({
+  events: (query) => rows<AdministrativeEvent>`
+    select event_id as "eventId", kind, ts as "atMs", actor, session_id as "sessionId", agent, reason, details
+    from (${sourcesOf(sql, query)}) as event
+    order by event_id desc limit ${query.limit}`,
+});
 
 function sourcesOf(sql: Sql, query: EventQuery) {
   if (query.kind === "token_renewed") return renewals(sql, query);
@@ -28,23 +37,24 @@ function sourcesOf(sql: Sql, query: EventQuery) {
   return sql`(${events(sql, query)}) union all (${renewals(sql, query)})`;
 }
 
-const events = (sql: Sql, { kind, sessionId, agent, beforeId, limit, ...span }: EventQuery) => sql`
+const events = (sql: Sql, query: EventQuery) => sql`
   select event_id, kind, ts, actor, session_id, agent, reason, details from administrative_event
-  where true
-    ${kind === undefined ? sql`` : sql`and kind = ${kind}`}
-    ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
-    ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
-    ${withinSpan(sql, span, sql`ts`, sql`event_id`)}
-    ${beforeId === undefined ? sql`` : sql`and event_id < ${beforeId}`}
-  order by event_id desc limit ${limit}`;
+  where ${query.kind === undefined ? sql`true` : sql`kind = ${query.kind}`}
+    ${newestThat(sql, query, sql`event_id`, sql`ts`)}`;
 
-const renewals = (sql: Sql, { sessionId, agent, beforeId, limit, ...span }: EventQuery) => sql`
+const renewals = (sql: Sql, query: EventQuery) => sql`
   select renewal_id as event_id, 'token_renewed' as kind, spent_at as ts, actor, session_id, agent, null as reason,
     jsonb_strip_nulls(jsonb_build_object('prover', prover)) as details
-  from spend
-  where kind = 'renewal'
-    ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
-    ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
-    ${withinSpan(sql, span, sql`spent_at`, sql`renewal_id`)}
-    ${beforeId === undefined ? sql`` : sql`and renewal_id < ${beforeId}`}
-  order by renewal_id desc limit ${limit}`;
+  from spend where kind = 'renewal' ${newestThat(sql, query, sql`renewal_id`, sql`spent_at`)}`;
+
+const newestThat = (
+  sql: Sql,
+  { sessionId, agent, after, limit, ...span }: EventQuery,
+  id: Fragment,
+  time: Fragment,
+) => sql`
+  ${sessionId === undefined ? sql`` : sql`and session_id = ${sessionId}`}
+  ${agent === undefined ? sql`` : sql`and agent = ${agent}`}
+  ${withinSpan(sql, span, time, id)}
+  ${after === undefined ? sql`` : sql`and ${id} < ${after}`}
+  order by ${id} desc limit ${limit}`;

@@ -1,35 +1,19 @@
-import type { AdministrativeEvents } from "../ports/administrative-event.ts";
+import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { DecisionCounts } from "../ports/decision-counts.ts";
-import type { DecisionReads, WouldBlocks } from "../ports/decision-log.ts";
-import type { Declarations } from "../ports/declarations.ts";
 import type { StandbyWatch } from "../ports/replication.ts";
-import type { Sessions } from "../ports/sessions.ts";
-import { administrativeEvents } from "./administrative-events.ts";
+import { eventReads } from "./administrative-events.ts";
 import { DatabaseUnavailable, type Pool } from "./database.ts";
 import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
-import { declarations } from "./declarations.ts";
+import { declarations } from "./manifests.ts";
 import { sessionPages } from "./sessions.ts";
-import { wouldBlocks } from "./would-block.ts";
-
-/** Reads of the record. No decision, spend or check of a revocation depends on them. */
-export interface AuditReads {
-  readonly decisions: DecisionReads;
-  readonly sessionPages: Pick<Sessions, "page">;
-  readonly administrativeEvents: AdministrativeEvents;
-  readonly wouldBlocks: WouldBlocks;
-  readonly decisionCounts: DecisionCounts;
-  readonly declarations: Declarations;
-}
 
 export const auditReads = (pool: Pool): AuditReads => ({
-  decisions: decisionReads(pool),
-  sessionPages: sessionPages(pool),
-  administrativeEvents: administrativeEvents(pool),
-  wouldBlocks: wouldBlocks(pool),
-  decisionCounts: decisionCounts(pool),
-  declarations: declarations(pool),
+  ...decisionReads(pool),
+  ...sessionPages(pool),
+  ...eventReads(pool),
+  ...decisionCounts(pool),
+  ...declarations(pool),
 });
 
 /**
@@ -57,23 +41,16 @@ export function standbyFirst(primary: AuditReads, standby: AuditReads, watch: St
   const upTo = <T>(untilMs: number | undefined, read: (reads: AuditReads) => Promise<T>): Promise<T> =>
     isShown(untilMs) ? first(read) : read(primary);
   return {
-    decisions: {
-      lineage: async (actionId) =>
-        (await first(({ decisions }) => decisions.lineage(actionId))) ?? primary.decisions.lineage(actionId),
-      page: (query) => upTo(query.filter.untilMs, ({ decisions }) => decisions.page(query)),
-    },
-    sessionPages: { page: (query) => first((reads) => reads.sessionPages.page(query)) },
-    administrativeEvents: { page: (query) => upTo(query.untilMs, (reads) => reads.administrativeEvents.page(query)) },
-    wouldBlocks: { page: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks.page(query)) },
-    decisionCounts: {
-      count: (query) => first((reads) => reads.decisionCounts.count(query)),
-      observedByScope: (newest) => first((reads) => reads.decisionCounts.observedByScope(newest)),
-    },
-    declarations: {
-      scopes: (query) => first((reads) => reads.declarations.scopes(query)),
-      versions: (query) => first((reads) => reads.declarations.versions(query)),
-      accepted: (agents) => first((reads) => reads.declarations.accepted(agents)),
-    },
+    lineage: async (actionId) => (await first((reads) => reads.lineage(actionId))) ?? primary.lineage(actionId),
+    decisions: (query) => upTo(query.filter.untilMs, (reads) => reads.decisions(query)),
+    sessions: (query) => first((reads) => reads.sessions(query)),
+    events: (query) => upTo(query.untilMs, (reads) => reads.events(query)),
+    wouldBlocks: (query) => upTo(query.untilMs, (reads) => reads.wouldBlocks(query)),
+    countDecisions: (query) => first((reads) => reads.countDecisions(query)),
+    observedByScope: (newest) => first((reads) => reads.observedByScope(newest)),
+    scopes: (query) => first((reads) => reads.scopes(query)),
+    versions: (query) => first((reads) => reads.versions(query)),
+    acceptedManifests: (agents) => first((reads) => reads.acceptedManifests(agents)),
   };
 }
 

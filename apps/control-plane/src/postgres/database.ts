@@ -3,6 +3,8 @@ import postgres from "postgres";
 
 export type Sql = postgres.Sql<{ bigint: bigint; date: number }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint; date: number }>;
+/** A part of a statement. */
+export type Fragment = ReturnType<Sql>;
 
 /** The database did not answer in time, or could not take the statement. Whether it took effect is unknown. */
 export class DatabaseUnavailable extends Error {
@@ -14,16 +16,24 @@ export interface Pool {
   readonly sql: Sql;
   readonly deadlineMs: number;
   run<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T>;
+  /** The rows of one statement, as a template. */
+  rows<Row extends object>(text: TemplateStringsArray, ...values: Values): Promise<postgres.RowList<Row[]>>;
   /** In one transaction. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** The same connections with another deadline. */
   within(deadlineMs: number): Pool;
 }
 
+export type Pools<Name extends string> = { readonly [Each in Name]: Pool };
+
+type Values = readonly postgres.ParameterOrFragment<bigint | number>[];
+
 export const poolOf = (sql: Sql, deadlineMs: number): Pool => ({
   sql,
   deadlineMs,
   run: (work) => bounded(deadlineMs, work(sql)),
+  rows: <Row extends object>(text: TemplateStringsArray, ...values: Values) =>
+    bounded(deadlineMs, sql<Row[]>(text, ...values)),
   // The driver's type unwraps arrays of promises, which no result here is.
   transaction: <T>(work: (tx: Transaction) => Promise<T>) => bounded(deadlineMs, sql.begin(work) as Promise<T>),
   within: (otherMs) => poolOf(sql, otherMs),
@@ -101,4 +111,29 @@ const isUnavailable = (error: unknown): boolean => unavailableCodes.test(codeOf(
 /** The server refused the statement: bad data, a violated constraint, or a deadlock. Other faults may follow a commit. */
 export const committedNothing = (error: unknown): boolean => /^(?:22|23)...$|^(?:40001|40P01)$/.test(codeOf(error));
 
-const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+/** Runs `work` on one connection of its own. */
+export async function onConnection<T>(
+  url: string,
+  statementTimeoutMs: number,
+  work: (sql: Sql) => Promise<T>,
+): Promise<T> {
+  const sql = connect({ url, maxConnections: 1, statementTimeoutMs });
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** Runs a task under an advisory lock until the end of the transaction; `taken` if any process holds the lock. */
+export async function oneAtATime<T>(
+  tx: Transaction,
+  advisoryLock: number,
+  task: (tx: Transaction) => Promise<T>,
+): Promise<T | "taken"> {
+  await tx`set local statement_timeout = '30s'`;
+  const [row] = await tx<{ locked: boolean }[]>`select pg_try_advisory_xact_lock(${advisoryLock}) as locked`;
+  return row?.locked ? task(tx) : "taken";
+}

@@ -1,21 +1,12 @@
 import type { DecisionRecord, RecordedHop } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type {
-  Committed,
-  DecisionFilter,
-  DecisionLog,
-  DecisionQuery,
-  DecisionReads,
-  DecisionRow,
-  Lineage,
-  Marking,
-} from "../ports/decision-log.ts";
-import type { Epochs } from "../ports/session-state.ts";
+import type { AuditReads, DecisionFilter, DecisionRow } from "../ports/audit-reads.ts";
+import type { Committed, DecisionLog, Marking } from "../ports/decision-log.ts";
+import type { Epochs } from "../ports/sessions.ts";
 import type { Pool, Sql, Transaction } from "./database.ts";
-import { selectedColumns } from "./decision-columns.ts";
-import { type Append, insertDecisions } from "./decision-inserts.ts";
+import { type Append, insertDecisions, selectedColumns } from "./decision-rows.ts";
 import { groupCommit } from "./group-commit.ts";
-import { Stale, setMarks, staleIfRolledBack } from "./marks.ts";
+import { commitMarks } from "./marks.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
 /** Most records are read within a second, by their exchange. Some 1 KiB each. */
@@ -31,7 +22,13 @@ export const decisionLog = (writer: Pool): DecisionLog => {
   });
   const append = async (record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale"> => {
     if (marking.kind === "none") return (await appendPlain({ record, epochs })) ? { marks: 0 } : "stale";
-    return writer.run((sql) => appendLocking(sql, { record, epochs }, marking));
+    if (marking.kind === "marks") {
+      const insert = (tx: Transaction, current: Epochs) => insertDecisions(tx, [{ record, epochs: current }]);
+      return (await commitMarks(writer, { ...record, atMs: record.decidedAtMs }, marking, epochs, insert)) ?? "stale";
+    }
+    // In a statement of its own, since it waits for the session's lock.
+    const [isInserted] = await writer.run((sql) => insertDecisions(sql, [{ record, epochs }], true));
+    return isInserted ? { marks: 0 } : "stale";
   };
   return {
     async append(record, marking, epochs) {
@@ -39,81 +36,52 @@ export const decisionLog = (writer: Pool): DecisionLog => {
       if (outcome !== "stale") committed.set(record.actionId, record);
       return outcome;
     },
-    find: async (actionId) => committed.get(actionId) ?? writer.run((sql) => find(sql, actionId)),
+    async find(actionId) {
+      const known = committed.get(actionId);
+      if (known !== undefined) return known;
+      const [record] = await writer.rows<DecisionRecord>`
+        select ${writer.sql.unsafe(selectedColumns)} from decision d where d.action_id = ${actionId}`;
+      return record;
+    },
   };
 };
 
-export const decisionReads = (pool: Pool): DecisionReads => ({
-  lineage: (actionId) => pool.run((sql) => lineage(sql, actionId)),
-  page: (query) => pool.run((sql) => page(sql, query)),
+export const decisionReads = ({ rows, sql }: Pool): Pick<AuditReads, "lineage" | "decisions"> => ({
+  /**
+   * Looks up each parent by itself, so that only its own month is read. A chain has at most 32 hops; the bound stops a
+   * cycle, which only damage to the database can make.
+   */
+  async lineage(actionId) {
+    const found = await rows<DecisionRecord & { exchanged: boolean }>`
+      with recursive up as (
+        select d.*, 1 as depth from decision d where d.action_id = ${actionId}
+        union all
+        select d.*, up.depth + 1
+        from up cross join lateral (select * from decision where action_id = up.parent_action_id limit 1) d
+        where up.depth < 64
+      )
+      select ${sql.unsafe(selectedColumns)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
+      from up d order by d.depth`;
+    const hops = found.map(({ exchanged, ...record }): RecordedHop => ({ record, exchanged }));
+    const [action] = hops;
+    return action && { action, reached: new Map(hops.map((hop) => [hop.record.actionId, hop])) };
+  },
+  async decisions({ filter, after, limit }) {
+    const found = await rows<DecisionRecord & Omit<DecisionRow, "record">>`
+      select ${sql.unsafe(selectedColumns)}, d.seq, s.spent_at as "spentAtMs", m.params_hash as "paramsHash"
+      from (
+        select d.* from decision d where ${conditions(sql, filter, after)} order by d.seq desc limit ${limit}
+      ) d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
+      order by d.seq desc`;
+    return found.map(({ seq, spentAtMs, paramsHash, ...record }) => ({ seq, record, spentAtMs, paramsHash }));
+  },
 });
 
-/** In a statement of its own, since it waits for the session's lock. */
-async function appendLocking(
-  sql: Sql,
-  append: Append,
-  marking: Exclude<Marking, { kind: "none" }>,
-): Promise<Committed | "stale"> {
-  if (marking.kind === "marks") {
-    return sql.begin((tx) => appendMarking(tx, append, marking)).catch(staleIfRolledBack);
-  }
-  const [isInserted] = await insertDecisions(sql, [append], true);
-  return isInserted ? { marks: 0 } : "stale";
-}
-
-async function appendMarking(
-  tx: Transaction,
-  { record, epochs }: Append,
-  marking: Extract<Marking, { kind: "marks" }>,
-): Promise<Committed> {
-  const action = { sessionId: record.sessionId, actionId: record.actionId, atMs: record.decidedAtMs };
-  const set = await setMarks(tx, action, marking, epochs);
-  const [isInserted] = await insertDecisions(tx, [{ record, epochs: set.epochs }]);
-  if (!isInserted) throw new Stale();
-  return { marks: set.marks };
-}
-
-async function find(sql: Sql, actionId: string): Promise<DecisionRecord | undefined> {
-  const [record] = await sql<DecisionRecord[]>`
-    select ${sql.unsafe(selectedColumns)} from decision d where d.action_id = ${actionId}`;
-  return record;
-}
-
-/**
- * Looks up each parent by itself, so that only its own month is read. A chain has at most 32 hops; the bound stops a
- * cycle, which only damage to the database can make.
- */
-async function lineage(sql: Sql, actionId: string): Promise<Lineage | undefined> {
-  const rows = await sql<(DecisionRecord & { exchanged: boolean })[]>`
-    with recursive up as (
-      select d.*, 1 as depth from decision d where d.action_id = ${actionId}
-      union all
-      select d.*, up.depth + 1
-      from up cross join lateral (select * from decision where action_id = up.parent_action_id limit 1) d
-      where up.depth < 64
-    )
-    select ${sql.unsafe(selectedColumns)}, exists (select from spend s where s.action_id = d.action_id) as exchanged
-    from up d order by d.depth`;
-  const hops = rows.map(({ exchanged, ...record }): RecordedHop => ({ record, exchanged }));
-  const [action] = hops;
-  return action && { action, reached: new Map(hops.map((hop) => [hop.record.actionId, hop])) };
-}
-
-async function page(sql: Sql, { filter, beforeSeq, limit }: DecisionQuery): Promise<readonly DecisionRow[]> {
-  const rows = await sql<(DecisionRecord & Omit<DecisionRow, "record">)[]>`
-    select ${sql.unsafe(selectedColumns)}, d.seq, s.spent_at as "spentAtMs", m.params_hash as "paramsHash"
-    from (
-      select d.* from decision d where ${conditions(sql, filter, beforeSeq)} order by d.seq desc limit ${limit}
-    ) d left join spend s on s.action_id = d.action_id left join mint m on m.action_id = d.action_id
-    order by d.seq desc`;
-  return rows.map(({ seq, spentAtMs, paramsHash, ...record }) => ({ seq, record, spentAtMs, paramsHash }));
-}
-
 /** The statement holds the given filters only, so that the planner finds their index. */
-function conditions(sql: Sql, filter: DecisionFilter, beforeSeq: bigint | undefined) {
+function conditions(sql: Sql, filter: DecisionFilter, after: bigint | undefined) {
   const { sessionId, agent, enforced, targetKind, taint, privileged } = filter;
   const given = [
-    beforeSeq !== undefined && sql`and d.seq < ${beforeSeq}`,
+    after !== undefined && sql`and d.seq < ${after}`,
     sessionId !== undefined && sql`and d.session_id = ${sessionId}`,
     agent !== undefined && sql`and d.acting_agent = ${agent}`,
     ...ofOutcome(sql, filter),

@@ -1,4 +1,4 @@
-import type { HighWaterMark, HighWaterMarkCounter } from "../ports/high-water-mark.ts";
+import type { HighWaterMark, HighWaterMarkCounter } from "../ports/restore-watch.ts";
 import type { Pool } from "./database.ts";
 
 /** The table `witness`, which has one row. Its commits may wait for a standby, and reads must not wait for them. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { IssuerKeys, KeySet } from "../ports/issuer-keys.ts";
+import { singleFlight } from "../ports/single-flight.ts";
 import { type KeySetSettings, keySetReader } from "./key-set.ts";
 import { ensureKey, keyMaker } from "./key-store.ts";
 
@@ -17,27 +18,24 @@ export async function issuerKeys(settings: KeySetSettings): Promise<IssuerKeys &
   const load = keySetReader(settings);
   let current = await load();
   let loadedAtMs = performance.now();
-  let loading: Promise<KeySet> | undefined;
+  let isLoading = false;
   let rechecking: Promise<KeySet> | undefined;
 
-  const refresh = (): Promise<KeySet> => {
-    if (loading !== undefined) return loading;
+  const refresh = singleFlight(async (): Promise<KeySet> => {
+    isLoading = true;
     loadedAtMs = performance.now();
-    loading = load()
-      .then((keys) => {
-        current = keys;
-        return keys;
-      })
-      .finally(() => {
-        loading = undefined;
-      });
-    return loading;
-  };
+    try {
+      current = await load();
+      return current;
+    } finally {
+      isLoading = false;
+    }
+  });
 
   /** One for all callers before its read starts. Later callers share the next one. */
   const recheckOnce = async (): Promise<KeySet> => {
     await delay(Math.max(0, loadedAtMs + recheckEveryMs - performance.now()));
-    while (loading !== undefined) await loading.catch(() => {});
+    while (isLoading) await refresh().catch(() => {});
     rechecking = undefined;
     return refresh();
   };

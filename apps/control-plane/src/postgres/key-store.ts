@@ -1,9 +1,8 @@
 import { generatePrivateJwk, importIssuerKey, sealPrivateJwk } from "@svc/tokens";
 import type { Clock } from "../ports/clock.ts";
 import type { IssuerKeyStore, KeyChange, MadeKey, MakeKey, ManagedKey } from "../ports/issuer-keys.ts";
-import { insertAdministrativeEvent } from "./administrative-events.ts";
+import { recordChangedDenials } from "./administrative-events.ts";
 import type { Pool, Transaction } from "./database.ts";
-import { replaceDenialEpoch } from "./denial-epoch.ts";
 
 /** Makes key pairs, encrypted for storage. */
 export const keyMaker =
@@ -35,10 +34,7 @@ const openChange = async (tx: Transaction): Promise<KeyChange> => ({
   async acknowledgeRestore(seen) {
     await tx`update witness set count = greatest(count, ${seen}) + 1, raised_at = now()`;
   },
-  async record(event) {
-    await replaceDenialEpoch(tx);
-    await insertAdministrativeEvent(tx, event);
-  },
+  record: (event) => recordChangedDenials(tx, event),
 });
 
 async function lockKeys(tx: Transaction): Promise<readonly ManagedKey[]> {

@@ -1,66 +1,77 @@
-import type {
-  AgentQuery,
-  AgentSummary,
-  ManifestQuery,
-  ManifestSubmissions,
-  Manifests,
-  StoredManifest,
-  StoredReport,
-} from "../ports/manifests.ts";
-import type { Pool, Sql } from "./database.ts";
+import type { AgentSummary, ReconciledVersion, ScopeSummary } from "@svc/core";
+import type { AuditReads } from "../ports/audit-reads.ts";
+import type { Manifests, StoredManifest, StoredReport } from "../ports/manifests.ts";
+import type { Pool, Pools } from "./database.ts";
 import { openSubmission } from "./manifest-submission.ts";
-
-/** Submissions wait for each other while they hold a connection, so they need a pool of their own. */
-export const manifestSubmissions = (pool: Pool): ManifestSubmissions => ({
-  submit: (agent, work) => pool.transaction(async (tx) => work(await openSubmission(tx, agent))),
-});
-
-export const manifests = (reader: Pool): Manifests => ({
-  agentId: (name) => reader.run((sql) => agentId(sql, name)),
-  listAgents: (query) => reader.run((sql) => listAgents(sql, query)),
-  report: (id) => reader.run((sql) => report(sql, id)),
-  find: (query) => reader.run((sql) => find(sql, query)),
-});
-
-async function agentId(sql: Sql, name: string): Promise<string | undefined> {
-  const [row] = await sql<{ agent_id: string }[]>`select agent_id from agent where name = ${name}`;
-  return row?.agent_id;
-}
-
-/** Compares names by byte, so that no locale changes the pages. */
-const listAgents = (sql: Sql, { status, afterName, limit }: AgentQuery) => sql<AgentSummary[]>`
-  select a.agent_id as "agentId", a.name, m.version as "latestVersion", m.status as "latestStatus"
-  from agent a cross join lateral (
-    select v.version, v.status from manifest_version v where v.agent_id = a.agent_id order by v.version desc limit 1
-  ) m
-  where true
-    ${afterName === undefined ? sql`` : sql`and a.name collate "C" > ${afterName}`}
-    ${status === undefined ? sql`` : sql`and m.status = ${status}`}
-  order by a.name collate "C" limit ${limit}`;
 
 interface ReportRow extends Omit<StoredReport, "attestation"> {
   readonly attestedBy: string | null;
   readonly attestationReason: string | null;
 }
 
-async function report(sql: Sql, id: string): Promise<StoredReport | undefined> {
-  const [row] = await sql<ReportRow[]>`
-    select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff,
-      m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs"
-    from reconciliation_report r join manifest_version m on m.agent_id = r.agent_id and m.version = r.manifest_version
-    where r.agent_id = ${id} order by r.manifest_version desc limit 1`;
-  if (row === undefined) return undefined;
-  const { attestedBy: by, attestationReason: reason, ...rest } = row;
-  return { ...rest, attestation: row.status === "attested" && by !== null ? { by, reason } : null };
-}
+/** Submissions wait for each other while they hold a connection, so they need a pool of their own. */
+export const manifests = ({ reader: { rows, sql }, submissions }: Pools<"reader" | "submissions">): Manifests => ({
+  submit: (agent, work) => submissions.transaction(async (tx) => work(await openSubmission(tx, agent))),
+  async agentId(name) {
+    const [row] = await rows<{ agent_id: string }>`select agent_id from agent where name = ${name}`;
+    return row?.agent_id;
+  },
+  /** Compares names by byte, so that no locale changes the pages. */
+  listAgents: ({ status, after, limit }) => rows<AgentSummary>`
+    select a.agent_id as "agentId", a.name, m.version as "latestVersion", m.status as "latestStatus"
+    from agent a cross join lateral (
+      select v.version, v.status from manifest_version v where v.agent_id = a.agent_id order by v.version desc limit 1
+    ) m
+    where true
+      ${after === undefined ? sql`` : sql`and a.name collate "C" > ${after}`}
+      ${status === undefined ? sql`` : sql`and m.status = ${status}`}
+    order by a.name collate "C" limit ${limit}`,
+  async report(agentId) {
+    const [row] = await rows<ReportRow>`
+      select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff,
+        m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs"
+      from reconciliation_report r join manifest_version m on m.agent_id = r.agent_id and m.version = r.manifest_version
+      where r.agent_id = ${agentId} order by r.manifest_version desc limit 1`;
+    if (row === undefined) return undefined;
+    const { attestedBy: by, attestationReason: reason, ...rest } = row;
+    return { ...rest, attestation: row.status === "attested" && by !== null ? { by, reason } : null };
+  },
+  async find({ scope, version, agent }) {
+    const [row] = await rows<StoredManifest>`
+      select a.name as agent, m.version, m.status, m.attested_by as "attestedBy", m.doc, m.created_at as "createdAtMs"
+      from manifest_scope s join manifest_version m using (agent_id, version) join agent a using (agent_id)
+      where s.scope = ${scope}
+        ${version === undefined ? sql`and m.status in ('reconciled', 'attested')` : sql`and m.version = ${version}`}
+        ${agent === undefined ? sql`` : sql`and a.name = ${agent}`}
+      order by m.created_at desc, m.version desc limit 1`;
+    return row;
+  },
+});
 
-async function find(sql: Sql, { scope, version, agent }: ManifestQuery): Promise<StoredManifest | undefined> {
-  const [row] = await sql<StoredManifest[]>`
-    select a.name as agent, m.version, m.status, m.attested_by as "attestedBy", m.doc, m.created_at as "createdAtMs"
-    from manifest_scope s join manifest_version m using (agent_id, version) join agent a using (agent_id)
-    where s.scope = ${scope}
-      ${version === undefined ? sql`and m.status in ('reconciled', 'attested')` : sql`and m.version = ${version}`}
-      ${agent === undefined ? sql`` : sql`and a.name = ${agent}`}
-    order by m.created_at desc, m.version desc limit 1`;
-  return row;
-}
+/** Manifests and policies for people who read them. */
+export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "versions" | "acceptedManifests"> => ({
+  /** Compares names by byte, so that no locale changes the pages. */
+  scopes: ({ after, limit }) => rows<ScopeSummary>`
+    select p.scope, p.version, p.schema_version as "schemaVersion", p.created_at as "compiledAtMs"
+    from (
+      select scope, max(version) as version from compiled_policy
+      where true ${after === undefined ? sql`` : sql`and scope collate "C" > ${after}`}
+      group by scope order by scope collate "C" limit ${limit}
+    ) newest join compiled_policy p using (scope, version)
+    order by p.scope collate "C"`,
+  versions: ({ agentId, after, limit }) => rows<ReconciledVersion>`
+    select m.version, m.status, m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", m.doc,
+      m.created_at as "createdAtMs", coalesce(r.discovery_ok, false) as "discoveryOk", coalesce(r.diff, '[]') as diff
+    from manifest_version m left join reconciliation_report r
+      on r.agent_id = m.agent_id and r.manifest_version = m.version
+    where m.agent_id = ${agentId} ${after === undefined ? sql`` : sql`and m.version < ${after}`}
+    order by m.version desc limit ${limit}`,
+  async acceptedManifests(agents) {
+    const accepted = await rows<{ name: string; doc: string }>`
+      select distinct on (a.agent_id) a.name, m.doc
+      from agent a join manifest_version m using (agent_id)
+      where a.name = any(${agents as string[]}) and m.status in ('reconciled', 'attested')
+      order by a.agent_id, m.version desc`;
+    return new Map(accepted.map(({ name, doc }) => [name, doc]));
+  },
+});

@@ -1,41 +1,62 @@
 import type { Delegation, NewMark } from "@svc/core";
-import type { Marking } from "../ports/decision-log.ts";
-import type { Epochs } from "../ports/session-state.ts";
-import type { Transaction } from "./database.ts";
+import type { Committed, Marking } from "../ports/decision-log.ts";
+import type { Epochs } from "../ports/sessions.ts";
+import type { Pool, Transaction } from "./database.ts";
 
 /** Rolls back: the record or spend of the marks was not written. */
-export class Stale extends Error {}
+class Stale extends Error {}
 
-export function staleIfRolledBack(error: unknown): "stale" {
-  if (error instanceof Stale) return "stale";
-  throw error;
-}
-
-export interface MarkedAction {
+interface MarkedAction {
   readonly sessionId: string;
   readonly actionId: string;
   readonly atMs: number;
 }
 
+type SetMarks = Extract<Marking, { kind: "marks" }>;
+
 /**
- * Sets marks under the session's lock and returns the new epochs. It reads the delegations under that lock: a concurrent
- * edge commits before it, and is seen, or finds another epoch, and is decided again. A spent token never marks.
- * @throws {Stale} if the session changed since `epochs` were read.
+ * Sets marks and inserts the record or spend that makes them under the new epochs, both or neither. Undefined if the
+ * session or the denials changed since `epochs` were read.
  */
-export async function setMarks(
+export const commitMarks = (
+  pool: Pool,
+  action: MarkedAction,
+  marking: SetMarks,
+  epochs: Epochs,
+  insert: (tx: Transaction, epochs: Epochs) => Promise<readonly boolean[]>,
+): Promise<Committed | undefined> =>
+  pool
+    .transaction(async (tx) => {
+      const epoch = crypto.randomUUID();
+      const marks = await setMarks(tx, action, marking, epochs, epoch);
+      const [isInserted] = await insert(tx, { ...epochs, session: epoch });
+      if (!isInserted) throw new Stale();
+      return { marks };
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Stale) return undefined;
+      throw error;
+    });
+
+/**
+ * Under the session's lock, which `epoch` replaces, and returns how many. It reads the delegations under that lock: a
+ * concurrent edge commits before it, and is seen, or finds another epoch, and is decided again. A spent token never
+ * marks.
+ */
+async function setMarks(
   tx: Transaction,
   action: MarkedAction,
-  { marksFor, jtiHash }: Extract<Marking, { kind: "marks" }>,
+  { marksFor, jtiHash }: SetMarks,
   epochs: Epochs,
-): Promise<{ readonly epochs: Epochs; readonly marks: number }> {
-  const epoch = crypto.randomUUID();
+  epoch: string,
+): Promise<number> {
   const { count } = await tx`
     update session_state set epoch = ${epoch} where session_id = ${action.sessionId} and epoch = ${epochs.session}`;
   if (count === 0) throw new Stale();
   const [spent] = await tx`select from spend where jti_hash = ${jtiHash} and session_id = ${action.sessionId}`;
   const marks = spent === undefined ? marksFor(await delegations(tx, action.sessionId)) : [];
   await insertMarks(tx, action, marks);
-  return { epochs: { ...epochs, session: epoch }, marks: marks.length };
+  return marks.length;
 }
 
 const delegations = (tx: Transaction, sessionId: string) => tx<Delegation[]>`

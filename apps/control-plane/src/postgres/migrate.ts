@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { connect, type Sql, type Transaction } from "./database.ts";
-import { grantTo } from "./grants.ts";
+import { codeOf, onConnection, type Sql, type Transaction } from "./database.ts";
 
 /** Reached the same way from `src` and from `dist`. */
 const shipped = new URL("../../src/postgres/migrations/", import.meta.url);
@@ -42,17 +41,14 @@ export class TableBusy extends Error {
  */
 export async function migrate(settings: MigrationSettings): Promise<void> {
   const { ownerUrl, appUrl, folder = shipped, attempts = defaultAttempts } = settings;
-  const sql = connect({ url: ownerUrl, maxConnections: 1, statementTimeoutMs: 60_000 });
-  const step = (what: string, work: Work) => exclusively(sql, { what, attempts, work });
-  try {
+  await onConnection(ownerUrl, 60_000, async (sql) => {
+    const step = (what: string, work: Work) => exclusively(sql, what, attempts, work);
     await step("making the ledger of migrations", createLedger);
     for (const migration of await readMigrations(folder)) {
       await step(`migration ${migration.name}`, (tx) => apply(tx, migration));
     }
     await step("granting the service its rights", async (tx) => grantTo(tx, await roleOf(appUrl, tx)));
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  });
 }
 
 /** For processes of which a job migrates the schema. @throws if the schema is older than this build. */
@@ -60,25 +56,15 @@ export async function requireMigrated({
   appUrl,
   folder = shipped,
 }: Omit<MigrationSettings, "ownerUrl">): Promise<void> {
-  const sql = connect({ url: appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
-  try {
-    const names = (await readMigrations(folder)).map(({ name }) => name);
+  await onConnection(appUrl, 5_000, async (sql) => {
     const [ledger] = await sql`select from pg_catalog.pg_class where oid = to_regclass('schema_migration')`;
     const rows = ledger === undefined ? [] : await sql<{ name: string }[]>`select name from schema_migration`;
-    const missing = names.find((name) => !rows.some((row) => row.name === name));
-    if (missing !== undefined) throw new Error(`the schema lacks migration ${missing}: run "migrate" first`);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+    const missing = (await readMigrations(folder)).find(({ name }) => !rows.some((row) => row.name === name));
+    if (missing !== undefined) throw new Error(`the schema lacks migration ${missing.name}: run "migrate" first`);
+  });
 }
 
-interface Migration {
-  readonly name: string;
-  readonly text: string;
-  readonly checksum: string;
-}
-
-async function readMigrations(folder: URL): Promise<readonly Migration[]> {
+async function readMigrations(folder: URL) {
   const names = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
   return Promise.all(
     names.map(async (name) => {
@@ -90,13 +76,7 @@ async function readMigrations(folder: URL): Promise<readonly Migration[]> {
 
 type Work = (tx: Transaction) => Promise<void>;
 
-interface Step {
-  readonly what: string;
-  readonly attempts: number;
-  readonly work: Work;
-}
-
-async function exclusively(sql: Sql, { what, attempts, work }: Step): Promise<void> {
+async function exclusively(sql: Sql, what: string, attempts: number, work: Work): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await sql.begin((tx) => underLock(tx, work));
@@ -116,8 +96,7 @@ async function underLock(tx: Transaction, work: Work): Promise<void> {
 }
 
 /** `lock_not_available`, `deadlock_detected`. */
-const isBusy = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && (error.code === "55P03" || error.code === "40P01");
+const isBusy = (error: unknown): boolean => ["55P03", "40P01"].includes(codeOf(error));
 
 async function createLedger(tx: Transaction): Promise<void> {
   await tx`
@@ -125,7 +104,10 @@ async function createLedger(tx: Transaction): Promise<void> {
       (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
 }
 
-async function apply(tx: Transaction, { name, text, checksum }: Migration): Promise<void> {
+async function apply(
+  tx: Transaction,
+  { name, text, checksum }: Awaited<ReturnType<typeof readMigrations>>[number],
+): Promise<void> {
   const [known] = await tx<{ checksum: string }[]>`select checksum from schema_migration where name = ${name}`;
   if (known !== undefined && known.checksum !== checksum) {
     throw new Error(`migration ${name} was changed after it was applied`);
@@ -139,4 +121,39 @@ async function roleOf(appUrl: string, tx: Transaction): Promise<string | undefin
   const user = decodeURIComponent(new URL(appUrl).username);
   const [row] = await tx<{ owner: string }[]>`select current_user as owner`;
   return user === "" || user === row?.owner ? undefined : user;
+}
+
+/** Tables with present state; all others hold records. */
+export const presentState: readonly string[] = [
+  "session_state",
+  "denial_epoch",
+  "agent_identity",
+  "block",
+  "signing_key",
+  "issuer_epoch",
+  "enrollment",
+  "housekeeping",
+  "witness",
+];
+
+/** Only the owner writes them. */
+const ownersOwn = ["schema_migration", "retention", "retired_month"];
+
+/** They run with the owner's rights and take no argument. */
+const housekeepingFunctions = [
+  "make_decision_partitions",
+  "retire_oldest_month",
+  "purge_retired_spends",
+  "purge_ended",
+];
+
+/** Runs after every migration, so that new tables are covered. No role: the owner itself serves. */
+async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {
+  if (role === undefined) return;
+  await tx`grant usage on schema public to ${tx(role)}`;
+  await tx`grant select, insert on all tables in schema public to ${tx(role)}`;
+  for (const table of ownersOwn) await tx`revoke insert on ${tx(table)} from ${tx(role)}`;
+  for (const table of presentState) await tx`grant update on ${tx(table)} to ${tx(role)}`;
+  await tx`grant delete on block to ${tx(role)}`;
+  for (const name of housekeepingFunctions) await tx`grant execute on function ${tx(name)}() to ${tx(role)}`;
 }

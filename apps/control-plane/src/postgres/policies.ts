@@ -1,6 +1,6 @@
 import { decodePolicyDocument, indexPolicy, type PolicyIndex, policySchemaVersion } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { LatestPolicy, Policies } from "../ports/policies.ts";
+import type { LatestPolicy, Policies } from "../ports/manifests.ts";
 import type { Pool, Sql } from "./database.ts";
 
 interface PolicyKey {

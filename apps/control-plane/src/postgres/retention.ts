@@ -2,8 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { Retention } from "../ports/retention.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import type { Pool, Sql, Transaction } from "./database.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
+import { codeOf, oneAtATime, type Pool, type Sql, type Transaction } from "./database.ts";
 
 export interface RetentionSettings {
   /** Its deadline bounds reads only. */
@@ -20,9 +19,18 @@ const attempts = 20;
 const pauseMs = 250;
 
 export const retention = ({ pool, clock, ids }: RetentionSettings): Retention => ({
-  prepareMonths: () => untilDone(pool.sql, makePartitions),
+  prepareMonths: () =>
+    untilDone(pool.sql, async (tx) => {
+      await tx`select make_decision_partitions()`;
+      return "done";
+    }),
   async retire() {
-    for (const step of [retireMonth(clock, ids), purgeSpends, purgeEnded, recordTime(clock)]) {
+    for (const step of [
+      retireMonth(clock, ids),
+      purge("purge_retired_spends"),
+      purge("purge_ended"),
+      recordTime(clock),
+    ]) {
       if ((await untilDone(pool.sql, step)) === "busy") return "busy";
     }
     return "done";
@@ -49,14 +57,9 @@ async function untilDone(sql: Sql, step: Step): Promise<"done" | "busy"> {
 }
 
 function waitedTooLong(error: unknown): "waited" {
-  if (error instanceof Error && "code" in error && error.code === "55P03") return "waited";
+  if (codeOf(error) === "55P03") return "waited";
   throw error;
 }
-
-const makePartitions: Step = async (tx) => {
-  await tx`select make_decision_partitions()`;
-  return "done";
-};
 
 /** Records that the record lost a month. */
 const retireMonth =
@@ -74,15 +77,12 @@ const retireMonth =
     return "more";
   };
 
-const purgeSpends: Step = async (tx) => {
-  const [row] = await tx<{ purged: number }[]>`select purge_retired_spends() as purged`;
-  return (row?.purged ?? 0) > 0 ? "more" : "done";
-};
-
-const purgeEnded: Step = async (tx) => {
-  const [row] = await tx<{ purged: number }[]>`select purge_ended() as purged`;
-  return (row?.purged ?? 0) > 0 ? "more" : "done";
-};
+const purge =
+  (name: "purge_retired_spends" | "purge_ended"): Step =>
+  async (tx) => {
+    const [row] = await tx<{ purged: number }[]>`select ${tx(name)}() as purged`;
+    return (row?.purged ?? 0) > 0 ? "more" : "done";
+  };
 
 const recordTime =
   (clock: Clock): Step =>

@@ -1,6 +1,5 @@
-import type { SessionStatus } from "@svc/core";
-import type { SessionFacts } from "../ports/session-state.ts";
-import type { SessionFilter, SessionSummary } from "../ports/sessions.ts";
+import type { SessionFacts, SessionStatus, SessionSummary } from "@svc/core";
+import type { SessionFilter } from "../ports/audit-reads.ts";
 import type { Sql, Transaction } from "./database.ts";
 
 /** Of session `s`: the row's members are the facts. */

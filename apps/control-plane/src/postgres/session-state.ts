@@ -1,6 +1,6 @@
-import type { Block, IdentityStatus } from "@svc/core";
+import type { Block, IdentityStatus, SessionFacts } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { SessionFacts, SessionState, SessionStateQuery, SessionStateReader } from "../ports/session-state.ts";
+import type { SessionState, SessionStateQuery, SessionStateReader } from "../ports/sessions.ts";
 import type { Pool, Sql } from "./database.ts";
 import { sessionColumns } from "./session-rows.ts";
 

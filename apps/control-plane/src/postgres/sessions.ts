@@ -1,15 +1,9 @@
+import type { SessionFacts, SessionSummary, TaintMark } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { SessionFacts } from "../ports/session-state.ts";
-import type {
-  SessionQuery,
-  SessionRead,
-  SessionStarts,
-  SessionSummary,
-  Sessions,
-  TaintMark,
-} from "../ports/sessions.ts";
+import type { AuditReads } from "../ports/audit-reads.ts";
+import type { EndBatch, EndEvent, Ending, Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import type { Pool, Sql, Transaction } from "./database.ts";
+import type { Pool, Pools, Transaction } from "./database.ts";
 import {
   type RevocationColumns,
   revocationColumns,
@@ -18,29 +12,72 @@ import {
   statusCondition,
   toSessionSummary,
 } from "./session-rows.ts";
-
-export const sessionStarts = (writer: Pool): SessionStarts => ({
-  create: (session, eventId) => writer.transaction((tx) => insert(tx, session, eventId)),
-});
+import { firstIdAt } from "./time-ordered-ids.ts";
 
 /** Some 1 KiB each, allocated at once. */
 const cachedSessions = 20_000;
 
-export const sessionReads = (reader: Pool): Omit<Sessions, "page"> => {
+interface ReadRow extends SessionFacts, RevocationColumns {
+  readonly marks: readonly (Omit<TaintMark, "markedAtMs"> & { readonly markedAt: string })[];
+}
+
+/** @param batchDeadlineMs for a batch of ends, which may have to read every running session */
+export const sessions = (
+  { reader: { rows, sql }, writer }: Pools<"reader" | "writer">,
+  batchDeadlineMs: number,
+): Sessions => {
   const known = new LRUCache<string, SessionFacts>({ max: cachedSessions });
   return {
+    create: (session, eventId) => writer.transaction((tx) => insert(tx, session, eventId)),
     async find(sessionId) {
-      const facts = known.get(sessionId) ?? (await reader.run((sql) => find(sql, sessionId)));
+      const cached = known.get(sessionId);
+      if (cached !== undefined) return cached;
+      const [facts] = await rows<SessionFacts>`
+        select ${sessionColumns(sql)} from session s where s.session_id = ${sessionId}`;
       if (facts !== undefined) known.set(sessionId, facts);
       return facts;
     },
-    read: (sessionId, nowMs) => reader.run((sql) => read(sql, sessionId, nowMs)),
+    /** State and marks in one statement, so of one moment. Every mark is of the one taint there is. */
+    async read(sessionId, nowMs) {
+      const [row] = await rows<ReadRow>`
+        select ${sessionColumns(sql)}, ${revocationColumns(sql)},
+          coalesce((select json_agg(json_build_object('agent', m.member, 'taint', 'untrusted_external',
+              'source', m.source, 'actionId', m.action_id, 'markedAt', m.marked_at)
+              order by m.marked_at, m.member nulls first)
+            from taint_mark m where m.session_id = s.session_id), '[]') as marks
+        from session s join session_state st using (session_id) where s.session_id = ${sessionId}`;
+      if (row === undefined) return undefined;
+      const { marks, ...session } = row;
+      return {
+        ...toSessionSummary(session, nowMs),
+        marks: marks.map(({ markedAt, ...mark }) => ({ ...mark, markedAtMs: Date.parse(markedAt) })),
+      };
+    },
+    async end(sessionId, ending, eventOf) {
+      const ended = await writer.transaction(async (tx) =>
+        endFound(tx, await findOne(tx, sessionId, ending), ending, eventOf),
+      );
+      return ended.length > 0;
+    },
+    endSome: (batch, ending, eventOf) =>
+      writer.within(batchDeadlineMs).transaction(async (tx) => {
+        await tx`select set_config('statement_timeout', ${String(batchDeadlineMs)}, true)`;
+        return endFound(tx, await findBatch(tx, batch, ending), ending, eventOf);
+      }),
   };
 };
 
 /** Listings read many rows, so they use the pool of the audit. */
-export const sessionPages = (audit: Pool): Pick<Sessions, "page"> => ({
-  page: (query) => audit.run((sql) => page(sql, query)),
+export const sessionPages = ({ rows, sql }: Pool): Pick<AuditReads, "sessions"> => ({
+  async sessions({ filter, after, limit, nowMs }): Promise<readonly SessionSummary[]> {
+    const found = await rows<SessionFacts & RevocationColumns>`
+      select ${sessionColumns(sql)}, ${revocationColumns(sql)}
+      from session s join session_state st using (session_id)
+      where ${after === undefined ? sql`true` : sql`s.session_id < ${after}`}
+        ${sessionConditions(sql, filter)} ${statusCondition(sql, filter.status, nowMs)}
+      order by s.session_id desc limit ${limit}`;
+    return found.map((row) => toSessionSummary(row, nowMs));
+  },
 });
 
 async function insert(tx: Transaction, session: SessionFacts, eventId: string): Promise<string> {
@@ -64,38 +101,37 @@ async function insert(tx: Transaction, session: SessionFacts, eventId: string): 
   return denials.epoch;
 }
 
-async function find(sql: Sql, sessionId: string): Promise<SessionFacts | undefined> {
-  const [facts] = await sql<SessionFacts[]>`
-    select ${sessionColumns(sql)} from session s where s.session_id = ${sessionId}`;
-  return facts;
+interface EndRow {
+  session_id: string;
 }
 
-interface ReadRow extends SessionFacts, RevocationColumns {
-  readonly marks: readonly (Omit<TaintMark, "markedAtMs"> & { readonly markedAt: string })[];
-}
+const isRunning = (tx: Transaction, { atMs }: Ending) => tx`st.revoked_at is null and s.expires_at > ${new Date(atMs)}`;
 
-/** State and marks in one statement, so of one moment. Every mark is of the one taint there is. */
-async function read(sql: Sql, sessionId: string, nowMs: number): Promise<SessionRead | undefined> {
-  const [row] = await sql<ReadRow[]>`
-    select ${sessionColumns(sql)}, ${revocationColumns(sql)},
-      coalesce((select json_agg(json_build_object('agent', m.member, 'taint', 'untrusted_external', 'source', m.source,
-          'actionId', m.action_id, 'markedAt', m.marked_at) order by m.marked_at, m.member nulls first)
-        from taint_mark m where m.session_id = s.session_id), '[]') as marks
-    from session s join session_state st using (session_id) where s.session_id = ${sessionId}`;
-  if (row === undefined) return undefined;
-  const { marks, ...session } = row;
-  return {
-    ...toSessionSummary(session, nowMs),
-    marks: marks.map(({ markedAt, ...mark }) => ({ ...mark, markedAtMs: Date.parse(markedAt) })),
-  };
-}
+const findOne = (tx: Transaction, sessionId: string, ending: Ending) => tx<EndRow[]>`
+  select st.session_id from session s join session_state st using (session_id)
+  where s.session_id = ${sessionId} and ${isRunning(tx, ending)} for update of st`;
 
-async function page(sql: Sql, { filter, before, limit, nowMs }: SessionQuery): Promise<readonly SessionSummary[]> {
-  const rows = await sql<(SessionFacts & RevocationColumns)[]>`
-    select ${sessionColumns(sql)}, ${revocationColumns(sql)}
-    from session s join session_state st using (session_id)
-    where ${before === undefined ? sql`true` : sql`s.session_id < ${before}`}
-      ${sessionConditions(sql, filter)} ${statusCondition(sql, filter.status, nowMs)}
-    order by s.session_id desc limit ${limit}`;
-  return rows.map((row) => toSessionSummary(row, nowMs));
+/** A session lives for a day at most (docs/reference/conventions.md#limits); one more for clocks that differ. */
+const decisionsOfRunningMs = 2 * 86_400_000;
+
+/** Always in the order of id, so that two calls never wait for each other. */
+const findBatch = (tx: Transaction, { filter, after, limit }: EndBatch, ending: Ending) => tx<EndRow[]>`
+  select st.session_id from session s join session_state st using (session_id)
+  where ${isRunning(tx, ending)} ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
+    ${after === undefined ? tx`` : tx`and s.session_id > ${after}`}
+  order by s.session_id limit ${limit} for update of st`;
+
+async function endFound(
+  tx: Transaction,
+  found: readonly EndRow[],
+  { by, atMs, reason }: Ending,
+  eventOf: EndEvent,
+): Promise<string[]> {
+  const ids = found.map(({ session_id }) => session_id);
+  await tx`
+    update session_state set revoked_at = ${new Date(atMs)}, revoked_by = ${by}, revoked_reason = ${reason},
+      epoch = gen_random_uuid()
+    where session_id = any(${ids}::uuid[])`;
+  await Promise.all(ids.map((id) => insertAdministrativeEvent(tx, eventOf(id))));
+  return ids;
 }

@@ -1,4 +1,5 @@
-import type { Sql } from "./database.ts";
+import type { Span } from "../ports/audit-reads.ts";
+import type { Fragment, Sql } from "./database.ts";
 
 /** The lowest identifier of a moment (RFC 9562 section 5.7: 48 bits of milliseconds come first). */
 export function firstIdAt(epochMs: number): string {
@@ -9,16 +10,7 @@ export function firstIdAt(epochMs: number): string {
 /** Far more than lies between a record's time and its identifier. The condition on the identifier skips other months. */
 const slackMs = 86_400_000;
 
-export interface Span {
-  /** Inclusive. */
-  readonly sinceMs?: number | undefined;
-  /** Exclusive. */
-  readonly untilMs?: number | undefined;
-}
-
-type Column = ReturnType<Sql>;
-
 /** Conditions, each with its leading `and`. */
-export const withinSpan = (sql: Sql, { sinceMs, untilMs }: Span, time: Column, id: Column) => sql`
+export const withinSpan = (sql: Sql, { sinceMs, untilMs }: Span, time: Fragment, id: Fragment) => sql`
   ${sinceMs === undefined ? sql`` : sql`and ${time} >= ${new Date(sinceMs)} and ${id} >= ${firstIdAt(sinceMs - slackMs)}`}
   ${untilMs === undefined ? sql`` : sql`and ${time} < ${new Date(untilMs)} and ${id} < ${firstIdAt(untilMs + slackMs)}`}`;

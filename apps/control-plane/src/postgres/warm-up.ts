@@ -1,7 +1,7 @@
-import type { Pool, Sql } from "./database.ts";
-import { insertDecisions } from "./decision-inserts.ts";
-import { insertExchanges } from "./exchange-inserts.ts";
+import type { Pools, Sql } from "./database.ts";
+import { insertDecisions } from "./decision-rows.ts";
 import { readNothing } from "./session-state.ts";
+import { insertExchanges } from "./spends.ts";
 
 const patienceMs = 5_000;
 
@@ -9,7 +9,7 @@ const patienceMs = 5_000;
  * Opens every connection of the hop and has the server plan the hop's statements on it, so that the first calls after a
  * start do not wait for that. A fault is ignored: readiness reports the state of the database.
  */
-export async function warmUp({ writer, reader }: { readonly writer: Pool; readonly reader: Pool }): Promise<void> {
+export async function warmUp({ writer, reader }: Pools<"writer" | "reader">): Promise<void> {
   const insertNothing = async (sql: Sql) => {
     await insertDecisions(sql, []);
     await insertExchanges(sql, []);

@@ -1,9 +1,15 @@
-import { agentPage, agentsQuery, reconciliationReport, resolveAgentQuery, resolvedAgent } from "@svc/core";
+import {
+  type AgentSummary,
+  agentPage,
+  agentsQuery,
+  reconciliationReport,
+  resolveAgentQuery,
+  resolvedAgent,
+} from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
-import type { AgentSummary } from "../ports/manifests.ts";
 import type { Deps } from "./deps.ts";
 
 export function agentRoutes(app: App, deps: Deps): void {
@@ -44,8 +50,8 @@ export function agentRoutes(app: App, deps: Deps): void {
 
 export const agentReads = ({ manifests }: Deps) => ({
   query: agentsQuery,
-  rows: ({ query: { status }, after: afterName, limit }: ListRequest<typeof agentsQuery>) =>
-    manifests.listAgents({ status, afterName, limit }),
+  rows: ({ query: { status }, after, limit }: ListRequest<typeof agentsQuery>) =>
+    manifests.listAgents({ status, after, limit }),
   position: ({ name }: AgentSummary) => name,
 });
 

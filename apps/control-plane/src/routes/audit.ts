@@ -15,7 +15,7 @@ import { explainAction, readChain } from "../commands/record.ts";
 import { ApiError } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
-import type { DecisionRow, WouldBlock, WouldBlockPosition } from "../ports/decision-log.ts";
+import type { DecisionRow, WouldBlockPosition, WouldBlockRow } from "../ports/audit-reads.ts";
 import type { Deps } from "./deps.ts";
 
 export function auditRoutes(app: App, deps: Deps): void {
@@ -88,10 +88,10 @@ export function auditRoutes(app: App, deps: Deps): void {
     query: eventsQuery,
     page: auditEventPage,
     description: "One page, newest first.",
-    rows: async ({ query: { kind, sessionId, agent, since: sinceMs, until: untilMs }, after: beforeId, limit }) => {
+    rows: async ({ query: { kind, sessionId, agent, since: sinceMs, until: untilMs }, after, limit }) => {
       // No session has an id of another form.
       if (sessionId !== undefined && !isUuid(sessionId)) return [];
-      return deps.administrativeEvents.page({ kind, sessionId, agent, sinceMs, untilMs, beforeId, limit });
+      return deps.audit.events({ kind, sessionId, agent, sinceMs, untilMs, after, limit });
     },
     item: ({ atMs, ...event }) => ({ ...event, ts: iso(atMs) }),
     position: ({ eventId }) => eventId,
@@ -123,24 +123,24 @@ interface DecisionsRequest extends Omit<ListRequest<typeof decisionsQuery>, "que
   readonly query: Partial<ListRequest<typeof decisionsQuery>["query"]>;
 }
 
-export const decisionReads = ({ decisions }: Deps) => ({
+export const decisionReads = ({ audit }: Deps) => ({
   query: decisionsQuery,
   async rows({ query, after, limit }: DecisionsRequest): Promise<readonly DecisionRow[]> {
     const { limit: _limit, cursor: _cursor, since: sinceMs, until: untilMs, ...filter } = query;
     // No session has an id of another form.
     if (filter.sessionId !== undefined && !isUuid(filter.sessionId)) return [];
-    const beforeSeq = after === undefined ? undefined : BigInt(after);
-    return decisions.page({ filter: { ...filter, sinceMs, untilMs }, beforeSeq, limit });
+    const afterSeq = after === undefined ? undefined : BigInt(after);
+    return audit.decisions({ filter: { ...filter, sinceMs, untilMs }, after: afterSeq, limit });
   },
   position: ({ seq }: DecisionRow) => String(seq),
 });
 
-export const wouldBlockReads = ({ wouldBlocks }: Deps) => ({
+export const wouldBlockReads = ({ audit }: Deps) => ({
   query: wouldBlockQuery,
   rows: ({ query, after, limit }: ListRequest<typeof wouldBlockQuery>) =>
-    wouldBlocks.page({
+    audit.wouldBlocks({
       ...{ scope: query.scope, sinceMs: query.since, untilMs: query.until, limit },
       after: after === undefined ? undefined : (JSON.parse(after) as WouldBlockPosition),
     }),
-  position: ({ position }: WouldBlock) => JSON.stringify(position),
+  position: ({ position }: WouldBlockRow) => JSON.stringify(position),
 });

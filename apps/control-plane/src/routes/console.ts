@@ -1,5 +1,5 @@
 import type { ConsolePorts, ConsoleReads, Listed, Query } from "@svc/console";
-import { fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
+import { type AdministrativeEvent, fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
@@ -12,7 +12,6 @@ import { readForm } from "../http/form.ts";
 import { type Paging, readPage } from "../http/page.ts";
 import { decodeQuery, readQuery } from "../http/query.ts";
 import type { App, PagedRead } from "../http/routes.ts";
-import type { AdministrativeEvent } from "../ports/administrative-event.ts";
 import { agentReads } from "./agents.ts";
 import { decisionReads, wouldBlockReads } from "./audit.ts";
 import type { Deps } from "./deps.ts";
@@ -75,16 +74,13 @@ function consoleReads(deps: Deps): ConsoleReads {
     };
   const revocations = (
     kind: "agent_revoked" | "session_revoked",
-    beforeId: string | undefined,
+    after: string | undefined,
     limit: number,
-  ): Promise<readonly AdministrativeEvent[]> => {
-    const anyOther = { sessionId: undefined, agent: undefined, sinceMs: undefined, untilMs: undefined };
-    return deps.administrativeEvents.page({ ...anyOther, kind, beforeId, limit });
-  };
+  ): Promise<readonly AdministrativeEvent[]> => deps.audit.events({ kind, after, limit });
   return {
     decisions: list("/console/decisions", decisionReads(deps)),
-    countDecisions: (count) => deps.decisionCounts.count(count),
-    observedByScope: (newest) => deps.decisionCounts.observedByScope(newest),
+    countDecisions: (count) => deps.audit.countDecisions(count),
+    observedByScope: (newest) => deps.audit.observedByScope(newest),
     wouldBlocks: list("/console/would-block", wouldBlockReads(deps)),
     async action(actionId) {
       const [explained, read] = await Promise.all([explainAction(deps, actionId), readChain(deps, actionId)]);
@@ -98,15 +94,15 @@ function consoleReads(deps: Deps): ConsoleReads {
       const versions = list(`/console/agents/${agentId}`, {
         query: pagedQuery,
         rows: ({ after, limit }) =>
-          deps.declarations.versions({ agentId, before: after === undefined ? undefined : Number(after), limit }),
+          deps.audit.versions({ agentId, after: after === undefined ? undefined : Number(after), limit }),
         position: ({ version }) => String(version),
       });
       return versions(query, versionsShown);
     },
-    acceptedManifests: (agents) => deps.declarations.accepted(agents),
+    acceptedManifests: (agents) => deps.audit.acceptedManifests(agents),
     scopes: list("/console/scopes", {
       query: pagedQuery,
-      rows: ({ after, limit }) => deps.declarations.scopes({ after, limit }),
+      rows: ({ after, limit }) => deps.audit.scopes({ after, limit }),
       position: ({ scope }) => scope,
     }),
     async policy(query) {

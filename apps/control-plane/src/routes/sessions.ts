@@ -2,6 +2,8 @@ import {
   consentRequest,
   consentResponse,
   reasonRequest,
+  type SessionRead,
+  type SessionSummary,
   sessionPage,
   sessionRead,
   sessionsQuery,
@@ -14,7 +16,6 @@ import { ApiError } from "../http/api-error.ts";
 import { requireKind } from "../http/require-kind.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
-import type { SessionRead, SessionSummary } from "../ports/sessions.ts";
 import type { Deps } from "./deps.ts";
 
 export function consentRoute(app: App, deps: Deps): void {
@@ -90,10 +91,10 @@ export function sessionRoutes(app: App, deps: Deps): void {
   });
 }
 
-export const sessionReads = ({ sessions, clock }: Deps) => ({
+export const sessionReads = ({ audit, clock }: Deps) => ({
   query: sessionsQuery,
-  rows: ({ query: { userSub, scope, agent, status }, after: before, limit }: ListRequest<typeof sessionsQuery>) =>
-    sessions.page({ filter: { userSub, scope, agent, status }, before, limit, nowMs: clock.nowMs() }),
+  rows: ({ query: { userSub, scope, agent, status }, after, limit }: ListRequest<typeof sessionsQuery>) =>
+    audit.sessions({ filter: { userSub, scope, agent, status }, after, limit, nowMs: clock.nowMs() }),
   position: ({ facts }: SessionSummary) => facts.sessionId,
 });
 

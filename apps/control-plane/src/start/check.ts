@@ -1,7 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import type { Sql } from "../postgres/database.ts";
 import { connect } from "../postgres/database.ts";
-import { presentState } from "../postgres/grants.ts";
+import { presentState } from "../postgres/migrate.ts";
 import type { Config, ConfigResult } from "./config.ts";
 
 /** One result, as `svc check --json` prints it. */

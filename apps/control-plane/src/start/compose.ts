@@ -11,22 +11,21 @@ import type { Events } from "../events/events.ts";
 import { callerLimits } from "../http/authentication.ts";
 import { createBearers, holdersOf } from "../http/bearers.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
+import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Clock, Ids } from "../ports/clock.ts";
 import type { IssuerKeys } from "../ports/issuer-keys.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
-import { agentKeys } from "../postgres/agent-keys.ts";
-import { type AuditReads, auditReads, standbyFirst } from "../postgres/audit-reads.ts";
-import { blockChanges, blocks } from "../postgres/blocks.ts";
+import { auditReads, standbyFirst } from "../postgres/audit-reads.ts";
+import { blocks } from "../postgres/blocks.ts";
 import { decisionLog } from "../postgres/decisions.ts";
 import { enrollments } from "../postgres/enrollments.ts";
 import { probeDatabase } from "../postgres/health.ts";
-import { agentRevocations, identities } from "../postgres/identities.ts";
+import { agentKeys, identities } from "../postgres/identities.ts";
 import { issuerKeyStore, keyMaker } from "../postgres/key-store.ts";
-import { manifestSubmissions, manifests } from "../postgres/manifests.ts";
+import { manifests } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
-import { sessionEnds } from "../postgres/session-ends.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";
-import { sessionReads, sessionStarts } from "../postgres/sessions.ts";
+import { sessions } from "../postgres/sessions.ts";
 import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
@@ -61,11 +60,10 @@ export function compose(parts: Parts): Deps {
   const issuer = config.issuer ?? url;
   const verified = rememberVerified("hop", { capacity: rememberedTokens });
   const verifyDeps = { verifyHopToken: verified.verify, issuerKeys: keys, issuer, clock };
-  const { sessionPages, ...audit } = auditReadsOf(stores, clock);
   const derivedFrom = config.issuerPrivateKey ?? encryptionKey;
   return {
     ...verifyDeps,
-    ...audit,
+    audit: auditReadsOf(stores, clock),
     ids,
     version,
     events,
@@ -81,17 +79,12 @@ export function compose(parts: Parts): Deps {
     bearers: createBearers(config.bearers),
     limits: callerLimits(stores.rateLimits),
     cursorKey: cursorKeyOf(derivedFrom),
-    manifestSubmissions: manifestSubmissions(stores.submissions),
-    manifests: manifests(reader),
-    sessionStarts: sessionStarts(writer),
-    sessions: { ...sessionReads(reader), ...sessionPages },
-    sessionEnds: sessionEnds(writer, budgets.endBatch),
-    blockChanges: blockChanges(writer),
-    blocks: blocks(reader),
+    manifests: manifests(stores),
+    sessions: sessions(stores, budgets.endBatch),
+    blocks: blocks(stores),
     issuerKeyStore: issuerKeyStore(writer),
     makeKey: config.issuerPrivateKey === undefined ? keyMaker(encryptionKey) : undefined,
-    identities: identities(reader),
-    agentRevocations: agentRevocations(writer),
+    identities: identities(stores),
     enrollments: enrollments(writer),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
     secrets: { next: () => randomBytes(32).toString("base64url") },

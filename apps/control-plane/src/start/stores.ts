@@ -1,8 +1,8 @@
 import { watchStandby } from "../background/watch-standby.ts";
-import type { HighWaterMarkStore } from "../ports/high-water-mark.ts";
 import type { RateBudget, RateLimit, RateLimits } from "../ports/rate-limit.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { StandbyWatch } from "../ports/replication.ts";
+import type { HighWaterMarkStore } from "../ports/restore-watch.ts";
 import { poolSizesOf, requireRoom } from "../postgres/connections.ts";
 import { connect, type Pool, poolOf, type Sql } from "../postgres/database.ts";
 import { claimDatabase, type DatabaseTaken } from "../postgres/exclusive-use.ts";

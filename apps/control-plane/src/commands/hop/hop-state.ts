@@ -1,6 +1,6 @@
 import { type HopRequest, type PolicyIndex, type PresentState, splitDataClasses } from "@svc/core";
 import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
-import type { SessionState, SessionStateQuery } from "../../ports/session-state.ts";
+import type { SessionState, SessionStateQuery } from "../../ports/sessions.ts";
 import type { HopDeps } from "../deps.ts";
 import { type VerifiedToken, verifyUnder } from "./hop-tokens.ts";
 

@@ -3,7 +3,7 @@ import type { ManifestSubmission, NameClaim } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
-type SubmitDeps = Pick<CommandDeps, "clock" | "ids" | "manifests" | "manifestSubmissions" | "discover">;
+type SubmitDeps = Pick<CommandDeps, "clock" | "ids" | "manifests" | "discover">;
 
 export interface SubmitManifest {
   /** `first` registers the agent; `next` is for one that is registered. */
@@ -42,9 +42,7 @@ export async function submitManifest(deps: SubmitDeps, command: SubmitManifest):
   const answers = await deps.discover(command.manifest.discovery);
   const outcome = reconcile(command.manifest, answers, command.override !== undefined);
   try {
-    return await deps.manifestSubmissions.submit(command.agent, (submission) =>
-      store(deps, command, outcome, submission),
-    );
+    return await deps.manifests.submit(command.agent, (submission) => store(deps, command, outcome, submission));
   } catch (error) {
     if (!(error instanceof PolicyTooLarge)) throw error;
     return { kind: "policy_too_large", scope: error.scope, branchingAgents: error.branchingAgents };

@@ -1,8 +1,7 @@
 import { idOf, perSource, type Row, rowsQuery, type Source, sourceFacts, sources, timeOfId } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
 import type { RecordSeals } from "../../ports/record-seals.ts";
-import type { Pool, Sql, Transaction } from "../database.ts";
-import { oneAtATime } from "../one-at-a-time.ts";
+import { oneAtATime, type Pool, type Sql, type Transaction } from "../database.ts";
 import { readAsSealed, readHead, sealNextBatch } from "./batch.ts";
 import { settledMoments } from "./settled.ts";
 

@@ -1,0 +1,103 @@
+import type {
+  AdministrativeEvent,
+  DecisionCount,
+  DecisionRecord,
+  decisionsQuery,
+  eventsQuery,
+  Filter,
+  ReconciledVersion,
+  RecordedHop,
+  ScopeCount,
+  ScopeSummary,
+  SessionSummary,
+  sessionsQuery,
+  WouldBlock,
+  wouldBlockQuery,
+} from "@svc/core";
+
+/** Reads of the record and of what is declared. No decision, spend or check of a revocation depends on them. */
+export interface AuditReads {
+  /** The action and its stored ancestors, in one query. Undefined without such an action. */
+  lineage(actionId: string): Promise<Lineage | undefined>;
+  /** Newest first. */
+  decisions(query: DecisionQuery): Promise<readonly DecisionRow[]>;
+  /** Newest first. */
+  sessions(query: SessionQuery): Promise<readonly SessionSummary[]>;
+  /** Newest first. */
+  events(query: EventQuery): Promise<readonly AdministrativeEvent[]>;
+  /** In the order of `position`. */
+  wouldBlocks(query: WouldBlockQuery): Promise<readonly WouldBlockRow[]>;
+  /** Counts equal decisions among the newest ones of a span; in no order. */
+  countDecisions(query: CountQuery): Promise<readonly DecisionCount[]>;
+  /** Counts the newest observed denies by scope, most first. */
+  observedByScope(newest: number): Promise<readonly ScopeCount[]>;
+  /** The newest policy of each scope, by name. */
+  scopes(query: Paged<string>): Promise<readonly ScopeSummary[]>;
+  /** Every version of an agent, newest first. */
+  versions(query: VersionQuery): Promise<readonly ReconciledVersion[]>;
+  /** The latest accepted manifest of each agent that has one, as it was submitted. */
+  acceptedManifests(agents: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+export interface Paged<Position> {
+  /** The last row of the page before. */
+  readonly after: Position | undefined;
+  readonly limit: number;
+}
+
+export interface Span {
+  /** Inclusive. */
+  readonly sinceMs?: number | undefined;
+  /** Exclusive. */
+  readonly untilMs?: number | undefined;
+}
+
+export interface Lineage {
+  readonly action: RecordedHop;
+  readonly reached: ReadonlyMap<string, RecordedHop>;
+}
+
+export interface DecisionRow {
+  /** Position in the log. */
+  readonly seq: bigint;
+  readonly record: DecisionRecord;
+  readonly spentAtMs: number | null;
+  readonly paramsHash: string | null;
+}
+
+export type DecisionFilter = Filter<typeof decisionsQuery> & Span;
+
+export interface DecisionQuery extends Paged<bigint> {
+  readonly filter: DecisionFilter;
+}
+
+export type SessionFilter = Filter<typeof sessionsQuery>;
+
+export interface SessionQuery extends Paged<string> {
+  readonly filter: SessionFilter;
+  readonly nowMs: number;
+}
+
+export type EventQuery = Filter<typeof eventsQuery> & Span & Paged<string>;
+
+export interface WouldBlockRow extends WouldBlock {
+  readonly position: WouldBlockPosition;
+}
+
+/** Agent, target, target kind, reason, and a hash of the data class. */
+export type WouldBlockPosition = readonly [string, string, string, string, string];
+
+export type WouldBlockQuery = Filter<typeof wouldBlockQuery> & Span & Paged<WouldBlockPosition>;
+
+export interface CountQuery {
+  /** Inclusive. */
+  readonly sinceMs: number;
+  /** Length of a bucket; buckets start at the Unix epoch. */
+  readonly bucketMs: number;
+  /** At most so many decisions are read, which bounds the time. */
+  readonly newest: number;
+}
+
+export interface VersionQuery extends Paged<number> {
+  readonly agentId: string;
+}
