@@ -1,8 +1,8 @@
 import { agentName, type PopFailureCause } from "@svc/core";
 import { z } from "zod";
+import { signJwt } from "./claims.ts";
 import { decodeObject, splitCompactJws } from "./compact-jws.ts";
 import { sha256Base64url } from "./encoding.ts";
-import { signJwt } from "./issue.ts";
 import type { SigningKey, VerificationKey } from "./key-set.ts";
 import { refuse } from "./refusal.ts";
 import type { MaybePromise } from "./runtime/port.ts";
@@ -137,23 +137,18 @@ async function verifyProof(
   if (keys.length === 0) return refuse("not_enrolled");
   const key = await signerAmong(keys, token, jws.alg);
   if (key === undefined) return refuse("signature");
-  const cause = staleness(payload, options) ?? (bindsAlone(payload, binding) ? undefined : "binding");
+  const { iss: agent, aud, iat, exp, jti } = payload;
+  if (aud !== options.audience) return refuse("audience");
+  if (exp <= iat || exp - iat > proofLifetimeSeconds) return refuse("lifetime");
+  const cause = timeRefusal(payload, options);
   if (cause !== undefined) return refuse(cause);
-  return { ok: true, proof: { agent: payload.iss, jti: payload.jti, exp: payload.exp, kid: key.kid } };
+  return bindsAlone(payload, binding) ? { ok: true, proof: { agent, jti, exp, kid: key.kid } } : refuse("binding");
 }
 
 /** The keys are the pinned ones of one agent, so `kid` has nothing to choose and is not consulted. */
 async function signerAmong(keys: readonly VerificationKey[], token: string, alg: string) {
   for (const key of keys) if (key.algs.includes(alg) && (await key.check(token))) return key;
   return undefined;
-}
-
-function staleness(payload: ProofPayload, options: VerifyProofOptions): ProofRefusal | undefined {
-  const { aud, iat, exp } = payload;
-  const { audience } = options;
-  if (aud !== audience) return "audience";
-  if (exp <= iat || exp - iat > proofLifetimeSeconds) return "lifetime";
-  return timeRefusal(payload, options);
 }
 
 /** Exactly the expected binding: a proof that also answers a challenge is no proof for an exchange. */

@@ -1,19 +1,24 @@
 import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
+import type { SigningKey } from "./key-set.ts";
 
-interface RegisteredClaims {
-  readonly iss: string;
+const text = z.string().min(1);
+const numericDate = z.int().min(0);
+
+const registered = {
+  iss: text,
   /** The consenting human, the same on every hop. */
-  readonly sub: string;
-  readonly aud: string;
+  sub: text,
+  aud: text,
   /** The consented scope on a root grant, afterwards the data class (for an agent: classes, space-separated). */
-  readonly scope: string;
-  readonly iat: number;
-  readonly exp: number;
-  readonly nbf?: number;
-  readonly jti: string;
-}
+  scope: text,
+  iat: numericDate,
+  exp: numericDate,
+  nbf: z.exactOptional(numericDate),
+  jti: text,
+};
+type RegisteredClaims = Readonly<z.output<z.ZodObject<typeof registered>>>;
 
 /**
  * A hop token (docs/reference/tokens.md#hop-token, RFC 9068, RFC 8693 section 4.1). JWT's registered names stay as they
@@ -65,20 +70,6 @@ export interface TransactionClaims extends RegisteredClaims {
 export const hopTokenType = "at+jwt";
 export const transactionTokenType = "txntoken+jwt";
 
-const text = z.string().min(1);
-const numericDate = z.int().min(0);
-
-const registered = {
-  iss: text,
-  sub: text,
-  aud: text,
-  scope: text,
-  iat: numericDate,
-  exp: numericDate,
-  nbf: z.exactOptional(numericDate),
-  jti: text,
-};
-
 const hopPayload = z.object({
   ...registered,
   hop: z.int().min(1),
@@ -127,20 +118,13 @@ const isNarrowedPayload = (payload: HopPayload): boolean =>
 export function readHopClaims(payload: unknown): HopClaims | undefined {
   const { data } = hopPayload.safeParse(payload);
   if (data === undefined || !(isRootPayload(data) || isNarrowedPayload(data))) return undefined;
-  const { sid, policy_version, action_id, target_kind, act, privileged, renewed, ...same } = data;
-  return {
-    ...same,
-    act: act ?? null,
-    sessionId: sid,
-    policyVersion: policy_version,
-    actionId: action_id ?? null,
-    targetKind: target_kind ?? null,
-    privileged: privileged ?? false,
-    renewed: renewed ?? false,
-  };
+  const { sid: sessionId, policy_version: policyVersion, ...rest } = data;
+  const { act = null, action_id: actionId = null, target_kind: targetKind = null, ...flagged } = rest;
+  const { privileged = false, renewed = false, ...same } = flagged;
+  return { ...same, act, sessionId, policyVersion, actionId, targetKind, privileged, renewed };
 }
 
-export function writeHopClaims(claims: HopClaims): HopPayload {
+function writeHopClaims(claims: HopClaims): HopPayload {
   const { sessionId, policyVersion, actionId, targetKind, act, privileged, renewed, ...same } = claims;
   return {
     ...same,
@@ -157,26 +141,24 @@ export function writeHopClaims(claims: HopClaims): HopPayload {
 export function readTransactionClaims(payload: unknown): TransactionClaims | undefined {
   const { data } = transactionPayload.safeParse(payload);
   if (data === undefined) return undefined;
-  const { txn, req_wl, sid, tctx, hop_jti_hash, ...same } = data;
-  return {
-    ...same,
-    actionId: txn,
-    caller: req_wl,
-    sessionId: sid,
-    target: tctx.target,
-    paramsHash: tctx.params_hash,
-    hopJtiHash: hop_jti_hash,
-  };
+  const { txn: actionId, req_wl: caller, sid: sessionId, tctx, hop_jti_hash: hopJtiHash, ...same } = data;
+  const { target, params_hash: paramsHash } = tctx;
+  return { ...same, actionId, caller, sessionId, target, paramsHash, hopJtiHash };
 }
 
-export function writeTransactionClaims(claims: TransactionClaims): TransactionPayload {
-  const { actionId, caller, sessionId, target, paramsHash, hopJtiHash, ...same } = claims;
-  return {
-    ...same,
-    txn: actionId,
-    req_wl: caller,
-    sid: sessionId,
-    tctx: { target, params_hash: paramsHash },
-    hop_jti_hash: hopJtiHash,
-  };
+function writeTransactionClaims(claims: TransactionClaims): TransactionPayload {
+  const { actionId: txn, caller: req_wl, sessionId: sid, target, paramsHash, hopJtiHash, ...same } = claims;
+  return { ...same, txn, req_wl, sid, tctx: { target, params_hash: paramsHash }, hop_jti_hash: hopJtiHash };
 }
+
+/** Signs a hop token with exactly these claims. */
+export const issueHopToken = (key: SigningKey, claims: HopClaims): Promise<string> =>
+  signJwt(key, hopTokenType, writeHopClaims(claims));
+
+/** Signs a transaction token with exactly these claims. */
+export const issueTransactionToken = (key: SigningKey, claims: TransactionClaims): Promise<string> =>
+  signJwt(key, transactionTokenType, writeTransactionClaims(claims));
+
+/** The header is the key's and the kind's; no caller adds to it. */
+export const signJwt = async (key: SigningKey, typ: string, payload: object): Promise<string> =>
+  key.sign({ alg: key.alg, typ, kid: key.kid }, JSON.stringify(payload));

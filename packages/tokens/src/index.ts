@@ -9,10 +9,16 @@ export {
   verifyActorProof,
   verifyIdentityAssertion,
 } from "./agent-proof.ts";
-export { type HopClaims, isNarrowed, type NarrowedClaims, type TransactionClaims } from "./claims.ts";
+export {
+  type HopClaims,
+  isNarrowed,
+  issueHopToken,
+  issueTransactionToken,
+  type NarrowedClaims,
+  type TransactionClaims,
+} from "./claims.ts";
 export { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
-export { issueHopToken, issueTransactionToken } from "./issue.ts";
 export { memberText, withMemberText } from "./json-member.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";
 export {

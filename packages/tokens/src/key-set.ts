@@ -48,10 +48,7 @@ export async function generatePrivateJwk(): Promise<PrivateJwk> {
 /** RFC 7638, SHA-256: the same for every spelling of one public key. */
 export const thumbprint = (jwk: PublicJwk): Promise<string> => calculateJwkThumbprint({ ...jwk }, "sha256");
 
-/**
- * The issuer's key out of a JWK, its JSON text or a PKCS#8 PEM. ES256 only.
- * @throws {KeyRefused} where it is none.
- */
+/** The issuer's key out of a JWK, its JSON text or a PKCS#8 PEM. ES256 only. @throws {KeyRefused} where it is none. */
 export async function importIssuerKey(material: string | PrivateJwk): Promise<SigningKey> {
   const key = await importAgentKey(material);
   if (key.alg !== "ES256") throw new KeyRefused("unsupported");

@@ -61,11 +61,7 @@ export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdenti
   };
 
   return {
-    /**
-     * The keys of an enrolled agent; none for any other.
-     *
-     * @throws {RefreshFault} where no fresh identity can be read
-     */
+    /** The keys of an enrolled agent; none for any other. @throws {RefreshFault} where no fresh identity can be read */
     async keysOf(agent: string): Promise<readonly VerificationKey[]> {
       const cached = known.get(agent);
       const isFresh = cached && monotonicMs() - cached.requestedAtMs <= freshnessMs;

@@ -31,11 +31,7 @@ export class ConfigurationRefused extends Error {
 
 export type ConfiguredUpstreams = ReturnType<typeof configuredUpstreams>;
 
-/**
- * The upstreams of the configuration file, for as long as the process runs.
- *
- * @throws {ConfigurationRefused}
- */
+/** The upstreams of the configuration file, for as long as the process runs. @throws {ConfigurationRefused} */
 export function configuredUpstreams(options: ConfiguredUpstreamsOptions) {
   const { file, defaultMode, connect, onConfigApplied, onConfigRefused } = options;
   let files: readonly string[] = [file];

@@ -3,10 +3,10 @@ import { isUnspentAfter, maxRenewalCount, type RenewResult } from "../steps/rene
 import type { HopCredential } from "../steps/step.ts";
 import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
 import { lentIn, type PoolState, reservedIn } from "./pool-state.ts";
-import { RenewalPace } from "./renewal-pace.ts";
+import { renewalPace } from "./renewal-pace.ts";
 import type { RenewalSource } from "./renewal-source.ts";
-import { reservedCount, StateUnavailable, type StockedToken, type StockPorts, TokenStock } from "./token-stock.ts";
-import { Waiters } from "./waiters.ts";
+import { reservedCount, StateUnavailable, type StockedToken, type StockPorts, tokenStock } from "./token-stock.ts";
+import { waitingCalls } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
   readonly source: RenewalSource;
@@ -23,9 +23,9 @@ export class TokenPool {
   lastLeaseMs: number;
   readonly #presented: string;
   readonly #ports: TokenPoolPorts;
-  readonly #stock: TokenStock;
-  readonly #pace: RenewalPace;
-  readonly #waiters: Waiters;
+  readonly #stock: ReturnType<typeof tokenStock>;
+  readonly #pace: ReturnType<typeof renewalPace>;
+  readonly #waiters: ReturnType<typeof waitingCalls>;
   #state: PoolState = { kind: "unopened" };
   #working: Promise<void> | undefined;
   #lastFailure: Unleased = { kind: "unauthorized" };
@@ -34,19 +34,19 @@ export class TokenPool {
     this.sessionId = sessionId;
     this.#presented = token;
     this.#ports = ports;
-    this.#stock = new TokenStock(key, sessionId, ports);
-    this.#waiters = new Waiters(ports.after);
-    this.#pace = new RenewalPace(ports.monotonicMs, ports.random);
+    this.#stock = tokenStock(key, sessionId, ports);
+    this.#waiters = waitingCalls(ports.after);
+    this.#pace = renewalPace(ports.monotonicMs, ports.random);
     this.lastLeaseMs = ports.monotonicMs();
   }
 
   get isBusy(): boolean {
-    return this.#working !== undefined || this.#waiters.size > 0;
+    return this.#working !== undefined || this.#waiters.size() > 0;
   }
 
   /** No token is left; the pool only remembers that the presented token was spent. */
   get isDry(): boolean {
-    return this.#isOpen && !this.isBusy && this.#stock.total === 0 && !this.#stock.hasUnsaved;
+    return this.#isOpen && !this.isBusy && this.#stock.total() === 0 && !this.#stock.hasUnsaved();
   }
 
   get isRejected(): boolean {
@@ -57,7 +57,7 @@ export class TokenPool {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.lastLeaseMs = this.#ports.monotonicMs();
     // Waiting calls come first. A call without others before it makes the pool try again after a refusal.
-    const isFirst = this.#waiters.size === 0;
+    const isFirst = this.#waiters.size() === 0;
     if (isFirst && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
     const result = (isFirst && this.#leaseNow()) || this.#waiters.wait(options);
     this.tend();
@@ -97,12 +97,12 @@ export class TokenPool {
   /** Never rejects. Its last step is synchronous: a lease comes either before it and is served, or starts anew. */
   async #work(): Promise<void> {
     try {
-      if (this.#state.kind === "unopened" && this.#pace.mayRenew) {
+      if (this.#state.kind === "unopened" && this.#pace.mayRenew()) {
         await this.#stock.open(this.#presented);
         this.#enter({ kind: "renewable" });
       }
       while (this.#isOpen) {
-        if (this.#stock.hasUnsaved && this.#pace.mayRenew) await this.#stock.save();
+        if (this.#stock.hasUnsaved() && this.#pace.mayRenew()) await this.#stock.save();
         this.#serve();
         const next = this.#nextAction();
         if (next === "rest") break;
@@ -117,13 +117,13 @@ export class TokenPool {
   }
 
   #nextAction(): "renew" | "release" | "rest" {
-    const isWaiting = this.#waiters.size > 0;
-    if (this.#stock.total === 0) return "rest";
+    const isWaiting = this.#waiters.size() > 0;
+    if (this.#stock.total() === 0) return "rest";
     switch (this.#state.kind) {
       case "renewable":
-        return this.#pace.mayRenew && (isWaiting || this.#isRefreshDue) ? "renew" : "rest";
+        return this.#pace.mayRenew() && (isWaiting || this.#isRefreshDue) ? "renew" : "rest";
       case "refused":
-        return this.#pace.mayRenew && !isWaiting && this.#isRefreshDue ? "renew" : "rest";
+        return this.#pace.mayRenew() && !isWaiting && this.#isRefreshDue ? "renew" : "rest";
       case "ended":
         return isWaiting ? "release" : "rest";
       case "unopened":
@@ -137,7 +137,7 @@ export class TokenPool {
   }
 
   get #isRefreshDue(): boolean {
-    return !this.#pace.isRefusalFresh && (this.#stock.total <= reservedCount || this.#pace.isRefreshDue);
+    return !this.#pace.isRefusalFresh() && (this.#stock.total() <= reservedCount || this.#pace.isRefreshDue());
   }
 
   /** Without renewals no token needs to stay reserved. */
@@ -148,13 +148,13 @@ export class TokenPool {
 
   async #renew(): Promise<void> {
     const { source, monotonicMs } = this.#ports;
-    if (this.#pace.needsReadyCheck && !(await source.ready())) return this.#pace.failed();
+    if (this.#pace.needsReadyCheck() && !(await source.ready())) return this.#pace.failed();
     const token = await this.#stock.takeAny();
     if (!token) return;
     const sentAtMs = monotonicMs();
     this.#enter({ kind: "renewing" });
     this.#serve();
-    const wanted = reservedCount + this.#waiters.size + this.#pace.expectedLeases - this.#stock.total;
+    const wanted = reservedCount + this.#waiters.size() + this.#pace.expectedLeases() - this.#stock.total();
     const count = Math.min(maxRenewalCount, Math.max(minRenewalCount, wanted));
     let result: RenewResult;
     try {
@@ -231,6 +231,6 @@ export class TokenPool {
   /** A lent token that comes back can still serve the waiting calls; nothing else can before the next `tend`. */
   #rejectUnservable(): void {
     if (!lentIn(this.#state)?.size) this.#waiters.rejectAll(this.#lastFailure);
-    if (this.#isOpen && this.#stock.total === 0) this.#lastFailure = { kind: "unauthorized" };
+    if (this.#isOpen && this.#stock.total() === 0) this.#lastFailure = { kind: "unauthorized" };
   }
 }

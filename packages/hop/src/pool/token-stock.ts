@@ -1,4 +1,4 @@
-import type { PoolSnapshot, PoolStore } from "./file-pool-store.ts";
+import type { PoolStore } from "./file-pool-store.ts";
 
 export interface StockedToken {
   readonly token: string;
@@ -28,112 +28,95 @@ const minLifeMs = 2_500;
  * after a save that no longer names it: a restart finds no token that may have been presented. The free ones are lost
  * on a restart.
  */
-export class TokenStock {
-  readonly #key: string;
-  readonly #sessionId: string;
-  readonly #ports: StockPorts;
-  #free: StockedToken[] = [];
-  #reserved: StockedToken[] = [];
-  #unsaved: StockedToken[] = [];
-
-  constructor(key: string, sessionId: string, ports: StockPorts) {
-    this.#key = key;
-    this.#sessionId = sessionId;
-    this.#ports = ports;
-  }
+export function tokenStock(key: string, sessionId: string, { store, now, monotonicMs }: StockPorts) {
+  let free: StockedToken[] = [];
+  let reserved: StockedToken[] = [];
+  let unsaved: StockedToken[] = [];
 
   /** Tokens that can be used now or after a save. */
-  get total(): number {
-    return this.#free.length + this.#reserved.length;
-  }
+  const total = () => free.length + reserved.length;
 
-  get hasUnsaved(): boolean {
-    return this.#unsaved.length > 0;
-  }
+  const prune = () => {
+    const soonestMs = monotonicMs() + minLifeMs;
+    const isUsable = ({ expiresAtMs }: StockedToken) => expiresAtMs > soonestMs;
+    if (!free.every(isUsable)) free = free.filter(isUsable);
+    if (!reserved.every(isUsable)) reserved = reserved.filter(isUsable);
+  };
 
-  /**
-   * Loads what was stored under this key; where nothing was, `presented` is the first token.
-   *
-   * @throws {StateUnavailable}
-   */
-  async open(presented: string): Promise<void> {
-    const { store, now, monotonicMs } = this.#ports;
-    const snapshot = await accessed(async () => store?.load(this.#key));
-    const toMonotonic = monotonicMs() - now();
-    this.#reserved = snapshot
-      ? snapshot.tokens.map(({ token, expiresAt }) => ({ token, expiresAtMs: expiresAt + toMonotonic }))
-      : [{ token: presented, expiresAtMs: Number.POSITIVE_INFINITY }];
-    this.#prune();
-  }
+  const write = async (kept: readonly StockedToken[]) => {
+    const toWall = now() - monotonicMs();
+    const tokens = kept.map(({ token, expiresAtMs }) => ({ token, expiresAt: Math.floor(expiresAtMs + toWall) }));
+    await accessed(async () => store?.save(key, { sessionId, tokens }));
+  };
 
   /** A free token, unless fewer than `leaving` would remain in all. */
-  takeFree(leaving: number): StockedToken | undefined {
-    this.#prune();
-    return this.total > leaving ? this.#free.shift() : undefined;
-  }
+  const takeFree = (leaving: number): StockedToken | undefined => {
+    prune();
+    return total() > leaving ? free.shift() : undefined;
+  };
 
-  /**
-   * A free token, else a reserved one.
-   *
-   * @throws {StateUnavailable}
-   */
-  async takeAny(): Promise<StockedToken | undefined> {
-    const free = this.takeFree(0);
-    if (free) return free;
-    const [first, ...rest] = this.#reserved;
-    if (!first) return undefined;
-    await this.#write(rest);
-    this.#reserved = rest;
-    return first;
-  }
+  return {
+    total,
+    takeFree,
+    hasUnsaved: () => unsaved.length > 0,
 
-  giveBack(token: StockedToken): void {
-    this.#free = sorted([...this.#free, token]);
-  }
+    /**
+     * Loads what was stored under this key; where nothing was, `presented` is the first token.
+     *
+     * @throws {StateUnavailable}
+     */
+    async open(presented: string): Promise<void> {
+      const snapshot = await accessed(async () => store?.load(key));
+      const toMonotonic = monotonicMs() - now();
+      reserved = snapshot
+        ? snapshot.tokens.map(({ token, expiresAt }) => ({ token, expiresAtMs: expiresAt + toMonotonic }))
+        : [{ token: presented, expiresAtMs: Number.POSITIVE_INFINITY }];
+      prune();
+    },
 
-  /** Adds renewed tokens; none is usable before `save`. */
-  add(tokens: readonly StockedToken[]): void {
-    this.#unsaved.push(...tokens);
-  }
+    /** A free token, else a reserved one. @throws {StateUnavailable} */
+    async takeAny(): Promise<StockedToken | undefined> {
+      const taken = takeFree(0);
+      if (taken) return taken;
+      const [first, ...rest] = reserved;
+      if (!first) return undefined;
+      await write(rest);
+      reserved = rest;
+      return first;
+    },
 
-  /**
-   * Reserves and stores the tokens that live longest, and frees the others.
-   *
-   * @throws {StateUnavailable} and then every token stays where it was
-   */
-  async save(): Promise<void> {
-    const all = sorted([...this.#reserved, ...this.#unsaved]);
-    const reserved = all.slice(-reservedCount);
-    await this.#write(reserved);
-    this.#reserved = reserved;
-    this.#unsaved = [];
-    this.#free = sorted([...this.#free, ...all.slice(0, -reservedCount)]);
-    this.#prune();
-  }
+    giveBack(token: StockedToken) {
+      free = sorted([...free, token]);
+    },
 
-  /** Forgets everything, in the store too. A store that keeps it does no harm: its tokens are unspent. */
-  async discard(): Promise<void> {
-    this.#free = [];
-    this.#reserved = [];
-    this.#unsaved = [];
-    await this.#ports.store?.remove(this.#key).catch(() => undefined);
-  }
+    /** Adds renewed tokens; none is usable before `save`. */
+    add(tokens: readonly StockedToken[]) {
+      unsaved.push(...tokens);
+    },
 
-  #prune(): void {
-    const soonestMs = this.#ports.monotonicMs() + minLifeMs;
-    const isUsable = ({ expiresAtMs }: StockedToken) => expiresAtMs > soonestMs;
-    if (!this.#free.every(isUsable)) this.#free = this.#free.filter(isUsable);
-    if (!this.#reserved.every(isUsable)) this.#reserved = this.#reserved.filter(isUsable);
-  }
+    /**
+     * Reserves and stores the tokens that live longest, and frees the others.
+     *
+     * @throws {StateUnavailable} and then every token stays where it was
+     */
+    async save(): Promise<void> {
+      const all = sorted([...reserved, ...unsaved]);
+      const longest = all.slice(-reservedCount);
+      await write(longest);
+      reserved = longest;
+      unsaved = [];
+      free = sorted([...free, ...all.slice(0, -reservedCount)]);
+      prune();
+    },
 
-  async #write(reserved: readonly StockedToken[]): Promise<void> {
-    const { store, now, monotonicMs } = this.#ports;
-    if (!store) return;
-    const toWall = now() - monotonicMs();
-    const tokens = reserved.map(({ token, expiresAtMs }) => ({ token, expiresAt: Math.floor(expiresAtMs + toWall) }));
-    const snapshot: PoolSnapshot = { sessionId: this.#sessionId, tokens };
-    await accessed(() => store.save(this.#key, snapshot));
-  }
+    /** Forgets everything, in the store too. A store that keeps it does no harm: its tokens are unspent. */
+    async discard(): Promise<void> {
+      free = [];
+      reserved = [];
+      unsaved = [];
+      await store?.remove(key).catch(() => undefined);
+    },
+  };
 }
 
 const sorted = (tokens: StockedToken[]): StockedToken[] => tokens.sort((a, b) => a.expiresAtMs - b.expiresAtMs);

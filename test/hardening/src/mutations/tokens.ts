@@ -70,7 +70,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
   [
     "proof-for-another-audience",
     "agent-proof.ts",
-    'if (aud !== audience) return "audience";',
+    'if (aud !== options.audience) return refuse("audience");',
     "",
     proof("refused > %s"),
   ],
