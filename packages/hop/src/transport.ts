@@ -22,11 +22,7 @@ export interface TransportResponse {
 }
 
 export interface Transport {
-  /**
-   * Sends the request once: no retry, no redirect, no cache, no cookie.
-   *
-   * @throws {TransportFault} where no whole response arrived within the deadline
-   */
+  /** Sends once: no retry, redirect, cache or cookie. @throws {TransportFault} without a whole response in time */
   send(request: TransportRequest): Promise<TransportResponse>;
 }
 

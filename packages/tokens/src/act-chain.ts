@@ -31,20 +31,14 @@ export function isHistoryOf(human: string, hop: number, act: Act): boolean {
   return chain.length === hop - 1 && chain.at(-1) === human;
 }
 
-/**
- * [human, first delegate, ..., current actor]; its length is `hop`. At hop 1 only the human, since the audience of a
- * root grant is the issuer.
- */
+/** [human, first delegate, ..., current actor], `hop` long: only the human while the issuer is the audience. */
 export const actChain = (claims: ChainClaims): readonly string[] =>
   claims.act === null ? [claims.sub] : [...[...actors(claims.act)].reverse(), claims.aud];
 
 /** The caller that holds the token: the human at hop 1, afterwards its audience. */
 export const callerOfToken = (claims: ChainClaims): string => (claims.act === null ? claims.sub : claims.aud);
 
-/**
- * The `act` of the token this one is exchanged for: the caller, and under it those before
- * (docs/reference/tokens.md#the-act-chain).
- */
+/** The `act` of the next token: the caller, over those before (docs/reference/tokens.md#the-act-chain). */
 export const nextAct = (claims: ChainClaims): Act => ({
   sub: callerOfToken(claims),
   ...(claims.act !== null && { act: claims.act }),

@@ -55,10 +55,7 @@ export async function importIssuerKey(material: string | PrivateJwk): Promise<Si
   return key;
 }
 
-/**
- * An agent's key out of a JWK, its JSON text or a PKCS#8 PEM: ES256 or Ed25519.
- * @throws {KeyRefused} where it is none.
- */
+/** An agent's key, ES256 or Ed25519, out of the same. @throws {KeyRefused} where it is none. */
 export async function importAgentKey(material: string | PrivateJwk): Promise<SigningKey> {
   const jwk =
     typeof material === "string" ? await readPrivateText(material.trim()) : accepted(readPrivateJwk(material));

@@ -14,10 +14,7 @@ export async function sealPrivateJwk(jwk: PrivateJwk, encryptionKey: Uint8Array)
     .encrypt(encryptionKey);
 }
 
-/**
- * Opens what {@link sealPrivateJwk} sealed for the key named `kid`.
- * @throws {KeyRefused} `unsealable` where it was altered, sealed under another key, or belongs to another `kid`.
- */
+/** Opens the key named `kid`. @throws {KeyRefused} `unsealable`: altered, another encryption key or another `kid`. */
 export async function unsealPrivateJwk(sealed: string, kid: string, encryptionKey: Uint8Array): Promise<PrivateJwk> {
   try {
     const { plaintext, protectedHeader } = await compactDecrypt(sealed, encryptionKey, {

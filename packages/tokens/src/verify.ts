@@ -56,10 +56,7 @@ export interface SignedClaims<Kind extends TokenKind> {
   readonly key: VerificationKey;
 }
 
-/**
- * Verifies a token of the issuer (docs/reference/tokens.md#verification): kind, signature, all claims, issuer and time.
- * The audience is for the caller to compare, who knows which it is.
- */
+/** Verifies all but the audience, which the caller compares (docs/reference/tokens.md#verification). */
 export async function verifyToken<Kind extends TokenKind>(
   kind: Kind,
   token: string,

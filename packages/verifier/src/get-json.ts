@@ -16,11 +16,7 @@ const deadlineMs = 5_000;
 const maxBytes = 2 * 1024 * 1024;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/**
- * A JSON document, read once, within 5 s and 2 MiB; redirects are not followed.
- *
- * @throws {RefreshFault} also for any status but 200, which it carries
- */
+/** Reads a document once, within 5 s and 2 MiB. @throws {RefreshFault} also for a status but 200, which it carries */
 export async function getJson(ports: VerifierPorts, url: string, bearer?: string): Promise<unknown> {
   const controller = new AbortController();
   const cancelTimer = ports.after(deadlineMs, () => controller.abort());

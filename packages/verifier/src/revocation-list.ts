@@ -10,11 +10,7 @@ const listPage = page(z.object({ agent_id: z.string(), agent: z.string(), as_of:
 /** More pages than any list has: a server could return an endless one. */
 const maxPages = 1_000;
 
-/**
- * The revoked agents. Revocation is final, so the list only grows.
- *
- * @param get reads the JSON at a path below `/v1/identity/`
- */
+/** The revoked agents: a list that only grows. @param get reads the JSON at a path below `/v1/identity/` */
 export function revocationList(get: (path: string) => Promise<unknown>) {
   const revoked = new Set<string>();
   let asOf: string | undefined;

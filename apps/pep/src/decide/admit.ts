@@ -94,10 +94,7 @@ const unreachable = {
   mint: "mint_unreachable",
 } as const satisfies Record<HopStep, BlockCause>;
 
-/**
- * The block cause of a hop that ended without a token (docs/reference/enforcement-point.md#causes). `gone`: the agent
- * disconnected.
- */
+/** Of a hop without a token (docs/reference/enforcement-point.md#causes). `gone`: the agent disconnected. */
 export function refusalOf(failure: HopFailure): Refusal | "gone" {
   const decision = failure.kind !== "audit_unavailable" && failure.decision ? { decision: failure.decision } : {};
   switch (failure.kind) {

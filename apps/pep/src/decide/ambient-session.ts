@@ -6,9 +6,8 @@ import { z } from "zod";
 const sessionFile = z.object({ session_id: z.string().min(1).max(255), token: z.string().min(1).max(16_384) });
 
 /**
- * The session of an agent that presents none, from a file that is read again on change
- * (docs/reference/enforcement-point.md#ambient-session). An invalid file keeps the session before; a missing file ends
- * it.
+ * The session of an agent that presents none (docs/reference/enforcement-point.md#ambient-session). An invalid file
+ * keeps the session before; a missing file ends it.
  */
 export function ambientSession(file: string, onRefused: () => void) {
   let session: HopCredential | undefined;

@@ -19,9 +19,8 @@ const maxTokenLength = 16_384;
 export const presentedClaims = rememberDecoded({ capacity: 256 });
 
 /**
- * The bearer and session of a request, or the ambient session for a request that carries neither `X-Svc-Session` nor
- * one of our tokens (docs/reference/enforcement-point.md#ambient-session). The control plane verifies the token that is
- * used.
+ * The bearer and session of a request; the ambient session where it has neither `X-Svc-Session` nor one of our tokens
+ * (docs/reference/enforcement-point.md#ambient-session). The control plane verifies the token that is used.
  */
 export function readInboundCredentials(headers: RawHeaders, ambient: HopCredential | undefined): InboundCredentials {
   const authorizations = valuesOf(headers, "authorization");

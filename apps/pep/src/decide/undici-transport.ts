@@ -1,10 +1,7 @@
 import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
 import type { Dispatcher } from "undici";
 
-/**
- * The hop's transport over undici (docs/reference/enforcement-point.md#steps-of-a-call). A path in the base address is
- * kept.
- */
+/** The hop's transport over undici. A path in the base address is kept. */
 export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
   const { origin, pathname } = baseUrl;
   const prefix = pathname.replace(/\/+$/, "");

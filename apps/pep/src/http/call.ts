@@ -134,11 +134,7 @@ function finishCall(
   });
 }
 
-/**
- * Counts a call that outlasts its answer's head as a stream instead, and has it decided again until its end.
- *
- * @returns stops both; called when the stream is over
- */
+/** Counts a call as a stream instead, and has it decided again. @returns stops both, when the stream is over */
 export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedCall, close: () => void): () => void {
   releaseSlot?.();
   const releaseStream = ports.streams.tryAcquire();

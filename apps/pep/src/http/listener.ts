@@ -24,10 +24,7 @@ const serverOptions = ({ agentHeadersMs }: Pick<Limits, "agentHeadersMs">): Serv
   requestTimeout: 0,
 });
 
-/**
- * The listener that agents call: three ways in, upgrades and tunnels on one port
- * (docs/reference/enforcement-point.md#finding-the-target).
- */
+/** Three ways in, upgrades and tunnels on one port (docs/reference/enforcement-point.md#finding-the-target). */
 export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Server {
   const server = createServer({ ...serverOptions(ports.limits), shouldUpgradeCallback: isWebSocket });
   // Counted in `refusedAs`: Node before 26 silently drops headers beyond its limit.

@@ -5,10 +5,7 @@ import { writeAnswer } from "../message/write-answer.ts";
 
 const prefix = "/__svc/";
 
-/**
- * A request for the enforcement point itself: it never passes the decision point
- * (docs/reference/enforcement-point.md#listeners).
- */
+/** Never passes the decision point (docs/reference/enforcement-point.md#listeners). */
 export const isOwnPath = (target: string): boolean => target.startsWith(prefix);
 
 export interface OwnEndpoints {

@@ -24,10 +24,7 @@ interface SocketCall extends Call, AgentSocket {
   readonly handOver: () => void;
 }
 
-/**
- * Decides on a WebSocket before `101 Switching Protocols` (docs/reference/enforcement-point.md#steps-of-a-call). Never
- * rejects.
- */
+/** Decides on a WebSocket before `101 Switching Protocols`. Never rejects. */
 export const handleUpgrade = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
   handleCall(webSockets, beginSocketCall(ports, agent, own));
 
@@ -99,10 +96,8 @@ function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionE
 }
 
 /**
- * The HTTP server no longer reads a socket that it handed over, so an agent's end would go unnoticed. This reads as much
- * as fits into the buffer and consumes none of it.
- *
- * @returns stops reading
+ * The HTTP server no longer reads a socket that it handed over, so an agent's end would go unnoticed. This reads as
+ * much as fits into the buffer and consumes none of it. Returns how to stop.
  */
 function noticeEnd(socket: Duplex): () => void {
   const look = () => {

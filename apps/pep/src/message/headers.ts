@@ -12,9 +12,8 @@ const hopByHop: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Never forwarded from an agent: credentials, origin, and overrides of method or URL
- * (docs/reference/enforcement-point.md#headers). Trace context is the enforcement point's own; framing belongs to each
- * connection.
+ * Credentials, origin, overrides of method or URL (docs/reference/enforcement-point.md#headers). Trace context is the
+ * enforcement point's own; framing belongs to each connection.
  */
 const notForAgents: ReadonlySet<string> = new Set([
   ...["authorization", "baggage", "content-length", "expect", "forwarded", "host"],

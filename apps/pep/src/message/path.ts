@@ -1,8 +1,6 @@
 /**
- * Whether every server reads a request path the same way: nothing in it is decoded, collapsed or cut before it is
- * matched (docs/reference/enforcement-point.md#ambiguous-paths).
- *
- * @param path of an origin-form request target, without its query
+ * Whether every server reads a path (without its query) the same way: nothing in it is decoded, collapsed or cut before
+ * it is matched (docs/reference/enforcement-point.md#ambiguous-paths).
  */
 export function isUnambiguousPath(path: string): boolean {
   if (!path.startsWith("/") || notPlain.test(path) || encodedDelimiter.test(path) || encodedTwice.test(path))

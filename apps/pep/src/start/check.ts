@@ -27,10 +27,7 @@ async function fetchCatalog(transport: Transport, adminToken: string, scope: str
   return catalogShape.parse(JSON.parse(response.body));
 }
 
-/**
- * One line for each configured target that no policy could allow
- * (docs/reference/enforcement-point.md#checking-the-file).
- */
+/** A line for each target that no policy could allow (docs/reference/enforcement-point.md#checking-the-file). */
 export function unallowedTargets(upstreams: Upstreams, catalogs: readonly Catalog[]): string[] {
   return upstreams.all.flatMap((upstream) =>
     [...upstream.protocol.targets(), ...(upstream.tunnel ? [upstream.tunnel] : [])]

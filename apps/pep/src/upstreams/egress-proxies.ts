@@ -9,10 +9,8 @@ export interface EgressProxies {
 }
 
 /**
- * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case spelling first. The same variables may direct an agent
- * to this enforcement point; inherited, they would direct it to itself.
- *
- * @returns `proxies` undefined where none is named
+ * Reads `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, the lower-case spelling first; no `proxies` where none is named.
+ * The same variables may direct an agent to this enforcement point; inherited, they would direct it to itself.
  */
 export function readEgressProxies(environment: Environment, listen: ListenAddress | undefined) {
   const named = (name: string) => environment[name.toLowerCase()] ?? environment[name] ?? "";

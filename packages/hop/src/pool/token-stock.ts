@@ -60,11 +60,7 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
     takeFree,
     hasUnsaved: () => unsaved.length > 0,
 
-    /**
-     * Loads what was stored under this key; where nothing was, `presented` is the first token.
-     *
-     * @throws {StateUnavailable}
-     */
+    /** Loads what was stored under this key, else `presented` alone. @throws {StateUnavailable} */
     async open(presented: string): Promise<void> {
       const snapshot = await accessed(async () => store?.load(key));
       const toMonotonic = monotonicMs() - now();
@@ -94,11 +90,7 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
       unsaved.push(...tokens);
     },
 
-    /**
-     * Reserves and stores the tokens that live longest, and frees the others.
-     *
-     * @throws {StateUnavailable} and then every token stays where it was
-     */
+    /** Reserves the tokens that live longest, frees the others. @throws {StateUnavailable} and changes nothing then */
     async save(): Promise<void> {
       const all = sorted([...reserved, ...unsaved]);
       const longest = all.slice(-reservedCount);

@@ -9,10 +9,7 @@ export interface MintRequest {
   readonly actionId: string;
   /** The narrowed token's audience. */
   readonly target: string;
-  /**
-   * The call's JSON object, as text. Sent exactly as given, number spelling included: the token binds what the target
-   * reads.
-   */
+  /** The call's JSON object as text, sent exactly as given: the token binds what the target reads. */
   readonly paramsJson: string;
 }
 

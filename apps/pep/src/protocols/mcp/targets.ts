@@ -15,10 +15,7 @@ const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
 
 export type McpTargets = ReturnType<typeof createTargets>;
 
-/**
- * Messages and tools of one MCP server as the decision point knows them
- * (docs/reference/enforcement-point.md#mcp-messages).
- */
+/** One MCP server for the decision point (docs/reference/enforcement-point.md#mcp-messages). */
 export function createTargets({ name: server, data_class: defaultClass, tools }: McpSettings) {
   const classes = new Map(Object.entries(tools));
   const tool = (target: string, dataClass: string): CallTarget => ({ target, targetKind: "tool", dataClass });
