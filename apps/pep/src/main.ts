@@ -9,7 +9,7 @@ import { type Config, readConfig } from "./start/config.ts";
 import { help } from "./start/help.ts";
 import { printedConfig } from "./start/printed-config.ts";
 import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
-import { upstreamsSchema } from "./upstreams/upstreams-schema.ts";
+import { upstreamsSchema } from "./upstreams/upstreams-file.ts";
 
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 

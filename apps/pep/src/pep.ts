@@ -14,18 +14,7 @@ import { type ConfiguredUpstreams, configuredUpstreams } from "./upstreams/confi
 import { connectUpstreams } from "./upstreams/connect-upstream.ts";
 import type { Upstreams } from "./upstreams/upstream.ts";
 
-/** A running enforcement point. */
-export interface Pep {
-  readonly port: number;
-  readonly adminPort: number;
-  /** Reads the configuration file again. */
-  reload(): void;
-  /** Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. Idempotent. */
-  stop(options?: {
-    /** Skips the grace period and cuts calls under way. */
-    readonly isUrgent?: boolean;
-  }): Promise<void>;
-}
+export type Pep = Awaited<ReturnType<typeof startPep>>;
 
 export interface PepOptions {
   readonly telemetry: Telemetry<"pep">;
@@ -44,7 +33,7 @@ const longestFinishMs = 5_000;
  * @throws {ConfigurationRefused} if the configuration file is invalid
  * @throws {KeyRefused} if the agent's key cannot be used; the system's error if a port or folder cannot
  */
-export async function startPep(config: Config, { telemetry, log, onQuit }: PepOptions): Promise<Pep> {
+export async function startPep(config: Config, { telemetry, log, onQuit }: PepOptions) {
   const { limits, sessionFile } = config;
   const events = createEvents(telemetry);
   const announce = ({ all }: Upstreams) =>
@@ -90,8 +79,13 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   return {
     port: proxy.port,
     adminPort: admin.port,
+    /** Reads the configuration file again. */
     reload: upstreams.reload,
-    stop({ isUrgent = false } = {}) {
+    /**
+     * Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. `isUrgent` skips
+     * the grace period and cuts calls under way. Idempotent.
+     */
+    stop({ isUrgent = false }: { isUrgent?: boolean } = {}): Promise<void> {
       stopped ??= stop(isUrgent ? 0 : config.graceSeconds * 1000);
       return stopped;
     },

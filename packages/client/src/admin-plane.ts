@@ -32,10 +32,7 @@ export interface RegisterAgent {
   readonly name: string;
   /** In wire spelling; stored and read back exactly as it is here. */
   readonly manifest: core.AgentManifestDocument;
-  /**
-   * Accepts a manifest of which nothing could be discovered; the record keeps it as a person's attestation. Null:
-   * without a reason.
-   */
+  /** Attests a manifest of which nothing could be discovered, for the record; null: without a reason. */
   readonly overrideReason?: string | null | undefined;
 }
 

@@ -35,9 +35,7 @@ export type BlockRead = BodyOf<typeof core.blockRead>;
  */
 export type DecisionFilters = Omit<RequestBody<typeof core.decisionsQuery>, keyof PageQuery>;
 
-/**
- * Reads the record (docs/reference/routes.md#planes-and-bearers), under the audit reader's bearer, else the admin's.
- */
+/** The record (docs/reference/routes.md#planes-and-bearers), under the audit reader's bearer, else the admin's. */
 export interface AuditPlane {
   /** `GET /v1/audit/actions/{action_id}/chain`. */
   chain(actionId: string, options?: CallOptions): Promise<ChainRead>;

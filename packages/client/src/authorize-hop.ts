@@ -119,9 +119,9 @@ function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal 
 
 /** A deny at the exchange or the mint names its reason alone; the other facts are the earlier decision's. */
 function policyDenied(decision: Decision, reason: DenyReason, sessionId: string): PolicyDenied {
-  const { target, hop, actionId, policyVersion } = decision;
+  const { target, hop, actionId, policyVersion, taint, taintSource } = decision;
   // Taint only rises, and a later deny does not name its source.
-  const hasRisen = reason === "TAINT_BLOCKED" && decision.taint === "trusted_internal";
+  const hasRisen = reason === "TAINT_BLOCKED" && taint === "trusted_internal";
   return new PolicyDenied({
     reason,
     recoverable: isRecoverable(reason),
@@ -130,8 +130,7 @@ function policyDenied(decision: Decision, reason: DenyReason, sessionId: string)
     hop,
     sessionId,
     actionId,
-    taint: hasRisen ? "untrusted_external" : decision.taint,
-    taintSource: hasRisen ? null : decision.taintSource,
     policyVersion,
+    ...(hasRisen ? { taint: "untrusted_external", taintSource: null } : { taint, taintSource }),
   });
 }

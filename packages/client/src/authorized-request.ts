@@ -14,18 +14,8 @@ export interface ToolRequest {
   readonly body?: RequestInit["body"];
 }
 
-export interface PreparedRequest {
-  readonly paramsJson: (() => string) | undefined;
-  /** The caller's request with the grant's headers. */
-  withGrant(grant: Grant): { readonly url: URL; readonly init: RequestInit };
-}
-
-/**
- * Checks the request before anything is decided or spent.
- *
- * @throws {TypeError} for an address, a header or params that cannot be sent
- */
-export function prepareRequest(request: ToolRequest, params: Params | undefined): PreparedRequest {
+/** Before anything is decided or spent. @throws {TypeError} for an address, a header or params that cannot be sent */
+export function prepareRequest(request: ToolRequest, params: Params | undefined) {
   const url = new URL(request.url);
   const headers = withoutGrantHeaders(request.headers);
   const snapshot = params && snapshotOf(params);
@@ -42,16 +32,15 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
         if (!isJsonOf(body, text)) throw new TypeError("the body of a privileged call must be the JSON of params");
         return text;
       }),
-    withGrant: (grant) => ({
-      url,
-      init: {
-        method: request.method ?? (body === null ? "GET" : "POST"),
-        headers: withGrantHeaders(headers, grant),
-        body,
-        // No credential may follow a redirect: the caller gets it as the response.
-        redirect: "manual",
-        ...(body instanceof ReadableStream && { duplex: "half" }),
-      },
+    url,
+    /** The caller's request with the grant's headers. */
+    withGrant: (grant: Grant): RequestInit => ({
+      method: request.method ?? (body === null ? "GET" : "POST"),
+      headers: withGrantHeaders(headers, grant),
+      body,
+      // No credential may follow a redirect: the caller gets it as the response.
+      redirect: "manual",
+      ...(body instanceof ReadableStream && { duplex: "half" }),
     }),
   };
 }
@@ -73,23 +62,16 @@ export function withGrantHeaders(headers: RequestInit["headers"], grant: Grant):
 }
 
 /** A call's parameters at the time of the call: what is bound later must be what is sent. */
-interface ParamsSnapshot {
-  /** Undefined where they have no JSON. */
-  readonly text: string | undefined;
-  /**
-   * The text.
-   *
-   * @throws {TypeError} where they cannot be bound (docs/reference/tokens.md#parameter-binding): no object, NaN,
-   * numbers that no double holds, lone surrogates, nesting over 64; and where the caller changed them meanwhile
-   */
-  bindable(): string;
-}
-
-export function snapshotOf(params: Params): ParamsSnapshot {
+export function snapshotOf(params: Params) {
   const text = textOf(params);
   return {
+    /** Undefined where they have no JSON. */
     text,
-    bindable() {
+    /**
+     * The text. @throws {TypeError} where they cannot be bound (docs/reference/tokens.md#parameter-binding): no object,
+     * NaN, numbers that no double holds, lone surrogates, nesting over 64; and where the caller changed them meanwhile
+     */
+    bindable(): string {
       const binding = bindParamsValue(params);
       if (!binding.ok) throw new TypeError(`params cannot be bound: ${binding.cause}`);
       if (text === undefined || text !== textOf(params)) throw new TypeError("params changed while the hop was taken");

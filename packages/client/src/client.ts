@@ -148,10 +148,8 @@ export class AuthzClient {
    */
   async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
     const { signal } = options;
-    const prepared = prepareRequest(call.request, call.params);
-    const { url, init } = prepared.withGrant(
-      await authorizeHop(this.#hops, context, call, prepared.paramsJson, signal),
-    );
+    const { url, paramsJson, withGrant } = prepareRequest(call.request, call.params);
+    const init = withGrant(await authorizeHop(this.#hops, context, call, paramsJson, signal));
     return this.#fetch(url, signal ? { ...init, signal } : init);
   }
 
@@ -162,11 +160,7 @@ export class AuthzClient {
     return { value, provenance };
   }
 
-  /**
-   * From now on the tools that the manifest declares are labelled by their `result_taint`.
-   *
-   * @throws {TypeError} where it is no manifest
-   */
+  /** Labels what the manifest's tools return by their `result_taint`. @throws {TypeError} where it is no manifest */
   useManifest(manifest: core.AgentManifestDocument): void {
     this.#declaredTaints = resultTaints(manifest);
   }

@@ -12,9 +12,7 @@ export type RecordEdge = (context: HopContext, call: Hop["call"], decision: Deci
 const maxSessions = 10_000;
 
 /**
- * Only a session's hop-1 token names the consented scope, so it is kept by session
- * (docs/reference/client.md#behaviour).
- *
+ * Only a session's hop-1 token names the consented scope, so it is kept by session.
  * @param scope of sessions of which this process saw no hop-1 token
  */
 export function edgeRecorder(recorder: TraceRecorder, scope: string | undefined): RecordEdge {

@@ -10,7 +10,6 @@ export interface FetchTransportOptions {
 
 /**
  * The transport over `fetch`. A redirect is returned, so that no credential follows it.
- *
  * @throws {TypeError} where `baseUrl` is no http or https address
  */
 export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTransportOptions): Transport {

@@ -19,11 +19,7 @@ export interface HopContext extends HopCredential {
   advanced(token: string): HopContext;
 }
 
-/**
- * Reads the token and does not verify it.
- *
- * @throws {TypeError} where it is no hop token; the message does not contain it
- */
+/** Reads the token unverified. @throws {TypeError} where it is no hop token; the message does not contain it */
 export function hopContext(sessionId: string, token: string): HopContext {
   const claims = decodeUnverifiedHopToken(token);
   if (!claims) throw new TypeError("not a hop token");

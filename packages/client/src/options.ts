@@ -45,8 +45,7 @@ export function timeoutMsOf({ timeout = 5 }: AuthzClientOptions): number {
 const bearerPattern = /^[\x21-\x7e]+$/;
 
 /**
- * The bearer of each plane (docs/reference/routes.md#planes-and-bearers).
- *
+ * Bearers by plane (docs/reference/routes.md#planes-and-bearers).
  * @throws {TypeError} for one that no header can carry; the message does not contain it
  */
 export function bearersOf({ adminToken, auditToken = adminToken, identityToken = auditToken }: AuthzClientOptions) {

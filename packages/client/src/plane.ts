@@ -132,9 +132,8 @@ const inSnakeCase = (value: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), member]));
 
 /**
- * One segment of a path.
- *
- * @throws {TypeError} for an empty name, `.` and `..`, which URL parsers resolve, and for a lone surrogate
+ * A path's segment. @throws {TypeError} for an empty name, `.` and `..`, which URL parsers resolve, and a lone
+ * surrogate
  */
 export function segment(name: string): string {
   if (/^\.{0,2}$/.test(name) || !name.isWellFormed()) throw new TypeError("this name cannot be a path segment");

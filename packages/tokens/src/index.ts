@@ -54,15 +54,18 @@ export {
 export type { KeyRefusal } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
 export { decodeUtf8, isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
-export { rememberDecoded, rememberVerified, type VerifiedTokens, type VerifyRemembering } from "./verified-tokens.ts";
 export {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
   decodeUnverifiedTransactionToken,
+  rememberDecoded,
+  rememberVerified,
   type TokenKind,
   type TokenRefusal,
   tokenRefusals,
   type Verification,
+  type VerifiedTokens,
   type VerifyOptions,
+  type VerifyRemembering,
   verifyToken,
 } from "./verify.ts";

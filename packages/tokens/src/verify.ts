@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   type HopClaims,
   hopTokenType,
@@ -7,6 +8,7 @@ import {
   transactionTokenType,
 } from "./claims.ts";
 import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
+import { sha256Base64url } from "./encoding.ts";
 import type { KeyLookup, VerificationKey } from "./key-set.ts";
 import { refuse } from "./refusal.ts";
 import { type ClockOptions, timeRefusal } from "./time-refusal.ts";
@@ -17,7 +19,7 @@ const kinds = {
   transaction: { typ: transactionTokenType, read: readTransactionClaims },
 } as const;
 
-export interface ClaimsOf {
+interface ClaimsOf {
   readonly hop: HopClaims;
   readonly transaction: TransactionClaims;
 }
@@ -50,7 +52,7 @@ export interface VerifyOptions extends ClockOptions {
   readonly minIssuedAtSeconds?: number;
 }
 
-export interface SignedClaims<Kind extends TokenKind> {
+interface SignedClaims<Kind extends TokenKind> {
   readonly ok: true;
   readonly claims: ClaimsOf[Kind];
   readonly key: VerificationKey;
@@ -67,7 +69,7 @@ export async function verifyToken<Kind extends TokenKind>(
 }
 
 /** Checks what does not change with time: kind, signature and the shape of the claims. */
-export async function checkSigned<Kind extends TokenKind>(
+async function checkSigned<Kind extends TokenKind>(
   kind: Kind,
   token: string,
   keys: KeyLookup,
@@ -89,7 +91,7 @@ const keyOf = ({ kid }: CompactJws, keys: KeyLookup): VerificationKey | undefine
   kid === undefined ? undefined : keys.get(kid);
 
 /** Checks what does change: issuer, epoch and time. */
-export function checkPresent<Claims extends HopClaims | TransactionClaims>(
+function checkPresent<Claims extends HopClaims | TransactionClaims>(
   claims: Claims,
   options: Omit<VerifyOptions, "keys">,
 ): Verification<Claims> {
@@ -108,7 +110,7 @@ export const decodeUnverifiedTransactionToken = (token: string): TransactionClai
   readUnverified("transaction", token);
 
 /** The unverified claims of a token of that kind. */
-export function readUnverified<Kind extends TokenKind>(kind: Kind, token: string): ClaimsOf[Kind] | undefined {
+function readUnverified<Kind extends TokenKind>(kind: Kind, token: string): ClaimsOf[Kind] | undefined {
   const jws = splitCompactJws(token);
   if (jws?.typ !== kinds[kind].typ) return undefined;
   return kinds[kind].read(decodeObject(jws.payloadSegment)) as ClaimsOf[Kind] | undefined;
@@ -119,4 +121,64 @@ export function decodeUnverifiedIssuer(token: string): string | undefined {
   const payload = token.length > 65_536 ? undefined : token.split(".", 4)[1];
   const claims: { readonly iss?: unknown } | undefined = payload ? decodeObject(payload) : undefined;
   return typeof claims?.iss === "string" ? claims.iss : undefined;
+}
+
+/** {@link verifyToken} for one kind, caching what it verified. */
+export type VerifyRemembering<Kind extends TokenKind> = (
+  token: string,
+  options: VerifyOptions,
+) => Promise<Verification<ClaimsOf[Kind]>>;
+
+export interface VerifiedTokens<Kind extends TokenKind> {
+  readonly verify: VerifyRemembering<Kind>;
+  /** Caches a token we just signed as verified by `key`. One that does not read as its kind is not cached. */
+  readonly prime: (token: string, key: VerificationKey) => void;
+}
+
+export interface RememberOptions {
+  /** Most tokens cached; the least recently used one is dropped. */
+  readonly capacity: number;
+}
+
+/**
+ * Verifies as {@link verifyToken} does, but the signature of one token only once. Claims and key are cached by the
+ * token's SHA-256. Issuer, epoch and time are checked at every use, and that the lookup still returns the same key: so
+ * removing a key drops everything it verified.
+ */
+export function rememberVerified<Kind extends TokenKind>(
+  kind: Kind,
+  { capacity }: RememberOptions,
+): VerifiedTokens<Kind> {
+  const cached = new LRUCache<string, Omit<SignedClaims<Kind>, "ok">>({ max: capacity });
+  return {
+    async verify(token, options) {
+      const name = sha256Base64url(token);
+      const known = cached.get(name);
+      if (known !== undefined && options.keys.get(known.key.kid) === known.key)
+        return checkPresent(known.claims, options);
+
+      cached.delete(name);
+      const signed = await checkSigned(kind, token, options.keys);
+      if (!signed.ok) return signed;
+      const verification = checkPresent(signed.claims, options);
+      if (verification.ok) cached.set(name, signed);
+      return verification;
+    },
+    prime(token, key) {
+      const claims = readUnverified(kind, token);
+      if (claims !== undefined) cached.set(sha256Base64url(token), { claims, key });
+    },
+  };
+}
+
+/** {@link decodeUnverifiedHopToken}, caching the claims of the latest tokens: a caller presents one several times. */
+export function rememberDecoded({ capacity }: RememberOptions): (token: string) => HopClaims | undefined {
+  const cached = new LRUCache<string, HopClaims>({ max: capacity });
+  return (token) => {
+    const known = cached.get(token);
+    if (known !== undefined) return known;
+    const claims = decodeUnverifiedHopToken(token);
+    if (claims !== undefined) cached.set(token, claims);
+    return claims;
+  };
 }

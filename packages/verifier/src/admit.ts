@@ -1,22 +1,26 @@
 import { isWithin, splitDataClasses } from "@svc/core";
 import {
   actChain,
+  bindParams,
+  bindParamsValue,
   type HopClaims,
   isNarrowed,
   type NarrowedClaims,
+  sha256Base64url,
   type TokenRefusal,
+  type TransactionClaims,
   type VerifyOptions,
   type VerifyRemembering,
   verifyIdentityAssertion,
+  verifyToken,
 } from "@svc/tokens";
 import { type Admission, AdmissionRefused, type RefusalCause } from "./admission.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { RefreshFault } from "./get-json.ts";
 import type { IdentityView } from "./identity-view.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
-import type { AdmitRequest, VerifierOptions } from "./options.ts";
+import type { AdmitRequest, CallParams, VerifierOptions } from "./options.ts";
 import type { ReplayStore } from "./replay-store.ts";
-import { checkTransaction } from "./transaction.ts";
 
 export interface AdmitDeps {
   readonly issuer: string;
@@ -143,6 +147,42 @@ async function spendTransaction(
   const transaction = await checkTransaction(transactionToken, claims, params, verifyOptionsOf(deps));
   const isFirst = await deps.replayStore.admitOnce(transaction.actionId, transaction.exp + expLeewaySeconds);
   if (!isFirst) throw new AdmissionRefused("replayed");
+}
+
+/**
+ * Verifies the transaction token of a call (docs/reference/tokens.md#transaction-token).
+ *
+ * @throws {AdmissionRefused} `transaction_missing`, `transaction_invalid` or `params_mismatch`
+ */
+async function checkTransaction(
+  token: string | undefined,
+  hop: NarrowedClaims,
+  params: CallParams | undefined,
+  options: VerifyOptions,
+): Promise<TransactionClaims> {
+  if (token === undefined) throw new AdmissionRefused("transaction_missing");
+  const verification = await verifyToken("transaction", token, options);
+  if (!verification.ok || !belongsTo(verification.claims, hop)) throw new AdmissionRefused("transaction_invalid");
+  const { claims } = verification;
+  if (claims.paramsHash !== hashOf(params)) throw new AdmissionRefused("params_mismatch");
+  return claims;
+}
+
+const belongsTo = (transaction: TransactionClaims, hop: NarrowedClaims): boolean =>
+  transaction.sub === hop.sub &&
+  transaction.aud === hop.aud &&
+  transaction.target === hop.aud &&
+  transaction.scope === hop.scope &&
+  transaction.sessionId === hop.sessionId &&
+  transaction.actionId === hop.actionId &&
+  transaction.caller === hop.act.sub &&
+  transaction.hopJtiHash === sha256Base64url(hop.jti);
+
+function hashOf(params: CallParams | undefined): string | undefined {
+  if (params === undefined) return undefined;
+  const isText = typeof params === "string" || params instanceof Uint8Array;
+  const binding = isText ? bindParams(params) : bindParamsValue(params);
+  return binding.ok ? binding.paramsHash : undefined;
 }
 
 const toAdmission = (claims: NarrowedClaims, agent: string | null): Admission => ({

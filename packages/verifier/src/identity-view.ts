@@ -32,7 +32,7 @@ export function identityView(
   const base = `${url.replace(/\/+$/, "")}/v1/identity/`;
   const get = (path: string) => getJson(ports, base + path, token);
   const revocations = revocationList(get);
-  const identities = pinnedIdentities({ get, monotonicMs, freshnessMs: freshnessSeconds * 1000 });
+  const identities = pinnedIdentities(get, monotonicMs, freshnessSeconds * 1000);
   let refreshes = 0;
   let requestedAtMs = Number.NEGATIVE_INFINITY;
   const ageSeconds = () => (monotonicMs() - requestedAtMs) / 1000;

@@ -13,9 +13,8 @@ export {
 } from "./admission.ts";
 export type { RequestHeaders } from "./credentials.ts";
 export type { IdentityViewOptions } from "./identity-view.ts";
-export type { AdmitRequest, VerifierOptions } from "./options.ts";
+export type { AdmitRequest, CallParams, VerifierOptions } from "./options.ts";
 export type { VerifierPorts } from "./ports.ts";
 export { type MemoryReplayStoreOptions, memoryReplayStore, type ReplayStore } from "./replay-store.ts";
 export type { AdmitAttributes, AdmitSpan, CounterSample, VerifierLogRecord, VerifierSink } from "./sink.ts";
-export type { CallParams } from "./transaction.ts";
 export { createVerifier, type Verifier } from "./verifier.ts";

@@ -3,9 +3,14 @@ import { defaultRefreshSeconds, type IdentityViewOptions } from "./identity-view
 import type { VerifierPorts } from "./ports.ts";
 import type { ReplayStore } from "./replay-store.ts";
 import type { VerifierSink } from "./sink.ts";
-import type { CallParams } from "./transaction.ts";
 
 export const defaultFreshnessSeconds = 60;
+
+/**
+ * The parameters of a call: its body as text or bytes, or its parsed value. Give the value only where the application
+ * itself uses it.
+ */
+export type CallParams = string | Uint8Array | Readonly<Record<string, unknown>>;
 
 /** One call to admit. */
 export interface AdmitRequest {

@@ -22,20 +22,21 @@ interface Pinned {
   lastUsedMs: number;
 }
 
-export interface PinnedIdentitiesOptions {
-  /** The JSON at a path below `/v1/identity/`. */
-  readonly get: (path: string) => Promise<unknown>;
-  readonly monotonicMs: () => number;
-  readonly freshnessMs: number;
-}
-
 /** Agents cached; the least recently used one is dropped. */
 const capacity = 1_024;
 /** Identities read concurrently. */
 const concurrency = 8;
 
-/** The pinned keys of calling agents: read at an agent's first call, then refreshed in the background. */
-export function pinnedIdentities({ get, monotonicMs, freshnessMs }: PinnedIdentitiesOptions) {
+/**
+ * The pinned keys of calling agents: read at an agent's first call, then refreshed in the background.
+ *
+ * @param get reads the JSON at a path below `/v1/identity/`
+ */
+export function pinnedIdentities(
+  get: (path: string) => Promise<unknown>,
+  monotonicMs: () => number,
+  freshnessMs: number,
+) {
   const known = new LRUCache<string, Pinned>({ max: capacity });
   const underWay = new Map<string, Promise<Pinned>>();
 

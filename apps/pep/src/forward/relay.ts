@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
 import {
+  pairs,
   type RawHeaders,
   responseHeaders,
   responseVia,
@@ -176,9 +177,6 @@ const isEventStream = (headers: RawHeaders): boolean =>
 /** Latin-1 on both sides passes header bytes unchanged (RFC 9110 section 5.5). */
 const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>
   Array.isArray(raw) ? raw.map((part) => (typeof part === "string" ? part : part.toString("latin1"))) : [];
-
-const pairs = (headers: string[]): [string, string][] =>
-  headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
 
 /** Passes 102, 103 and the like on; `100 Continue` belongs to each connection. Node before 26 cannot send them. */
 function relayInterim(response: ServerResponse, status: number, headers: string[]): void {

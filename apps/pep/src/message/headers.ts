@@ -110,13 +110,16 @@ export const without = (headers: string[], name: string): string[] =>
 export function recordOf(headers: RawHeaders): Record<string, string | string[]> {
   // A header may be named `__proto__`.
   const record: Record<string, string | string[]> = Object.create(null);
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const [name = "", value = ""] = [headers[at]?.toLowerCase(), headers[at + 1]];
+  for (const [spelled, value] of pairs(headers)) {
+    const name = spelled.toLowerCase();
     const before = record[name];
     record[name] = before === undefined ? value : [before, value].flat();
   }
   return record;
 }
+
+export const pairs = (headers: RawHeaders): [string, string][] =>
+  headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
 
 function keep(headers: RawHeaders, isKept: (name: string, value: string) => boolean): string[] {
   const kept: string[] = [];

@@ -3,8 +3,7 @@ import { type Environment, sharedSettings } from "@svc/host";
 import { parse, stringify } from "yaml";
 import { ConfigurationRefused } from "../upstreams/configured-upstreams.ts";
 import type { EgressProxies } from "../upstreams/egress-proxies.ts";
-import { readUpstreams } from "../upstreams/upstreams-file.ts";
-import { upstreamsFile } from "../upstreams/upstreams-schema.ts";
+import { readUpstreams, upstreamsFile } from "../upstreams/upstreams-file.ts";
 import { type Config, pepSettings } from "./config.ts";
 
 const redacted = "(set, not shown)";

@@ -11,9 +11,9 @@ export type Credential =
 
 /** PEM texts; `cert` and `key` together make mutual TLS. */
 export interface UpstreamTls {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 export interface Upstream {

@@ -1,12 +1,36 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
-import type { z } from "zod";
+import { z } from "zod";
 import { normalAuthority } from "../message/authority.ts";
 import type { PepMode } from "../modes.ts";
-import { toCall } from "../protocols/common-settings.ts";
-import { protocolOf, type UpstreamEntry } from "../protocols/protocols.ts";
+import { toCall, withDefault } from "../protocols/common-settings.ts";
+import { defaultProtocol, protocolOf, type UpstreamEntry, upstreamEntry } from "../protocols/protocols.ts";
 import { type Credential, type Upstream, type Upstreams, type UpstreamTls, upstreamsOf } from "./upstream.ts";
-import { upstreamsFile } from "./upstreams-schema.ts";
+
+/** The file that `SVC_PEP_CONFIG` names (docs/reference/enforcement-point.md#upstreams-file). */
+export const upstreamsFile = z.strictObject({
+  upstreams: z.array(z.preprocess(withDefault("protocol", defaultProtocol), upstreamEntry)),
+});
+
+/** The members that `withDefault` fills in. */
+const impliedConsts: Readonly<Record<string, unknown>> = { protocol: defaultProtocol, connect: false };
+
+/** The JSON Schema of the file before defaults are filled in, for editors. It cannot state every rule. */
+export const upstreamsSchema = (): object =>
+  z.toJSONSchema(upstreamsFile, {
+    io: "input",
+    target: "draft-7",
+    unrepresentable: "any",
+    override({ jsonSchema }) {
+      const { required, properties = {} } = jsonSchema;
+      if (required === undefined) return;
+      jsonSchema.required = required.filter((name) => {
+        const member = properties[name];
+        const isImplied = typeof member === "object" && name in impliedConsts && member.const === impliedConsts[name];
+        return !isImplied;
+      });
+    },
+  });
 
 export interface ReadUpstreamsOptions {
   /** Of an upstream that names none. */
@@ -106,12 +130,7 @@ function toCredential({ name, credential }: UpstreamEntry, fileOf: ReadNamedFile
 
 function toTls({ name, tls }: UpstreamEntry, fileOf: ReadNamedFile): UpstreamTls {
   const text = (file: string | undefined) => (file === undefined ? undefined : fileOf(name, file));
-  const [ca, cert, key] = [text(tls.ca_file), text(tls.cert_file), text(tls.key_file)];
-  return {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-  };
+  return { ca: text(tls.ca_file), cert: text(tls.cert_file), key: text(tls.key_file) };
 }
 
 /** Any other value would fail every call, or end its header early. */

@@ -1,7 +1,7 @@
 import { readBounded } from "@svc/core/read-bounded";
 import type { Admission } from "../admission.ts";
 import type { RequestHeaders } from "../credentials.ts";
-import type { CallParams } from "../transaction.ts";
+import type { CallParams } from "../options.ts";
 import type { Verifier } from "../verifier.ts";
 import { type HttpResponse, type Refusal, refusalOf } from "./refusal.ts";
 

@@ -49,14 +49,14 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
   ],
   [
     "other-parameters-admitted",
-    "transaction.ts",
+    "admit.ts",
     'if (claims.paramsHash !== hashOf(params)) throw new AdmissionRefused("params_mismatch");',
     "",
     admit("a privileged call > with %s parameters: refused"),
   ],
   [
     "another-calls-transaction",
-    "transaction.ts",
+    "admit.ts",
     "transaction.hopJtiHash === sha256Base64url(hop.jti)",
     "transaction.hopJtiHash.length > 0",
     admit("a privileged call > with %s: refused"),
