@@ -1,13 +1,12 @@
-import { rememberVerified } from "@svc/tokens";
-import type { Admission } from "./admission.ts";
+import { type NarrowedClaims, rememberVerified } from "@svc/tokens";
+import { type Admission, AdmissionRefused, isTransactionRejection } from "./admission.ts";
 import { admit } from "./admit.ts";
 import { identityView } from "./identity-view.ts";
 import { fixedKeys, remoteKeys } from "./issuer-keys.ts";
-import { observed } from "./observe.ts";
 import { type AdmitRequest, checkOptions, defaultFreshnessSeconds, type VerifierOptions } from "./options.ts";
 import { defaultPorts, type VerifierPorts } from "./ports.ts";
 import { memoryReplayStore } from "./replay-store.ts";
-import { neverThrowing, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
+import { type AdmitAttributes, neverThrowing, type VerifierLogRecord, type VerifierSink } from "./sink.ts";
 
 /** Admits the calls of one resource server. */
 export interface Verifier {
@@ -41,7 +40,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const { issuer, audience, freshnessSeconds = defaultFreshnessSeconds, identityRequired = false } = options;
   const ports = portsOf(options);
   const sink = neverThrowing(options.sink ?? {});
-  const warn = warningTo(sink);
+  const warn = (message: VerifierLogRecord["message"]) => (error: unknown) =>
+    sink.log({ level: "warn", message, fields: { "authz.component": "verifier", "error.type": nameOf(error) } });
 
   const keys =
     options.jwksUrl === undefined
@@ -77,10 +77,56 @@ function portsOf(options: VerifierOptions): VerifierPorts {
   return { fetch, now, monotonicMs, random, after };
 }
 
-const warningTo =
-  (sink: Required<VerifierSink>) =>
-  (message: VerifierLogRecord["message"]) =>
-  (error: unknown): void => {
-    const errorType = error instanceof Error ? error.name : "Error";
-    sink.log({ level: "warn", message, fields: { "authz.component": "verifier", "error.type": errorType } });
-  };
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "Error");
+
+/** Emits the span and counts of one admission, and logs a refusal (docs/reference/verifier.md#telemetry). */
+async function observed(
+  sink: Required<VerifierSink>,
+  { now, monotonicMs }: VerifierPorts,
+  admitting: (onVerified: (claims: NarrowedClaims) => void) => Promise<Admission>,
+): Promise<Admission> {
+  const startedAtMs = now();
+  const startedMs = monotonicMs();
+  let attributes: AdmitAttributes = {};
+  try {
+    const admission = await admitting((claims) => {
+      attributes = attributesOf(claims);
+    });
+    sink.count("svc_admissions", { result: "admitted" });
+    return admission;
+  } catch (error) {
+    attributes = { ...attributes, "error.type": nameOf(error) };
+    report(sink, error, attributes);
+    throw error;
+  } finally {
+    sink.span({ name: "verify.admit", startedAtMs, durationMs: monotonicMs() - startedMs, attributes });
+  }
+}
+
+const attributesOf = (claims: NarrowedClaims): AdmitAttributes => ({
+  "authz.action_id": claims.actionId,
+  "authz.session_id": claims.sessionId,
+  "authz.hop": claims.hop,
+  "authz.target_kind": claims.targetKind,
+  "authz.data_class": claims.scope,
+  "authz.privileged": claims.privileged,
+  "authz.taint": claims.taint,
+  "authz.policy_version": claims.policyVersion,
+});
+
+function report(sink: Required<VerifierSink>, error: unknown, attributes: AdmitAttributes): void {
+  sink.count("svc_admissions", { result: "refused" });
+  const cause = error instanceof AdmissionRefused ? error.cause : undefined;
+  if (cause && isTransactionRejection(cause)) sink.count("svc_transaction_rejections", { cause });
+  // A refusal concerns the caller; a stale view and a failing store concern the operator.
+  const needsHuman = cause === undefined || cause === "stale_identity_view";
+  const logged = ["authz.action_id", "authz.session_id", "authz.hop", "error.type"] as const;
+  sink.log({
+    level: needsHuman ? "warn" : "info",
+    message: "admission refused",
+    fields: {
+      "authz.component": "verifier",
+      ...Object.fromEntries(logged.flatMap((key) => (attributes[key] === undefined ? [] : [[key, attributes[key]]]))),
+    },
+  });
+}

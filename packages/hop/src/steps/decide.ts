@@ -1,11 +1,13 @@
 import {
   type AuthorizeResponse,
+  authorizeRequest,
   authorizeResponse,
   type CamelCased,
   type DenyReason,
   fromWire,
   type Taint,
   type TargetKind,
+  toWire,
 } from "@svc/core";
 import { z } from "zod";
 import type { TransportResponse } from "../transport.ts";
@@ -63,18 +65,10 @@ export const decide: Step<DecideRequest, DecideResult> = timed(
 );
 
 const authorize = posting<DecideRequest, DecideResult>(
-  async (_ports, credential, request) => ({
-    path: "/v1/authorize",
-    headers: jsonUnder(credential),
-    body: JSON.stringify({
-      session_id: credential.sessionId,
-      target: request.target,
-      target_kind: request.targetKind,
-      data_class: request.dataClass,
-      ...(request.taint && { taint: request.taint }),
-      enforced: request.enforced ?? true,
-    }),
-  }),
+  async (_ports, credential, request) => {
+    const body = toWire(authorizeRequest, { sessionId: credential.sessionId, enforced: true, ...request });
+    return { path: "/v1/authorize", headers: jsonUnder(credential), body: JSON.stringify(body) };
+  },
   read,
   refusal,
 );
