@@ -13,8 +13,13 @@ const inPackage = [
   "packages/drift",
   "packages/verifier",
   "packages/host",
+  "packages/embedded",
+  "apps/control-plane",
+  "apps/pep",
+  "apps/injector",
+  "apps/cli",
+  "apps/dev",
 ];
-const startsServers = ["packages/embedded", "apps/control-plane", "apps/pep", "apps/injector", "apps/cli", "apps/dev"];
 const blackBox = [
   "test/vectors",
   "test/bench",
@@ -53,13 +58,13 @@ const inBoth = ["test/fuzz/fuzz.test.ts"];
 const within = (root: string, files: readonly string[]) =>
   files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));
 
-/** @param isolate false where the files of a project share no state, so that a worker reads its modules once */
-const project = (root: string, include: string, isLong: boolean, isolate = true) => ({
+/** `isolate: false`: the files share no state, so that a worker reads its modules once. */
+const project = (root: string, include: string, isLong: boolean) => ({
   extends: true as const,
   test: {
     name: root.replace(/^[a-z]+\//, ""),
     root,
-    isolate,
+    isolate: false,
     include: isLong ? within(root, [...long, ...inBoth]) : [include],
     exclude: isLong ? [] : ["**/node_modules/**", ...within(root, long)],
   },
@@ -81,8 +86,7 @@ export default defineConfig(({ mode }) => ({
     env: { TEST_LONG: String(mode === "long") },
     globalSetup: ["test/support/src/global-setup.ts"],
     projects: [
-      ...inPackage.map((root) => project(root, "test/**/*.test.ts", mode === "long", false)),
-      ...startsServers.map((root) => project(root, "test/**/*.test.ts", mode === "long")),
+      ...inPackage.map((root) => project(root, "test/**/*.test.ts", mode === "long")),
       ...blackBox.map((root) => project(root, "**/*.test.ts", mode === "long")),
     ],
   },

@@ -5,8 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { freePort, waitUntil } from "@svc/test-support";
+import { freePort, programOf, waitUntil } from "@svc/test-support";
 import { afterEach, expect, test } from "vitest";
 import { ask } from "./src/telemetry/ask.ts";
 import { readScrape, total } from "./src/telemetry/exposition.ts";
@@ -79,8 +78,7 @@ test("lines that nobody reads any more are counted as lost, and the enforcement 
     JSON.stringify({ upstreams: [{ name: "app", url: "http://127.0.0.1:1", routes: [route] }] }),
   );
   const [listen, adminListen] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
-  const main = fileURLToPath(new URL("../../apps/pep/src/main.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--conditions=@svc/source", main], {
+  const child = spawn(process.execPath, [programOf("@svc/pep/main")], {
     stdio: ["ignore", "pipe", "ignore"],
     env: {
       PATH: process.env.PATH,

@@ -1,14 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyCommand } from "../src/commands/audit.ts";
 import { examplesOf, helpOf, readmeExamples } from "./printed-examples.ts";
 import { type CliStack, startCliStack } from "./stack.ts";
-import { svc } from "./svc.ts";
+import { main, svc } from "./svc.ts";
 
 let stack: CliStack;
 let owner: postgres.Sql;
@@ -124,12 +123,11 @@ describe("svc audit verify", () => {
       line.includes("audit verify"),
     );
     expect(lines).toHaveLength(5);
-    const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
     for (const line of lines) {
       const here = line
         .replaceAll("https://authz.example.com", stack.controlPlane.url)
         .replaceAll(/postgres:\S+/g, stack.database.superuserUrl);
-      const shim = `svc() { "${process.execPath}" --conditions=@svc/source "${main}" "$@"; }`;
+      const shim = `svc() { "${process.execPath}" "${main}" "$@"; }`;
       const { status, stderr } = spawnSync("bash", ["--norc", "-eo", "pipefail", "-c", `${shim}\n${here}`], {
         cwd: stack.folder,
         encoding: "utf8",

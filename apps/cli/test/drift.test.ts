@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { clerkManifest } from "./stack.ts";
-import { svc } from "./svc.ts";
+import { main, svc } from "./svc.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-drift-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -46,9 +46,8 @@ test.each([
 });
 
 test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none", async (forge) => {
-  const main = new URL("../src/main.ts", import.meta.url).pathname;
   const init = () =>
-    spawnSync(process.execPath, ["--conditions=@svc/source", main, "drift", "init", "--for", forge, "--json"], {
+    spawnSync(process.execPath, [main, "drift", "init", "--for", forge, "--json"], {
       cwd: folder,
       encoding: "utf8",
     });

@@ -3,9 +3,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { AuthzClient } from "@svc/client";
-import { type DevStack, requires, spawnDev } from "@svc/test-support";
+import { type DevStack, programOf, requires, spawnDev } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { examplesOf, helpOf, leaves, readmeExamples } from "./printed-examples.ts";
@@ -69,7 +68,7 @@ async function writeFiles(): Promise<void> {
     // Programs that the examples call; the tests of `pnpm test` leave a trace.
     "bin/python": "#!/bin/sh\n",
     "bin/pnpm": "#!/bin/sh\nexec node --conditions=@svc/source record.mjs\n",
-    "bin/svc": `#!/bin/sh\nexec node --conditions=@svc/source ${fileURLToPath(new URL("../src/main.ts", import.meta.url))} "$@"\n`,
+    "bin/svc": `#!/bin/sh\nexec node ${programOf("@svc/cli/main")} "$@"\n`,
   };
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, name);

@@ -18,7 +18,7 @@ test.each(["-", "-h", "--", "-y"])("a key id that begins with %s is not read as 
 });
 
 test("a command ends silently, as by SIGPIPE, when its reader is gone", async () => {
-  const child = spawn(process.execPath, ["--conditions=@svc/source", main, "--help"], {
+  const child = spawn(process.execPath, [main, "--help"], {
     env: { PATH: process.env.PATH },
     stdio: ["ignore", "pipe", "pipe"],
   });

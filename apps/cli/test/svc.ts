@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { programOf } from "@svc/test-support";
 
-export const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+export const main = programOf("@svc/cli/main");
 
 export interface Ended {
   readonly code: number | null;
@@ -19,7 +19,7 @@ export interface Started {
 
 /** The command as a person starts it, and nothing in its environment but `env`. */
 export function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-  const child = spawn(process.execPath, ["--conditions=@svc/source", main, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -4,7 +4,7 @@ import { type Child, startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The entry points of the apps, run from their sources as in production: configured by environment only. */
+/** The entry points of the apps, run as they are published: compiled, configured by environment only. */
 export type AppMain =
   | "@svc/control-plane/main"
   | "@svc/pep/main"
@@ -23,14 +23,16 @@ export interface AppOptions {
   readonly within?: readonly string[];
 }
 
-const workspace = new URL("../../../", import.meta.url);
+/** The file to start: compiled, as published, which also starts twice as fast as the sources. */
+export const programOf = (main: AppMain): string =>
+  fileURLToPath(
+    new URL(`../../../${main.replace("@svc/", "apps/").replace("/main", "/dist/main.js")}`, import.meta.url),
+  );
 
 /** Starts an app without waiting for it. */
 export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions, "readyUrl">): Child {
-  const folder = main.replace("@svc/", "apps/").replace("/main", "/src/main.ts");
-  const program = fileURLToPath(new URL(folder, workspace));
   const [file = process.execPath, ...before] = [...within, process.execPath];
-  return startChild(file, [...before, "--conditions=@svc/source", program, ...args], {
+  return startChild(file, [...before, programOf(main), ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
 }

@@ -1,11 +1,17 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { sharedServerVariable, startPostgres } from "./postgres.ts";
 
 const projectsWithDatabase = ["control-plane", "cli", "conformance", "e2e", "browser", "helm", "images", "examples"];
 
-/** Starts one database server for a whole test run, where one of its projects wants it; returns what ends it. */
+const workspace = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** Compiles what changed, for the apps that tests start, and starts one database server where a project needs it. */
 export async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
+  execFileSync(`${workspace}node_modules/.bin/tsc`, ["-b"], { cwd: workspace, stdio: "inherit" });
   if (!vitest.projects.some(({ name }) => projectsWithDatabase.includes(name))) return undefined;
+  // It imports compiled code.
+  const { sharedServerVariable, startPostgres } = await import("./postgres.ts");
   const { stop, ...urls } = await startPostgres();
   process.env[sharedServerVariable] = JSON.stringify(urls);
   return stop;
