@@ -6,7 +6,7 @@ import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { connect, poolOf } from "../src/postgres/database.ts";
 import { retention } from "../src/postgres/retention.ts";
-import { settledMoments } from "../src/postgres/seals/settled.ts";
+import { settledMoments } from "../src/postgres/seals/record-seals.ts";
 import { recorder } from "./decision-rows.ts";
 import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";

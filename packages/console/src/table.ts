@@ -41,6 +41,15 @@ export function table<Row>({ caption, columns, rows, whenEmpty, isLive = false }
 
 const numeric = (isNumber: true | undefined) => isNumber && html` class="number"`;
 
+/** One page of a list, and the way to the next. */
+export const pageOf = <Row>(
+  path: string,
+  query: Query,
+  listed: Listed<Row>,
+  shown: Omit<Table<Row>, "rows">,
+): Markup => html`${table({ ...shown, rows: listed.rows })}
+${pager(path, query, listed)}`;
+
 /** Links to the first and the next page; the browser's own way back leads to the page before. */
 export function pager(path: string, query: Query, { nextCursor }: Listed<unknown>): Markup | undefined {
   const { cursor, ...rest } = query;

@@ -56,10 +56,8 @@ export interface NewEnrollment {
   readonly expiresAtMs: number;
 }
 
-export interface PendingEnrollment {
+export interface PendingEnrollment extends Pick<NewEnrollment, "publicJwk" | "challenge"> {
   readonly agent: string;
-  readonly publicJwk: PublicJwk;
-  readonly challenge: string;
 }
 
 export interface CompleteEnrollment {
@@ -68,9 +66,9 @@ export interface CompleteEnrollment {
   readonly atMs: number;
 }
 
+/** `over`: another call completed it. */
 export type Completion =
   | { readonly kind: "enrolled"; readonly agentId: string; readonly anchorVersion: number }
   | { readonly kind: "quarantined"; readonly reason: QuarantineReason }
   | { readonly kind: "agent_revoked" }
-  /** Another call completed it. */
   | { readonly kind: "over" };

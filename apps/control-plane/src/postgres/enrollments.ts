@@ -28,14 +28,8 @@ async function issueToken(tx: Transaction, token: NewEnrollToken): Promise<void>
     insert into enroll_token (token_hash, agent_id, issued_by, issued_at, expires_at)
     values (${token.tokenHash}, ${agentId}, ${issuedBy}, ${new Date(issuedAtMs)}, ${expiresAt})`;
   const details = { agent_id: agentId, expires_at: expiresAt.toISOString() };
-  await insertAdministrativeEvent(tx, {
-    eventId,
-    kind: "enroll_token_issued",
-    atMs: issuedAtMs,
-    actor: issuedBy,
-    agent,
-    details,
-  });
+  const event = { eventId, kind: "enroll_token_issued", atMs: issuedAtMs, actor: issuedBy, agent, details } as const;
+  await insertAdministrativeEvent(tx, event);
 }
 
 async function isTokenGood(sql: Sql, { tokenHash, agentId, nowMs }: TokenUse): Promise<boolean> {
@@ -101,31 +95,43 @@ interface Proven {
  */
 async function complete(tx: Transaction, completing: CompleteEnrollment): Promise<Completion> {
   await lockIdentities(tx);
-  const proven = await close(tx, completing);
-  if (proven === undefined) return { kind: "over" };
-  if (proven.revoked) return { kind: "agent_revoked" };
-  const reason = proven.quarantineReason ?? (await keyConflict(tx, proven));
-  const completion = reason === undefined ? await enroll(tx, proven) : await quarantine(tx, proven, reason);
-  await recordCompletion(tx, proven, completing, completion);
-  return completion;
-}
-
-async function close(tx: Transaction, { enrollmentId, atMs }: CompleteEnrollment): Promise<Proven | undefined> {
-  const [row] = await tx<Proven[]>`
-    update enrollment e set completed_at = ${new Date(atMs)}
+  const [proven] = await tx<Proven[]>`
+    update enrollment e set completed_at = ${new Date(completing.atMs)}
     from agent a
-    where e.enrollment_id = ${enrollmentId} and e.completed_at is null and a.agent_id = e.agent_id
+    where e.enrollment_id = ${completing.enrollmentId} and e.completed_at is null and a.agent_id = e.agent_id
     returning e.agent_id as "agentId", a.name as agent, e.jwk, e.thumbprint, e.principal_issuer as "principalIssuer",
       e.principal_sub as "principalSub", e.quarantine_reason as "quarantineReason", e.begun_by as "begunBy",
       exists (select from revocation r where r.agent_id = e.agent_id) as revoked`;
-  return row;
+  if (proven === undefined) return { kind: "over" };
+  if (proven.revoked) return { kind: "agent_revoked" };
+  const reason = proven.quarantineReason ?? (await keyConflict(tx, proven));
+  const completion = reason === null ? await enroll(tx, proven) : await quarantine(tx, proven, reason);
+  await recordChangedDenials(tx, {
+    eventId: completing.eventId,
+    kind: reason === null ? "agent_enrolled" : "agent_quarantined",
+    atMs: completing.atMs,
+    // Its proof was the credential.
+    actor: proven.agent,
+    agent: proven.agent,
+    reason,
+    details: {
+      agent_id: proven.agentId,
+      enrollment_id: completing.enrollmentId,
+      begun_by: proven.begunBy ?? "enroll_token",
+      thumbprint: proven.thumbprint,
+      principal_issuer: proven.principalIssuer,
+      principal_sub: proven.principalSub,
+      ...(completion.kind === "enrolled" && { anchor_version: completion.anchorVersion }),
+    },
+  });
+  return completion;
 }
 
 /** A revoked agent keeps its key: the key must not return under another name. */
-async function keyConflict(tx: Transaction, { agentId, thumbprint }: Proven): Promise<QuarantineReason | undefined> {
+async function keyConflict(tx: Transaction, { agentId, thumbprint }: Proven): Promise<QuarantineReason | null> {
   const [other] = await tx`
     select from agent_identity where thumbprint = ${thumbprint} and agent_id <> ${agentId}`;
-  return other === undefined ? undefined : "KEY_IN_USE";
+  return other === undefined ? null : "KEY_IN_USE";
 }
 
 async function enroll(tx: Transaction, proven: Proven): Promise<Completion> {
@@ -150,28 +156,3 @@ async function quarantine(tx: Transaction, { agentId, agent }: Proven, reason: Q
     on conflict (agent_id) do nothing`;
   return { kind: "quarantined", reason };
 }
-
-/** The actor is the agent, since its proof was the credential. */
-const recordCompletion = (
-  tx: Transaction,
-  proven: Proven,
-  { enrollmentId, eventId, atMs }: CompleteEnrollment,
-  completion: Completion,
-): Promise<void> =>
-  recordChangedDenials(tx, {
-    eventId,
-    kind: completion.kind === "enrolled" ? "agent_enrolled" : "agent_quarantined",
-    atMs,
-    actor: proven.agent,
-    agent: proven.agent,
-    reason: completion.kind === "quarantined" ? completion.reason : null,
-    details: {
-      agent_id: proven.agentId,
-      enrollment_id: enrollmentId,
-      begun_by: proven.begunBy ?? "enroll_token",
-      thumbprint: proven.thumbprint,
-      principal_issuer: proven.principalIssuer,
-      principal_sub: proven.principalSub,
-      ...(completion.kind === "enrolled" && { anchor_version: completion.anchorVersion }),
-    },
-  });

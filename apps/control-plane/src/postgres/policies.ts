@@ -1,7 +1,7 @@
 import { decodePolicyDocument, indexPolicy, type PolicyIndex, policySchemaVersion } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { LatestPolicy, Policies } from "../ports/manifests.ts";
-import type { Pool, Sql } from "./database.ts";
+import type { Pool } from "./database.ts";
 
 interface PolicyKey {
   readonly scope: string;
@@ -17,12 +17,18 @@ interface Indexed {
 const cachedDocumentLength = 67_108_864;
 
 /** A policy never changes, so it is parsed and indexed once: for a large one that costs more than a decision. */
-export const policyStore = (pool: Pool): Policies => {
+export const policyStore = ({ rows }: Pool): Policies => {
   const indexes = new LRUCache<string, Indexed, PolicyKey>({
     max: 10_000,
     maxSize: cachedDocumentLength,
     sizeCalculation: ({ documentLength }) => documentLength,
-    fetchMethod: (_key, _stale, { context }) => pool.run((sql) => load(sql, context)),
+    async fetchMethod(_key, _stale, { context: { scope, version } }) {
+      const [row] = await rows<{ document: string }>`
+        select document from compiled_policy where scope = ${scope} and version = ${version}`;
+      if (row === undefined) return undefined;
+      const index = indexPolicy({ scope, version, document: decodePolicyDocument(row.document) });
+      return { index, documentLength: row.document.length };
+    },
     // A load that was evicted still answers those who wait for it.
     ignoreFetchAbort: true,
   });
@@ -30,39 +36,27 @@ export const policyStore = (pool: Pool): Policies => {
     (await indexes.fetch(`${version} ${scope}`, { context: { scope, version } }))?.index;
   return {
     pinned,
-    latest: (scope) => pool.run((sql) => latest(sql, scope)),
+    async latest(scope) {
+      const [row] = await rows<LatestPolicy>`
+        select version, schema_version as "schemaVersion" from compiled_policy
+        where scope = ${scope} order by version desc limit 1`;
+      return row;
+    },
     async currentOf(agents) {
-      const keys = await pool.run((sql) => latestOfAgents(sql, agents));
+      // Without policies of an older schema: these cannot be consented to before they are compiled again.
+      const keys = await rows<PolicyKey>`
+        with accepted as (
+          select m.agent_id, max(m.version) as version from manifest_version m join agent a using (agent_id)
+          where a.name = any(${agents as string[]}) and m.status in ('reconciled', 'attested')
+          group by m.agent_id
+        ), newest as (
+          select distinct on (p.scope) p.scope, p.version, p.schema_version from compiled_policy p
+          where p.scope in (select s.scope from accepted join manifest_scope s using (agent_id, version))
+          order by p.scope, p.version desc
+        )
+        select scope, version from newest where schema_version = ${policySchemaVersion}`;
       const found = await Promise.all(keys.map(({ scope, version }) => pinned(scope, version)));
       return found.filter((index) => index !== undefined);
     },
   };
 };
-
-async function load(sql: Sql, { scope, version }: PolicyKey): Promise<Indexed | undefined> {
-  const [row] = await sql<{ document: string }[]>`
-    select document from compiled_policy where scope = ${scope} and version = ${version}`;
-  if (row === undefined) return undefined;
-  const index = indexPolicy({ scope, version, document: decodePolicyDocument(row.document) });
-  return { index, documentLength: row.document.length };
-}
-
-async function latest(sql: Sql, scope: string): Promise<LatestPolicy | undefined> {
-  const [row] = await sql<LatestPolicy[]>`
-    select version, schema_version as "schemaVersion" from compiled_policy
-    where scope = ${scope} order by version desc limit 1`;
-  return row;
-}
-
-/** Without policies of an older schema: these cannot be consented to before they are compiled again. */
-const latestOfAgents = (sql: Sql, agents: readonly string[]) => sql<PolicyKey[]>`
-  with accepted as (
-    select m.agent_id, max(m.version) as version from manifest_version m join agent a using (agent_id)
-    where a.name = any(${agents as string[]}) and m.status in ('reconciled', 'attested')
-    group by m.agent_id
-  ), newest as (
-    select distinct on (p.scope) p.scope, p.version, p.schema_version from compiled_policy p
-    where p.scope in (select s.scope from accepted join manifest_scope s using (agent_id, version))
-    order by p.scope, p.version desc
-  )
-  select scope, version from newest where schema_version = ${policySchemaVersion}`;

@@ -36,7 +36,7 @@ export const retention = ({ pool, clock, ids }: RetentionSettings): Retention =>
     return "done";
   },
   async lastDoneMs() {
-    const [row] = await pool.run((sql) => sql<{ ran_at: number | null }[]>`select ran_at from housekeeping`);
+    const [row] = await pool.rows<{ ran_at: number | null }>`select ran_at from housekeeping`;
     return row?.ran_at ?? null;
   },
 });

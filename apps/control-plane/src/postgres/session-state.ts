@@ -2,7 +2,7 @@ import type { Block, IdentityStatus, SessionFacts } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { SessionState, SessionStateQuery, SessionStateReader } from "../ports/sessions.ts";
 import type { Pool, Sql } from "./database.ts";
-import { sessionColumns } from "./session-rows.ts";
+import { sessionColumns } from "./sessions.ts";
 
 interface StateRow extends SessionFacts {
   revoked: boolean;
@@ -29,7 +29,12 @@ export const sessionStateReader = (pool: Pool): SessionStateReader => {
     async read(query) {
       const [row] = await pool.run((sql) => select(sql, query));
       if (row === undefined) return undefined;
-      const state = toState(row);
+      const { revoked, identities, blocks, marks, session_epoch: session, denial_epoch: denials, ...facts } = row;
+      const state: CachedState = {
+        ...{ facts, revoked, blocks, epochs: { denials, session } },
+        identities: new Map(identities.map(({ agent, status }) => [agent, status])),
+        marks: new Map(marks.map(({ member, source }) => [member, source])),
+      };
       states.set(keyOf(query), state);
       return asOf(state, query.nowMs);
     },
@@ -70,20 +75,3 @@ const select = (sql: Sql, { sessionId, agents, nowMs }: SessionStateQuery) => sq
 /** The same statement without a result, to warm up a connection. */
 export const readNothing = (sql: Sql): Promise<unknown> =>
   select(sql, { sessionId: "00000000-0000-0000-0000-000000000000", agents: [], nowMs: 0 });
-
-const toState = ({
-  revoked,
-  identities,
-  blocks,
-  marks,
-  session_epoch,
-  denial_epoch,
-  ...facts
-}: StateRow): CachedState => ({
-  facts,
-  revoked,
-  identities: new Map(identities.map(({ agent, status }) => [agent, status])),
-  blocks,
-  marks: new Map(marks.map(({ member, source }) => [member, source])),
-  epochs: { denials: denial_epoch, session: session_epoch },
-});

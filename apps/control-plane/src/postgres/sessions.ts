@@ -1,17 +1,9 @@
-import type { SessionFacts, SessionSummary, TaintMark } from "@svc/core";
+import type { SessionFacts, SessionStatus, SessionSummary, TaintMark } from "@svc/core";
 import { LRUCache } from "lru-cache";
-import type { AuditReads } from "../ports/audit-reads.ts";
+import type { AuditReads, SessionFilter } from "../ports/audit-reads.ts";
 import type { EndBatch, EndEvent, Ending, Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import type { Pool, Pools, Transaction } from "./database.ts";
-import {
-  type RevocationColumns,
-  revocationColumns,
-  sessionColumns,
-  sessionConditions,
-  statusCondition,
-  toSessionSummary,
-} from "./session-rows.ts";
+import type { Pool, Pools, Sql, Transaction } from "./database.ts";
 import { firstIdAt } from "./time-ordered-ids.ts";
 
 /** Some 1 KiB each, allocated at once. */
@@ -40,7 +32,7 @@ export const sessions = (
     /** State and marks in one statement, so of one moment. Every mark is of the one taint there is. */
     async read(sessionId, nowMs) {
       const [row] = await rows<ReadRow>`
-        select ${sessionColumns(sql)}, ${revocationColumns(sql)},
+        select ${sessionColumns(sql)}, st.revoked_at, st.revoked_by, st.revoked_reason,
           coalesce((select json_agg(json_build_object('agent', m.member, 'taint', 'untrusted_external',
               'source', m.source, 'actionId', m.action_id, 'markedAt', m.marked_at)
               order by m.marked_at, m.member nulls first)
@@ -71,7 +63,7 @@ export const sessions = (
 export const sessionPages = ({ rows, sql }: Pool): Pick<AuditReads, "sessions"> => ({
   async sessions({ filter, after, limit, nowMs }): Promise<readonly SessionSummary[]> {
     const found = await rows<SessionFacts & RevocationColumns>`
-      select ${sessionColumns(sql)}, ${revocationColumns(sql)}
+      select ${sessionColumns(sql)}, st.revoked_at, st.revoked_by, st.revoked_reason
       from session s join session_state st using (session_id)
       where ${after === undefined ? sql`true` : sql`s.session_id < ${after}`}
         ${sessionConditions(sql, filter)} ${statusCondition(sql, filter.status, nowMs)}
@@ -134,4 +126,56 @@ async function endFound(
     where session_id = any(${ids}::uuid[])`;
   await Promise.all(ids.map((id) => insertAdministrativeEvent(tx, eventOf(id))));
   return ids;
+}
+
+/** Of session `s`: the row's members are the facts. */
+export const sessionColumns = (sql: Sql) => sql`
+  s.session_id as "sessionId", s.user_sub as "userSub", s.scope, s.policy_version as "policyVersion",
+  s.hop_budget as "hopBudget", s.consented_by as "consentedBy", s.consented_at as "consentedAtMs",
+  s.expires_at as "expiresAtMs"`;
+
+interface RevocationColumns {
+  readonly revoked_at: number | null;
+  readonly revoked_by: string | null;
+  readonly revoked_reason: string | null;
+}
+
+function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number): SessionSummary {
+  const { revoked_at: atMs, revoked_by: by, revoked_reason: reason, ...facts } = row;
+  if (atMs !== null) return { facts, status: "revoked", revocation: { atMs, by: by ?? "", reason } };
+  return { facts, status: nowMs < facts.expiresAtMs ? "active" : "expired", revocation: null };
+}
+
+/**
+ * The statement holds the given filters only, so that the planner finds their index.
+ * @param firstActionId the decisions of these sessions begin here: earlier months are not read
+ */
+function sessionConditions(
+  sql: Sql | Transaction,
+  { userSub, scope, agent }: Omit<SessionFilter, "status">,
+  firstActionId?: string,
+) {
+  return [
+    userSub === undefined ? sql`` : sql`and s.user_sub = ${userSub}`,
+    scope === undefined ? sql`` : sql`and s.scope = ${scope}`,
+    agent === undefined
+      ? sql``
+      : sql`and exists (select from decision d where d.session_id = s.session_id and d.target_kind = 'agent'
+          and d.target = ${agent} and d.decision = 'allow'
+          ${firstActionId === undefined ? sql`` : sql`and d.action_id >= ${firstActionId}`})`,
+  ];
+}
+
+/** The status of `toSessionSummary` as a condition. */
+function statusCondition(sql: Sql, status: SessionStatus | undefined, nowMs: number) {
+  switch (status) {
+    case undefined:
+      return sql``;
+    case "revoked":
+      return sql`and st.revoked_at is not null`;
+    case "active":
+      return sql`and st.revoked_at is null and s.expires_at > ${new Date(nowMs)}`;
+    case "expired":
+      return sql`and st.revoked_at is null and s.expires_at <= ${new Date(nowMs)}`;
+  }
 }

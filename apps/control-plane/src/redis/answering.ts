@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { within } from "@svc/host";
 import { GuardUnavailable } from "../ports/replay-guard.ts";
-import type { Store } from "./store.ts";
+import type { StoreAddress } from "./address.ts";
+import { connectStore, type Store } from "./store.ts";
 
 /** A store with a deadline for every command. It reconnects when the store stays silent. */
 export interface AnsweringStore {
@@ -12,10 +13,12 @@ export interface AnsweringStore {
   close(): void;
 }
 
-export interface AnsweringOptions {
-  readonly deadlineMs: number;
+export interface StoreOptions {
+  readonly address: StoreAddress;
+  /** Of every command. */
+  readonly deadlineMs?: number;
   /** Called once per outage. */
-  readonly onUnavailable: (cause: unknown) => void;
+  readonly onUnavailable?: (cause: unknown) => void;
 }
 
 /** Late commands count too. A server that hangs must not collect more: the driver keeps them all in memory. */
@@ -31,8 +34,11 @@ const lookEveryMs = 10;
  * The driver's timeouts do not bound a command that was written, so each has a deadline here. A later answer is ignored,
  * and its effect is unknown.
  */
-export function answering(connect: () => Store, { deadlineMs, onUnavailable }: AnsweringOptions): AnsweringStore {
-  let store = connect();
+export function answeringStore(
+  defaultDeadlineMs: number,
+  { address, deadlineMs = defaultDeadlineMs, onUnavailable = () => {} }: StoreOptions,
+): AnsweringStore {
+  let store = connectStore(address);
   let pending = 0;
   let silentSinceMs: number | undefined;
 
@@ -44,7 +50,7 @@ export function answering(connect: () => Store, { deadlineMs, onUnavailable }: A
     } else if (nowMs - silentSinceMs > silenceMs) {
       silentSinceMs = nowMs;
       store.destroy();
-      store = connect();
+      store = connectStore(address);
     }
     return new GuardUnavailable("the cache store does not answer", { cause });
   };

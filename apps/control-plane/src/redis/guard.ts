@@ -1,16 +1,6 @@
 import { type EvictionPolicy, GuardUnavailable, type ReplayGuard } from "../ports/replay-guard.ts";
 import type { HighWaterMarkStore } from "../ports/restore-watch.ts";
-import type { StoreAddress } from "./address.ts";
-import { answering } from "./answering.ts";
-import { connectStore } from "./store.ts";
-
-export interface RedisGuardOptions {
-  readonly address: StoreAddress;
-  /** Of every call. Default 150. */
-  readonly deadlineMs?: number;
-  /** Called once per outage. */
-  readonly onUnavailable?: (cause: unknown) => void;
-}
+import { answeringStore, type StoreOptions } from "./answering.ts";
 
 const prefix = "svc:guard:";
 const releaseScript = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
@@ -28,9 +18,8 @@ const keepScript =
  * The replay guard and the high water mark on Redis 7 or Valkey: one server, Sentinel, or a cluster. Connects in the
  * background. Calls throw GuardUnavailable until then, and while the store does not answer.
  */
-export function redisGuard(options: RedisGuardOptions): ReplayGuard & HighWaterMarkStore {
-  const { address, deadlineMs = 150, onUnavailable = () => {} } = options;
-  const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
+export function redisGuard(options: StoreOptions): ReplayGuard & HighWaterMarkStore {
+  const store = answeringStore(150, options);
   const evaluate = (script: string, key: string, ...values: string[]): Promise<unknown> =>
     store.ask((redis) => redis.evaluate(script, { keys: [key], arguments: values }));
   return {

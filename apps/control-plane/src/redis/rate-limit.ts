@@ -1,17 +1,7 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
 import type { RateBudget, RateLimit } from "../ports/rate-limit.ts";
-import type { StoreAddress } from "./address.ts";
-import { answering } from "./answering.ts";
+import { answeringStore, type StoreOptions } from "./answering.ts";
 import { memoryLimiter, rateLimitOf } from "./local-rate-limit.ts";
-import { connectStore } from "./store.ts";
-
-export interface RedisRateLimitsOptions {
-  readonly address: StoreAddress;
-  /** Of a count. Default 100. */
-  readonly deadlineMs?: number;
-  /** Called once per outage. */
-  readonly onUnavailable?: (cause: unknown) => void;
-}
 
 export interface RedisRateLimits {
   limit(kind: string, budget: RateBudget): RateLimit;
@@ -22,9 +12,8 @@ export interface RedisRateLimits {
  * Counts for all processes on the same store, over an own connection, so that counting never delays the replay guard.
  * Without the store each process counts alone: to refuse all calls would be the outage that a limit prevents.
  */
-export function redisRateLimits(options: RedisRateLimitsOptions): RedisRateLimits {
-  const { address, deadlineMs = 100, onUnavailable = () => {} } = options;
-  const store = answering(() => connectStore(address), { deadlineMs, onUnavailable });
+export function redisRateLimits(options: StoreOptions): RedisRateLimits {
+  const store = answeringStore(100, options);
   /** The one command that the library sends. */
   const storeClient = {
     eval: (script: string, given: { keys: string[]; arguments: string[] }) =>

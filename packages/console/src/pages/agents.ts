@@ -5,7 +5,7 @@ import { asOptions, type Field, filterForm } from "../form.ts";
 import { badge, facts, href, link, type Markup, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { AgentIdentity } from "../ports.ts";
-import { pager, table } from "../table.ts";
+import { pageOf, pager, table } from "../table.ts";
 import { lineDiff, readable } from "../text-diff.ts";
 import type { Page } from "../view.ts";
 import { manifestBadge } from "../words.ts";
@@ -21,7 +21,7 @@ export const agentsPage: Page = {
       title: "Agents",
       section: "Agents",
       body: html`${filterForm(path, fields, query)}
-${table({
+${pageOf(path, query, agents, {
   caption: "By name",
   columns: [
     { head: "Agent", cell: ({ name }) => link(agentPath(name), name) },
@@ -29,13 +29,11 @@ ${table({
     { head: "Status", cell: ({ latestStatus }) => manifestBadge(latestStatus) },
     { head: "Id", cell: ({ agentId }) => html`<code>${agentId}</code>` },
   ],
-  rows: agents.rows,
   whenEmpty:
     query.status === undefined
       ? "No agent is registered yet. Register one with POST /v1/agents."
       : "No agent's latest manifest has this status.",
-})}
-${pager(path, query, agents)}`,
+})}`,
     };
   },
 };

@@ -4,7 +4,7 @@ import { asOptions, type Field, filterForm, withInstants } from "../form.ts";
 import { time } from "../markup.ts";
 import { actionPath, caller, sessionPath, shortId, target } from "../places.ts";
 import type { DecisionRow } from "../ports.ts";
-import { type Column, pager, table } from "../table.ts";
+import { type Column, pageOf } from "../table.ts";
 import type { Page } from "../view.ts";
 import { denyWords, outcomeBadge } from "../words.ts";
 
@@ -51,17 +51,15 @@ export const decisionsPage: Page = {
       section: "Decisions",
       body: html`${filterForm(path, fields, query)}
 ${isFirst && html`<p class="follow"><label><input type="checkbox" data-follow hidden> <span hidden>Follow live</span></label> <span role="status" data-follow-status></span></p>`}
-${table({
+${pageOf(path, query, decisions, {
   caption: isFirst ? "Newest decisions" : "Older decisions",
   columns: decisionColumns,
-  rows: decisions.rows,
   whenEmpty:
     Object.keys(query).length === 0
       ? "No decisions yet. Each call that an agent asks for appears here."
       : "No decisions match. Clear a filter, or widen the span of time.",
   isLive: isFirst,
-})}
-${pager(path, query, decisions)}`,
+})}`,
     };
   },
 };

@@ -2,7 +2,7 @@ import type { AdministrativeEvent, StandingBlock } from "@svc/core";
 import { html } from "hono/html";
 import { link, type Markup, time } from "../markup.ts";
 import { agentPath, scopePath, sessionPath, shortId } from "../places.ts";
-import { type Column, pager, table } from "../table.ts";
+import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 
 const path = "/console/denials";
@@ -25,17 +25,15 @@ export const denialsPage: Page = {
       body: html`<p>These apply from the next decision on, to sessions of every policy version.</p>
 <section><h2>Emergency blocks</h2>${blockTable(blocks)}</section>
 <section><h2>Revoked agents</h2>
-${table({
+${pageOf(path, query, agents, {
   caption: "Newest first",
   columns: [
     { head: "Time", cell: ({ atMs }) => time(atMs) },
     { head: "Agent", cell: ({ agent }) => agent !== null && link(agentPath(agent), agent) },
     ...byAndReason,
   ],
-  rows: agents.rows,
   whenEmpty: "No agent is revoked.",
-})}
-${pager(path, query, agents)}</section>
+})}</section>
 <section><h2>Revoked sessions</h2>
 ${table({
   caption: `The newest ${shownSessions}`,

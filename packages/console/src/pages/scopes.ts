@@ -4,7 +4,7 @@ import { notFoundPage } from "../failure-page.ts";
 import { scopeGraph } from "../graph.ts";
 import { badge, codes, facts, href, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath, scopePath } from "../places.ts";
-import { pager, table } from "../table.ts";
+import { pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { guaranteeWords } from "../words.ts";
 
@@ -17,7 +17,7 @@ export const scopesPage: Page = {
     return {
       title: "Scopes",
       section: "Scopes",
-      body: html`${table({
+      body: html`${pageOf(path, query, scopes, {
         caption: "By name",
         columns: [
           { head: "Scope", cell: ({ scope }) => link(scopePath(scope), scope) },
@@ -30,10 +30,8 @@ export const scopesPage: Page = {
           },
           { head: "Would block", cell: ({ scope }) => link(href("/console/would-block", { scope }), "review") },
         ],
-        rows: scopes.rows,
         whenEmpty: "No scope yet. The first accepted manifest that names a scope creates it.",
-      })}
-${pager(path, query, scopes)}`,
+      })}`,
     };
   },
 };

@@ -4,7 +4,7 @@ import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
 import { facts, href, link, type Markup, plural, time } from "../markup.ts";
 import { actionPath, agentPath, scopePath, sessionPath, shortId } from "../places.ts";
-import { type Column, pager, table } from "../table.ts";
+import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
 import { sessionBadge } from "../words.ts";
 import { decisionColumns } from "./decisions.ts";
@@ -38,16 +38,14 @@ export const sessionsPage: Page = {
       title: "Sessions",
       section: "Sessions",
       body: html`${filterForm(path, fields, query)}
-${table({
+${pageOf(path, query, sessions, {
   caption: "Consents, newest first",
   columns,
-  rows: sessions.rows,
   whenEmpty:
     Object.keys(query).length === 0
       ? "No consents yet. POST /v1/consent starts a session."
       : "No sessions match. Clear a filter.",
-})}
-${pager(path, query, sessions)}`,
+})}`,
     };
   },
 };

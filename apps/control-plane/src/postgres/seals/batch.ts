@@ -15,7 +15,7 @@ import {
   sources,
 } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
-import type { Transaction } from "../database.ts";
+import type { Sql, Transaction } from "../database.ts";
 import { firstIdAt } from "../time-ordered-ids.ts";
 
 export interface BatchLimits {
@@ -59,7 +59,7 @@ export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: Ba
     key,
     batch,
     previous: head?.statement ?? null,
-    sealedAtMs: await nowMs(tx),
+    sealedAtMs: await databaseNow(tx),
     ranges,
     entries,
     isNewKey: head?.kid !== key.kid,
@@ -113,7 +113,8 @@ function toEntry(source: Source, row: Row): Entry {
   return { source, id, leaf };
 }
 
-async function nowMs(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ at: number }[]>`select now() as at`;
-  return row?.at ?? 0;
+export async function databaseNow(sql: Sql | Transaction): Promise<number> {
+  const [row] = await sql<{ at: number }[]>`select now() as at`;
+  if (row === undefined) throw new Error("the database returned no time");
+  return row.at;
 }
