@@ -2,6 +2,7 @@
 import "@svc/host/require-node";
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
 import { migrate } from "./postgres/migrate.ts";
@@ -37,8 +38,6 @@ async function migrateOnce(config: Config): Promise<void> {
   }
 }
 
-const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
-
 function onStopSignal(stop: () => void): void {
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
@@ -50,8 +49,8 @@ function drainOnSignal(controlPlane: ControlPlane, config: Config, shutdown: () 
     if (isStopping) return;
     isStopping = true;
     controlPlane.stopBeingReady();
-    if (!config.dev) await new Promise((resolve) => setTimeout(resolve, noticeMs));
-    await controlPlane.close(deadlineMs);
+    if (!config.dev) await setTimeout(drainTimes.noticeMs);
+    await controlPlane.close(drainTimes.deadlineMs);
     await shutdown();
     process.exit(0);
   };
@@ -98,7 +97,7 @@ async function serve(config: Config): Promise<string> {
 
 async function serveByWorkers(config: Config): Promise<never> {
   if (config.migrate === "start") await migrateOnce(config);
-  const workers = superviseWorkers({ config, log, killAfterMs: noticeMs + deadlineMs + lastWordsMs });
+  const workers = superviseWorkers(config, log);
   onStopSignal(workers.stop);
   process.exit(await workers.ended);
 }

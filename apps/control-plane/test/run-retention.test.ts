@@ -24,7 +24,7 @@ function house(changes: Partial<Retention> = {}) {
     retire: count("retire"),
     lastDoneMs: changes.lastDoneMs ?? (async () => 1_000),
   };
-  return { done, faults, keep: () => runRetention({ retention, onFault: (error) => faults.push(error) }) };
+  return { done, faults, keep: () => runRetention(retention, (error) => faults.push(error)) };
 }
 
 const broken = () => Promise.reject(new Error("the database cannot serve"));
@@ -44,7 +44,7 @@ describe("retention", () => {
 
   test("does not delay the start while it retires months", async () => {
     const { keep } = house({ retire: () => new Promise(() => {}) });
-    expect((await keep()).lastDoneMs()).toBeNull();
+    expect((await keep()).lastHousekeepingMs()).toBeNull();
   });
 
   test.each<[string, Partial<Retention>]>([
@@ -64,10 +64,10 @@ describe("retention", () => {
     let lastMs: number | null = null;
     const keeper = await house({ lastDoneMs: async () => lastMs, retire: async () => "busy" }).keep();
     await vi.advanceTimersByTimeAsync(0);
-    expect(keeper.lastDoneMs()).toBeNull();
+    expect(keeper.lastHousekeepingMs()).toBeNull();
     lastMs = 5_000;
     await vi.advanceTimersByTimeAsync(hourMs);
-    expect(keeper.lastDoneMs()).toBe(5_000);
+    expect(keeper.lastHousekeepingMs()).toBe(5_000);
   });
 
   test("ends when it is closed, without a fault", async () => {

@@ -55,13 +55,14 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   const clock = { nowMs: () => Date.now() };
   const encryptionKey = new Uint8Array(32).fill(7);
   const keys = await issuerKeys({ pool: stores.reader, clock, encryptionKey, fixedKey: undefined });
-  const runs = {
-    retentionRun: { lastDoneMs: () => null },
-    sealingRun: { oldestUnsealedMs: () => null },
-    restoreWatch: await startRestoreWatch(stores, events),
-  };
-  const parts = { config, version: "1.2.3", telemetry, events, stores, keys, clock, encryptionKey, ...runs };
-  const deps = compose({ ...parts, url: "https://plane.test", isDraining: () => false });
+  const restoreWatch = await startRestoreWatch(stores, events);
+  const deps = compose({
+    ...{ config, version: "1.2.3", telemetry, events, stores, issuerKeys: keys, clock, encryptionKey, restoreWatch },
+    lastHousekeepingMs: () => null,
+    oldestUnsealedMs: () => null,
+    url: "https://plane.test",
+    isDraining: () => false,
+  });
   return {
     deps,
     database,
@@ -73,7 +74,7 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
     },
     async stop() {
       keys.close();
-      runs.restoreWatch.close();
+      restoreWatch.close();
       await stores.close();
       await telemetry.shutdown();
       await database.drop();

@@ -1,22 +1,30 @@
-export interface Repetition {
-  /** Resolves after the first run. */
-  readonly firstRun: Promise<void>;
-  isClosed(): boolean;
-  close(): void;
-}
-
-/** Calls `run` now, and again after each pause that it returns in milliseconds. It must not reject. */
-export function repeat(run: () => Promise<number>): Repetition {
+/**
+ * Calls `run` now, and again after each pause in milliseconds. `onFault` gets what it throws before the close, and
+ * whether the run before succeeded.
+ */
+export function repeat(
+  run: () => Promise<void>,
+  pauseMs: () => number,
+  onFault: (error: unknown, isFirst: boolean) => void,
+) {
   let isClosed = false;
+  let isFailing = false;
   let timer: NodeJS.Timeout | undefined;
   const runAgain = async (): Promise<void> => {
-    const pauseMs = await run();
-    if (!isClosed) timer = setTimeout(runAgain, pauseMs).unref();
+    try {
+      await run();
+      isFailing = false;
+    } catch (error) {
+      if (!isClosed) onFault(error, !isFailing);
+      isFailing = true;
+    }
+    if (!isClosed) timer = setTimeout(runAgain, pauseMs()).unref();
   };
   return {
-    // Not before the caller has the repetition.
+    /** Resolves after the first run. Not before the caller has the repetition. */
     firstRun: Promise.resolve().then(runAgain),
     isClosed: () => isClosed,
+    isFailing: () => isFailing,
     close() {
       isClosed = true;
       clearTimeout(timer);

@@ -1,17 +1,6 @@
 import type { Retention } from "../ports/retention.ts";
 import { repeat } from "./repeat.ts";
 
-export interface RetentionRun {
-  /** When any process last finished it, as of this process's last run; null before the first time. */
-  lastDoneMs(): number | null;
-  close(): void;
-}
-
-export interface RunRetention {
-  readonly retention: Retention;
-  readonly onFault: (error: unknown) => void;
-}
-
 const dailyMs = 86_400_000;
 const retryMs = 600_000;
 
@@ -19,8 +8,9 @@ const retryMs = 600_000;
  * Runs retention now and daily; after a fault, or if another process was busy, again in ten minutes. Resolves once this
  * month's partition exists: a decision that is written before would prevent the partition.
  */
-export async function runRetention({ retention, onFault }: RunRetention): Promise<RetentionRun> {
+export async function runRetention(retention: Retention, onFault: (error: unknown) => void) {
   let lastDoneMs: number | null = null;
+  let pauseMs = retryMs;
   const prepared = Promise.withResolvers<void>();
   const attempt = async (act: () => Promise<"done" | "busy">): Promise<boolean> => {
     try {
@@ -30,7 +20,7 @@ export async function runRetention({ retention, onFault }: RunRetention): Promis
       return false;
     }
   };
-  const loop = repeat(async () => {
+  const run = async (): Promise<void> => {
     const isPrepared = await attempt(retention.prepareMonths);
     prepared.resolve();
     const isRetired = await attempt(async () => {
@@ -38,8 +28,11 @@ export async function runRetention({ retention, onFault }: RunRetention): Promis
       lastDoneMs = await retention.lastDoneMs();
       return retired;
     });
-    return isPrepared && isRetired ? dailyMs : retryMs;
-  });
+    pauseMs = isPrepared && isRetired ? dailyMs : retryMs;
+  };
+  const loop = repeat(run, () => pauseMs, onFault);
   await prepared.promise;
-  return { lastDoneMs: () => lastDoneMs, close: loop.close };
+  /** When any process last finished it, as of this process's last run; null before the first time. */
+  const lastHousekeepingMs = (): number | null => lastDoneMs;
+  return { lastHousekeepingMs, close: loop.close };
 }

@@ -2,13 +2,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { RecordSeals } from "../ports/record-seals.ts";
 import { repeat } from "./repeat.ts";
 
-export interface SealingRun {
-  /** The time of the oldest unsealed row, as of this process's last run; null if all are sealed. */
-  oldestUnsealedMs(): number | null;
-  close(): void;
-}
-
-export interface RunSealing {
+interface RunSealing {
   readonly seals: RecordSeals;
   readonly clock: Clock;
   readonly onFault: (error: unknown) => void;
@@ -27,19 +21,17 @@ const behindMs = 600_000;
 const clockSlackMs = 30_000;
 
 /** Seals new rows now and every few seconds. */
-export function runSealing(settings: RunSealing): SealingRun {
+export function runSealing(settings: RunSealing) {
   const { seals, clock, onFault, onBehind, onClockBehind, everyMs = 10_000 } = settings;
   let oldestMs: number | null = null;
-  const loop = repeat(async () => {
-    try {
-      await seals.seal();
-      if (clock.nowMs() < (await seals.nowMs()) - clockSlackMs) onClockBehind();
-      oldestMs = await seals.oldestUnsealedMs();
-      if (oldestMs !== null && oldestMs < clock.nowMs() - behindMs) onBehind();
-    } catch (error) {
-      if (!loop.isClosed()) onFault(error);
-    }
-    return everyMs;
-  });
-  return { oldestUnsealedMs: () => oldestMs, close: loop.close };
+  const seal = async (): Promise<void> => {
+    await seals.seal();
+    if (clock.nowMs() < (await seals.nowMs()) - clockSlackMs) onClockBehind();
+    oldestMs = await seals.oldestUnsealedMs();
+    if (oldestMs !== null && oldestMs < clock.nowMs() - behindMs) onBehind();
+  };
+  const loop = repeat(seal, () => everyMs, onFault);
+  /** The time of the oldest unsealed row, as of this process's last run; null if all are sealed. */
+  const oldestUnsealedMs = (): number | null => oldestMs;
+  return { oldestUnsealedMs, close: loop.close };
 }

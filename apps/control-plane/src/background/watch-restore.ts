@@ -10,7 +10,7 @@ import {
 import { singleFlight } from "../ports/single-flight.ts";
 import { repeat } from "./repeat.ts";
 
-export interface WatchRestore {
+interface WatchRestore {
   readonly counter: HighWaterMarkCounter;
   readonly store: HighWaterMarkStore;
   /** Called once, until the restore is acknowledged. */
@@ -29,7 +29,6 @@ export async function watchRestore(settings: WatchRestore): Promise<RestoreWatch
   const { counter, store, onBehind, onFault, everyMs = 2_000 } = settings;
   let state: RestoreState = "unknown";
   let seen: HighWaterMark | undefined;
-  let isReported = false;
 
   const compare = singleFlight(async (): Promise<void> => {
     const compared = await compareOnce(counter, store);
@@ -54,17 +53,10 @@ export async function watchRestore(settings: WatchRestore): Promise<RestoreWatch
     // After the commit, which a synchronous standby has too: its promotion is no restore.
     if (raised !== undefined) await store.keep({ deployment: seen.deployment, count: raised });
   };
-  const loop = repeat(async () => {
-    try {
-      await raise();
-      isReported = false;
-    } catch (error) {
-      if (!isReported && !loop.isClosed()) onFault(error);
-      isReported = true;
-    }
-    return everyMs;
-  });
-
+  const reportOnce = (error: unknown, isFirst: boolean): void => {
+    if (isFirst) onFault(error);
+  };
+  const loop = repeat(raise, () => everyMs, reportOnce);
   await loop.firstRun;
   return {
     look,

@@ -1,13 +1,6 @@
 import type { Replication, StandbyWatch } from "../ports/replication.ts";
 import { repeat } from "./repeat.ts";
 
-export interface WatchStandby {
-  readonly replication: Replication;
-  readonly everyMs: number;
-  /** Called once per outage. */
-  readonly onSilent: (cause: unknown) => void;
-}
-
 /** A position of the primary's log at a time of the monotonic clock: every earlier commit is below it. */
 interface Mark {
   readonly atMs: number;
@@ -21,11 +14,14 @@ const keptMarks = 7_200;
  * Marks the position of the primary's log, and compares the marks with the position that the standby replayed. The
  * standby's own lag would not do: it knows nothing of commits that did not reach it.
  */
-export function watchStandby({ replication, everyMs, onSilent }: WatchStandby): StandbyWatch & { close(): void } {
+export function watchStandby(
+  replication: Replication,
+  everyMs: number,
+  onSilent: (cause: unknown) => void,
+): StandbyWatch & { close(): void } {
   let marks: Mark[] = [];
   let shownAtMs = Number.NEGATIVE_INFINITY;
-  let isAnswering = false;
-  let isReported = false;
+  let hasAnswered = false;
 
   const forget = (): void => {
     marks = [];
@@ -46,19 +42,16 @@ export function watchStandby({ replication, everyMs, onSilent }: WatchStandby): 
     shownAtMs = marks[reached]?.atMs ?? shownAtMs;
     marks = marks.slice(reached + 1);
   };
-  const loop = repeat(async () => {
+  const run = async (): Promise<void> => {
     // Readiness reports a primary that does not answer.
     await mark().catch(() => {});
-    try {
-      await compare();
-      isAnswering = true;
-      isReported = false;
-    } catch (cause) {
-      isAnswering = false;
-      if (!isReported && !loop.isClosed()) onSilent(cause);
-      isReported = true;
-    }
-    return everyMs;
-  });
-  return { isAnswering: () => isAnswering, behindMs: () => performance.now() - shownAtMs, close: loop.close };
+    await compare();
+    hasAnswered = true;
+  };
+  const reportOnce = (cause: unknown, isFirst: boolean): void => {
+    if (isFirst) onSilent(cause);
+  };
+  const loop = repeat(run, () => everyMs, reportOnce);
+  const isAnswering = (): boolean => hasAnswered && !loop.isFailing();
+  return { isAnswering, behindMs: () => performance.now() - shownAtMs, close: loop.close };
 }

@@ -1,4 +1,6 @@
+import type { CamelCased } from "@svc/core";
 import type { VerifyRemembering } from "@svc/tokens";
+import type { z } from "zod";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Blocks } from "../ports/blocks.ts";
 import type { Clock, Ids, Secrets } from "../ports/clock.ts";
@@ -13,6 +15,9 @@ import type { RestoreWatch } from "../ports/restore-watch.ts";
 import type { SessionStateReader, Sessions } from "../ports/sessions.ts";
 import type { SpendLedger } from "../ports/spend-ledger.ts";
 import type { TokenSigner } from "../ports/token-signer.ts";
+
+/** A request's body, decoded. */
+export type BodyOf<Schema extends z.ZodType> = CamelCased<z.output<Schema>>;
 
 /** For the hop endpoints. */
 export interface HopDeps {

@@ -1,7 +1,8 @@
+import type { enrollmentRequest, enrollTokenRequest } from "@svc/core";
 import { type KeyRefusal, readPublicKey, sha256Base64url, verifyActorProof } from "@svc/tokens";
 import type { Binding, Completion, NewEnrollment, PendingEnrollment } from "../ports/enrollments.ts";
 import type { AgentIdentity, Revoked } from "../ports/identities.ts";
-import type { CommandDeps } from "./deps.ts";
+import type { BodyOf, CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
 type EnrollmentDeps = Pick<
@@ -9,13 +10,7 @@ type EnrollmentDeps = Pick<
   "clock" | "ids" | "secrets" | "identities" | "enrollments" | "identityProvider"
 >;
 
-interface BeginEnrollment {
-  readonly agent: string;
-  /** Not validated yet. */
-  readonly jwk: unknown;
-  readonly claims?: Readonly<Record<string, unknown>> | undefined;
-  readonly principalAssertion?: string | undefined;
-  readonly enrollToken?: string | undefined;
+interface BeginEnrollment extends BodyOf<typeof enrollmentRequest> {
   /** The label of the admin bearer; undefined if the enroll token is the credential. */
   readonly begunBy: string | undefined;
 }
@@ -121,9 +116,7 @@ async function isProven(
   return verified.ok;
 }
 
-interface IssueEnrollToken {
-  readonly agent: string;
-  readonly ttlSeconds: number;
+interface IssueEnrollToken extends BodyOf<typeof enrollTokenRequest> {
   /** The label of the bearer. */
   readonly issuedBy: string;
 }

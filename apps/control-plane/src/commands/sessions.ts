@@ -1,15 +1,17 @@
-import { grantsNothing, policySchemaVersion, type SessionFacts, type SessionRead } from "@svc/core";
+import {
+  type consentRequest,
+  grantsNothing,
+  policySchemaVersion,
+  type SessionFacts,
+  type SessionRead,
+} from "@svc/core";
 import type { SessionFilter } from "../ports/audit-reads.ts";
 import type { EndEvent, Ending } from "../ports/sessions.ts";
-import type { CommandDeps } from "./deps.ts";
+import type { BodyOf, CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
-interface GrantConsent {
-  readonly scope: string;
-  readonly userSub: string;
-  readonly ttlSeconds?: number | undefined;
-  /** The version that the human saw. */
-  readonly policyVersion?: number | undefined;
+/** `policyVersion` is the one that the human saw. */
+interface GrantConsent extends BodyOf<typeof consentRequest> {
   /** The label of the bearer that consents for the human. */
   readonly consentedBy: string;
 }

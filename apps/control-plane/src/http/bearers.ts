@@ -11,7 +11,7 @@ export interface BearerToken {
   readonly token: string;
 }
 
-/** Whose token opened the door. */
+/** The holder of a token. */
 export interface Bearer {
   readonly plane: Plane;
   readonly label: string;
@@ -32,15 +32,16 @@ const accepted: Readonly<Record<Plane, readonly Plane[]>> = {
 type PlaneTokens = Readonly<Record<Plane, readonly BearerToken[]>>;
 
 const hashed = (tokens: PlaneTokens) =>
-  planes.flatMap((plane) => tokens[plane].map(({ label, token }) => ({ plane, label, hash: sha256(token) })));
+  planes.flatMap((plane) =>
+    tokens[plane].map(({ label, token }) => {
+      const hash = sha256(token);
+      return { hash, holder: { plane, label, id: hash.toString("base64url") } };
+    }),
+  );
 
-/** Whoever opens a plane, by none but their identity. */
+/** The holders of the tokens that open a plane. */
 export const holdersOf = (tokens: PlaneTokens, plane: Plane): readonly Bearer[] =>
-  hashed(tokens)
-    .filter((candidate) => accepted[plane].includes(candidate.plane))
-    .map((candidate) => ({ plane: candidate.plane, label: candidate.label, id: idOf(candidate.hash) }));
-
-const idOf = (hash: Buffer): string => hash.toString("base64url");
+  hashed(tokens).flatMap(({ holder }) => (accepted[plane].includes(holder.plane) ? [holder] : []));
 
 export function createBearers(tokens: PlaneTokens): Bearers {
   const known = hashed(tokens);
@@ -48,9 +49,9 @@ export function createBearers(tokens: PlaneTokens): Bearers {
     const hash = sha256(bearerToken(authorization));
     // Every hash is compared, so that the time tells neither which token came close nor how many there are.
     const matches = known.filter((candidate) => timingSafeEqual(candidate.hash, hash));
-    const match = matches.find((candidate) => accepted[plane].includes(candidate.plane));
+    const match = matches.find(({ holder }) => accepted[plane].includes(holder.plane));
     if (match === undefined) throw unauthorized();
-    return { plane: match.plane, label: match.label, id: idOf(match.hash) };
+    return match.holder;
   };
 }
 

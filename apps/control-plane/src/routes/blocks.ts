@@ -1,7 +1,6 @@
 import { type BlockKind, blockPage, blockPut, blockRead, blockRef, pagedQuery, type StandingBlock } from "@svc/core";
 import { liftBlock, setBlock } from "../commands/blocks.ts";
-import { invalidRequest, toIssues } from "../http/api-error.ts";
-import { requireKind } from "../http/require-kind.ts";
+import { invalidRequest, requireKind, toIssues } from "../http/api-error.ts";
 import { type App, routesOf } from "../http/routes.ts";
 import { withTimes } from "../http/times.ts";
 import type { Deps } from "./deps.ts";

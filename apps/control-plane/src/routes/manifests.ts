@@ -12,8 +12,7 @@ import {
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
 import { type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
-import { ApiError } from "../http/api-error.ts";
-import { requireKind } from "../http/require-kind.ts";
+import { ApiError, requireKind } from "../http/api-error.ts";
 import { type App, jsonResponse, routesOf } from "../http/routes.ts";
 import { iso } from "../http/times.ts";
 import type { ManifestQuery, StoredManifest } from "../ports/manifests.ts";

@@ -12,8 +12,7 @@ import {
 } from "@svc/core";
 import { isUuid } from "../commands/identifier.ts";
 import { endSessions, grantConsent, revokeSession } from "../commands/sessions.ts";
-import { ApiError } from "../http/api-error.ts";
-import { requireKind } from "../http/require-kind.ts";
+import { ApiError, requireKind } from "../http/api-error.ts";
 import { type App, type ListRequest, routesOf } from "../http/routes.ts";
 import { iso, withTimes } from "../http/times.ts";
 import type { Deps } from "./deps.ts";

@@ -126,9 +126,8 @@ export const looksGuessable = (secret: string): boolean =>
 
 /** Shannon entropy over the characters. */
 function spreadBits(secret: string): number {
-  const counts = new Map<string, number>();
-  for (const character of secret) counts.set(character, (counts.get(character) ?? 0) + 1);
-  const shares = [...counts.values()].map((count) => count / secret.length);
+  const characters = Map.groupBy(secret, (character) => character);
+  const shares = [...characters.values()].map(({ length }) => length / secret.length);
   return -secret.length * shares.reduce((sum, share) => sum + share * Math.log2(share), 0);
 }
 
@@ -171,15 +170,9 @@ function recordFinding(tables: readonly TableRights[]): Finding {
   );
 }
 
-interface RoleFacts {
-  /** Each of them alone lets a role change every table. */
-  readonly attributes: readonly string[];
-  readonly creates: boolean;
-  readonly isDurable: boolean;
-}
-
-async function readRole(sql: Sql): Promise<RoleFacts> {
-  const [row] = await sql<RoleFacts[]>`
+/** Each of the attributes alone lets a role change every table. */
+async function readRole(sql: Sql) {
+  const [row] = await sql<{ attributes: string[]; creates: boolean; isDurable: boolean }[]>`
     select array_remove(array[
         case when rolsuper then 'a superuser' end,
         case when rolcreaterole then 'one that creates roles' end,

@@ -2,12 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
-import type { RetentionRun } from "../background/run-retention.ts";
-import type { SealingRun } from "../background/run-sealing.ts";
 import { tokenSigner, verifySubject } from "../commands/hop/hop-tokens.ts";
 import { readinessProbes } from "../commands/readiness.ts";
 import { createDiscover } from "../discovery/discover.ts";
-import type { Events } from "../events/events.ts";
 import { callerLimits } from "../http/authentication.ts";
 import { createBearers, holdersOf } from "../http/bearers.ts";
 import { openIdProvider } from "../identity-provider/openid-provider.ts";
@@ -29,20 +26,15 @@ import { sessions } from "../postgres/sessions.ts";
 import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
-import { consoleKeyOf, cursorKeyOf } from "./encryption-key.ts";
+import { derivedKey } from "./encryption-key.ts";
 import { budgets, type Stores } from "./stores.ts";
 
-export interface Parts {
+interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHousekeepingMs" | "oldestUnsealedMs"> {
   readonly config: Config;
-  readonly version: string;
   readonly telemetry: Telemetry<"control_plane">;
-  readonly events: Events;
   readonly stores: Stores;
-  readonly keys: IssuerKeys;
-  readonly clock: Clock;
+  readonly issuerKeys: IssuerKeys;
   readonly encryptionKey: Uint8Array;
-  readonly retentionRun: Pick<RetentionRun, "lastDoneMs">;
-  readonly sealingRun: Pick<SealingRun, "oldestUnsealedMs">;
   readonly restoreWatch: RestoreWatch;
   /** The address it listens on: the issuer, unless the settings name one. */
   readonly url: string;
@@ -53,21 +45,20 @@ export interface Parts {
 const rememberedTokens = 20_000;
 
 /** Connects every port to its adapter. */
-export function compose(parts: Parts): Deps {
-  const { config, version, telemetry, events, stores, keys, clock, encryptionKey, url, restoreWatch } = parts;
+export function compose({ config, telemetry, stores, encryptionKey, url, isDraining, ...parts }: Parts): Deps {
+  const { events, issuerKeys, clock, restoreWatch } = parts;
   const { writer, reader, guard } = stores;
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verified = rememberVerified("hop", { capacity: rememberedTokens });
-  const verifyDeps = { verifyHopToken: verified.verify, issuerKeys: keys, issuer, clock };
+  const verifyDeps = { verifyHopToken: verified.verify, issuerKeys, issuer, clock };
   const derivedFrom = config.issuerPrivateKey ?? encryptionKey;
   return {
+    ...parts,
     ...verifyDeps,
     audit: auditReadsOf(stores, clock),
     ids,
-    version,
-    events,
-    signer: tokenSigner({ issuerKeys: keys, issuer, clock, ids, verified }),
+    signer: tokenSigner({ issuerKeys, issuer, clock, ids, verified }),
     verifySubject: (token) => verifySubject(verifyDeps, token),
     agentKeys: agentKeys(reader),
     sessionState: sessionStateReader(reader),
@@ -78,7 +69,7 @@ export function compose(parts: Parts): Deps {
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
     bearers: createBearers(config.bearers),
     limits: callerLimits(stores.rateLimits),
-    cursorKey: cursorKeyOf(derivedFrom),
+    cursorKey: derivedKey(derivedFrom, "svc page cursor"),
     manifests: manifests(stores),
     sessions: sessions(stores, budgets.endBatch),
     blocks: blocks(stores),
@@ -89,7 +80,7 @@ export function compose(parts: Parts): Deps {
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
     console: {
-      key: consoleKeyOf(derivedFrom),
+      key: derivedKey(derivedFrom, "svc console sign-in"),
       holders: holdersOf(config.bearers, "audit"),
       isSecure: !isPlain(config, url),
     },
@@ -99,13 +90,10 @@ export function compose(parts: Parts): Deps {
       probeDatabase: () => probeDatabase(stores.health),
       guard,
       restoreWatch,
-      isDraining: parts.isDraining,
+      isDraining,
       onEvictionUnknown: events.evictionUnknown,
     }),
-    restoreWatch,
     requireAcknowledged: restoreWatch.requireAcknowledged,
-    lastHousekeepingMs: parts.retentionRun.lastDoneMs,
-    oldestUnsealedMs: parts.sealingRun.oldestUnsealedMs,
     renderMetrics: () => telemetry.render(),
   };
 }

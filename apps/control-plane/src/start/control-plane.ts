@@ -47,11 +47,9 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
     const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);
     const keys = await issuerKeys({ pool: reader, clock, encryptionKey, fixedKey });
-    const retentionRun = await runRetention({
-      retention: retention({ pool: submissions.within(budgets.read), clock, ids: { next: uuidv7 } }),
-      onFault: events.housekeepingFailed,
-    });
-    const sealingRun = runSealing({
+    const retiring = retention({ pool: submissions.within(budgets.read), clock, ids: { next: uuidv7 } });
+    const housekeeping = await runRetention(retiring, events.housekeepingFailed);
+    const sealing = runSealing({
       seals: recordSeals({
         pool: submissions.within(budgets.auditRead),
         signingKey: async () => (await keys.latest()).signingKey,
@@ -64,9 +62,21 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = { config, version, telemetry, events, stores, keys, clock, encryptionKey };
-      const runs = { retentionRun, sealingRun, restoreWatch };
-      return createApp(compose({ ...parts, ...runs, url, isDraining: () => isDraining })).fetch;
+      const parts = {
+        config,
+        version,
+        telemetry,
+        events,
+        stores,
+        issuerKeys: keys,
+        clock,
+        encryptionKey,
+        restoreWatch,
+      };
+      const { lastHousekeepingMs } = housekeeping;
+      const { oldestUnsealedMs } = sealing;
+      const deps = compose({ ...parts, lastHousekeepingMs, oldestUnsealedMs, url, isDraining: () => isDraining });
+      return createApp(deps).fetch;
     });
     return {
       url: serving.url,
@@ -76,7 +86,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
       },
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);
-        for (const running of [keys, retentionRun, sealingRun, restoreWatch]) running.close();
+        for (const running of [keys, housekeeping, sealing, restoreWatch]) running.close();
         await stores.close();
       },
     };

@@ -46,11 +46,6 @@ async function makeOnce(file: string): Promise<Uint8Array> {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
 
-/** Signs cursors; the same in every process. */
-export const cursorKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc page cursor");
-
-/** Signs the console's sign-ins. */
-export const consoleKeyOf = (secret: Uint8Array | string): Uint8Array => derived(secret, "svc console sign-in");
-
-const derived = (secret: Uint8Array | string, use: string): Uint8Array =>
+/** For one use; the same in every process. */
+export const derivedKey = (secret: Uint8Array | string, use: string): Uint8Array =>
   new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), use, 32));

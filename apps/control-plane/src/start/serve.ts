@@ -1,11 +1,11 @@
 import { createServer as createPlainServer, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import { getRequestListener, RequestError } from "@hono/node-server";
-import { type Listening, listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
+import { listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
 import { answerMalformed, malformedResponse } from "../http/malformed.ts";
 import { drainTimes } from "./config.ts";
 
-export interface ServeSettings {
+interface ServeSettings {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsFiles | undefined;
@@ -15,10 +15,7 @@ export interface ServeSettings {
   readonly patienceMs?: number;
 }
 
-export interface Serving extends Pick<Listening, "closeAfterResponses" | "drain"> {
-  /** The address it listens on, as a URL without a path. */
-  readonly url: string;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -28,8 +25,11 @@ const idleMs = 65_000;
 /** `Keep-Alive: timeout`: clients that follow it close idle connections before a drain does, so no request crosses it. */
 const idleHintMs = drainTimes.noticeMs;
 
-/** Listens; `fetchOf` is called once the address is known, since the issuer may be named after it. */
-export async function serve(settings: ServeSettings, fetchOf: (url: string) => Promise<Fetch>): Promise<Serving> {
+/**
+ * Listens; `fetchOf` is called once the address is known, since the issuer may be named after it. `url` is that address,
+ * without a path.
+ */
+export async function serve(settings: ServeSettings, fetchOf: (url: string) => Promise<Fetch>) {
   const { host, port, tls, onBadCertificate } = settings;
   let answer: Fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
   const server = createServer(settings, (request) => answer(request));
@@ -43,7 +43,7 @@ export async function serve(settings: ServeSettings, fetchOf: (url: string) => P
   return {
     url,
     closeAfterResponses: listening.closeAfterResponses,
-    async drain(deadlineMs) {
+    async drain(deadlineMs: number): Promise<void> {
       listening.closeAfterResponses();
       watching?.stop();
       await listening.drain(deadlineMs);

@@ -24,17 +24,9 @@ export const budgets = {
   probe: 900,
 } as const;
 
-/** One pool per use, so that audit queries, submissions and probes delay no commit. */
-export interface Stores {
-  readonly writer: Pool;
-  readonly reader: Pool;
-  readonly audit: Pool;
+export interface Stores extends ReturnType<typeof openPools> {
   /** Serves audit reads first, if the settings name one. */
   readonly standby: { readonly pool: Pool; readonly watch: StandbyWatch } | undefined;
-  /** A submission holds its connection while it waits for another one. */
-  readonly submissions: Pool;
-  /** One connection. */
-  readonly health: Pool;
   readonly guard: ReplayGuard & HighWaterMarkStore;
   readonly rateLimits: RateLimits;
   close(): Promise<void>;
@@ -49,14 +41,8 @@ export interface StoreEvents {
   readonly onStandbySilent: (cause: unknown) => void;
 }
 
-interface Addresses {
-  readonly ownerUrl: string;
-  readonly appUrl: string;
-  stop(): Promise<void>;
-}
-
 /** The configured database, or an embedded one. */
-export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]): Promise<Addresses> {
+export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]) {
   if (config.databaseUrl === undefined) {
     onProgress("starting the embedded database");
     const { startEmbeddedPostgres } = await import("@svc/embedded/database");
@@ -97,6 +83,7 @@ export async function openStores(config: Config, events: StoreEvents): Promise<S
   }
 }
 
+/** One pool per use, so that audit queries, submissions and probes delay no commit. */
 function openPools(url: string, sizes: ReturnType<typeof poolSizesOf>) {
   const pool = (maxConnections: number, statementTimeoutMs: number, deadlineMs: number): Pool =>
     poolOf(connect({ url, maxConnections, statementTimeoutMs }), deadlineMs);
@@ -104,6 +91,7 @@ function openPools(url: string, sizes: ReturnType<typeof poolSizesOf>) {
     writer: pool(sizes.writer, budgets.statement, budgets.commit),
     reader: pool(sizes.reader, budgets.statement, budgets.read),
     audit: poolOf(connectForAudit(url, sizes.audit), budgets.auditRead),
+    /** A submission holds its connection while it waits for another one. */
     submissions: pool(sizes.submissions, budgets.submit, budgets.submit),
     health: pool(sizes.health, budgets.probe, budgets.probe),
   };
@@ -127,7 +115,7 @@ function openStandby(
   const pool = poolOf(connectForAudit(url, connections), budgets.auditRead);
   // Of its own, so that no long read makes the standby look silent.
   const watched = poolOf(connect({ url, maxConnections: 1, statementTimeoutMs: budgets.probe }), budgets.probe);
-  const watch = watchStandby({ replication: replication(primary, watched), everyMs: watchEveryMs, onSilent });
+  const watch = watchStandby(replication(primary, watched), watchEveryMs, onSilent);
   return {
     pool,
     watch,
@@ -153,16 +141,17 @@ async function openRateLimits(
   onUnavailable: (cause: unknown) => void,
 ): Promise<RateLimits & { close(): void }> {
   const { perBearer, perSession } = rateLimits;
-  const limitsBy = (limit: (kind: string, budget: RateBudget) => RateLimit): RateLimits => ({
+  const limitsBy = (limit: (kind: string, budget: RateBudget) => RateLimit, close = () => {}) => ({
     perBearer: perBearer && limit("bearer", perBearer),
     perSession: perSession && limit("session", perSession),
+    close,
   });
   if ((perBearer ?? perSession) === undefined) return { perBearer: undefined, perSession: undefined, close: () => {} };
   if (redisUrl === undefined) {
     const { embeddedRateLimit } = await import("../redis/local-rate-limit.ts");
-    return { ...limitsBy((_kind, budget) => embeddedRateLimit(budget)), close: () => {} };
+    return limitsBy((_kind, budget) => embeddedRateLimit(budget));
   }
   const { redisRateLimits } = await import("../redis/rate-limit.ts");
-  const store = redisRateLimits({ address: parseStoreAddress(redisUrl), onUnavailable });
-  return { ...limitsBy(store.limit), close: store.close };
+  const { limit, close } = redisRateLimits({ address: parseStoreAddress(redisUrl), onUnavailable });
+  return limitsBy(limit, close);
 }

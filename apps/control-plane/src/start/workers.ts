@@ -1,18 +1,14 @@
 import cluster from "node:cluster";
 import { randomBytes } from "node:crypto";
 import { createLogWriter, createNotice } from "@svc/telemetry";
-import type { Config } from "./config.ts";
+import { type Config, drainTimes } from "./config.ts";
 
-interface WorkersOptions {
-  readonly config: Config;
-  /** Writes a line of plain text for the operator. */
-  readonly log: (line: string) => void;
-  /** Longer than a worker takes to drain. */
-  readonly killAfterMs: number;
-}
-
-/** Keeps `SVC_WORKERS` processes serving on one socket. This process opens no store and has no metrics. */
-export function superviseWorkers({ config, log, killAfterMs }: WorkersOptions): Supervision {
+/**
+ * Keeps `SVC_WORKERS` processes serving on one socket. This process opens no store and has no metrics. `log` writes a
+ * line of plain text for the operator.
+ */
+export function superviseWorkers(config: Config, log: (line: string) => void): Supervision {
+  const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
   const writeLog = createLogWriter({ component: "control_plane", level: config.logLevel });
   const notice = createNotice(writeLog, log);
   if (config.metricsFolder === undefined) {
@@ -32,7 +28,7 @@ export function superviseWorkers({ config, log, killAfterMs }: WorkersOptions): 
       log(`a worker ended (${how}); another takes its place`);
       writeLog("warn", "a worker ended; another takes its place");
     },
-    killAfterMs,
+    killAfterMs: noticeMs + deadlineMs + lastWordsMs,
   });
 }
 

@@ -1,21 +1,14 @@
-import type { HopRequest, PopFailureCause, Taint, TargetKind } from "@svc/core";
+import type { authorizeRequest, HopRequest, PopFailureCause } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
-import type { HopDeps } from "../deps.ts";
+import type { BodyOf, HopDeps } from "../deps.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import { AuditUnavailable, type HopState, onHopState, toHopRequest } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { commitDecision, judge, type Recorded } from "./verdict.ts";
 
-export interface AuthorizeCommand {
+interface AuthorizeCommand extends BodyOf<typeof authorizeRequest> {
   /** A current-hop token. */
   readonly subject: SubjectToken;
-  readonly sessionId: string;
-  readonly target: string;
-  readonly targetKind: TargetKind;
-  readonly dataClass: string;
-  readonly taint?: Taint | undefined;
-  readonly enforced: boolean;
-  readonly actorToken?: string | undefined;
 }
 
 /** A committed decision, allow or deny. */

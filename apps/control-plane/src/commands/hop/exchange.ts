@@ -82,7 +82,7 @@ async function attemptExchange(
   const hop = toHopRequest(subject, { target, targetKind, dataClass, declaredTaint: command.taint });
   const judged = await judge(deps, state, hop, allow.enforced);
   return judged.verdict.outcome === "allow"
-    ? spend(deps, { state, allow, judged, prover: proven.prover })
+    ? spend(deps, state, allow, judged, proven.prover)
     : deny(deps, state, allow, hop, judged);
 }
 
@@ -126,21 +126,19 @@ async function deny(
   return denial === "stale" ? "stale" : { kind: "denied", subject, ...denial };
 }
 
-interface Spending {
-  readonly state: HopState;
-  readonly allow: DecisionRecord;
-  readonly judged: Judged;
-  readonly prover: Prover | undefined;
-}
-
-async function spend(deps: HopDeps, spending: Spending): Promise<Exchanged | "stale"> {
-  const { state, allow, judged, prover } = spending;
+async function spend(
+  deps: HopDeps,
+  state: HopState,
+  allow: DecisionRecord,
+  judged: Judged,
+  prover: Prover | undefined,
+): Promise<Exchanged | "stale"> {
   const { claims: subject } = state;
   const purpose = { kind: "exchange", actionId: allow.actionId } as const;
   const outcome = await spendToken(deps, state, prover, purpose, judged.marking);
   switch (outcome.kind) {
     case "spent":
-      return issue(deps, spending, outcome.marks);
+      return issue(deps, state, allow, judged, outcome.marks);
     case "stale":
       return "stale";
     case "proof_used":
@@ -150,8 +148,13 @@ async function spend(deps: HopDeps, spending: Spending): Promise<Exchanged | "st
   }
 }
 
-async function issue(deps: HopDeps, { state, allow, judged }: Spending, marks: number): Promise<Exchanged> {
-  const { claims: subject, session } = state;
+async function issue(
+  deps: HopDeps,
+  { claims: subject, session }: HopState,
+  allow: DecisionRecord,
+  judged: Judged,
+  marks: number,
+): Promise<Exchanged> {
   const { taint, privileged } = judged.verdict.facts;
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
   const sessionExpiresAtSeconds = session.facts.expiresAtMs / 1000;

@@ -29,19 +29,14 @@ export type HopTokenKind = "current_hop" | "narrowed";
 /** Undefined for a token that this issuer did not sign, or that is expired or superseded. */
 export async function verifySubject(deps: VerifyDeps, token: string): Promise<SubjectToken | undefined> {
   try {
-    const claims = await verifiedClaims(deps, token);
-    return claims && { token, claims };
+    let verified = await verifyUnder(deps, token, deps.issuerKeys.current());
+    if (!verified.ok && verified.cause === "unknown_key") {
+      verified = await verifyUnder(deps, token, await deps.issuerKeys.recheck());
+    }
+    return verified.ok ? { token, claims: verified.claims } : undefined;
   } catch (fault) {
     return { token, fault };
   }
-}
-
-async function verifiedClaims(deps: VerifyDeps, token: string): Promise<HopClaims | undefined> {
-  const known = await verifyUnder(deps, token, deps.issuerKeys.current());
-  if (known.ok) return known.claims;
-  if (known.cause !== "unknown_key") return undefined;
-  const again = await verifyUnder(deps, token, await deps.issuerKeys.recheck());
-  return again.ok ? again.claims : undefined;
 }
 
 export const verifyUnder = (deps: VerifyDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>

@@ -1,17 +1,14 @@
-import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause } from "@svc/core";
+import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause, type renewRequest } from "@svc/core";
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
-import type { HopDeps } from "../deps.ts";
+import type { BodyOf, HopDeps } from "../deps.ts";
 import { proveActor } from "./actor-proof.ts";
 import { type HopState, jtiHashOf, onHopState, SpendUnavailable, toHopRequest, toPresentState } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { type SpendPurpose, spendToken } from "./spend-token.ts";
 
-export interface RenewCommand {
+interface RenewCommand extends BodyOf<typeof renewRequest> {
   /** A current-hop token. */
   readonly subject: SubjectToken;
-  /** 1-8. */
-  readonly count: number;
-  readonly actorToken?: string | undefined;
 }
 
 export type Renewed =

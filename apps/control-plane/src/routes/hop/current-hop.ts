@@ -9,8 +9,7 @@ import {
 import { authorize } from "../../commands/hop/authorize.ts";
 import { renew } from "../../commands/hop/renew.ts";
 import { sessionTargets } from "../../commands/hop/session-targets.ts";
-import { ApiError, invalidRequest } from "../../http/api-error.ts";
-import { requireKind } from "../../http/require-kind.ts";
+import { ApiError, invalidRequest, requireKind } from "../../http/api-error.ts";
 import { type App, routesOf } from "../../http/routes.ts";
 import { iso } from "../../http/times.ts";
 import type { Deps } from "../deps.ts";

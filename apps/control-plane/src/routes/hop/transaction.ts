@@ -2,10 +2,9 @@ import { transactionRequest, transactionResponse, txnTokenType } from "@svc/core
 import { bindParsedParams, parseStrictJson } from "@svc/tokens";
 import type { SubjectToken } from "../../commands/hop/hop-tokens.ts";
 import { type MintCommand, mint } from "../../commands/hop/mint.ts";
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, requireKind } from "../../http/api-error.ts";
 import { decodeParsed, illFormed, readJsonText } from "../../http/json-body.ts";
 import { requireNoQuery } from "../../http/query.ts";
-import { requireKind } from "../../http/require-kind.ts";
 import { type App, routesOf } from "../../http/routes.ts";
 import type { Deps } from "../deps.ts";
 import { actorUnproven, hopEndpoint, unavailableAs } from "./endpoint.ts";
