@@ -98,10 +98,7 @@ function delegationPaths(
   return whole ? found : undefined;
 }
 
-/**
- * The agents that each agent delegates to, in order. Names that declare nothing here are left out once, not on every
- * path: a manifest may list thousands of them.
- */
+/** Who delegates to whom. Names that declare nothing here, maybe thousands, are left out once, not on every path. */
 const knownDownstream = (agents: ReadonlyMap<string, AgentScope>) =>
   new Map(
     [...agents].map(([agent, { downstreamAgents }]) => [

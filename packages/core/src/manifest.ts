@@ -2,10 +2,7 @@ import { z } from "zod";
 import { accessKinds, guaranteeLevels, taints } from "./kinds.ts";
 import { agentName, dataClass, isMcpServerRef, scopeName, toolRef } from "./names.ts";
 
-/**
- * What an agent declares: tools, data classes, downstream agents, hop budgets
- * (docs/reference/manifest.md#the-document).
- */
+/** What an agent declares (docs/reference/manifest.md#the-document). */
 
 const unique = (items: readonly string[]): boolean => new Set(items).size === items.length;
 const uniqueList = <T extends z.ZodType<string>>(item: T) =>
@@ -70,9 +67,7 @@ const withoutProto = z.custom<Record<string, z.input<typeof agentScope>>>(
   "must be an object of scopes, none named __proto__",
 );
 
-/**
- * Across all scopes: an agent's name is not a tool ref, and the other way round (docs/reference/conventions.md#names).
- */
+/** In all scopes an agent's name is no tool ref, nor the reverse (docs/reference/conventions.md#names). */
 function namesAreEitherKind({ scopes }: { readonly scopes: Readonly<Record<string, AgentScope>> }): boolean {
   const declared = Object.values(scopes);
   const agents = new Set(declared.flatMap((scope) => scope.downstreamAgents));

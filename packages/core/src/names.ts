@@ -1,16 +1,13 @@
 import { z } from "zod";
 
-const hasControlCharacter = (text: string): boolean => /\p{Cc}/u.test(text);
-const codePoints = (text: string): number => [...text].length;
-
 /** Text for people and for databases: 1-255 code points, well-formed Unicode, no control characters. */
 const plainText = z
   .string()
   .min(1)
   .max(510)
-  .refine((text) => codePoints(text) <= 255, "must have at most 255 characters")
+  .refine((text) => [...text].length <= 255, "must have at most 255 characters")
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
-  .refine((text) => !hasControlCharacter(text), "must not contain control characters")
+  .refine((text) => !/\p{Cc}/u.test(text), "must not contain control characters")
   // JSON Schema counts code points, zod UTF-16 units.
   .meta({ maxLength: 255 });
 

@@ -4,10 +4,7 @@ import type { IdentityStatus } from "./kinds.ts";
 import { mcpServerRef } from "./names.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 
-/**
- * The part of the present state that could deny, kept with the record: nothing else remembers which agents were revoked
- * or blocked at that moment.
- */
+/** The part of the present state that could deny: nothing else keeps who was revoked or blocked at that moment. */
 export interface RecordedPresent {
   readonly expired?: true;
   readonly revoked?: true;

@@ -16,15 +16,7 @@ export interface Program {
   readonly onLine?: (line: string) => void;
 }
 
-export interface RunningProgram {
-  readonly name: string;
-  /** Resolves with the exit code or the signal's name. */
-  readonly ended: Promise<number | NodeJS.Signals>;
-  hasEnded(): boolean;
-  lastLines(): string;
-  /** SIGTERM; SIGKILL after 20 s. */
-  stop(): Promise<void>;
-}
+export type RunningProgram = ReturnType<typeof startProgram>;
 
 const keptLines = 20;
 const stopTimeoutMs = 20_000;
@@ -43,7 +35,7 @@ export const commandLineOf = (url: string, args: readonly string[]): readonly st
   ...args,
 ];
 
-export function startProgram({ name, url, args = [], env, onLine = () => {} }: Program): RunningProgram {
+export function startProgram({ name, url, args = [], env, onLine = () => {} }: Program) {
   const child = spawn(process.execPath, commandLineOf(url, args), {
     env,
     // A process group of its own: Ctrl-C reaches only this process, which stops the others in order.
@@ -68,9 +60,11 @@ export function startProgram({ name, url, args = [], env, onLine = () => {} }: P
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   return {
     name,
+    /** Resolves with the exit code or the signal's name. */
     ended,
     hasEnded,
     lastLines: () => lines.join("\n"),
+    /** SIGTERM; SIGKILL after 20 s. */
     async stop() {
       if (hasEnded()) return;
       child.kill("SIGTERM");

@@ -1,7 +1,4 @@
-/**
- * Loaded before a child's own program: the channel to the parent closes when the parent ends, by SIGKILL too, and the
- * child then ends as by SIGTERM.
- */
+/** Loaded before a child's program: the channel closes when the parent ends, by SIGKILL too; then the child ends. */
 process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 process.channel?.unref();
 

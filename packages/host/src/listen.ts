@@ -6,15 +6,10 @@ import type { ListenAddress } from "./values.ts";
 
 type Server = HttpServer | HttpsServer;
 
-export interface Listening extends ListenAddress {
-  /** From now on each response closes its connection, so that clients connect elsewhere (RFC 9112 section 9.6). */
-  closeAfterResponses(): void;
-  /** Stops accepting. Calls in flight may finish until the deadline; then every connection is cut. */
-  drain(deadlineMs: number): Promise<void>;
-}
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /** @throws the system's error where it cannot listen there */
-export async function listen(server: Server, { host, port }: ListenAddress): Promise<Listening> {
+export async function listen(server: Server, { host, port }: ListenAddress) {
   const sockets = trackSockets(server);
   server.listen(port, host);
   await once(server, "listening");
@@ -22,10 +17,12 @@ export async function listen(server: Server, { host, port }: ListenAddress): Pro
   return {
     host: address.family === "IPv6" ? `[${address.address}]` : address.address,
     port: address.port,
+    /** From now on each response closes its connection, so that clients connect elsewhere (RFC 9112 section 9.6). */
     closeAfterResponses() {
       server.prependListener("request", (_request, response) => response.setHeader("connection", "close"));
     },
-    drain: (deadlineMs) => drain(server, sockets, deadlineMs),
+    /** Stops accepting. Calls in flight may finish until the deadline; then every connection is cut. */
+    drain: (deadlineMs: number) => drain(server, sockets, deadlineMs),
   };
 }
 

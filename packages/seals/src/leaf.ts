@@ -1,10 +1,7 @@
 import { leafHash } from "./merkle.ts";
 import { columnsOf, type Source, sourceFacts } from "./sources.ts";
 
-/**
- * A row as PostgreSQL writes each value as text, with `TimeZone` UTC, `DateStyle` ISO and `bytea_output` hex: exact for
- * every type, and no parser of numbers or dates is involved.
- */
+/** A row as PostgreSQL writes each value as text, by `connectionSettings`: exact for every type, without any parser. */
 export type Row = Readonly<Record<string, string | null>>;
 
 /**

@@ -17,7 +17,7 @@ export type Proven =
 /** Proves that one row is in its batch, or returns why it cannot. */
 export async function proveRow(reader: RecordReader, source: Source, id: string): Promise<Proven> {
   const found = await findSeal(reader, source, id);
-  const row = await readRow(reader, { source, id, format: found?.seal.format ?? currentFormat });
+  const row = await readRow(reader, source, id, found?.seal.format ?? currentFormat);
   if (found === undefined) return { ok: false, cause: row === undefined ? "absent" : "unsealed" };
   const { seal, stored } = found;
   const { batch } = seal;
@@ -33,29 +33,18 @@ export async function proveRow(reader: RecordReader, source: Source, id: string)
   return { ok: true, proof: makeProof({ source, row, statement: stored.statement, entries, index }) };
 }
 
-interface RowKey {
-  readonly source: Source;
-  readonly id: string;
-  readonly format: number;
-}
-
-async function readRow(reader: RecordReader, { source, id, format }: RowKey): Promise<Row | undefined> {
+async function readRow(reader: RecordReader, source: Source, id: string, format: number): Promise<Row | undefined> {
   const columns = columnsOf(format, source) ?? [sourceFacts[source].id];
   const range = { after: idBefore(id), through: id };
   const [row] = await reader.query(rowsQuery({ source, columns, range, limit: 1 }));
   return row;
 }
 
-interface FoundSeal {
-  readonly seal: Seal;
-  readonly stored: SealRow;
-}
-
 /** The one whose range holds the identifier, by halving: ranges rise with the numbers. */
-async function findSeal(reader: RecordReader, source: Source, id: string): Promise<FoundSeal | undefined> {
+async function findSeal(reader: RecordReader, source: Source, id: string) {
   let low = 1;
   let high = (await readLastBatch(reader)) + 1;
-  let found: FoundSeal | undefined;
+  let found: { readonly seal: Seal; readonly stored: SealRow } | undefined;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const stored = await readSealFrom(reader, middle);

@@ -25,13 +25,12 @@ export async function readColumns(reader: RecordReader): Promise<ReadonlyMap<str
   return columns;
 }
 
-const sealRow = z.object({ batch: z.coerce.number().int(), statement: z.string(), entries: z.base64() });
-
-export interface SealRow {
-  readonly batch: number;
-  readonly statement: string;
-  readonly entries: Uint8Array;
-}
+const sealRow = z.object({
+  batch: z.coerce.number().int(),
+  statement: z.string(),
+  entries: z.base64().transform((text): Uint8Array => Buffer.from(text, "base64")),
+});
+export type SealRow = Readonly<z.output<typeof sealRow>>;
 
 const sealsAtOnce = 20;
 
@@ -40,7 +39,7 @@ export async function* readSeals(reader: RecordReader): AsyncGenerator<SealRow> 
   let last = "0";
   for (;;) {
     const rows = await reader.query({ text: `${sealColumns} where s.batch > $1::bigint ${inOrder}`, values: [last] });
-    for (const row of rows) yield toSealRow(row);
+    for (const row of rows) yield sealRow.parse(row);
     if (rows.length < sealsAtOnce) return;
     last = rows.at(-1)?.batch ?? last;
   }
@@ -50,7 +49,7 @@ export async function* readSeals(reader: RecordReader): AsyncGenerator<SealRow> 
 export async function readSealFrom(reader: RecordReader, batch: number): Promise<SealRow | undefined> {
   const text = `${sealColumns} where s.batch >= $1::bigint order by s.batch limit 1`;
   const [row] = await reader.query({ text, values: [String(batch)] });
-  return row && toSealRow(row);
+  return row && sealRow.parse(row);
 }
 
 export async function readLastBatch(reader: RecordReader): Promise<number> {
@@ -64,11 +63,6 @@ export async function readLastBatch(reader: RecordReader): Promise<number> {
 const sealColumns = `select s.batch::text as batch, s.statement, translate(encode(s.entries, 'base64'), E'\\n', '') as entries
   from public.seal s`;
 const inOrder = `order by s.batch limit ${sealsAtOnce}`;
-
-function toSealRow(row: Row): SealRow {
-  const { batch, statement, entries } = sealRow.parse(row);
-  return { batch, statement, entries: Buffer.from(entries, "base64") };
-}
 
 /** Dropped months, `YYYY-MM`, and whether the event of it is recorded. */
 export async function readRetired(reader: RecordReader): Promise<ReadonlyMap<string, boolean>> {

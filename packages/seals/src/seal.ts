@@ -58,13 +58,10 @@ const payload = z.strictObject({
   jwk: jwk.optional(),
 });
 
-export interface Sealing {
+export interface Sealing extends Pick<Seal, "batch" | "sealedAtMs" | "ranges"> {
   readonly key: SigningKey;
-  readonly batch: number;
   /** The statement before; null for the first. */
   readonly previous: string | null;
-  readonly sealedAtMs: number;
-  readonly ranges: Readonly<Record<Source, Range>>;
   /** In the order of the tree. */
   readonly entries: readonly Entry[];
   /** Whether the statement before was signed by another key. */

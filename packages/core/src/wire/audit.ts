@@ -142,9 +142,7 @@ export const eventsQuery = withSpan(
   }),
 );
 
-/**
- * Like calls that observe mode let pass and enforcement would have blocked (docs/reference/record.md#would-block-list).
- */
+/** Like calls that only observe mode let pass (docs/reference/record.md#would-block-list). */
 export const wouldBlockGroup = z
   .object({
     agent: z.string().meta({ description: "The acting agent; at hop 1 the human." }),
