@@ -62,10 +62,7 @@ type LogTable = typeof logFields;
 /** The fields a caller states: component, trace and span are attached. */
 export type LogFacts = Facts<LogTable, Exclude<keyof LogTable, "authz.component" | "trace_id" | "span_id">>;
 
-/**
- * Admits string literals and unions of them; resolves to `never` for `string` and for templates with a hole, so that
- * no identifier gets into a message.
- */
+/** Literals and unions of them; `never` for `string` and templates with a hole, so that no message holds a name. */
 export type StaticText<M extends string> = M extends string
   ? Record<never, never> extends Record<M, unknown>
     ? never

@@ -3,10 +3,7 @@ import { spanAttributes } from "./contract.ts";
 import type { SpanFacts } from "./contract-types.ts";
 import { type Check, checkOf, knownHttpMethod } from "./value-kind.ts";
 
-/**
- * A decision as span attributes: outcome, the reason exactly for a deny, and whether consent could help.
- * `denyReason` is null for an allow.
- */
+/** A decision as span attributes: outcome, reason, whether consent could help. `denyReason` is null for an allow. */
 export const verdictFacts = (denyReason: DenyReason | null) =>
   denyReason === null
     ? ({ "authz.outcome": "allow" } as const)

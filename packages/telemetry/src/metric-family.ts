@@ -10,10 +10,7 @@ const bucketsSeconds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/**
- * Counters of earlier phases are named without the suffix that their samples carry
- * (docs/reference/telemetry.md#metrics).
- */
+/** Some counters are named without the suffix that their samples carry (docs/reference/telemetry.md#metrics). */
 const familyName = (name: string, spec: MetricSpec): string =>
   spec.type === "counter" && !name.endsWith("_total") ? `${name}_total` : name;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ExportResult } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-node";
-import { sdk } from "./sdk.ts";
+import { sdk } from "./tracing-environment.ts";
 
 export interface SpanQueueOptions {
   readonly maxQueueSize: number;

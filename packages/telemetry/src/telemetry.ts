@@ -110,10 +110,7 @@ const shareOver = (metrics: Metrics<App>, app: App, config: TelemetryConfig, io:
 
 const toStandardError = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/**
- * Metrics, traces, logs and pseudonyms of one app over the one contract. Throws `TelemetryKeyMissing`, and where the
- * multi-process directory cannot be written.
- */
+/** @throws {TelemetryKeyMissing} and, where the multi-process directory cannot be written, the system's error */
 export function createTelemetry<A extends App>(options: TelemetryOptions<A>): Telemetry<A>;
 export function createTelemetry({ app, version, config, io = {} }: TelemetryOptions<App>): Telemetry<App> {
   const { writeNotice = toStandardError, randomKey = () => randomBytes(32).toString("base64url") } = io;

@@ -1,9 +1,6 @@
 import { createTraceState } from "@opentelemetry/api";
 
-/**
- * A caller's span, adopted as parent. Its sampled flag decides nothing here
- * (docs/reference/telemetry.md#trace-context).
- */
+/** A caller's span, adopted as parent whatever its sampled flag (docs/reference/telemetry.md#trace-context). */
 export interface RemoteParent {
   readonly traceId: string;
   readonly spanId: string;

@@ -1,7 +1,23 @@
+import { createRequire } from "node:module";
 import { ROOT_CONTEXT, type SpanContext, type SpanKind, trace } from "@opentelemetry/api";
-import type { Sampler, SpanExporter } from "@opentelemetry/sdk-trace-node";
+import type * as Core from "@opentelemetry/core";
+import type * as OtlpOverHttp from "@opentelemetry/exporter-trace-otlp-http";
+import type * as Resources from "@opentelemetry/resources";
+import type * as Trace from "@opentelemetry/sdk-trace-node";
 import type { Notice } from "./logger.ts";
-import { sdk } from "./sdk.ts";
+
+const load = createRequire(import.meta.url);
+
+/**
+ * The parts of OpenTelemetry's SDK, each loaded at its first use: two hundred files that a process without an exporter
+ * does not need. Synchronous, so that the first span is exported like any other.
+ */
+export const sdk = {
+  core: (): typeof Core => load("@opentelemetry/core"),
+  exporter: (): typeof OtlpOverHttp => load("@opentelemetry/exporter-trace-otlp-http"),
+  resources: (): typeof Resources => load("@opentelemetry/resources"),
+  trace: (): typeof Trace => load("@opentelemetry/sdk-trace-node"),
+} as const;
 
 /**
  * The `OTEL_*` settings by name (OpenTelemetry specification: Environment Variables). The exporter reads its headers,
@@ -31,7 +47,7 @@ export interface SpanToSample {
 /** Whether a span is recorded. */
 export type IsSampled = (span: SpanToSample) => boolean;
 
-function bySampler(sampler: Sampler): IsSampled {
+function bySampler(sampler: Trace.Sampler): IsSampled {
   const { RECORD_AND_SAMPLED } = sdk.trace().SamplingDecision;
   return ({ name, kind, traceId, parent }) => {
     const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
@@ -43,7 +59,7 @@ function bySampler(sampler: Sampler): IsSampled {
 export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled {
   const always = () => true;
   const byRatio = () => new (sdk.trace().TraceIdRatioBasedSampler)(ratioFrom(env, notice));
-  const byParent = (root: Sampler) => bySampler(new (sdk.trace().ParentBasedSampler)({ root }));
+  const byParent = (root: Trace.Sampler) => bySampler(new (sdk.trace().ParentBasedSampler)({ root }));
   switch (env.OTEL_TRACES_SAMPLER ?? "") {
     case "":
     case "always_on":
@@ -65,7 +81,7 @@ export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled 
 }
 
 /** OTLP over HTTP with JSON bodies, or undefined where no endpoint is set. */
-export function exporterFrom(env: TracingEnvironment, notice: Notice): SpanExporter | undefined {
+export function exporterFrom(env: TracingEnvironment, notice: Notice): Trace.SpanExporter | undefined {
   if (env.OTEL_SDK_DISABLED === "true" || env.OTEL_TRACES_EXPORTER === "none") return undefined;
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   const shared = env.OTEL_EXPORTER_OTLP_ENDPOINT;

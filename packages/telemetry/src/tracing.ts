@@ -6,10 +6,9 @@ import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
 import { type Attributes, admitFacts, settleFacts } from "./facts.ts";
 import type { Notice } from "./logger.ts";
-import { sdk } from "./sdk.ts";
 import { queueSpans } from "./span-export.ts";
 import { formatTraceparent, type RemoteParent } from "./trace-context.ts";
-import { exporterFrom, queueSizeFrom, samplerFrom, type TracingEnvironment } from "./tracing-environment.ts";
+import { exporterFrom, queueSizeFrom, samplerFrom, sdk, type TracingEnvironment } from "./tracing-environment.ts";
 import { errorType } from "./value-kind.ts";
 
 /** One span of the contract. Its ids serve logs and propagation even where nothing is exported. */
@@ -64,10 +63,7 @@ interface SpanEnd {
 
 type OnEnd = (start: SpanStart, end: SpanEnd) => void;
 
-/**
- * Facts are collected until the end, when their rules as a whole can be enforced.
- * @param onEnd takes the span when it is over; undefined where it is not exported
- */
+/** Facts are collected until the end, when their rules as a whole are enforced. @param onEnd undefined: not exported */
 function contractSpan(start: SpanStart, tracestate: string | undefined, disclose: boolean, onEnd?: OnEnd): Span {
   const { traceId, spanId, traceFlags } = start.spanContext;
   const startedAtMs = Date.now();

@@ -14,19 +14,7 @@ export type Disclosed = Branded<"disclosed">;
 /** The class name of an exception; only `errorType` makes one. */
 export type ErrorType = Branded<"error type">;
 
-type NamedKind =
-  | "uuid"
-  | "ordinal"
-  | "integer"
-  | "boolean"
-  | "data_class"
-  | "pseudonym"
-  | "plaintext"
-  | "error_type"
-  | "http_method"
-  | "http_status"
-  | "trace_id"
-  | "span_id";
+type NamedKind = keyof typeof isAllowed;
 
 /** A named kind, or the closed list of the strings allowed. */
 export type ValueKind = NamedKind | readonly string[];
@@ -48,9 +36,12 @@ export type ValueOf<K> = K extends readonly (infer V)[]
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const dataClass = /^[A-Za-z0-9._:/@#-]{1,255}(?: [A-Za-z0-9._:/@#-]{1,255})*$/;
 const className = /^[A-Za-z_$][\w$]{0,63}$/;
-const matches = (pattern: RegExp) => (value: unknown) => typeof value === "string" && pattern.test(value);
+const matches =
+  (pattern: RegExp): Check =>
+  (value) =>
+    typeof value === "string" && pattern.test(value);
 
-const isAllowed: Record<NamedKind, (value: unknown) => boolean> = {
+const isAllowed = {
   uuid: matches(uuid),
   ordinal: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
   integer: Number.isSafeInteger,
@@ -63,7 +54,7 @@ const isAllowed: Record<NamedKind, (value: unknown) => boolean> = {
   http_status: (value) => Number.isSafeInteger(value) && Number(value) >= 100 && Number(value) <= 599,
   trace_id: matches(/^[0-9a-f]{32}$/),
   span_id: matches(/^[0-9a-f]{16}$/),
-};
+} satisfies Record<string, Check>;
 
 export type Check = (value: unknown) => boolean;
 
@@ -78,10 +69,7 @@ const httpMethods = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PAT
 /** A method a caller made up is `_OTHER` (OpenTelemetry HTTP semantic conventions). */
 export const knownHttpMethod = (method: string): string => (httpMethods.has(method) ? method : "_OTHER");
 
-/**
- * The class name of a caught value, never its `name` or `message`: those are data and may quote a request. Anything
- * thrown that is no Error is `Error`.
- */
+/** The class name of a caught value, never its `name` or `message`, which may quote a request; `Error` for others. */
 export function errorType(error: unknown): ErrorType {
   const name = error instanceof Error ? error.constructor.name : "Error";
   return (className.test(name) ? name : "Error") as ErrorType;
