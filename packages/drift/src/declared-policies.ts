@@ -1,12 +1,4 @@
-import {
-  type AgentManifest,
-  agentManifest,
-  agentName,
-  compile,
-  indexPolicy,
-  type PolicyIndex,
-  type ScopeDeclaration,
-} from "@svc/core";
+import { agentManifest, agentName, compile, indexPolicy, type PolicyIndex, type ScopeDeclaration } from "@svc/core";
 import { z } from "zod";
 import type { DriftError, DriftErrorKind } from "./drift-report.ts";
 
@@ -36,30 +28,25 @@ export type PoliciesReading =
 
 /** Reads and compiles the manifests; one invalid manifest makes every verdict on them worthless. */
 export function readPolicies(manifests: readonly DriftManifest[]): PoliciesReading {
-  const read = manifests.map((one, index) => readManifest(one, manifests.slice(0, index)));
-  const errors = read.flatMap((each) => ("error" in each ? [each.error] : []));
-  const declared = read.flatMap((each) => ("declared" in each ? [each.declared] : []));
-  const compiled = [...scopesOf(declared)].map((scope) => compiledScope(scope, declared));
-  errors.push(...compiled.flatMap((each) => ("error" in each ? [each.error] : [])));
-  if (errors.length > 0) return { ok: false, errors };
-  const scopes = compiled.flatMap((each) => ("index" in each ? [each.index] : []));
-  return { ok: true, policies: toPolicies(scopes, declared, manifests) };
-}
-
-interface Declared {
-  readonly agent: string;
-  readonly manifest: AgentManifest;
+  const errors: DriftError[] = [];
+  const declared = manifests.flatMap((one, index) => readManifest(one, manifests.slice(0, index), errors));
+  const scopes = [...scopesOf(declared)].flatMap((scope) => compiledScope(scope, declared, errors));
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, policies: toPolicies(scopes, declared, manifests) };
 }
 
 const submission = z.object({ agent: agentName, manifest: agentManifest });
+type Declared = Readonly<z.output<typeof submission>>;
 
+/** The manifest; none, and an error, where it is invalid. */
 function readManifest(
   { agent, manifest, file }: DriftManifest,
   before: readonly DriftManifest[],
-): { readonly declared: Declared } | { readonly error: DriftError } {
-  const refuse = (kind: DriftErrorKind, message: string) => ({
-    error: { kind, message, ...(file !== undefined && { file }) },
-  });
+  errors: DriftError[],
+): readonly Declared[] {
+  const refuse = (kind: DriftErrorKind, message: string) => {
+    errors.push({ kind, message, ...(file !== undefined && { file }) });
+    return [];
+  };
   const { data, error } = submission.safeParse({ agent, manifest });
   if (error) {
     const [issue] = error.issues;
@@ -71,25 +58,23 @@ function readManifest(
   if (before.some((other) => other.agent === agent)) {
     return refuse("manifest_repeated", `${JSON.stringify(agent)} has two manifests, and one of them is not in force`);
   }
-  return { declared: data };
+  return [data];
 }
 
 const scopesOf = (declared: readonly Declared[]): ReadonlySet<string> =>
   new Set(declared.flatMap(({ manifest }) => [...manifest.scopes.keys()]));
 
-function compiledScope(
-  scope: string,
-  declared: readonly Declared[],
-): { readonly index: PolicyIndex } | { readonly error: DriftError } {
+function compiledScope(scope: string, declared: readonly Declared[], errors: DriftError[]): readonly PolicyIndex[] {
   const declarations = declared.flatMap(({ agent, manifest }): ScopeDeclaration[] => {
     const inScope = manifest.scopes.get(scope);
     return inScope ? [{ agent, manifestVersion: 1, declared: inScope }] : [];
   });
   const compilation = compile(scope, declarations);
-  if (compilation.ok) return { index: indexPolicy({ scope, version: 1, document: compilation.document }) };
+  if (compilation.ok) return [indexPolicy({ scope, version: 1, document: compilation.document })];
   const agents = compilation.branchingAgents.map((name) => JSON.stringify(name)).join(", ");
   const message = `scope ${JSON.stringify(scope)} would have more than 10,000 delegation paths, through ${agents}`;
-  return { error: { kind: "policy_too_large", message } };
+  errors.push({ kind: "policy_too_large", message });
+  return [];
 }
 
 function toPolicies(

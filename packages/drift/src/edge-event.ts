@@ -2,11 +2,6 @@ import { agentName, scopeName, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Edge, edgeEventVersion, edgeOutcomes } from "./edge.ts";
 
-/** One line of a trace file. */
-export type TraceEvent =
-  | { readonly kind: "edge"; readonly run: string; readonly seq: number; readonly edge: Edge }
-  | { readonly kind: "end"; readonly run: string; readonly events: number };
-
 const ordinal = z.int().min(1);
 const run = z.string().min(1);
 
@@ -37,15 +32,15 @@ const endEvent = z.strictObject({
 });
 
 const event = z.union([
-  edgeEvent.transform(({ v: _, run, seq, ts: __, target_kind, data_class, ...same }): TraceEvent => {
-    const edge = { ...same, targetKind: target_kind, dataClass: data_class };
-    return { kind: "edge", run, seq, edge };
+  edgeEvent.transform(({ v: _, run, seq, ts: __, target_kind, data_class, ...same }) => {
+    const edge: Edge = { ...same, targetKind: target_kind, dataClass: data_class };
+    return { kind: "edge" as const, run, seq, edge };
   }),
-  endEvent.transform(({ run, events }): TraceEvent => ({ kind: "end", run, events })),
+  endEvent.transform(({ run, events }) => ({ kind: "end" as const, run, events })),
 ]);
 
 /** Undefined for anything but an event of this version: such a line is a lost event. */
-export function readEvent(line: string): TraceEvent | undefined {
+export function readEvent(line: string): z.output<typeof event> | undefined {
   let json: unknown;
   try {
     json = JSON.parse(line);

@@ -23,11 +23,7 @@ export class RunLedger {
     return this.#runs.size;
   }
 
-  /**
-   * False for an event that was read before: a recorder writes it again where it cannot know that it was written.
-   *
-   * @param content the same object for the same edge
-   */
+  /** False for an event that was read before, as recorders may repeat one. @param content one object for one edge */
   note(file: string, run: string, seq: number, content: object): boolean {
     const known = this.#runOf(file, run);
     const before = known.seen.get(seq);

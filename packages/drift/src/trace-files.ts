@@ -1,12 +1,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 
-/**
- * The files behind a path: itself, or every file of a folder and its sub-folders, in order of their names. Hidden ones
- * are skipped.
- *
- * @throws the file system's error where there is none
- */
+/** The path, or every file of a folder and its sub-folders by name, without hidden ones. @throws where there is none */
 export function filesOf(path: string): readonly string[] {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path, { recursive: true, encoding: "utf8" })
@@ -26,11 +21,7 @@ export interface Line {
 const lineBreak = 0x0a;
 const chunkBytes = 64 * 1024;
 
-/**
- * The lines of a file that need not fit into memory, blank ones left out; the last one also without a line break.
- *
- * @throws the file system's error where it cannot be read
- */
+/** The lines of a file of any size, without blank ones. @throws where it cannot be read */
 export function* linesOf(path: string): Generator<Line> {
   const fd = openSync(path, "r");
   try {
