@@ -31,13 +31,6 @@ const defaults = Object.fromEntries(optionNames.map((name) => [settingOf(name), 
 
 export const injectorSettings = { ...own, ...defaults } satisfies Record<InjectorSettingName, Setting<unknown>>;
 
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly tls: { readonly certFile: string; readonly keyFile: string };
-  readonly injection: Injection;
-}
-
 /** The same for every sidecar. */
 export interface Injection {
   readonly pepImage: string;
@@ -45,6 +38,8 @@ export interface Injection {
   readonly controlPlaneUrl: string;
   readonly defaults: PodOptions;
 }
+
+export type Config = Extract<ReturnType<typeof readConfig>, { readonly ok: true }>["config"];
 
 export function readConfig(environment: Environment) {
   const read = readSettings(injectorSettings, environment, { knownElsewhere: everySettingName });
@@ -63,7 +58,7 @@ export function readConfig(environment: Environment) {
         redirectImage: values.SVC_INJECTOR_REDIRECT_IMAGE,
         controlPlaneUrl: values.SVC_CONTROL_PLANE_URL.href.replace(/\/$/, ""),
         defaults: Object.fromEntries(optionNames.map((name) => [name, optionOf(name)])) as unknown as PodOptions,
-      },
+      } satisfies Injection,
     },
   };
 }

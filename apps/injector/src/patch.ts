@@ -3,8 +3,7 @@ import type { Injection } from "./config.ts";
 import type { PodOptions } from "./options.ts";
 import { type Addition, type Container, meshInitCount, type Pod } from "./pod.ts";
 import { statusAnnotation } from "./pod-request.ts";
-import { missingProxyVariables } from "./proxy-env.ts";
-import { redirectOf } from "./redirect.ts";
+import { missingProxyVariables, redirectOf } from "./redirect.ts";
 import { ownPrefix, redirectName, sidecarName, sidecarOf, volumesOf } from "./sidecar.ts";
 
 const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container";

@@ -1,8 +1,7 @@
 import type { Injection } from "./config.ts";
 import type { PodOptions } from "./options.ts";
 import type { Container, Pod } from "./pod.ts";
-import { proxyFaults } from "./proxy-env.ts";
-import { redirectFaults } from "./redirect.ts";
+import { proxyFaults, redirectFaults } from "./redirect.ts";
 import { adminPort, agentPort, ownPrefix, redirectName, sidecarName } from "./sidecar.ts";
 
 /** Why an enforcement point could not guard this pod: one sentence each, with what to change. */

@@ -5,21 +5,13 @@ import { listen, readTls, reloadTls } from "@svc/host";
 import type { Config } from "./config.ts";
 import { type Answer, answerReview, webhooks } from "./review.ts";
 
-export interface Injector {
-  readonly port: number;
-  /** From now on `/readyz` returns 503 and each response closes its connection; reviews are still answered. */
-  stopBeingReady(): void;
-  /** Finishes the reviews in flight and closes the server. */
-  stop(): Promise<void>;
-}
-
 /** The API server's limit for a request is 3 MiB. */
 const maxBodyBytes = 3 * 1_048_576;
 
 /** Time for the reviews in flight to finish. */
 const deadlineMs = 15_000;
 
-export async function startInjector(config: Config, log: (line: string) => void): Promise<Injector> {
+export async function startInjector(config: Config, log: (line: string) => void) {
   let isReady = true;
   const server = createServer({ ...readTls(config.tls), minVersion: "TLSv1.2" }, (request, response) => {
     answerRequest(config, request, isReady).then(
@@ -34,10 +26,12 @@ export async function startInjector(config: Config, log: (line: string) => void)
   });
   return {
     port: listening.port,
+    /** From now on `/readyz` returns 503 and each response closes its connection; reviews are still answered. */
     stopBeingReady: () => {
       isReady = false;
       listening.closeAfterResponses();
     },
+    /** Finishes the reviews in flight and closes the server. */
     async stop() {
       watching.stop();
       await listening.drain(deadlineMs);

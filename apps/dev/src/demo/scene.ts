@@ -39,15 +39,8 @@ export function obtained<Name extends "session" | "planner" | "posted">(
   return value;
 }
 
-interface GuardedReply<Body> {
-  readonly status: number;
-  /** The `X-Svc-Blocked` header. */
-  readonly blocked: string | null;
-  readonly body: Body;
-}
-
 /** A call of the planner through the enforcement point; a POST where it has a body. */
-export async function guarded<Body>(scene: Scene, path: string, json?: object): Promise<GuardedReply<Body>> {
+export async function guarded<Body>(scene: Scene, path: string, json?: object) {
   const response = await fetch(`${scene.stack.pep}${path}`, {
     method: json === undefined ? "GET" : "POST",
     headers: { ...obtained(scene, "planner").headers(), "content-type": "application/json" },

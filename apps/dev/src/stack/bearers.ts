@@ -2,12 +2,6 @@ import { randomBytes } from "node:crypto";
 import { type Environment, everySettingName, optional, readSettings, text } from "@svc/host";
 import { StartError } from "../start-error.ts";
 
-export interface Bearers {
-  readonly admin: string;
-  readonly audit: string;
-  readonly identity: string;
-}
-
 const bearer = (plane: string) => optional(text, `Bearers of the ${plane} plane.`, { secret: true });
 
 const settings = {
@@ -17,7 +11,7 @@ const settings = {
 };
 
 /** The first bearer of each plane that the environment sets; new ones where it sets none. */
-export function bearersOf(environment: Environment): Bearers {
+export function bearersOf(environment: Environment) {
   const read = readSettings(settings, environment, { knownElsewhere: everySettingName });
   if (!read.ok) throw new StartError(read.faults.join("\n"), "Correct these environment variables, or unset them.");
   const { SVC_ADMIN_TOKEN: admin, SVC_AUDIT_TOKEN: audit, SVC_IDENTITY_TOKEN: identity } = read.values;

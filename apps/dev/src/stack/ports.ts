@@ -4,19 +4,10 @@ import { StartError } from "../start-error.ts";
 /** Default ports of the two apps' listeners (docs/reference/settings.md#dev---json). */
 const preferred = { controlPlane: 8080, pep: 16_001, pepAdmin: 16_020 } as const;
 
-export interface StackPorts {
-  readonly controlPlane: number;
-  readonly pep: number;
-  readonly pepAdmin: number;
-  readonly exampleMcp: number;
-  readonly exampleHttp: number;
-}
+export type StackPorts = Readonly<Awaited<ReturnType<typeof choosePorts>>>;
 
-/**
- * The preferred ports where they are free, others where not.
- * @param given of the control plane; 0 for free ones throughout
- */
-export async function choosePorts(given: number | undefined): Promise<StackPorts> {
+/** The preferred ports where they are free, others where not. @param given the control plane's; 0: free ones throughout */
+export async function choosePorts(given: number | undefined) {
   const chosen = new Set<number>();
   const take = async (wanted = 0): Promise<number> => {
     const isWanted = wanted !== 0 && given !== 0 && (await isFree(wanted));

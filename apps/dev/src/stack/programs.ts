@@ -1,6 +1,6 @@
 import { controlPlaneSettingNames } from "@svc/host";
 import type { Program } from "@svc/host/child-program";
-import type { Bearers } from "./bearers.ts";
+import type { bearersOf } from "./bearers.ts";
 import type { StackPorts } from "./ports.ts";
 
 export interface StackProgram extends Omit<Program, "onLine"> {
@@ -26,7 +26,7 @@ interface Parts {
   readonly environment: NodeJS.ProcessEnv;
   readonly ports: StackPorts;
   readonly dataDir: string;
-  readonly bearers: Bearers;
+  readonly bearers: ReturnType<typeof bearersOf>;
   /** The same for both apps, so that their pseudonyms in logs match. */
   readonly telemetryKey: string;
   readonly databaseUrl: string | undefined;
@@ -44,16 +44,20 @@ export function controlPlaneProgram(parts: Parts): StackProgram {
     env: {
       SVC_DEV: "true",
       ...telemetryKeyOf(parts),
-      ...withoutTokenFiles(environment),
+      ...environment,
       HOST: "127.0.0.1",
       PORT: String(ports.controlPlane),
       SVC_DATA_DIR: dataDir,
+      // A setting and its `_FILE` together would be an error.
+      SVC_ADMIN_TOKEN_FILE: undefined,
+      SVC_AUDIT_TOKEN_FILE: undefined,
+      SVC_IDENTITY_TOKEN_FILE: undefined,
       SVC_ADMIN_TOKEN: bearers.admin,
       SVC_AUDIT_TOKEN: bearers.audit,
       SVC_IDENTITY_TOKEN: bearers.identity,
       SVC_DISCOVERY_ALLOW: [environment.SVC_DISCOVERY_ALLOW, "localhost", "127.0.0.0/8", "::1"].filter(Boolean).join(),
-      ...given("DATABASE_URL", databaseUrl),
-      ...given("REDIS_URL", redisUrl),
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl ?? environment.REDIS_URL,
     },
   };
 }
@@ -74,7 +78,7 @@ export function pepProgram(parts: Parts): StackProgram {
       SVC_PEP_CONFIG: pepConfig,
       SVC_PEP_LISTEN: `127.0.0.1:${ports.pep}`,
       SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${ports.pepAdmin}`,
-      ...given("SVC_PEP_MODE", mode),
+      SVC_PEP_MODE: mode ?? environment.SVC_PEP_MODE,
     },
   };
 }
@@ -105,15 +109,6 @@ const exampleUrl = (name: string): string =>
 
 const telemetryKeyOf = ({ environment, telemetryKey }: Parts): Record<string, string> =>
   environment.SVC_TELEMETRY_KEY_FILE === undefined ? { SVC_TELEMETRY_KEY: telemetryKey } : {};
-
-const given = (name: string, value: string | undefined): Record<string, string> =>
-  value === undefined ? {} : { [name]: value };
-
-/** The bearers were read already; a setting and its `_FILE` together would be an error. */
-function withoutTokenFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { SVC_ADMIN_TOKEN_FILE, SVC_AUDIT_TOKEN_FILE, SVC_IDENTITY_TOKEN_FILE, ...rest } = environment;
-  return rest;
-}
 
 /** An enforcement point gets no bearer and no address of a store. */
 function withoutControlPlane(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

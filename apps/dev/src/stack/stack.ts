@@ -3,17 +3,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endedError, type RunningProgram, startProgram, untilReady } from "@svc/host/child-program";
 import { untilSignal } from "@svc/host/process-end";
-import { type Bearers, bearersOf } from "./bearers.ts";
+import { bearersOf } from "./bearers.ts";
 import { dataFolder, examplePepConfig, pepConfigFile } from "./files.ts";
 import { choosePorts } from "./ports.ts";
-import {
-  addressesOf,
-  controlPlaneProgram,
-  examplePrograms,
-  pepProgram,
-  type StackAddresses,
-  type StackProgram,
-} from "./programs.ts";
+import { addressesOf, controlPlaneProgram, examplePrograms, pepProgram, type StackProgram } from "./programs.ts";
 
 export interface StackOptions {
   readonly pepConfig?: string;
@@ -28,16 +21,7 @@ export interface StackOptions {
 }
 
 /** Control plane, enforcement point and the example services, all running. */
-export interface Stack extends StackAddresses {
-  readonly bearers: Bearers;
-  /** The enforcement point's configuration: writable and watched. */
-  readonly pepConfig: string;
-  readonly databaseUrl: string;
-  /** Rejects when a process ends by itself; else never settles. */
-  readonly broken: Promise<never>;
-  /** Stops every process, the enforcement point first. Idempotent. */
-  stop(): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>;
 
 /** Starts the stack, uses it, and stops it: after `use`, at a signal, or when one of its processes ends. */
 export async function runStack(
@@ -45,7 +29,7 @@ export async function runStack(
   use: (stack: Stack, signal: Promise<unknown>) => Promise<void>,
 ): Promise<void> {
   const signal = untilSignal();
-  const starting = startStack(options, process.env);
+  const starting = startStack(options);
   const stack = await Promise.race([starting, signal.then(() => undefined)]);
   if (stack === undefined) return void (await starting.then((late) => late.stop()).catch(() => {}));
   try {
@@ -56,7 +40,8 @@ export async function runStack(
 }
 
 /** Throws where a process does not start; none is left running then. */
-async function startStack(options: StackOptions, environment: NodeJS.ProcessEnv): Promise<Stack> {
+async function startStack(options: StackOptions) {
+  const { env: environment } = process;
   const { onProgress, onLine = () => {}, redisUrl, mode } = options;
   const bearers = bearersOf(environment);
   const ports = await choosePorts(options.port);
@@ -76,6 +61,7 @@ async function startStack(options: StackOptions, environment: NodeJS.ProcessEnv)
     return {
       ...addresses,
       bearers,
+      /** The enforcement point's configuration: writable and watched. */
       pepConfig,
       databaseUrl: databaseUrl ?? (await embeddedDatabaseUrl(dataDir)),
       broken: group.broken,
@@ -99,6 +85,7 @@ function processGroup(onLine: (name: string, line: string) => void, release: () 
     await release();
   };
   return {
+    /** Rejects when a process ends by itself; else never settles. */
     broken,
     /** Resolves when the program is ready. */
     start: async ({ readyUrl, ...program }: StackProgram): Promise<void> => {
@@ -107,6 +94,7 @@ function processGroup(onLine: (name: string, line: string) => void, release: () 
       void running.ended.then(async () => stopping ?? breakWith(await endedError(running)));
       await untilReady(running, readyUrl);
     },
+    /** Stops every process, the enforcement point first. Idempotent. */
     stop: (): Promise<void> => {
       stopping ??= stopAll();
       return stopping;
