@@ -3,12 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 
-/**
- * Serves tools at `/mcp` by the official SDK, without MCP sessions: each request has a server of its own. `/livez` is for
- * health checks.
- * @param port 0 for a free one
- * @returns the port that it listens on
- */
+/** Serves tools at `/mcp`, each request by a server of its own. @param port 0 for a free one @returns the port */
 export async function serveTools(makeServer: () => McpServer, host: string, port: number): Promise<number> {
   const listener = createServer((request, response) => {
     answer(makeServer, request, response).catch(() => response.destroy());

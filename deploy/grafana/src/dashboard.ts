@@ -1,11 +1,12 @@
-import { datasource, type Row, toGrafanaPanel } from "./panel.ts";
+import { datasource, type Panel, toGrafanaPanel } from "./panel.ts";
 
 export interface Dashboard {
   /** Also its file name and its path in Grafana. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
-  readonly rows: readonly Row[];
+  /** By their titles, from top to bottom. */
+  readonly rows: Readonly<Record<string, readonly Panel[]>>;
 }
 
 const columns = 24;
@@ -43,10 +44,10 @@ const firingAlerts = {
 };
 
 /** Rows from top to bottom, their panels from left to right, wrapped into lines. */
-function layOut(rows: readonly Row[]): object[] {
+function layOut(rows: Dashboard["rows"]): object[] {
   const placed: object[] = [];
   let y = 0;
-  for (const { title, panels } of rows) {
+  for (const [title, panels] of Object.entries(rows)) {
     const gridPos = { x: 0, y, w: columns, h: 1 };
     placed.push({ id: placed.length + 1, type: "row", title, collapsed: false, gridPos, panels: [] });
     y += 1;

@@ -5,47 +5,41 @@ export const drift: Dashboard = {
   uid: "svc-drift",
   title: "Agent authorization: drift",
   description: "Calls of tests against declared manifests, from the files that `svc drift check` writes.",
-  rows: [
-    {
-      title: "Last check",
-      panels: [
-        stat(
-          "Undeclared edges",
-          "Recorded by tests and declared in no manifest: enforcement would deny them.",
-          "none",
-          "max(svc_drift_undeclared_edges)",
-          { red: 1 },
-        ),
-        stat(
-          "Lost events",
-          "Missing from the traces: above 0, the result is not valid.",
-          "none",
-          "max(svc_drift_lost_events)",
-          { red: 1 },
-        ),
-        stat(
-          "Unexercised edges",
-          "Declared but used by no test: remove them or test them.",
-          "none",
-          "max(svc_drift_unexercised_edges)",
-        ),
-      ],
-    },
-    {
-      title: "Over time",
-      panels: [
-        timeseries(
-          "Result of the last check",
-          "pass, drift or error: the result has the value 1.",
-          "none",
-          { "{{result}}": "max by (result) (svc_drift_runs_total)" },
-          { colors: { pass: "green", drift: "red", error: "orange" } },
-        ),
-        timeseries("Edges", "Undeclared must be 0 before upstreams enforce; unexercised should shrink.", "none", {
-          undeclared: "max(svc_drift_undeclared_edges)",
-          unexercised: "max(svc_drift_unexercised_edges)",
-        }),
-      ],
-    },
-  ],
+  rows: {
+    "Last check": [
+      stat(
+        "Undeclared edges",
+        "Recorded by tests and declared in no manifest: enforcement would deny them.",
+        "none",
+        "max(svc_drift_undeclared_edges)",
+        { red: 1 },
+      ),
+      stat(
+        "Lost events",
+        "Missing from the traces: above 0, the result is not valid.",
+        "none",
+        "max(svc_drift_lost_events)",
+        { red: 1 },
+      ),
+      stat(
+        "Unexercised edges",
+        "Declared but used by no test: remove them or test them.",
+        "none",
+        "max(svc_drift_unexercised_edges)",
+      ),
+    ],
+    "Over time": [
+      timeseries(
+        "Result of the last check",
+        "pass, drift or error: the result has the value 1.",
+        "none",
+        { "{{result}}": "max by (result) (svc_drift_runs_total)" },
+        { colors: { pass: "green", drift: "red", error: "orange" } },
+      ),
+      timeseries("Edges", "Undeclared must be 0 before upstreams enforce; unexercised should shrink.", "none", {
+        undeclared: "max(svc_drift_undeclared_edges)",
+        unexercised: "max(svc_drift_unexercised_edges)",
+      }),
+    ],
+  },
 };

@@ -19,11 +19,6 @@ export interface Panel extends PanelOptions {
   readonly queries: string | Readonly<Record<string, string>>;
 }
 
-export interface Row {
-  readonly title: string;
-  readonly panels: readonly Panel[];
-}
-
 const panelOf =
   (kind: Panel["kind"]) =>
   (title: string, description: string, unit: Unit, queries: Panel["queries"], options: PanelOptions = {}): Panel => ({

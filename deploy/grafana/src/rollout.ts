@@ -7,85 +7,76 @@ export const rollout: Dashboard = {
   uid: "svc-rollout",
   title: "Agent authorization: from observe to enforce mode",
   description: "What enforcement would block, and which enforcement points are ready for it.",
-  rows: [
-    {
-      title: "If every upstream enforced now",
-      panels: [
-        stat(
-          "Would be blocked",
-          "Share of calls in five minutes that pass only because of observe mode.",
-          "percentunit",
-          "svc:pep_would_block:ratio_rate5m",
-          { yellow: 0.0001, red: 0.05 },
-        ),
-        stat(
-          "Would be blocked, over a day",
-          "Share of calls in a day, nightly jobs included. Enforce once it stays 0.",
-          "percentunit",
-          "svc:pep_would_block:ratio_rate1d",
-          { yellow: 0.0001, red: 0.05 },
-        ),
-        stat("Calls affected in a day", "Number of these calls.", "short", `sum(increase(${wouldBlock}[1d]))`, {
-          yellow: 1,
-        }),
-        stat(
-          "Still observing",
-          "Enforcement points with an upstream in observe mode.",
-          "none",
-          'count(svc_pep_info{mode="observing"}) or vector(0)',
-          { yellow: 1 },
-        ),
-      ],
-    },
-    {
-      title: "Enforcement points",
-      panels: [
-        table(
-          "Ready to enforce",
-          "In observe mode, with calls today of which enforcement would have blocked none. The value is the number of calls.",
-          "short",
-          `(sum by (instance) (increase(svc_pep_calls_total[1d])) > 0) and on (instance) svc_pep_info{mode="observing"} unless on (instance) (sum by (instance) (increase(${wouldBlock}[1d])) > 0)`,
-        ),
-        table(
-          "Not ready",
-          "In observe mode, with calls today that enforcement would have blocked. `svc would-block` and the console list agents, targets, reasons and the manifest changes that would admit them.",
-          "short",
-          `sum by (instance) (increase(${wouldBlock}[1d])) > 0`,
-        ),
-      ],
-    },
-    {
-      title: "Reasons",
-      panels: [
-        timeseries(
-          "Would-block share by enforcement point",
-          "Falls to 0 as manifests declare what agents do.",
-          "percentunit",
-          {
-            "{{instance}}": `sum by (instance) (rate(${wouldBlock}[5m])) / (sum by (instance) (rate(svc_pep_calls_total[5m])) > 0)`,
-          },
-        ),
-        stacked(
-          "Recorded denies by reason",
-          "Of both modes: in observe mode these are the calls that enforcement would block. *_NOT_DECLARED needs a manifest, SCOPE_NOT_CONSENTED a consent; the others are intended.",
-          "ops",
-          { "{{reason}}": "svc:denials:rate5m" },
-        ),
-        stacked(
-          "Calls by outcome",
-          "After the switch yellow turns red or, where manifests fit, green.",
-          "reqps",
-          { "{{outcome}}": "svc:pep_calls:rate5m" },
-          { colors: outcomeColors },
-        ),
-        stacked(
-          "Modes",
-          "Enforcement points that enforce for every upstream, and the others.",
-          "none",
-          { "{{mode}}": "count by (mode) (svc_pep_info)" },
-          { colors: { enforcing: "green", observing: "yellow" } },
-        ),
-      ],
-    },
-  ],
+  rows: {
+    "If every upstream enforced now": [
+      stat(
+        "Would be blocked",
+        "Share of calls in five minutes that pass only because of observe mode.",
+        "percentunit",
+        "svc:pep_would_block:ratio_rate5m",
+        { yellow: 0.0001, red: 0.05 },
+      ),
+      stat(
+        "Would be blocked, over a day",
+        "Share of calls in a day, nightly jobs included. Enforce once it stays 0.",
+        "percentunit",
+        "svc:pep_would_block:ratio_rate1d",
+        { yellow: 0.0001, red: 0.05 },
+      ),
+      stat("Calls affected in a day", "Number of these calls.", "short", `sum(increase(${wouldBlock}[1d]))`, {
+        yellow: 1,
+      }),
+      stat(
+        "Still observing",
+        "Enforcement points with an upstream in observe mode.",
+        "none",
+        'count(svc_pep_info{mode="observing"}) or vector(0)',
+        { yellow: 1 },
+      ),
+    ],
+    "Enforcement points": [
+      table(
+        "Ready to enforce",
+        "In observe mode, with calls today of which enforcement would have blocked none. The value is the number of calls.",
+        "short",
+        `(sum by (instance) (increase(svc_pep_calls_total[1d])) > 0) and on (instance) svc_pep_info{mode="observing"} unless on (instance) (sum by (instance) (increase(${wouldBlock}[1d])) > 0)`,
+      ),
+      table(
+        "Not ready",
+        "In observe mode, with calls today that enforcement would have blocked. `svc would-block` and the console list agents, targets, reasons and the manifest changes that would admit them.",
+        "short",
+        `sum by (instance) (increase(${wouldBlock}[1d])) > 0`,
+      ),
+    ],
+    Reasons: [
+      timeseries(
+        "Would-block share by enforcement point",
+        "Falls to 0 as manifests declare what agents do.",
+        "percentunit",
+        {
+          "{{instance}}": `sum by (instance) (rate(${wouldBlock}[5m])) / (sum by (instance) (rate(svc_pep_calls_total[5m])) > 0)`,
+        },
+      ),
+      stacked(
+        "Recorded denies by reason",
+        "Of both modes: in observe mode these are the calls that enforcement would block. *_NOT_DECLARED needs a manifest, SCOPE_NOT_CONSENTED a consent; the others are intended.",
+        "ops",
+        { "{{reason}}": "svc:denials:rate5m" },
+      ),
+      stacked(
+        "Calls by outcome",
+        "After the switch yellow turns red or, where manifests fit, green.",
+        "reqps",
+        { "{{outcome}}": "svc:pep_calls:rate5m" },
+        { colors: outcomeColors },
+      ),
+      stacked(
+        "Modes",
+        "Enforcement points that enforce for every upstream, and the others.",
+        "none",
+        { "{{mode}}": "count by (mode) (svc_pep_info)" },
+        { colors: { enforcing: "green", observing: "yellow" } },
+      ),
+    ],
+  },
 };

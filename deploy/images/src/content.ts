@@ -10,10 +10,7 @@ export interface ContentFile {
   readonly sha256: string;
 }
 
-/**
- * Every file below a folder, by path, with its digest.
- * @throws for anything but files and folders: a link could lead out of an image
- */
+/** Every file below a folder, by path. @throws for other entries: a link could lead out of an image */
 export function contentOf(folder: string): readonly ContentFile[] {
   return filesBelow(folder).map((path) => {
     const content = readFileSync(join(folder, path));

@@ -41,10 +41,7 @@ const forDevelopment = [
   "scripts",
 ] as const;
 
-/**
- * The package.json of one of our packages in an image: its identity and what Node needs to load it, without build paths,
- * sources and development dependencies.
- */
+/** The package.json of one of our packages in an image: its identity and what Node needs to load it. */
 export function imageManifest(manifest: Manifest): Manifest {
   const kept = Object.entries(manifest).filter(([name]) => !(forDevelopment as readonly string[]).includes(name));
   const exports = withoutSources(manifest.publishConfig?.exports ?? manifest.exports);

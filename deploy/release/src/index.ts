@@ -36,10 +36,7 @@ export const versionFaults = (named: readonly NamedVersion[], version: string): 
     .filter((each) => String(each.version) !== version)
     .map(({ where, version: other }) => `${where}: is ${other}, but ${version} is released`);
 
-/**
- * The faults of the change log for a release: the version needs a section with entries. A dry run accepts "Unreleased",
- * which becomes that section.
- */
+/** A release needs a section with entries. A dry run accepts "Unreleased", which becomes that section. */
 export function changelogFaults(changelog: string, version: string, isDryRun: boolean): readonly string[] {
   const own = sectionOf(changelog, version);
   if (own !== undefined) return hasEntries(own) ? [] : [`CHANGELOG.md: the section of ${version} is empty`];
