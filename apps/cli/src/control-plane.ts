@@ -82,6 +82,13 @@ export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
   };
 }
 
+/** For a `catch`: undefined where the control plane refused with one of these codes. */
+export const absentBy =
+  (...codes: readonly string[]) =>
+  (cause: unknown): undefined => {
+    if (!(cause instanceof Fault && codes.includes(cause.code ?? ""))) throw cause;
+  };
+
 export const unreachable = (url: string, cause: unknown): Fault =>
   notTried(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", cause);
 

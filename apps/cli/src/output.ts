@@ -48,10 +48,7 @@ export function verdict({ decision, denyReason, enforced }: Pick<ChainHop, "deci
   return enforced ? colors.red(`deny ${denyReason}`) : colors.yellow(`would deny ${denyReason}`);
 }
 
-/**
- * Progress on standard error: one line that each step replaces on a terminal, else a line for each step.
- * @param everyMs at least this long between two lines; a terminal shows every step
- */
+/** Progress on standard error: one line that each step replaces on a terminal; else a line a step, `everyMs` apart. */
 export function progress({ isShown = true, everyMs = 0 } = {}) {
   const { isTTY } = process.stderr;
   let printedMs = everyMs === 0 ? Number.NEGATIVE_INFINITY : performance.now();

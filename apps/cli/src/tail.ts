@@ -7,10 +7,7 @@ import { type ControlPlane, collected } from "./control-plane.ts";
  */
 export const horizonMs = 5_000;
 
-/**
- * Decisions of [sinceMs, untilMs), oldest first; the log itself is in the order of inserts. `untilMs` must be behind the
- * horizon.
- */
+/** Decisions of [sinceMs, untilMs), oldest first; `untilMs` must be behind the horizon. */
 export async function decisionsWithin(
   plane: ControlPlane,
   filters: DecisionFilters,
@@ -23,10 +20,7 @@ export async function decisionsWithin(
   return [...rows].reverse().sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0));
 }
 
-/**
- * Every matching decision from `sinceMs` on, by time, each once.
- * @param waited resolves before the next read
- */
+/** Every matching decision from `sinceMs` on, by time, each once. @param waited resolves before the next read */
 export async function* followDecisions(
   plane: ControlPlane,
   filters: DecisionFilters,

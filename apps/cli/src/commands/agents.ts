@@ -1,8 +1,7 @@
 import type { AgentListItem } from "@svc/client";
 import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
-import { commandGroup } from "../command-group.ts";
-import { confirm, type Revocation } from "../confirm.ts";
+import { commandGroup, confirm, type Revocation } from "../command-group.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, print, printBodies, shown, table } from "../output.ts";
 

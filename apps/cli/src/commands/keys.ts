@@ -1,7 +1,6 @@
 import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
-import { commandGroup } from "../command-group.ts";
-import { confirm } from "../confirm.ts";
+import { commandGroup, confirm } from "../command-group.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, print, printBodies, printJson, table } from "../output.ts";
 

@@ -1,7 +1,13 @@
 import type { AgentRegistration, ManifestRead } from "@svc/client";
 import { Command } from "commander";
 import { commandGroup } from "../command-group.ts";
-import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
+import {
+  absentBy,
+  type ControlPlane,
+  type ControlPlaneFlags,
+  openControlPlane,
+  withControlPlane,
+} from "../control-plane.ts";
 import { Fault } from "../fault.ts";
 import type { ManifestFile } from "../manifest-file.ts";
 import { colors, print, printBodies, printJson, shown } from "../output.ts";
@@ -96,15 +102,9 @@ async function submit(file: string, { override, json, ...flags }: ControlPlaneFl
 async function submitOrRegister(plane: ControlPlane, file: ManifestFile): Promise<AgentRegistration> {
   const { agent, manifest, override } = file;
   const overrideReason = override && (override.reason ?? null);
-  const isKnown = await plane
-    .call("admin", (svc) => svc.admin.agentId(agent))
-    .then(() => true)
-    .catch((cause: unknown) => {
-      if (cause instanceof Fault && cause.code === "agent_not_found") return false;
-      throw cause;
-    });
+  const known = await plane.call("admin", (svc) => svc.admin.agentId(agent)).catch(absentBy("agent_not_found"));
   return plane.call("admin", ({ admin }) =>
-    isKnown
+    known !== undefined
       ? admin.submitManifest({ agent, manifest, overrideReason })
       : admin.registerAgent({ name: agent, manifest, overrideReason }),
   );
@@ -143,12 +143,8 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags): Promis
 async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly string[]) {
   const found: ManifestRead[] = [];
   for (const scope of scopes) {
-    const accepted = await plane
-      .call("admin", (svc) => svc.admin.manifest(scope, { agent }))
-      .catch((cause: unknown) => {
-        if (cause instanceof Fault && cause.code === "scope_not_found") return undefined;
-        throw cause;
-      });
+    const reading = plane.call("admin", (svc) => svc.admin.manifest(scope, { agent }));
+    const accepted = await reading.catch(absentBy("scope_not_found"));
     if (accepted !== undefined) found.push(accepted);
   }
   return found.sort((a, b) => b.version - a.version)[0];

@@ -1,8 +1,7 @@
 import type { SessionSummary } from "@svc/client";
 import { type SessionStatus, sessionStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
-import { commandGroup } from "../command-group.ts";
-import { confirm, type Revocation } from "../confirm.ts";
+import { commandGroup, confirm, type Revocation } from "../command-group.ts";
 import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
 import { colors, print, printBodies, printJson, shown, table } from "../output.ts";

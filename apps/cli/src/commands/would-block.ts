@@ -4,6 +4,7 @@ import type { WouldBlock } from "@svc/client";
 import type { AgentManifestDocument, DenyReason } from "@svc/core";
 import { Command } from "commander";
 import {
+  absentBy,
   type ControlPlane,
   type ControlPlaneFlags,
   collected,
@@ -11,7 +12,7 @@ import {
   withControlPlane,
 } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
-import { Fault, notTried } from "../fault.ts";
+import { notTried } from "../fault.ts";
 import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
 
 const examples = `
@@ -101,18 +102,9 @@ const report = (mark: string, what: string, notes: readonly string[]): void => {
   for (const note of notes) print(`    ${colors.yellow("!")} ${shown(note)}`);
 };
 
-async function acceptedManifest(
-  plane: ControlPlane,
-  scope: string,
-  agent: string,
-): Promise<AgentManifestDocument | undefined> {
-  try {
-    const { doc } = await plane.call("admin", (svc) => svc.admin.manifest(scope, { agent }));
-    return doc as AgentManifestDocument;
-  } catch (cause) {
-    // A person has none, and neither has a name that is no legal agent name.
-    if (cause instanceof Fault && (cause.code === "scope_not_found" || cause.code === "invalid_request"))
-      return undefined;
-    throw cause;
-  }
+async function acceptedManifest(plane: ControlPlane, scope: string, agent: string) {
+  const reading = plane.call("admin", (svc) => svc.admin.manifest(scope, { agent }));
+  // A person has none, and neither has a name that is no legal agent name.
+  const accepted = await reading.catch(absentBy("scope_not_found", "invalid_request"));
+  return accepted?.doc as AgentManifestDocument | undefined;
 }

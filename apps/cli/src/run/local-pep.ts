@@ -13,10 +13,7 @@ export interface PepFlags {
   readonly mode: "enforce" | "observe";
 }
 
-/**
- * An enforcement point on free loopback ports.
- * @param session of calls without a token of their own; its file has mode 0600 and is removed with the enforcement point
- */
+/** An enforcement point on free loopback ports. @param session of calls without a token, in a file of mode 0600 */
 export async function startLocalPep(controlPlaneUrl: string, session: object, { upstreams, mode }: PepFlags) {
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
   let pep: RunningProgram | undefined;

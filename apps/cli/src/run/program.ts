@@ -6,10 +6,7 @@ import { notTried } from "../fault.ts";
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/**
- * Runs a command on this terminal and forwards signals to it.
- * @returns its exit code: 128 and the signal's number where a signal ended it, as shells do
- */
+/** Runs a command on this terminal. @returns its exit code; as in shells 128 + the number of a signal that ended it */
 export async function runProgram(
   [file = "", ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -31,11 +28,7 @@ export async function runProgram(
   }
 }
 
-/**
- * Runs a command of @svc/dev, with its options and help, on this terminal. Over the IPC channel it notices the end of this
- * process.
- * @returns its exit code
- */
+/** Runs a command of @svc/dev on this terminal. By the IPC channel it ends with this process. @returns its exit code */
 export function runDev(args: readonly string[]): Promise<number> {
   const command = [process.execPath, ...commandLineOf(import.meta.resolve("@svc/dev/main"), args)];
   return runProgram(command, process.env, ["inherit", "inherit", "inherit", "ipc"]);
