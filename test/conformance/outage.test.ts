@@ -1,4 +1,5 @@
 import {
+  budgets,
   createDatabase,
   type FaultProxy,
   type OwnRedis,
@@ -20,6 +21,16 @@ let database: FaultProxy;
 let redis: OwnRedis;
 const stops: (() => Promise<unknown>)[] = [];
 const hops = ledgerHops("books");
+/** A store that never answers takes them up with every call. */
+const briefBudgets = budgets({
+  statement: 5_000,
+  commit: 5_000,
+  read: 5_000,
+  auditRead: 5_000,
+  probe: 5_000,
+  readiness: 5_000,
+  replayGuard: 3_000,
+});
 
 beforeAll(async () => {
   const stored = await createDatabase();
@@ -27,7 +38,7 @@ beforeAll(async () => {
   redis = await startOwnRedis();
   const through = (url: string) => Object.assign(new URL(url), { port: String(database.port) }).href;
   const proxied = { appUrl: through(stored.appUrl), ownerUrl: stored.ownerUrl };
-  const controlPlane = await startControlPlane({ database: proxied, redis });
+  const controlPlane = await startControlPlane({ database: proxied, redis }, briefBudgets);
   stops.push(
     () => controlPlane.stop(),
     () => database.stop(),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { blockCauses } from "@svc/core";
 import { startSpanReceiver } from "@svc/test-conformance/span-receiver";
-import { freePort, requires, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
+import { budgets, freePort, requires, startFaultProxy, startOwnRedis, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import { headersOf, openGuarded, routes } from "./src/pep/guarded.ts";
 import { type Provoked, provoked, type Surroundings } from "./src/pep/provoked.ts";
@@ -24,9 +24,16 @@ beforeAll(async () => {
       { name: "enforcing", url, routes: [...routes, denied] },
       { name: "observing", url, routes: [...routes, denied], mode: "observe" },
     ],
-    controlPlane: { PORT: String(port), SVC_ISSUER: "https://issuer.test", REDIS_URL: redis.url },
+    // A peer that never answers ends these calls: the cache store, the lock on mints, the control plane.
+    controlPlane: {
+      PORT: String(port),
+      SVC_ISSUER: "https://issuer.test",
+      REDIS_URL: redis.url,
+      ...budgets({ replayGuard: 3_000, lock: 1_000 }),
+    },
     enforcementPoint: {
       ...receiver.env,
+      ...budgets({ stepMs: 6_000, hopMs: 18_000 }),
       SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${line.port}`,
       SVC_PEP_BIND_CAP_BYTES: "100",
       SVC_PEP_STATE_DIR: stateDir,

@@ -1,5 +1,5 @@
 import type { Stand } from "@svc/test-conformance/stand";
-import { type FaultProxy, freePort, startFaultProxy, waitUntil } from "@svc/test-support";
+import { type FaultProxy, freePort, ownBudgets, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
@@ -12,7 +12,7 @@ beforeAll(async () => {
   line = await startFaultProxy(port);
   stand = await openGuarded({
     controlPlane: { PORT: String(port), SVC_ISSUER: "https://issuer.test" },
-    enforcementPoint: { SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${line.port}` },
+    enforcementPoint: { ...ownBudgets, SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${line.port}` },
   });
 });
 afterAll(async () => {

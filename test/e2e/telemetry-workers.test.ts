@@ -149,7 +149,9 @@ describe("with a shared metrics folder", () => {
 test("without a metrics folder a WARNING says that a scrape sees one worker", async () => {
   const controlPlane = await start(2);
   const message = "several workers serve, and a scrape sees only one of them";
-  expect(controlPlane.output()).toContain(`WARNING: ${message}: PROMETHEUS_MULTIPROC_DIR`);
+  const warning = `WARNING: ${message}: PROMETHEUS_MULTIPROC_DIR`;
+  await waitUntil("the warning", () => controlPlane.output().includes(warning));
+  await waitUntil("a log line", () => controlPlane.stdout().includes("\n"));
   expect(JSON.parse(controlPlane.stdout().split("\n")[0] ?? "")).toMatchObject({ level: "warn", msg: message });
 });
 
@@ -210,7 +212,10 @@ test("what stops the first worker at its start is told once and ends the rest", 
 
 test("workers in development share what is made up for it", async () => {
   const controlPlane = await start(2, { SVC_DEV: "true", SVC_ADMIN_TOKEN: "", SVC_TELEMETRY_KEY: "" });
-  const token = /admin token for development: (\S+)/.exec(controlPlane.output())?.[1] ?? "";
+  const token = await waitUntil(
+    "the token to be printed",
+    () => /admin token for development: (\S+)\n/.exec(controlPlane.output())?.[1] ?? false,
+  );
   const asked = Array.from({ length: 8 }, () => createAdmin(controlPlane.url).get("/v1/agents", token));
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200));
 });

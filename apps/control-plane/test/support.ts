@@ -1,6 +1,7 @@
 import { createTelemetry } from "@svc/telemetry";
-import { createDatabase, type TestDatabase } from "@svc/test-support";
+import { createDatabase, patience, type TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
+import { budgets } from "../src/budgets.ts";
 import { verifySubject } from "../src/commands/hop/hop-tokens.ts";
 import { createEvents } from "../src/events/events.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
@@ -10,6 +11,8 @@ import { compose } from "../src/start/compose.ts";
 import { type Config, readConfig } from "../src/start/config.ts";
 import { startRestoreWatch } from "../src/start/control-plane.ts";
 import { openStores } from "../src/start/stores.ts";
+
+Object.assign(budgets, patience.controlPlane);
 
 /** Bearers of 32 characters and more, one per plane; the admin's has a label. */
 export const tokens = {

@@ -46,8 +46,9 @@ test("the process serves, reads its file again on SIGHUP, and ends in time on SI
     SVC_UNKNOWN_SETTING: "x",
   };
   const child = await startApp({ main: "@svc/pep/main", env, readyUrl: `http://${adminListen}/__svc/readyz` });
-  expect(child.output()).toContain("WARNING: SVC_UNKNOWN_SETTING");
-  expect(child.output()).toContain("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
+  const warnings = ["SVC_UNKNOWN_SETTING", "SVC_CONTROL_PLANE_URL: tokens travel in plain text"];
+  for (const warning of warnings)
+    await waitUntil(`WARNING: ${warning}`, () => child.output().includes(`WARNING: ${warning}`));
   writeFileSync(env.SVC_PEP_CONFIG ?? "", "{");
   child.kill("SIGHUP");
   await waitUntil("the fault to be told", () => child.output().includes("is neither YAML nor JSON"));

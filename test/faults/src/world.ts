@@ -7,6 +7,7 @@ import {
   type FaultProxy,
   freePort,
   type OwnRedis,
+  ownBudgets,
   type RedisServer,
   startControlPlane,
   startEnforcementPoint,
@@ -113,7 +114,10 @@ async function controlPlaneStarter(
     const port = await freePort();
     const scheme = env.SVC_TLS_CERT_FILE === undefined ? "http" : "https";
     return startRestartable(name, `${scheme}://127.0.0.1:${port}`, () =>
-      startControlPlane({ database, redis }, { SVC_ISSUER: "https://issuer.test", ...env, PORT: String(port) }),
+      startControlPlane(
+        { database, redis },
+        { SVC_ISSUER: "https://issuer.test", ...ownBudgets, ...env, PORT: String(port) },
+      ),
     );
   };
 }
@@ -132,6 +136,7 @@ async function startEnforcer(name: string, { url, configFile, folder, env }: Enf
   mkdirSync(stateDir, { mode: 0o700 });
   return startRestartable(name, `http://127.0.0.1:${port}`, () =>
     startEnforcementPoint(url, configFile, {
+      ...ownBudgets,
       ...env,
       SVC_PEP_LISTEN: `127.0.0.1:${port}`,
       SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { type Child, startChild } from "./child.ts";
 import { freePort } from "./free-port.ts";
+import { ownBudgets } from "./patience.ts";
 import { waitUntil } from "./wait-until.ts";
 
 /** The entry points of the apps, run as they are published: compiled, configured by environment only. */
@@ -28,11 +29,14 @@ export const programOf = (main: AppMain): string =>
   fileURLToPath(
     new URL(`../../../${main.replace("@svc/", "apps/").replace("/main", "/dist/main.js")}`, import.meta.url),
   );
+const bePatient = new URL("./be-patient.ts", import.meta.url).href;
 
 /** Starts an app without waiting for it. */
 export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions, "readyUrl">): Child {
   const [file = process.execPath, ...before] = [...within, process.execPath];
-  return startChild(file, [...before, programOf(main), ...args], {
+  // Before the program, whose own child processes get it too.
+  const patient = env.TEST_BUDGETS === ownBudgets.TEST_BUDGETS ? [] : ["--import", bePatient];
+  return startChild(file, [...before, ...patient, programOf(main), ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
 }

@@ -1,4 +1,5 @@
 import { within } from "@svc/host";
+import { budgets } from "../budgets.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
 
@@ -43,12 +44,10 @@ async function probeGuard({ guard, onEvictionUnknown }: Pick<ProbeDeps, "guard" 
   if (policy === "unknown") onEvictionUnknown();
 }
 
-const deadlineMs = 1_000;
-
 export async function failingProbes(probes: Probes): Promise<readonly ProbeName[]> {
-  const late = () => new Error(`no answer within ${deadlineMs} ms`);
+  const late = () => new Error(`no answer within ${budgets.readiness} ms`);
   const results = await Promise.allSettled(
-    [...probes.values()].map(async (check) => within(deadlineMs, check(), late)),
+    [...probes.values()].map(async (check) => within(budgets.readiness, check(), late)),
   );
   return [...probes.keys()].filter((_, index) => results[index]?.status === "rejected");
 }

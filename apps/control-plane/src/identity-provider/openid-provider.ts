@@ -2,6 +2,7 @@ import { userSub } from "@svc/core";
 import { readBounded } from "@svc/core/read-bounded";
 import { createRemoteJWKSet, customFetch, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { z } from "zod";
+import { budgets } from "../budgets.ts";
 import type { Clock } from "../ports/clock.ts";
 import { type IdentityProvider, IdentityProviderUnavailable, type Principal } from "../ports/identity-provider.ts";
 import { singleFlight } from "../ports/single-flight.ts";
@@ -137,8 +138,6 @@ function statedNonce(idToken: string): unknown {
 }
 
 const maxAnswerBytes = 1_048_576;
-/** For each of metadata and key set. */
-const deadlineMs = 2_000;
 
 /** A fetch that ends in time, follows no redirect, and reads at most 1 MiB, unpacked. */
 const boundedFetch =
@@ -147,7 +146,7 @@ const boundedFetch =
     url: string,
     { method, headers }: { method: string; headers: Headers | Record<string, string> },
   ): Promise<Response> => {
-    const signal = AbortSignal.timeout(deadlineMs);
+    const signal = AbortSignal.timeout(budgets.identityProvider);
     const response = await fetch(url, { method, headers, redirect: "manual", signal });
     const body = await readBounded(response.body, maxAnswerBytes);
     if (body === undefined) throw new TypeError("the identity provider's answer is too large");

@@ -1,5 +1,6 @@
 import { within } from "@svc/host";
 import postgres from "postgres";
+import { budgets } from "../budgets.ts";
 
 export type Sql = postgres.Sql<{ bigint: bigint; date: number }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint; date: number }>;
@@ -74,7 +75,7 @@ export const connect = ({
 }: ConnectionSettings): Sql =>
   postgres(url, {
     max: maxConnections,
-    connect_timeout: 2,
+    connect_timeout: budgets.connect / 1_000,
     ...(isHeld && { max_lifetime: null }),
     // Retry soon: a database that is back must be noticed at once.
     backoff: () => 0.1,
@@ -84,7 +85,7 @@ export const connect = ({
       application_name: "svc-control-plane",
       synchronous_commit: "on",
       statement_timeout: statementTimeoutMs,
-      lock_timeout: 300,
+      lock_timeout: budgets.lock,
       idle_in_transaction_session_timeout: 5_000,
       ...(plansAfresh && { plan_cache_mode: "force_custom_plan" }),
     },

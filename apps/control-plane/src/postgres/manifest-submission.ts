@@ -15,7 +15,8 @@ const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102 } as const;
 /** Takes the agent's lock. */
 export async function openSubmission(tx: Transaction, agent: string): Promise<ManifestSubmission> {
   // Submissions of one agent queue up behind compilations, which may take seconds.
-  await tx`select set_config('lock_timeout', '10s', true), set_config('statement_timeout', '10s', true)`;
+  const timeout = `${budgets.submitStep}ms`;
+  await tx`select set_config('lock_timeout', ${timeout}, true), set_config('statement_timeout', ${timeout}, true)`;
   await tx`select pg_advisory_xact_lock(hashtextextended(${agent}, ${lockSeed.agent}))`;
   const [registered] = await tx<RegisteredAgent[]>`
     select a.agent_id as "agentId", max(m.version) as "latestVersion",

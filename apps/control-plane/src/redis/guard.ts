@@ -1,3 +1,4 @@
+import { budgets } from "../budgets.ts";
 import { type EvictionPolicy, GuardUnavailable, type ReplayGuard } from "../ports/replay-guard.ts";
 import type { HighWaterMarkStore } from "../ports/restore-watch.ts";
 import { answeringStore, type StoreOptions } from "./answering.ts";
@@ -19,7 +20,7 @@ const keepScript =
  * background. Calls throw GuardUnavailable until then, and while the store does not answer.
  */
 export function redisGuard(options: StoreOptions): ReplayGuard & HighWaterMarkStore {
-  const store = answeringStore(150, options);
+  const store = answeringStore(budgets.replayGuard, options);
   const evaluate = (script: string, key: string, ...values: string[]): Promise<unknown> =>
     store.ask((redis) => redis.evaluate(script, { keys: [key], arguments: values }));
   return {

@@ -1,4 +1,5 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
+import { budgets } from "../budgets.ts";
 import type { RateBudget, RateLimit } from "../ports/rate-limit.ts";
 import { answeringStore, type StoreOptions } from "./answering.ts";
 import { memoryLimiter, rateLimitOf } from "./local-rate-limit.ts";
@@ -13,7 +14,7 @@ export interface RedisRateLimits {
  * Without the store each process counts alone: to refuse all calls would be the outage that a limit prevents.
  */
 export function redisRateLimits(options: StoreOptions): RedisRateLimits {
-  const store = answeringStore(100, options);
+  const store = answeringStore(budgets.rateLimit, options);
   /** The one command that the library sends. */
   const storeClient = {
     eval: (script: string, given: { keys: string[]; arguments: string[] }) =>

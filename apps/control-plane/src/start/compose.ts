@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import { budgets } from "../budgets.ts";
 import { tokenSigner, verifySubject } from "../commands/hop/hop-tokens.ts";
 import { readinessProbes } from "../commands/readiness.ts";
 import { createDiscover } from "../discovery/discover.ts";
@@ -27,7 +28,7 @@ import { spendLedger } from "../postgres/spends.ts";
 import type { Deps } from "../routes/deps.ts";
 import type { Config } from "./config.ts";
 import { derivedKey } from "./encryption-key.ts";
-import { budgets, type Stores } from "./stores.ts";
+import type { Stores } from "./stores.ts";
 
 interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHousekeepingMs" | "oldestUnsealedMs"> {
   readonly config: Config;

@@ -4,6 +4,7 @@ import { uuidv7 } from "uuidv7";
 import { runRetention } from "../background/run-retention.ts";
 import { runSealing } from "../background/run-sealing.ts";
 import { watchRestore } from "../background/watch-restore.ts";
+import { budgets } from "../budgets.ts";
 import { createEvents, type Events } from "../events/events.ts";
 import { highWaterMarkCounter } from "../postgres/high-water-mark.ts";
 import { issuerKeys } from "../postgres/issuer-keys.ts";
@@ -15,7 +16,7 @@ import type { Config } from "./config.ts";
 import { encryptionKeyOf } from "./encryption-key.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
-import { budgets, openStores, type StoreEvents, type Stores } from "./stores.ts";
+import { openStores, type StoreEvents, type Stores } from "./stores.ts";
 
 export interface ControlPlane {
   readonly url: string;

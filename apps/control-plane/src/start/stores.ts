@@ -1,4 +1,5 @@
 import { watchStandby } from "../background/watch-standby.ts";
+import { budgets } from "../budgets.ts";
 import type { RateBudget, RateLimit, RateLimits } from "../ports/rate-limit.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { StandbyWatch } from "../ports/replication.ts";
@@ -12,17 +13,6 @@ import { warmUp } from "../postgres/warm-up.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 import { redisGuard } from "../redis/guard.ts";
 import type { Config } from "./config.ts";
-
-/** In milliseconds. Those of a hop lie within the second that its caller waits. */
-export const budgets = {
-  statement: 800,
-  commit: 900,
-  read: 900,
-  submit: 20_000,
-  auditRead: 4_000,
-  endBatch: 5_000,
-  probe: 900,
-} as const;
 
 export interface Stores extends ReturnType<typeof openPools> {
   /** Serves audit reads first, if the settings name one. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTelemetry } from "@svc/telemetry";
+import { patience } from "@svc/test-support";
 import { onTestFinished } from "vitest";
 import type { Limits } from "../../src/limits.ts";
 import { type Pep, startPep } from "../../src/pep.ts";
@@ -66,7 +67,7 @@ export async function startedPep({
     io: { logDestination: { write: (line) => logs.push(JSON.parse(line)) }, writeNotice: (line) => told.push(line) },
   });
   const pep = await startPep(
-    { ...config, limits: { ...config.limits, ...limits } },
+    { ...config, limits: { ...config.limits, ...patience.enforcementPoint, ...limits } },
     { telemetry, log: (line) => told.push(line) },
   );
   onTestFinished(async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   type ControlPlane,
   type EnforcementPoint,
+  ownBudgets,
   startControlPlane,
   startEnforcementPoint,
   type TestDatabase,
@@ -43,9 +44,15 @@ export async function startStack({ stores, upstream, env, pepEnv, controlPlaneEn
   const database = await stores.database();
   const controlPlane = await startControlPlane(
     { database, redis: stores.redis },
-    { SVC_ISSUER_PRIVATE_KEY: JSON.stringify(jwk), SVC_CONSENT_TTL_SECONDS: "86400", ...env, ...controlPlaneEnv },
+    {
+      SVC_ISSUER_PRIVATE_KEY: JSON.stringify(jwk),
+      SVC_CONSENT_TTL_SECONDS: "86400",
+      ...ownBudgets,
+      ...env,
+      ...controlPlaneEnv,
+    },
   );
-  const pep = await startEnforcementPoint(controlPlane.url, configFile, { ...env, ...pepEnv?.(folder) });
+  const pep = await startEnforcementPoint(controlPlane.url, configFile, { ...ownBudgets, ...env, ...pepEnv?.(folder) });
   return {
     controlPlane,
     pep,

@@ -7,6 +7,7 @@ import {
   type EchoUpstream,
   type FaultProxy,
   type ManifestDocument,
+  patience,
   startControlPlane,
   startEchoUpstream,
   startFaultProxy,
@@ -75,7 +76,7 @@ export async function startClientStand(
 }
 
 export const clientOf = (url: string, options: Partial<AuthzClientOptions> = {}): AuthzClient =>
-  new AuthzClient({ baseUrl: url, ...bearers, ...options });
+  new AuthzClient({ baseUrl: url, ...bearers, timeout: patience.clientSeconds, ...options });
 
 /** A client whose way to the control plane can be broken; both end with their block. */
 export async function clientOnLine(
