@@ -4,6 +4,8 @@ export const budgets = {
   commit: 900,
   read: 900,
   submit: 20_000,
+  /** For each statement of a submission, the wait for its locks included. */
+  submitStep: 10_000,
   auditRead: 4_000,
   endBatch: 5_000,
   probe: 900,

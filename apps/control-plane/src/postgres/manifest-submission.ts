@@ -1,4 +1,5 @@
 import { encodePolicyDocument, policySchemaVersion } from "@svc/core";
+import { budgets } from "../budgets.ts";
 import type {
   AcceptedManifest,
   ManifestSubmission,
