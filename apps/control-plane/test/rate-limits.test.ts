@@ -6,7 +6,7 @@ import { callerLimits } from "../src/http/authentication.ts";
 import type { RateBudget, RateLimit } from "../src/ports/rate-limit.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { embeddedRateLimit, rateLimitOf } from "../src/redis/local-rate-limit.ts";
-import { type RedisRateLimits, redisRateLimits } from "../src/redis/rate-limit.ts";
+import { redisRateLimits } from "../src/redis/rate-limit.ts";
 import { readConfig } from "../src/start/config.ts";
 
 const redis = requires("redis-server");
@@ -55,8 +55,8 @@ redis.describe.each([
   { kind: "Cluster", start: startRedisCluster },
 ])("on $kind", ({ start }) => {
   let server: Awaited<ReturnType<typeof start>>;
-  let one: RedisRateLimits;
-  let other: RedisRateLimits;
+  let one: ReturnType<typeof redisRateLimits>;
+  let other: ReturnType<typeof redisRateLimits>;
 
   beforeAll(async () => {
     server = await start();
@@ -90,7 +90,7 @@ redis.describe.each([
   });
 });
 
-const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}): RedisRateLimits =>
+const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}): ReturnType<typeof redisRateLimits> =>
   // On a busy machine an answer may take longer than the default, and the process would count for itself.
   redisRateLimits({ address: parseStoreAddress(url), deadlineMs: 60_000, onUnavailable });
 

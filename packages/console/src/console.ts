@@ -75,29 +75,21 @@ export function createConsole(ports: ConsolePorts): Hono {
   return app;
 }
 
-const refusal = (
-  code: string,
-  status: Refusal["status"],
-  message: string,
-  headers: Refusal["headers"] = {},
-): Refusal => ({ code, status, message, headers });
-
-const pageNotFound = refusal("route_not_found", 404, "The console has no such page.");
+const pageNotFound = { code: "route_not_found", status: 404, message: "The console has no such page." } as const;
 
 function handleErrors(app: Hono, { show, refusalOf }: Host): void {
   const refuse = (c: Context, reason: Refusal) => show(c, failurePage(reason));
+  const readOnly = { code: "method_not_allowed", status: 405, message: "The console is read-only." } as const;
   const onMethodNotAllowed = (c: Context, methods: readonly string[]) =>
-    refuse(c, refusal("method_not_allowed", 405, "The console is read-only.", { Allow: methods.join(", ") }));
+    refuse(c, { ...readOnly, headers: { Allow: methods.join(", ") } });
+  const foreign = {
+    code: "invalid_request",
+    status: 400,
+    message: "The form was not sent from this console.",
+  } as const;
   app.use(methodNotAllowed({ app, onMethodNotAllowed }));
   app.notFound((c) => refuse(c, pageNotFound));
-  app.onError((thrown, c) =>
-    refuse(
-      c,
-      thrown instanceof HTTPException
-        ? refusal("invalid_request", 400, "The form was not sent from this console.")
-        : refusalOf(thrown),
-    ),
-  );
+  app.onError((thrown, c) => refuse(c, thrown instanceof HTTPException ? foreign : refusalOf(thrown)));
 }
 
 /** Needs no sign-in: the files hold no data. */

@@ -3,15 +3,10 @@ import { link, type Markup, notice } from "./markup.ts";
 import type { Refusal } from "./ports.ts";
 import type { View } from "./view.ts";
 
-interface Explanation {
-  readonly title: string;
-  readonly advice: Markup;
-}
-
 const startAgain = html`<p>Start from ${link("/console", "the overview")}.</p>`;
 
 /** By error code: what went wrong and what to do. Any other code is a fault of the service. */
-const explanations: Readonly<Record<string, Explanation>> = {
+const explanations: Readonly<Record<string, { readonly title: string; readonly advice: Markup }>> = {
   invalid_request: {
     title: "Invalid address",
     advice: html`<p>Correct the fields listed below in the address, or start from ${link("/console", "the overview")}.</p>`,
@@ -28,7 +23,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
   },
 };
 
-const unforeseen: Explanation = {
+const unforeseen = {
   title: "Internal error",
   advice: html`<p>The service's log has the cause, at the time of this page. Reload it; if the error stays, report it with that log line.</p>`,
 };
@@ -36,17 +31,17 @@ const unforeseen: Explanation = {
 /** The page in place of one that is refused. */
 export function failurePage({ code, status, message, headers, details }: Refusal): View {
   const { title, advice } = explanations[code] ?? unforeseen;
-  return { title, status, headers, body: html`${notice("deny", message, advice)}${issueList(details?.issues)}` };
-}
-
-interface Issue {
-  readonly path: string;
-  readonly message: string;
+  return {
+    title,
+    status,
+    ...(headers && { headers }),
+    body: html`${notice("deny", message, advice)}${issueList(details?.issues)}`,
+  };
 }
 
 function issueList(issues: unknown): Markup | undefined {
   if (!Array.isArray(issues)) return undefined;
-  return html`<ul>${(issues as readonly Issue[]).map(
+  return html`<ul>${(issues as readonly { readonly path: string; readonly message: string }[]).map(
     ({ path, message }) => html`<li><code>${path || "address"}</code> ${message}</li>`,
   )}</ul>`;
 }

@@ -34,7 +34,7 @@ export interface Refusal {
   readonly code: string;
   readonly status: ContentfulStatusCode;
   readonly message: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly details?: { readonly [name: string]: unknown } | undefined;
 }
 

@@ -43,10 +43,7 @@ export function signIns({ key, holders, isSecure }: SignInSettings, clock: Conso
 const macOf = (key: Uint8Array, end: string, { plane, id }: Viewer): Buffer =>
   createHmac("sha256", key).update(`${end} ${plane} ${id}`).digest();
 
-/**
- * @param next the path to show after the sign-in
- * @param refusal why the last attempt failed
- */
+/** `next`: the path to show afterwards. `refusal`: why the last attempt failed. */
 export const signInPage = (next: string, refusal?: string): View => ({
   title: "Sign in",
   ...(refusal !== undefined && { status: 401 as const }),
@@ -65,10 +62,7 @@ ${
 </div>`,
 });
 
-/**
- * Reloads a page that another site linked to: browsers send the SameSite=Strict cookie only with navigations from this
- * site.
- */
+/** Reloads a page, since browsers send a SameSite=Strict cookie only with navigations from this site. */
 export const returningPage = (url: string): Markup => html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Agent Authorization</title>
 <meta http-equiv="refresh" content="0; url=${url}"></head>

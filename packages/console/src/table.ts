@@ -17,10 +17,7 @@ interface Table<Row> {
   readonly isLive?: boolean;
 }
 
-/**
- * A table with a caption. On a narrow screen each row becomes a card whose cells name their column; the roles keep the
- * table's meaning there.
- */
+/** On a narrow screen each row becomes a card whose cells name their column; the roles keep the table's meaning. */
 export function table<Row>({ caption, columns, rows, whenEmpty, isLive = false }: Table<Row>): Markup {
   return html`<div class="table"${isLive ? html` id="live"` : ""}>${
     rows.length === 0

@@ -1,6 +1,7 @@
 import {
   type ChainBreakReason,
   type CheckName,
+  type DecisionRecord,
   type DenyReason,
   denyReasonTable,
   type ExplainedCheck,
@@ -113,10 +114,7 @@ const sessionTones = { active: "allow", expired: "neutral", revoked: "deny" } as
 
 export const sessionBadge = (status: SessionStatus): Markup => badge(sessionTones[status], status);
 
-interface Outcome {
-  readonly decision: "allow" | "deny";
-  readonly enforced: boolean;
-}
+type Outcome = Pick<DecisionRecord, "decision" | "enforced">;
 
 /** A deny in observe mode did not block the call. */
 export const outcomeTone = ({ decision, enforced }: Outcome): "allow" | "deny" | "observe" =>

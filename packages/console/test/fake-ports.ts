@@ -36,9 +36,9 @@ const viewers: Readonly<Record<string, Viewer>> = {
 export class Refused extends Error implements Refusal {
   readonly code: string;
   readonly status: Refusal["status"];
-  readonly headers: Refusal["headers"];
+  readonly headers: NonNullable<Refusal["headers"]>;
 
-  constructor(code: string, status: Refusal["status"], headers: Refusal["headers"] = {}) {
+  constructor(code: string, status: Refusal["status"], headers: NonNullable<Refusal["headers"]> = {}) {
     super(`refused: ${code}`);
     this.code = code;
     this.status = status;

@@ -77,10 +77,7 @@ export interface DecisionCount extends Pick<DecisionRecord, "decision" | "denyRe
   readonly count: number;
 }
 
-export interface ScopeCount {
-  readonly scope: string;
-  readonly count: number;
-}
+export type ScopeCount = Pick<DecisionCount, "scope" | "count">;
 
 /** Equal observed denies, counted together (docs/reference/record.md#would-block-list). */
 export interface WouldBlock

@@ -1,8 +1,3 @@
-interface Entry {
-  readonly actionId: string;
-  readonly expiresAtMs: number;
-}
-
 interface Claim {
   readonly key: string;
   readonly actionId: string;
@@ -16,7 +11,7 @@ const sweepEveryMs = 60_000;
  * @param monotonicMs a clock that no step of the wall clock moves
  */
 export function embeddedGuard(monotonicMs: () => number = () => performance.now()) {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, { readonly actionId: string; readonly expiresAtMs: number }>();
   let sweptAtMs = monotonicMs();
 
   const sweep = (nowMs: number): void => {

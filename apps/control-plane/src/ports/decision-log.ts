@@ -20,10 +20,7 @@ export interface Committed {
 }
 
 export interface DecisionLog {
-  /**
-   * Commits the record and its marks, all or nothing; durable when it resolves. `stale`: the session or the denials
-   * changed since `epochs` were read, and nothing was written.
-   */
+  /** All or nothing; durable when it resolves. `stale`: epochs were replaced since, nothing was written. */
   append(record: DecisionRecord, marking: Marking, epochs: Epochs): Promise<Committed | "stale">;
   find(actionId: string): Promise<DecisionRecord | undefined>;
 }

@@ -8,15 +8,9 @@ export interface Identities {
   byId(agentId: string): Promise<AgentIdentity | undefined>;
   /** By time, then by agent. */
   revocations(query: RevocationQuery): Promise<readonly Revocation[]>;
-  /**
-   * Revocations before this time are all visible, however late their transactions commit. Never falls; the Unix epoch
-   * before the first revocation.
-   */
+  /** Earlier revocations are all visible, however late they commit. Never falls; the Unix epoch before the first. */
   revocationsWholeUntilMs(): Promise<number>;
-  /**
-   * Commits the revocation, a new denial epoch and the administrative event together; durable when it resolves. A
-   * revoked agent stays as it is. Undefined for an unknown agent.
-   */
+  /** Commits with a new denial epoch and the event; durable when it resolves. Undefined for an unknown agent. */
   revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
 }
 
@@ -41,7 +35,7 @@ export interface RevokeAgent {
 
 export interface Revoked {
   readonly identity: AgentIdentity;
-  /** False if it was revoked before. */
+  /** False if it was revoked before; then it stays as it is. */
   readonly isNew: boolean;
 }
 

@@ -12,9 +12,6 @@ export class IdentityProviderUnavailable extends Error {
 }
 
 export interface IdentityProvider {
-  /**
-   * The person that an ID token names. Undefined for an invalid token or another `nonce`.
-   * @throws {IdentityProviderUnavailable}
-   */
+  /** Undefined for an invalid ID token or another `nonce`. @throws {IdentityProviderUnavailable} */
   principalOf(idToken: string, nonce: string): Promise<Principal | undefined>;
 }

@@ -23,10 +23,7 @@ export interface Manifests {
   report(agentId: string): Promise<StoredReport | undefined>;
   /** The newest version that touches the scope and matches; an accepted one unless a version is given. */
   find(query: ManifestQuery): Promise<StoredManifest | undefined>;
-  /**
-   * Runs `work` in one transaction while no other submission of this agent runs. An error of `work` undoes all of it
-   * and is thrown.
-   */
+  /** Runs `work` in one transaction, one submission of an agent at a time. An error of `work` undoes all of it. */
   submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
 }
 

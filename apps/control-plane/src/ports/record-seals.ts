@@ -1,9 +1,6 @@
 /** Seals the record, so that a later change, removal or insertion of a row is found (see packages/seals). */
 export interface RecordSeals {
-  /**
-   * Seals every row that no other row can precede any more, in durable batches. `busy`: another process does it.
-   * Throws if the database cannot serve.
-   */
+  /** Seals rows that no row can precede any more, in durable batches, or throws. `busy`: another process does it. */
   seal(): Promise<"done" | "busy">;
   /** The database's clock, which decides what is sealed. */
   nowMs(): Promise<number>;

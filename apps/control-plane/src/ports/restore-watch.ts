@@ -24,10 +24,7 @@ export interface HighWaterMarkStore {
   keep(mark: HighWaterMark): Promise<void>;
 }
 
-/**
- * `behind`: the database is older than one that this deployment served, so it forgot spends and revocations.
- * `unknown`: this process could not compare yet.
- */
+/** `behind`: older than a database that was served, so spends and revocations are lost. `unknown`: not compared yet. */
 export type RestoreState = "unknown" | "current" | "behind";
 
 /** Nothing is granted until the issuer epoch refuses all earlier tokens (docs/reference/tokens.md#after-a-restore). */
@@ -47,10 +44,6 @@ export interface RestoreWatch {
   lookAfresh(): Promise<RestoreState>;
   /** The highest count seen of this database. An acknowledgement goes above it. */
   seen(): Promise<bigint>;
-  /**
-   * Compares nothing.
-   * @throws {RestoreUnacknowledged}
-   * @throws {RestoreUnknown}
-   */
+  /** Compares nothing. @throws {RestoreUnacknowledged | RestoreUnknown} */
   requireAcknowledged(): void;
 }

@@ -1,7 +1,4 @@
-/**
- * Each act is repeatable, and one process at a time does it. `busy`: another process does it, or a table was in use for
- * too long. Throws if the database cannot serve.
- */
+/** Repeatable, one process at a time. `busy`: another does it, or a table was in use too long. Throws on a fault. */
 export interface Retention {
   /** Makes the partitions of this month and the next ones, so that no decision waits for one. */
   prepareMonths(): Promise<"done" | "busy">;

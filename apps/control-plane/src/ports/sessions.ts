@@ -3,10 +3,7 @@ import type { NewEvent } from "./administrative-event.ts";
 import type { Paged, SessionFilter } from "./audit-reads.ts";
 
 export interface Sessions {
-  /**
-   * Commits the session, its state and the event of the consent together; durable when it resolves. Returns the denial
-   * epoch of the commit, so that no key signs the root grant that was removed before.
-   */
+  /** Commits it with its event; durable when it resolves. Returns its denial epoch: no key removed before signs. */
   create(session: SessionFacts, eventId: string): Promise<string>;
   /** The facts never change, so they are read once. */
   find(sessionId: string): Promise<SessionFacts | undefined>;

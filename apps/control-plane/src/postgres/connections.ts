@@ -3,10 +3,7 @@ import { onConnection } from "./database.ts";
 /** One for the claim on the database, one for probes, and two for each pool. */
 export const fewestConnections = 10;
 
-/**
- * Shares out `SVC_DATABASE_CONNECTIONS`. Separate pools keep audit queries, submissions and probes from delaying a
- * commit. Few connections serve many hops, since concurrent commits go together.
- */
+/** Shares out `SVC_DATABASE_CONNECTIONS`, so that audit reads, submissions and probes never delay a commit. */
 export function poolSizesOf(connections: number) {
   const shared = connections - 2;
   const rare = Math.max(2, Math.floor(shared / 6));
@@ -14,10 +11,7 @@ export function poolSizesOf(connections: number) {
   return { writer: shared - 2 * rare - reader, reader, audit: rare, submissions: rare, health: 1 };
 }
 
-/**
- * Fails at the start, since connections are opened under load. Other users of the server are not counted.
- * @throws if the server admits fewer connections than the processes of this start may open.
- */
+/** At the start, since connections open under load. @throws if the server admits fewer than the processes may open. */
 export async function requireRoom(
   url: string,
   { processes, connections }: { readonly processes: number; readonly connections: number },

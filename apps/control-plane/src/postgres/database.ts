@@ -47,10 +47,7 @@ interface ConnectionSettings {
   readonly statementTimeoutMs: number;
   /** For a connection that holds a lock: it is never replaced while it works. */
   readonly isHeld?: boolean;
-  /**
-   * Plans each statement for its values. Else PostgreSQL may choose one plan for all values after five runs, and then a
-   * page with a rare filter reads the whole log.
-   */
+  /** Plans each statement for its values: with one plan for all, a page with a rare filter may read the whole log. */
   readonly plansAfresh?: boolean;
 }
 
@@ -62,10 +59,7 @@ const epochMs = {
   parse: (text: string) => Date.parse(text),
 };
 
-/**
- * Makes every acknowledged commit durable, whatever the server's default. Reconnects by itself. Use a Pool for every
- * statement that a caller waits for: the driver alone can wait without end.
- */
+/** Every acknowledged commit is durable. Wait for statements through a Pool: the driver alone can wait without end. */
 export const connect = ({
   url,
   maxConnections,

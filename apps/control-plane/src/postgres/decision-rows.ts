@@ -3,10 +3,7 @@ import type { Epochs } from "../ports/sessions.ts";
 import type { Sql, Transaction } from "./database.ts";
 import { arrayLiteral, rowsLiteral, type Value } from "./row-literals.ts";
 
-/**
- * Every column of a record, in the order of the type `decision_insert`. A new column is a line here, a migration that
- * adds it, and a new insert type.
- */
+/** In the order of the type `decision_insert`. A new column is a line here, a migration, and a new insert type. */
 const columns: Readonly<Record<keyof DecisionRecord, string>> = {
   actionId: "action_id",
   recordVersion: "record_version",
@@ -61,10 +58,7 @@ export interface Append {
   readonly epochs: Epochs;
 }
 
-/**
- * Inserts each record whose epochs still hold, in one statement, and returns for each whether it did. A delegation
- * takes a lock that keeps marks away from its session until the commit.
- */
+/** Inserts each record whose epochs hold, and returns which. A delegation keeps marks away until its commit. */
 export async function insertDecisions(
   sql: Sql | Transaction,
   appends: readonly Append[],

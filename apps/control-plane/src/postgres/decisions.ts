@@ -47,10 +47,7 @@ export const decisionLog = (writer: Pool): DecisionLog => {
 };
 
 export const decisionReads = ({ rows, sql }: Pool): Pick<AuditReads, "lineage" | "decisions"> => ({
-  /**
-   * Looks up each parent by itself, so that only its own month is read. A chain has at most 32 hops; the bound stops a
-   * cycle, which only damage to the database can make.
-   */
+  /** Looks up each parent alone, so that only its month is read. The bound stops a cycle, which only damage makes. */
   async lineage(actionId) {
     const found = await rows<DecisionRecord & { exchanged: boolean }>`
       with recursive up as (

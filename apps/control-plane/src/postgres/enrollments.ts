@@ -89,10 +89,7 @@ interface Proven {
   readonly begunBy: string | null;
 }
 
-/**
- * An identity and its keys are facts of a decision, so the denial epoch changes with them: an exchange that read the
- * earlier key cannot commit.
- */
+/** The denial epoch changes with the key: an exchange that read the earlier one cannot commit. */
 async function complete(tx: Transaction, completing: CompleteEnrollment): Promise<Completion> {
   await lockIdentities(tx);
   const [proven] = await tx<Proven[]>`

@@ -33,19 +33,15 @@ export async function claimDatabase(
   const claim = async (): Promise<void> => {
     const [connection] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
     if (connection?.pid === holder) return;
-    const [lock] =
-      use === "exclusive"
-        ? await sql<{ taken: boolean }[]>`select pg_try_advisory_lock(${lockKey}) as taken`
-        : await sql<{ taken: boolean }[]>`select pg_try_advisory_lock_shared(${lockKey}) as taken`;
-    if (!lock?.taken) throw new DatabaseTaken();
+    const lock = use === "exclusive" ? sql`pg_try_advisory_lock` : sql`pg_try_advisory_lock_shared`;
+    const [claimed] = await sql<{ taken: boolean }[]>`select ${lock}(${lockKey}) as taken`;
+    if (!claimed?.taken) throw new DatabaseTaken();
     holder = connection?.pid;
   };
-  try {
-    await claim();
-  } catch (error) {
+  await claim().catch(async (error: unknown) => {
     await sql.end({ timeout: 1 });
     throw error;
-  }
+  });
   const check = setInterval(() => {
     claim().catch((fault: unknown) => {
       // After an outage the next check claims again.

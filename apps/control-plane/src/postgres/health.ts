@@ -1,9 +1,6 @@
 import type { Pool } from "./database.ts";
 
-/**
- * Resolves if the primary takes a durable commit now. Rejects for a standby, a read-only server, and a server that may
- * lose acknowledged commits (docs/reference/routes.md#health).
- */
+/** Resolves if the primary takes a durable commit now (docs/reference/routes.md#health). */
 export async function probeDatabase(pool: Pool): Promise<void> {
   const [row] = await pool.rows<{ writable: boolean; durable: boolean }>`
     select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable,

@@ -13,10 +13,7 @@ export const identities = ({ reader: { rows, run, sql }, writer }: Pools<"reader
       ${sinceMs === undefined ? sql`` : sql`and as_of >= ${new Date(sinceMs)}`}
       ${after === undefined ? sql`` : sql`and (as_of, agent_id) > (${new Date(after.asOfMs)}, ${after.agentId})`}
     order by as_of, agent_id limit ${limit}`,
-  /**
-   * The newest revocation with no older transaction still running. A number beyond the snapshot comes from another
-   * cluster's backup, where it was committed long ago.
-   */
+  /** With no older transaction running. A number beyond the snapshot is of another cluster's backup, long committed. */
   async revocationsWholeUntilMs() {
     const [newest] = await rows<Pick<Revocation, "asOfMs">>`
       select r.as_of as "asOfMs" from revocation r cross join pg_current_snapshot() s

@@ -26,10 +26,7 @@ const refreshEveryMs = 30_000;
 const recheckEveryMs = 100;
 const publishedForMs = 1_000;
 
-/**
- * The issuer's keys, which all processes share through the database. Every change replaces the denial epoch, so reading
- * the keys of an epoch makes a removed key fail, and a new one sign, with the next call of any process.
- */
+/** Every change replaces the denial epoch: a removed key fails, and a new one signs, with the next call anywhere. */
 export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKeys & { close(): void }> {
   const { pool, clock, encryptionKey, fixedKey } = settings;
   if (fixedKey === undefined) await ensureKey(pool, clock, keyMaker(encryptionKey));
@@ -86,27 +83,42 @@ interface OpenedKey extends KeyFacts {
   readonly verification: VerificationKey;
 }
 
+interface StoredKey extends KeyFacts {
+  readonly sealedPrivateJwk: string;
+}
+
 /** Each key is opened once and stays the same object, since verified tokens are remembered by that object. */
 function keySetReader({ pool, clock, fixedKey, encryptionKey }: IssuerKeySettings): () => Promise<KeySet> {
-  const open = keyOpener(encryptionKey);
-  const fixed = fixedKey && openFixed(fixedKey);
+  let known: ReadonlyMap<string, OpenedKey> = new Map();
+  // The public half comes from the sealed key, never from its column, so that only the encryption key vouches for it.
+  const open = async ({ sealedPrivateJwk, ...facts }: StoredKey): Promise<OpenedKey> => {
+    const before = known.get(facts.kid);
+    if (before !== undefined) return { ...before, ...facts };
+    return opened(facts, await importIssuerKey(await unsealPrivateJwk(sealedPrivateJwk, facts.kid, encryptionKey)));
+  };
+  const unknownTimes = { createdAtMs: null, activatesAtMs: null, supersededAtMs: null };
+  const fixed = fixedKey && opened({ kid: fixedKey.kid, ...unknownTimes }, fixedKey);
   return async () => {
     const { state, stored } = await pool.run((sql) =>
       sql.begin("isolation level repeatable read read only", (tx) =>
         readAll(tx, new Date(clock.nowMs() - longestTokenMs)),
       ),
     );
-    return toKeySet(fixed === undefined ? await open(stored) : [await fixed], state, clock);
+    const keys = fixed === undefined ? await Promise.all(stored.map(open)) : [await fixed];
+    known = new Map(keys.map((key) => [key.kid, key]));
+    return toKeySet(keys, state, clock);
   };
 }
+
+const opened = async (facts: KeyFacts, signing: SigningKey): Promise<OpenedKey> => ({
+  ...facts,
+  signing,
+  verification: await verificationKeyOf(signing),
+});
 
 interface KeyState {
   readonly epoch: string;
   readonly not_before: number | null;
-}
-
-interface StoredKey extends KeyFacts {
-  readonly sealedPrivateJwk: string;
 }
 
 /** A key is superseded when the next one activates, and is kept until every token it signed has expired. */
@@ -126,43 +138,14 @@ async function readAll(tx: Transaction, retiredBefore: Date) {
   return { state, stored: [...stored] };
 }
 
-function keyOpener(encryptionKey: Uint8Array): (stored: readonly StoredKey[]) => Promise<readonly OpenedKey[]> {
-  let known: ReadonlyMap<string, OpenedKey> = new Map();
-  // The public half comes from the sealed key, never from its column, so that only the encryption key vouches for it.
-  const openOne = async ({ kid, sealedPrivateJwk }: StoredKey) => {
-    const signing = await importIssuerKey(await unsealPrivateJwk(sealedPrivateJwk, kid, encryptionKey));
-    return { signing, verification: await verificationKeyOf(signing) };
-  };
-  return async (stored) => {
-    const opened = await Promise.all(
-      stored.map(async (row) => {
-        const { signing, verification } = known.get(row.kid) ?? (await openOne(row));
-        const { sealedPrivateJwk, ...facts } = row;
-        return { ...facts, signing, verification };
-      }),
-    );
-    known = new Map(opened.map((key) => [key.kid, key]));
-    return opened;
-  };
-}
-
-const openFixed = async (signing: SigningKey): Promise<OpenedKey> => ({
-  kid: signing.kid,
-  createdAtMs: null,
-  activatesAtMs: null,
-  supersededAtMs: null,
-  signing,
-  verification: await verificationKeyOf(signing),
-});
-
-const toKeySet = (opened: readonly OpenedKey[], state: KeyState, clock: Clock): KeySet => ({
+const toKeySet = (keys: readonly OpenedKey[], state: KeyState, clock: Clock): KeySet => ({
   epoch: state.epoch,
-  lookup: new Map(opened.map(({ verification }) => [verification.kid, verification])),
+  lookup: new Map(keys.map(({ verification }) => [verification.kid, verification])),
   get signingKey() {
-    return signingAt(opened, clock.nowMs()).signing;
+    return signingAt(keys, clock.nowMs()).signing;
   },
   // Rounded down: a token of the second of the raise must pass. An older token of that second has lost its key and session.
   minIssuedAtSeconds: state.not_before === null ? 0 : Math.floor(state.not_before / 1000),
-  published: toJwks(opened.map(({ verification }) => verification)),
-  keys: opened.map(({ signing, verification, ...facts }) => facts),
+  published: toJwks(keys.map(({ verification }) => verification)),
+  keys: keys.map(({ signing, verification, ...facts }) => facts),
 });

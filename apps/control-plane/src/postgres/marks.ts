@@ -14,10 +14,7 @@ interface MarkedAction {
 
 type SetMarks = Extract<Marking, { kind: "marks" }>;
 
-/**
- * Sets marks and inserts the record or spend that makes them under the new epochs, both or neither. Undefined if the
- * session or the denials changed since `epochs` were read.
- */
+/** Sets marks and inserts what makes them, both or neither. Undefined if `epochs` were replaced since. */
 export const commitMarks = (
   pool: Pool,
   action: MarkedAction,

@@ -146,10 +146,7 @@ function toSessionSummary(row: SessionFacts & RevocationColumns, nowMs: number):
   return { facts, status: nowMs < facts.expiresAtMs ? "active" : "expired", revocation: null };
 }
 
-/**
- * The statement holds the given filters only, so that the planner finds their index.
- * @param firstActionId the decisions of these sessions begin here: earlier months are not read
- */
+/** Only the given filters, so that the planner finds their index. `firstActionId`: earlier months are not read. */
 function sessionConditions(
   sql: Sql | Transaction,
   { userSub, scope, agent }: Omit<SessionFilter, "status">,

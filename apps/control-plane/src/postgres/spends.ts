@@ -16,9 +16,7 @@ import { groupCommit } from "./group-commit.ts";
 import { commitMarks } from "./marks.ts";
 import { rowsLiteral, type Value } from "./row-literals.ts";
 
-/**
- * Inserts select from the rows of the allow and the session: no record, no spend (docs/reference/tokens.md#single-use).
- */
+/** Inserts select from the rows of allow and session: no record, no spend (docs/reference/tokens.md#single-use). */
 export function spendLedger(pool: Pool): SpendLedger {
   const { sql, deadlineMs } = pool;
   const spendPlain = groupCommit<ExchangeInsert, boolean>({

@@ -5,10 +5,7 @@ import { insertExchanges } from "./spends.ts";
 
 const patienceMs = 5_000;
 
-/**
- * Opens every connection of the hop and has the server plan the hop's statements on it, so that the first calls after a
- * start do not wait for that. A fault is ignored: readiness reports the state of the database.
- */
+/** Opens every connection and has it plan its statements, so that first calls do not wait. Readiness reports faults. */
 export async function warmUp({ writer, reader }: Pools<"writer" | "reader">): Promise<void> {
   const insertNothing = async (sql: Sql) => {
     await insertDecisions(sql, []);

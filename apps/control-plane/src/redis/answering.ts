@@ -4,15 +4,6 @@ import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { StoreAddress } from "./address.ts";
 import { connectStore, type Store } from "./store.ts";
 
-/** A store with a deadline for every command. It reconnects when the store stays silent. */
-export interface AnsweringStore {
-  /** @throws {GuardUnavailable} on a late answer, an error reply, or a lost connection. */
-  ask<T>(command: (store: Store) => Promise<T>): Promise<T>;
-  /** Resolves when it is connected, or after the time. */
-  connected(withinMs: number): Promise<void>;
-  close(): void;
-}
-
 export interface StoreOptions {
   readonly address: StoreAddress;
   /** Of every command. */
@@ -31,13 +22,13 @@ const silenceMs = 2000;
 const lookEveryMs = 10;
 
 /**
- * The driver's timeouts do not bound a command that was written, so each has a deadline here. A later answer is ignored,
- * and its effect is unknown.
+ * A store that reconnects when it stays silent. The driver's timeouts do not bound a command that was written, so each
+ * has a deadline here. A later answer is ignored, and its effect is unknown.
  */
 export function answeringStore(
   defaultDeadlineMs: number,
   { address, deadlineMs = defaultDeadlineMs, onUnavailable = () => {} }: StoreOptions,
-): AnsweringStore {
+) {
   let store = connectStore(address);
   let pending = 0;
   let silentSinceMs: number | undefined;
@@ -60,7 +51,8 @@ export function answeringStore(
   };
 
   return {
-    async ask(command) {
+    /** @throws {GuardUnavailable} on a late answer, an error reply, or a lost connection. */
+    async ask<T>(command: (store: Store) => Promise<T>): Promise<T> {
       if (!store.isReady()) throw failed(new Error("not connected"));
       if (pending >= maxPending) throw failed(new Error("too many commands without an answer"));
       pending += 1;
@@ -74,7 +66,8 @@ export function answeringStore(
         throw failed(cause);
       }
     },
-    async connected(withinMs) {
+    /** Resolves when it is connected, or after the time. */
+    async connected(withinMs: number): Promise<void> {
       const untilMs = performance.now() + withinMs;
       while (!store.isReady() && performance.now() < untilMs) await delay(lookEveryMs);
     },

@@ -15,10 +15,7 @@ const keepScript =
   "if tonumber(ARGV[1]) > tonumber(redis.call('GET', KEYS[1]) or '0') then redis.call('SET', KEYS[1], ARGV[1]) end " +
   "return 0";
 
-/**
- * The replay guard and the high water mark on Redis 7 or Valkey: one server, Sentinel, or a cluster. Connects in the
- * background. Calls throw GuardUnavailable until then, and while the store does not answer.
- */
+/** On Redis 7 or Valkey: one server, Sentinel or a cluster. Throws GuardUnavailable until it is connected. */
 export function redisGuard(options: StoreOptions): ReplayGuard & HighWaterMarkStore {
   const store = answeringStore(budgets.replayGuard, options);
   const evaluate = (script: string, key: string, ...values: string[]): Promise<unknown> =>

@@ -4,16 +4,11 @@ import type { RateBudget, RateLimit } from "../ports/rate-limit.ts";
 import { answeringStore, type StoreOptions } from "./answering.ts";
 import { memoryLimiter, rateLimitOf } from "./local-rate-limit.ts";
 
-export interface RedisRateLimits {
-  limit(kind: string, budget: RateBudget): RateLimit;
-  close(): void;
-}
-
 /**
  * Counts for all processes on the same store, over an own connection, so that counting never delays the replay guard.
  * Without the store each process counts alone: to refuse all calls would be the outage that a limit prevents.
  */
-export function redisRateLimits(options: StoreOptions): RedisRateLimits {
+export function redisRateLimits(options: StoreOptions) {
   const store = answeringStore(budgets.rateLimit, options);
   /** The one command that the library sends. */
   const storeClient = {
@@ -21,7 +16,7 @@ export function redisRateLimits(options: StoreOptions): RedisRateLimits {
       store.ask((redis) => redis.evaluate(script, given)),
   };
   return {
-    limit: (kind, budget) =>
+    limit: (kind: string, budget: RateBudget): RateLimit =>
       rateLimitOf(
         new RateLimiterRedis({
           storeClient,

@@ -72,7 +72,6 @@ const invalidSpan = failurePage({
   code: "invalid_request",
   status: 400,
   message: "The overview takes no such query.",
-  headers: {},
   details: { issues: [{ path: "span", message: `must be one of ${spanNames.join(", ")}, and the only parameter` }] },
 });
 
