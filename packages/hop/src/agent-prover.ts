@@ -5,7 +5,6 @@ import {
   signActorProof,
   signIdentityAssertion,
 } from "@svc/tokens";
-import type { ActorProver } from "./steps/step.ts";
 
 /** The agent and its key, and the clock and identifiers of its statements. */
 export interface AgentProverOptions {
@@ -18,18 +17,10 @@ export interface AgentProverOptions {
   readonly uuid?: () => string;
 }
 
-/** Signs with an agent's key. */
-export interface AgentProver extends ActorProver {
-  readonly agentName: string;
-  publicJwk(): Promise<PublicJwk>;
-  /** The `Agent-Identity` header for an access token and its target. */
-  assertIdentity(accessToken: string, target: string): Promise<string>;
-  /** The proof that completes an enrollment: over the server's challenge, for its issuer. */
-  proveChallenge(challenge: string, issuer: string): Promise<string>;
-}
+export type AgentProver = ReturnType<typeof agentProver>;
 
 /** Signs actor proofs and identity assertions (docs/reference/tokens.md#proofs-by-an-agents-key). */
-export function agentProver(options: AgentProverOptions): AgentProver {
+export function agentProver(options: AgentProverOptions) {
   const { agentName: agent, key, now = Date.now, uuid = () => crypto.randomUUID() } = options;
   let loaded: Promise<SigningKey> | undefined;
   const keyOf = () => {
@@ -39,11 +30,15 @@ export function agentProver(options: AgentProverOptions): AgentProver {
   const statement = (audience: string) => ({ agent, audience, nowSeconds: now() / 1000, jti: uuid() });
   return {
     agentName: agent,
-    publicJwk: async () => (await keyOf()).publicJwk,
-    // A token without an issuer gets a proof for none; the control plane refuses both.
-    prove: async (subjectToken) =>
+    publicJwk: async (): Promise<PublicJwk> => (await keyOf()).publicJwk,
+    /** As `ActorProver`. A token without an issuer gets a proof for none; the control plane refuses both. */
+    prove: async (subjectToken: string): Promise<string> =>
       signActorProof(await keyOf(), statement(decodeUnverifiedIssuer(subjectToken) ?? ""), { subjectToken }),
-    assertIdentity: async (accessToken, target) => signIdentityAssertion(await keyOf(), statement(target), accessToken),
-    proveChallenge: async (challenge, issuer) => signActorProof(await keyOf(), statement(issuer), { nonce: challenge }),
+    /** The `Agent-Identity` header for an access token and its target. */
+    assertIdentity: async (accessToken: string, target: string): Promise<string> =>
+      signIdentityAssertion(await keyOf(), statement(target), accessToken),
+    /** The proof that completes an enrollment: over the server's challenge, for its issuer. */
+    proveChallenge: async (challenge: string, issuer: string): Promise<string> =>
+      signActorProof(await keyOf(), statement(issuer), { nonce: challenge }),
   };
 }

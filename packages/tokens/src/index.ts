@@ -28,7 +28,6 @@ export {
   importJwks,
   type JwksDocument,
   type KeyLookup,
-  KeyRefused,
   readPublicKey,
   type SigningKey,
   thumbprint,
@@ -51,7 +50,7 @@ export {
   canonicalJson,
   isBindable,
 } from "./params-binding.ts";
-export type { KeyRefusal } from "./read-jwk.ts";
+export { type KeyRefusal, KeyRefused } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
 export { decodeUtf8, isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
 export {

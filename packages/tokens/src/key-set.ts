@@ -2,7 +2,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, importPKCS8 } from 
 import { z } from "zod";
 import { runtime } from "#runtime";
 import { algorithmsOf, type PrivateJwk, type PublicJwk, toPublicJwk } from "./jwk.ts";
-import { type KeyRefusal, readPrivateJwk, readPublicJwk } from "./read-jwk.ts";
+import { type KeyRefusal, KeyRefused, readPrivateJwk, readPublicJwk } from "./read-jwk.ts";
 import type { CheckJws, SignJws } from "./runtime/port.ts";
 
 /** Checks signatures; its algorithm is part of it, so that no token can choose one. */
@@ -28,21 +28,10 @@ export interface KeyLookup {
   get(kid: string): VerificationKey | undefined;
 }
 
-/** Key material from a setting, a file or the database that cannot be used. Its message holds nothing of the key. */
-export class KeyRefused extends Error {
-  override readonly name = "KeyRefused";
-  readonly code: KeyRefusal;
-
-  constructor(code: KeyRefusal) {
-    super(`key refused: ${code}`);
-    this.code = code;
-  }
-}
-
 /** A fresh ES256 key pair. */
 export async function generatePrivateJwk(): Promise<PrivateJwk> {
   const { privateKey } = await generateKeyPair("ES256", { extractable: true });
-  return accepted(readPrivateJwk(await exportJWK(privateKey)));
+  return readPrivateJwk(await exportJWK(privateKey));
 }
 
 /** RFC 7638, SHA-256: the same for every spelling of one public key. */
@@ -57,8 +46,7 @@ export async function importIssuerKey(material: string | PrivateJwk): Promise<Si
 
 /** An agent's key, ES256 or Ed25519, out of the same. @throws {KeyRefused} where it is none. */
 export async function importAgentKey(material: string | PrivateJwk): Promise<SigningKey> {
-  const jwk =
-    typeof material === "string" ? await readPrivateText(material.trim()) : accepted(readPrivateJwk(material));
+  const jwk = typeof material === "string" ? await readPrivateText(material.trim()) : readPrivateJwk(material);
   const publicJwk = toPublicJwk(jwk);
   const kid = await thumbprint(publicJwk);
   const [alg] = algorithmsOf(jwk);
@@ -78,13 +66,13 @@ async function readPrivateText(text: string): Promise<PrivateJwk> {
   } catch {
     throw new KeyRefused("malformed");
   }
-  return accepted(readPrivateJwk(jwk));
+  return readPrivateJwk(jwk);
 }
 
 async function readPkcs8(pem: string): Promise<PrivateJwk> {
   for (const alg of ["ES256", "EdDSA"]) {
     try {
-      return accepted(readPrivateJwk(await exportJWK(await importPKCS8(pem, alg, { extractable: true }))));
+      return readPrivateJwk(await exportJWK(await importPKCS8(pem, alg, { extractable: true })));
     } catch {
       // Not this algorithm's key, or none at all.
     }
@@ -154,9 +142,4 @@ export async function importJwks(document: unknown): Promise<ReadonlyMap<string,
   }
   for (const kid of contested) keys.delete(kid);
   return keys;
-}
-
-export function accepted<T>(reading: T | KeyRefusal): Exclude<T, string> {
-  if (typeof reading === "string") throw new KeyRefused(reading as KeyRefusal);
-  return reading as Exclude<T, string>;
 }

@@ -6,6 +6,17 @@ import { algorithmsOf, type PrivateJwk, type PublicJwk } from "./jwk.ts";
 export const keyRefusals = ["malformed", "private", "symmetric", "unsupported", "unsealable"] as const;
 export type KeyRefusal = (typeof keyRefusals)[number];
 
+/** Key material from a setting, a file or the database that cannot be used. Its message holds nothing of the key. */
+export class KeyRefused extends Error {
+  override readonly name = "KeyRefused";
+  readonly code: KeyRefusal;
+
+  constructor(code: KeyRefusal) {
+    super(`key refused: ${code}`);
+    this.code = code;
+  }
+}
+
 const coordinateBytes = 32;
 
 // Only the canonical spelling: two spellings of one key would have two thumbprints, and pass for two keys.
@@ -34,20 +45,24 @@ const supportedCurves: ReadonlyMap<string, string> = new Map([
   ["OKP", "Ed25519"],
 ]);
 
+const keyType = z.looseObject({ kty: z.string() });
+
 /** The key without its surroundings (`kid`, `use`, ...), or why it is not taken. A public key with a private member is refused. */
 export function readPublicJwk(value: unknown): PublicJwk | KeyRefusal {
-  const jwk = z.looseObject({ kty: z.string() }).safeParse(value).data;
+  const jwk = keyType.safeParse(value).data;
   if (jwk === undefined) return "malformed";
   if (jwk.kty === "oct" || jwk.k !== undefined) return "symmetric";
   if (privateMembers.some((member) => jwk[member] !== undefined)) return "private";
   return readJwk(publicJwk, jwk, "verify");
 }
 
-/** The private key without its surroundings, or why it is not taken. */
-export function readPrivateJwk(value: unknown): PrivateJwk | KeyRefusal {
-  const jwk = z.looseObject({ kty: z.string() }).safeParse(value).data;
-  if (jwk === undefined) return "malformed";
-  return jwk.kty === "oct" ? "symmetric" : readJwk(privateJwk, jwk, "sign");
+/** The private key without its surroundings. @throws {KeyRefused} */
+export function readPrivateJwk(value: unknown): PrivateJwk {
+  const jwk = keyType.safeParse(value).data;
+  if (jwk === undefined) throw new KeyRefused("malformed");
+  const key = jwk.kty === "oct" ? "symmetric" : readJwk(privateJwk, jwk, "sign");
+  if (typeof key === "string") throw new KeyRefused(key);
+  return key;
 }
 
 function readJwk<T extends PublicJwk>(

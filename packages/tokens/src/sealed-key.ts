@@ -1,7 +1,7 @@
 import { CompactEncrypt, compactDecrypt } from "jose";
 import { type PrivateJwk, toPublicJwk } from "./jwk.ts";
-import { accepted, KeyRefused, thumbprint } from "./key-set.ts";
-import { readPrivateJwk } from "./read-jwk.ts";
+import { thumbprint } from "./key-set.ts";
+import { KeyRefused, readPrivateJwk } from "./read-jwk.ts";
 
 /** An encrypted JWK (RFC 7517 section 7): AES-256-GCM under the key itself, its header (and so the `kid`) authenticated. */
 const header = { alg: "dir", enc: "A256GCM", cty: "jwk+json" } as const;
@@ -21,7 +21,7 @@ export async function unsealPrivateJwk(sealed: string, kid: string, encryptionKe
       keyManagementAlgorithms: [header.alg],
       contentEncryptionAlgorithms: [header.enc],
     });
-    if (protectedHeader.kid === kid) return accepted(readPrivateJwk(JSON.parse(new TextDecoder().decode(plaintext))));
+    if (protectedHeader.kid === kid) return readPrivateJwk(JSON.parse(new TextDecoder().decode(plaintext)));
   } catch {
     // One error for every cause.
   }

@@ -99,10 +99,7 @@ export const isJsonObject = (value: unknown): value is Readonly<Record<string, u
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What was read so far; `open` has the member names of each object still open, and null for an array. */
-interface Scan extends Mutable<JsonFacts> {
-  readonly open: (Set<string> | null)[];
-}
-type Mutable<T> = { -readonly [Member in keyof T]: T[Member] };
+type Scan = { -readonly [Fact in keyof JsonFacts]: JsonFacts[Fact] } & { readonly open: (Set<string> | null)[] };
 
 const [quote, backslash, colon] = [0x22, 0x5c, 0x3a];
 const [openBrace, openBracket, closeBrace, closeBracket] = [0x7b, 0x5b, 0x7d, 0x5d];
@@ -137,8 +134,8 @@ function readFacts(text: string, maxDepth: number): JsonFacts | "depth" {
       at++;
     }
   }
-  const { duplicateDepth, unsafeNumber, loneSurrogate } = scan;
-  return { duplicateDepth, unsafeNumber, loneSurrogate };
+  const { open, ...facts } = scan;
+  return facts;
 }
 
 function noteMember(scan: Scan, name: string): void {

@@ -10,7 +10,7 @@ import {
   toCall,
   withDefault,
 } from "./common-settings.ts";
-import type { CallTarget, ProtocolKind } from "./protocol.ts";
+import type { CallTarget, Protocol, ProtocolKind } from "./protocol.ts";
 
 const routePath = z.string().refine((text) => {
   const segments = segmentsOf(text);
@@ -49,10 +49,7 @@ export const http: ProtocolKind<typeof entry> = {
       takesUpgrades: true,
       ordersSessions: undefined,
       targets: () => routes.map(({ call }) => call),
-      resolve(method, path) {
-        const route = matchRoute(routes, method, path);
-        return typeof route === "object" ? route.call : (route ?? "unmapped");
-      },
+      resolve: (method, path) => matchRoute(routes, method, path),
       readCall: async () => ({}),
       blockAnswer: httpBlockAnswer,
       filterFor: () => undefined,
@@ -71,19 +68,15 @@ interface Route {
  * Returns the first route in file order that matches, compared byte by byte. `ambiguous`: the path as a liberal server
  * reads it matches another, such as `/%61dmin`, which must not pass as `/:page` beside `/admin`.
  */
-function matchRoute(routes: readonly Route[], method: string, path: string): Route | "ambiguous" | undefined {
-  if (!path.startsWith("/")) return undefined;
+function matchRoute(routes: readonly Route[], method: string, path: string): ReturnType<Protocol["resolve"]> {
+  if (!path.startsWith("/")) return "unmapped";
   const segments = segmentsOf(path);
-  const found = routes.find((route) => route.methods.has(method) && matches(route.segments, segments, asIs));
-  if (!/[%;]/.test(path)) return found;
-  const liberal = segments.map(liberalSegment);
-  const liberally = routes.find(
-    (route) => route.methods.has(method) && matches(route.segments, liberal, liberalSegment),
-  );
-  return liberally === found ? found : "ambiguous";
+  const find = (given: readonly string[], read: (literal: string) => string) =>
+    routes.find((route) => route.methods.has(method) && matches(route.segments, given, read));
+  const found = find(segments, (literal) => literal);
+  if (/[%;]/.test(path) && find(segments.map(liberalSegment), liberalSegment) !== found) return "ambiguous";
+  return found?.call ?? "unmapped";
 }
-
-const asIs = (literal: string): string => literal;
 
 function matches(pattern: readonly string[], segments: readonly string[], read: (literal: string) => string): boolean {
   const last = pattern.length - 1;

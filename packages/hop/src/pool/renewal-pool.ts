@@ -22,23 +22,12 @@ export interface RenewalPoolOptions {
   readonly after?: (ms: number, run: () => void) => () => void;
 }
 
-export interface RenewalPool {
-  /**
-   * A token to use in place of the presented one. No token is leased twice unless it was given back, and none that may
-   * have been spent is presented again. After a renewal that was refused on its merits the unspent token is leased, so
-   * that the decision is a recorded deny.
-   */
-  lease(presented: HopCredential, options: LeaseOptions): Promise<LeaseResult>;
-  /** Number of pools. */
-  readonly size: number;
-  /** Ends every timer and rejects further leases; resolves when renewals under way are over and stored. */
-  close(): Promise<void>;
-}
+export type RenewalPool = ReturnType<typeof createRenewalPool>;
 
 const sweepMs = 1_000;
 
 /** One pool of renewed siblings per presented token (docs/reference/enforcement-point.md#renewed-tokens). */
-export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
+export function createRenewalPool(options: RenewalPoolOptions) {
   const { source, store, idleSeconds = 300, maxPools = 1024 } = options;
   const { now = Date.now, monotonicMs = () => performance.now(), random = Math.random, after = unreferenced } = options;
   const ports = { source, store, now, monotonicMs, random, after };
@@ -80,7 +69,12 @@ export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
   };
 
   return {
-    async lease(presented, leaseOptions) {
+    /**
+     * A token to use in place of the presented one. No token is leased twice unless it was given back, and none that may
+     * have been spent is presented again. After a renewal that was refused on its merits the unspent token is leased, so
+     * that the decision is a recorded deny.
+     */
+    async lease(presented: HopCredential, leaseOptions: LeaseOptions): Promise<LeaseResult> {
       if (isClosed) return { kind: "unusable", fault: "closed" };
       const key = sha256Base64url(presented.token);
       // Siblings belong to the token's own session, whichever one the caller names: checked before anything is spent.
@@ -92,10 +86,12 @@ export function createRenewalPool(options: RenewalPoolOptions): RenewalPool {
       if (pool.isRejected && pools.get(key) === pool) pools.delete(key);
       return result;
     },
-    get size() {
+    /** Number of pools. */
+    get size(): number {
       return pools.size;
     },
-    async close() {
+    /** Ends every timer and rejects further leases; resolves when renewals under way are over and stored. */
+    async close(): Promise<void> {
       isClosed = true;
       stopSweeping?.();
       await Promise.all([...pools.values()].map((pool) => pool.close()));
