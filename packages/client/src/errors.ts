@@ -2,34 +2,23 @@ import { type DenyReason, type DiffEntry, diffEntry, type Taint } from "@svc/cor
 import type { ErrorResponse, PoolFault, Unusable, UnusableFault } from "@svc/hop";
 
 /** The facts of a deny (docs/reference/client.md#exceptions). */
-export interface DenyFacts {
-  readonly reason: DenyReason;
-  /** True only for `SCOPE_NOT_CONSENTED`: consent to another scope could admit the call. */
-  readonly recoverable: boolean;
-  /** The scopes whose consent would admit it; empty unless `recoverable`. */
-  readonly consentableScopes: readonly string[];
-  readonly target: string;
-  readonly hop: number;
-  readonly sessionId: string;
-  /** Names the record: pass it to `audit.chain`. */
-  readonly actionId: string | null;
-  readonly taint: Taint;
-  /** The target whose results were untrusted, or `declared` by a caller. */
-  readonly taintSource: string | null;
-  readonly policyVersion: number | null;
-}
+export type DenyFacts = Omit<PolicyDenied, keyof Error>;
 
 /** The call was denied: it was not sent. */
-export class PolicyDenied extends Error implements DenyFacts {
+export class PolicyDenied extends Error {
   override readonly name = "PolicyDenied";
   declare readonly reason: DenyReason;
+  /** True only for `SCOPE_NOT_CONSENTED`: consent to another scope could admit the call. */
   declare readonly recoverable: boolean;
+  /** The scopes whose consent would admit it; empty unless `recoverable`. */
   declare readonly consentableScopes: readonly string[];
   declare readonly target: string;
   declare readonly hop: number;
   declare readonly sessionId: string;
+  /** Names the record: pass it to `audit.chain`. */
   declare readonly actionId: string | null;
   declare readonly taint: Taint;
+  /** The target whose results were untrusted, or `declared` by a caller. */
   declare readonly taintSource: string | null;
   declare readonly policyVersion: number | null;
 

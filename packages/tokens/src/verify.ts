@@ -123,17 +123,8 @@ export function decodeUnverifiedIssuer(token: string): string | undefined {
   return typeof claims?.iss === "string" ? claims.iss : undefined;
 }
 
-/** {@link verifyToken} for one kind, caching what it verified. */
-export type VerifyRemembering<Kind extends TokenKind> = (
-  token: string,
-  options: VerifyOptions,
-) => Promise<Verification<ClaimsOf[Kind]>>;
-
-export interface VerifiedTokens<Kind extends TokenKind> {
-  readonly verify: VerifyRemembering<Kind>;
-  /** Caches a token we just signed as verified by `key`. One that does not read as its kind is not cached. */
-  readonly prime: (token: string, key: VerificationKey) => void;
-}
+export type VerifiedTokens<Kind extends TokenKind> = ReturnType<typeof rememberVerified<Kind>>;
+export type VerifyRemembering<Kind extends TokenKind> = VerifiedTokens<Kind>["verify"];
 
 export interface RememberOptions {
   /** Most tokens cached; the least recently used one is dropped. */
@@ -145,13 +136,10 @@ export interface RememberOptions {
  * token's SHA-256. Issuer, epoch and time are checked at every use, and that the lookup still returns the same key: so
  * removing a key drops everything it verified.
  */
-export function rememberVerified<Kind extends TokenKind>(
-  kind: Kind,
-  { capacity }: RememberOptions,
-): VerifiedTokens<Kind> {
+export function rememberVerified<Kind extends TokenKind>(kind: Kind, { capacity }: RememberOptions) {
   const cached = new LRUCache<string, Omit<SignedClaims<Kind>, "ok">>({ max: capacity });
   return {
-    async verify(token, options) {
+    async verify(token: string, options: VerifyOptions): Promise<Verification<ClaimsOf[Kind]>> {
       const name = sha256Base64url(token);
       const known = cached.get(name);
       if (known !== undefined && options.keys.get(known.key.kid) === known.key)
@@ -164,7 +152,8 @@ export function rememberVerified<Kind extends TokenKind>(
       if (verification.ok) cached.set(name, signed);
       return verification;
     },
-    prime(token, key) {
+    /** Caches a token we just signed as verified by `key`. One that does not read as its kind is not cached. */
+    prime(token: string, key: VerificationKey): void {
       const claims = readUnverified(kind, token);
       if (claims !== undefined) cached.set(sha256Base64url(token), { claims, key });
     },

@@ -1,15 +1,6 @@
 import type { VerifierPorts } from "./ports.ts";
 
-/** Repeats an attempt in the background. */
-export interface Refresher {
-  /** Resolves after the first attempt, also a failed one. */
-  readonly ready: Promise<void>;
-  /** Starts an attempt, or joins the one under way. Resolves after it, also after a failed one. */
-  refresh(): Promise<void>;
-  /** The attempt under way. */
-  underWay(): Promise<void> | undefined;
-  stop(): void;
-}
+export type Refresher = ReturnType<typeof startRefreshing>;
 
 export interface RefresherOptions {
   readonly attempt: () => Promise<void>;
@@ -23,7 +14,7 @@ const firstRetryMs = 1_000;
 export function startRefreshing(
   { after, random }: Pick<VerifierPorts, "after" | "random">,
   { attempt, intervalMs, onFailure }: RefresherOptions,
-): Refresher {
+) {
   let underWay: Promise<void> | undefined;
   let cancel: (() => void) | undefined;
   let isStopped = false;
@@ -52,8 +43,11 @@ export function startRefreshing(
   };
 
   return {
+    /** Resolves after the first attempt, also a failed one. */
     ready: refresh(),
+    /** Starts an attempt, or joins the one under way. Resolves after it, also after a failed one. */
     refresh,
+    /** The attempt under way. */
     underWay: () => underWay,
     stop: () => {
       isStopped = true;

@@ -1,25 +1,15 @@
 import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
 import type { HopCredential } from "../steps/step.ts";
-import type { PoolStore } from "./file-pool-store.ts";
 import type { LeaseOptions, LeaseResult } from "./lease.ts";
 import type { RenewalSource } from "./renewal-source.ts";
-import { TokenPool } from "./token-pool.ts";
+import { TokenPool, type TokenPoolPorts } from "./token-pool.ts";
 
-export interface RenewalPoolOptions {
+export interface RenewalPoolOptions extends Partial<TokenPoolPorts> {
   readonly source: RenewalSource;
-  readonly store?: PoolStore;
   /** Seconds without a lease after which a pool ends. Default 300. */
   readonly idleSeconds?: number;
   /** Most pools at once. Default 1024. */
   readonly maxPools?: number;
-  /** Milliseconds since the epoch, for stored tokens. */
-  readonly now?: () => number;
-  /** Milliseconds on a clock that never steps. */
-  readonly monotonicMs?: () => number;
-  /** In [0, 1): spreads the renewals of pools that started together. */
-  readonly random?: () => number;
-  /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
-  readonly after?: (ms: number, run: () => void) => () => void;
 }
 
 export type RenewalPool = ReturnType<typeof createRenewalPool>;

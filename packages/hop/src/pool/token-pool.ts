@@ -10,7 +10,9 @@ import { waitingCalls } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
   readonly source: RenewalSource;
+  /** In [0, 1): spreads the renewals of pools that started together. */
   readonly random: () => number;
+  /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
   readonly after: (ms: number, run: () => void) => () => void;
 }
 

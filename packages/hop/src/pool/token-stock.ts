@@ -8,7 +8,9 @@ export interface StockedToken {
 
 export interface StockPorts {
   readonly store: PoolStore | undefined;
+  /** Milliseconds since the epoch, for stored tokens. */
   readonly now: () => number;
+  /** Milliseconds on a clock that never steps. */
   readonly monotonicMs: () => number;
 }
 
