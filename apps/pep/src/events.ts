@@ -1,4 +1,4 @@
-import { type BlockCause, type DenyReason, isDataClassDeclared, type PepOutcome } from "@svc/core";
+import { type BlockCause, isDataClassDeclared, type PepOutcome } from "@svc/core";
 import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
@@ -104,6 +104,7 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
   if (!decision) return {};
   const isDenied = decision.outcome === "deny" || refusal?.cause === "policy";
   const denyReason = refusal?.denyReason ?? (decision.outcome === "deny" ? decision.denyReason : null);
+  const isDeclared = !isDenied || (denyReason !== null && isDataClassDeclared(denyReason));
   const claims = credential && presentedClaims(credential.token);
   return {
     ...(isDenied && denyReason === null ? {} : verdictFacts(denyReason)),
@@ -117,16 +118,13 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
     "authz.hop": decision.hop,
     "authz.enforced": decision.enforced,
     "authz.target_kind": decision.targetKind,
-    "authz.data_class": isDeclared(isDenied, denyReason) ? decision.dataClass : undefined,
+    "authz.data_class": isDeclared ? decision.dataClass : undefined,
     "authz.privileged": decision.privileged,
     "authz.taint": decision.taint,
     "authz.policy_version": decision.policyVersion,
     "authz.guarantee_level": decision.guaranteeLevel,
   };
 }
-
-const isDeclared = (isDenied: boolean, reason: DenyReason | null): boolean =>
-  !isDenied || (reason !== null && isDataClassDeclared(reason));
 
 const blockMessages = {
   policy: "call blocked: policy",

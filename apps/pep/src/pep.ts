@@ -4,8 +4,7 @@ import type { Telemetry } from "@svc/telemetry";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
 import { createEvents, type Events } from "./events.ts";
-import type { PepPorts } from "./http/call.ts";
-import { createConcurrencyLimiter } from "./http/concurrency-limiter.ts";
+import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import { createSessionOrder } from "./http/session-order.ts";
 import type { Config } from "./start/config.ts";
@@ -29,7 +28,6 @@ const longestFinishMs = 5_000;
 
 /**
  * Puts the enforcement point together and starts it.
- *
  * @throws {ConfigurationRefused} if the configuration file is invalid
  * @throws {KeyRefused} if the agent's key cannot be used; the system's error if a port or folder cannot
  */
@@ -79,7 +77,6 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   return {
     port: proxy.port,
     adminPort: admin.port,
-    /** Reads the configuration file again. */
     reload: upstreams.reload,
     /**
      * Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. `isUrgent` skips

@@ -41,7 +41,6 @@ export interface AuthorizePorts {
 
 /**
  * Takes one hop (docs/reference/client.md#behaviour).
- *
  * @param paramsJson called for a privileged target, before anything is spent; an error ends the hop
  * @throws for every outcome but a grant, so that no caller continues with a token that was not narrowed
  */

@@ -43,7 +43,6 @@ export interface AuthorizedMcp {
  * ```
  *
  * A transport without HTTP ignores `fetch`: its hops are decided and recorded, but the grants are not sent.
- *
  * @throws from `send` as `AuthzClient.authorize`; nothing was sent then, and the MCP session continues
  */
 export function authorizedMcpTransport<Transport extends McpTransport<never, never>>(

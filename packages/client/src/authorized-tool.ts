@@ -23,7 +23,6 @@ export interface ToolOptions extends CallOptions {
  * const postEntry = authorizedTool(svc, { target: "http:ledger/post_entry", dataClass: "finance" }, post);
  * await postEntry(context, { amount: 5 });
  * ```
- *
  * @throws as `AuthzClient.authorize` and `run`
  */
 export const authorizedTool =

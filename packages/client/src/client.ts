@@ -109,7 +109,6 @@ export class AuthzClient {
 
   /**
    * `POST /v1/consent`: starts a session.
-   *
    * @throws {ControlPlaneUnavailable} for every status but 201 and 401, with its `status` and `code` (404
    * `scope_not_found`, 409 `policy_recompile_required`, ...)
    */
@@ -121,7 +120,6 @@ export class AuthzClient {
   /**
    * Decides one hop, exchanges the context's token for the hop's, and for a privileged target mints the transaction
    * token that binds `params`. Without all of these there is no grant.
-   *
    * @throws {PolicyDenied} for a deny, {TransactionParamsRequired} for a privileged target without `params`,
    * {TypeError} where they cannot be bound; none of these spends anything
    */
@@ -143,7 +141,6 @@ export class AuthzClient {
   /**
    * As `authorize`; then sends the request, in which the grant's headers replace the caller's. A redirect is returned.
    * Only the signal limits the target's time, `timeout` does not.
-   *
    * @throws {TypeError} also for a request that cannot be sent, and what `fetch` throws
    */
   async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
@@ -172,7 +169,6 @@ export class AuthzClient {
 
   /**
    * `GET /readyz`: resolves where it just reached its database and cache store.
-   *
    * @throws {ControlPlaneUnavailable} where not; `details.failing` names what it could not reach
    */
   ready(options?: CallOptions): Promise<Readiness> {

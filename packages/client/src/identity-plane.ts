@@ -46,7 +46,6 @@ export interface IdentityPlane {
   /**
    * Enrolls this client's agent: presents its public key, and signs the server's challenge with it. Under the admin
    * bearer, or an `enrollToken`. Enrolling grants nothing.
-   *
    * @throws {TypeError} where the client holds no agent key
    */
   enroll(enrollment?: Enroll, options?: CallOptions): Promise<EnrollmentOutcome>;

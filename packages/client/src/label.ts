@@ -10,7 +10,6 @@ export interface LabeledResult<Value> {
 /**
  * The highest taint of a tool over the scopes; of a whole MCP server, that of its tools
  * (docs/reference/manifest.md#mcp-servers).
- *
  * @throws {TypeError} where it is no manifest
  */
 export function resultTaints(document: AgentManifestDocument): ReadonlyMap<string, Taint> {

@@ -51,7 +51,6 @@ export async function* everyRow<Row>(
 
 /**
  * Sends a request and returns the response's body as `schema` reads it.
- *
  * @param members of the query of a GET, else of the body, in `camelCase`; one that is undefined is not sent
  * @throws {ControlPlaneRejected} where the control plane refuses, {ControlPlaneUnavailable} for anything else that is
  * not the expected status with a body that `schema` reads

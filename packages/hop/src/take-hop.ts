@@ -7,20 +7,17 @@ import { mint } from "./steps/mint.ts";
 import type { ErrorResponse } from "./steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
 
-/** What a hop is taken with. */
 export interface HopPorts {
   readonly steps: StepPorts;
   readonly pool: RenewalPool;
   /** Present where an agent key is held: signs the `Agent-Identity` header for a target. */
   readonly assertIdentity?: (accessToken: string, target: string) => Promise<string>;
-  readonly limits: HopLimits;
-}
-
-export interface HopLimits {
-  /** Milliseconds for the lease, the decision, the exchange and the mint each. */
-  readonly stepMs: number;
-  /** Milliseconds for all of them; the time in which the caller settles the body does not count. */
-  readonly hopMs: number;
+  readonly limits: {
+    /** Milliseconds for the lease, the decision, the exchange and the mint each. */
+    readonly stepMs: number;
+    /** Milliseconds for all of them; the time in which the caller settles the body does not count. */
+    readonly hopMs: number;
+  };
 }
 
 /** One call, before it is decided. */

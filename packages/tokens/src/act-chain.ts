@@ -13,7 +13,6 @@ export const actClaim: z.ZodType<Act> = z.object({
   },
 });
 
-/** The claims that name a token's chain. */
 interface ChainClaims {
   readonly sub: string;
   readonly aud: string;

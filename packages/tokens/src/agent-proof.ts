@@ -4,9 +4,8 @@ import { signJwt } from "./claims.ts";
 import { decodeObject, splitCompactJws } from "./compact-jws.ts";
 import { sha256Base64url } from "./encoding.ts";
 import type { SigningKey, VerificationKey } from "./key-set.ts";
-import { refuse } from "./refusal.ts";
+import { type ClockOptions, refuse, timeRefusal } from "./refusal.ts";
 import type { MaybePromise } from "./runtime/port.ts";
-import { type ClockOptions, timeRefusal } from "./time-refusal.ts";
 
 export const actorProofType = "agent-proof+jwt";
 export const identityAssertionType = "agent-identity+jwt";

@@ -20,6 +20,5 @@ export type PrivateJwk = PublicJwk & { readonly d: string };
 export const algorithmsOf = (jwk: PublicJwk): readonly [string, ...string[]] =>
   jwk.kty === "EC" ? ["ES256"] : ["EdDSA", "Ed25519"];
 
-/** The public half. */
 export const toPublicJwk = (jwk: PrivateJwk): PublicJwk =>
   jwk.kty === "EC" ? { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y } : { kty: jwk.kty, crv: jwk.crv, x: jwk.x };

@@ -10,8 +10,7 @@ import {
 import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 import { sha256Base64url } from "./encoding.ts";
 import type { KeyLookup, VerificationKey } from "./key-set.ts";
-import { refuse } from "./refusal.ts";
-import { type ClockOptions, timeRefusal } from "./time-refusal.ts";
+import { type ClockOptions, refuse, timeRefusal } from "./refusal.ts";
 
 /** The kinds the issuer signs, each with its own `typ` so that none is accepted as another (RFC 8725 section 3.11). */
 const kinds = {

@@ -52,7 +52,6 @@ const causeOf: Readonly<Record<TokenRefusal, RefusalCause>> = {
 /**
  * The checks, in order (docs/reference/verifier.md#admission). The transaction is spent last, so that a call refused for
  * another cause can be repeated.
- *
  * @throws {AdmissionRefused}
  */
 export async function admit(
@@ -151,7 +150,6 @@ async function spendTransaction(
 
 /**
  * Verifies the transaction token of a call (docs/reference/tokens.md#transaction-token).
- *
  * @throws {AdmissionRefused} `transaction_missing`, `transaction_invalid` or `params_mismatch`
  */
 async function checkTransaction(

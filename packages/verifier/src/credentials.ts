@@ -4,7 +4,6 @@ import { AdmissionRefused } from "./admission.ts";
 export type RequestHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 export type HeaderRecord = Exclude<RequestHeaders, Headers>;
 
-/** The credentials of a call. */
 export interface Credentials {
   readonly accessToken: string;
   readonly sessionId: string | undefined;

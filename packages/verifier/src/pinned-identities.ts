@@ -29,7 +29,6 @@ const concurrency = 8;
 
 /**
  * The pinned keys of calling agents: read at an agent's first call, then refreshed in the background.
- *
  * @param get reads the JSON at a path below `/v1/identity/`
  */
 export function pinnedIdentities(

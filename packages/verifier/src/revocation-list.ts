@@ -25,7 +25,6 @@ export function revocationList(get: (path: string) => Promise<unknown>) {
     has: (agent: string) => revoked.has(agent),
     /**
      * Reads what was revoked since the last refresh, or all of it.
-     *
      * @throws {RefreshFault} where the list is malformed, or older than the one before (a control plane rolled back)
      */
     async refresh(whole: boolean): Promise<void> {

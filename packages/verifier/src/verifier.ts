@@ -12,14 +12,12 @@ import { type AdmitAttributes, neverThrowing, type VerifierLogRecord, type Verif
 export interface Verifier {
   /**
    * Verifies a call without a request to another server. A transaction is admitted once.
-   *
    * @throws {AdmissionRefused} and the replay store's error: the call must not be served
    */
   admit(request: AdmitRequest): Promise<Admission>;
   /**
    * Resolves after the first attempts to read keys and view, and after a refresh under way. `admit` waits for the first
    * attempts itself.
-   *
    * @throws {KeyRefused} where `jwks` is no key set
    */
   ready(): Promise<void>;
@@ -32,7 +30,6 @@ const cachedTokens = 1_024;
 
 /**
  * Creates a verifier for one resource server (docs/reference/verifier.md#freshness), which starts to read keys and view.
- *
  * @throws {TypeError} for options that contradict each other
  */
 export function createVerifier(options: VerifierOptions): Verifier {

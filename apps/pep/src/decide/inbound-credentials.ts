@@ -2,7 +2,6 @@ import type { HopCredential } from "@svc/hop";
 import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 
-/** The credentials that a request presents. */
 export interface InboundCredentials {
   /** Absent: the call is `unauthorized`. */
   readonly credential?: HopCredential;

@@ -12,7 +12,6 @@ export interface WatchPorts {
 /**
  * Has a long-lived call decided again every `redecideMs`, and closes it at the session's end or on the first response
  * that is no allow (docs/reference/enforcement-point.md#steps-of-a-call). In observe mode a deny closes nothing.
- *
  * @param token the narrowed token of the call: its expiry may bound the session
  * @returns stops watching
  */

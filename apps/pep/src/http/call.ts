@@ -11,12 +11,29 @@ import type { PepMode } from "../modes.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
 import type { AllowedTools, IdentifiedCall, MessageId } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
-import type { Generation, LiveUpstreams } from "../upstreams/live-upstreams.ts";
+import type { Generation, LiveUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
-import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import type { SessionOrder, Turn } from "./session-order.ts";
 
-/** What calls are handled with. */
+export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
+
+/** Slots for calls under way. A call without a slot is shed at once, not queued. */
+export function createConcurrencyLimiter(slots: number) {
+  let inUse = 0;
+  return {
+    /** Returns the slot's release, which is idempotent; undefined: every slot is in use. */
+    tryAcquire(): (() => void) | undefined {
+      if (inUse >= slots) return undefined;
+      inUse += 1;
+      let isHeld = true;
+      return () => {
+        if (isHeld) inUse -= 1;
+        isHeld = false;
+      };
+    },
+  };
+}
+
 export interface PepPorts extends AdmitPorts {
   readonly upstreams: LiveUpstreams;
   /** The session of an agent that presents none. */

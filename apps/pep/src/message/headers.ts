@@ -58,7 +58,6 @@ const via = "svc-pep";
 
 /**
  * The agent's headers for an upstream, then our own: no header of the agent's can nominate, repeat or imitate one of ours.
- *
  * @param own name, value, ...: replace headers of the same name
  */
 export function requestHeaders(received: RawHeaders, httpVersion: string, own: RawHeaders): string[] {

@@ -9,7 +9,6 @@ export type RequestBody = ReturnType<typeof requestBody>;
 
 /**
  * The body of one request: read into memory up to a cap, and streamed from there.
- *
  * @param beforeReading called once, before the first byte is read: the moment for `100 Continue`
  */
 export function requestBody(request: IncomingMessage, beforeReading: () => void) {

@@ -2,7 +2,6 @@ import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
 import type { Decision } from "@svc/hop";
 import type { Answer } from "../message/write-answer.ts";
 
-/** Why a call is blocked. */
 export interface Block {
   readonly cause: BlockCause;
   /** Present where a record exists. */

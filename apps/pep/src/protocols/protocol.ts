@@ -32,7 +32,6 @@ export type AllowedTools = ReadonlyMap<string, readonly string[]>;
 export interface BodyFilter {
   /** Returns the bytes that can be passed on now. */
   push(chunk: Buffer): Buffer;
-  /** Returns the rest. */
   end(): Buffer;
 }
 

@@ -81,7 +81,6 @@ function agentKeyRule(values: Partial<Values>): string | undefined {
   return areRead && !areTogether ? "SVC_PEP_AGENT_KEY_FILE, SVC_PEP_AGENT_NAME: go together" : undefined;
 }
 
-/** The settings by the names that the app uses. */
 export type Config = ReturnType<typeof toConfig>;
 
 export function readConfig(environment: Environment) {

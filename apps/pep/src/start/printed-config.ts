@@ -11,7 +11,6 @@ const redacted = "(set, not shown)";
 /**
  * Settings, proxies and upstreams in force as YAML, with defaults. Contains no secret setting, no credentials of a proxy's
  * URL and no content of a file that the upstreams name.
- *
  * @throws {ConfigurationRefused} if the upstreams file is invalid
  */
 export function printedConfig(config: Config, environment: Environment): string {

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { watchFiles } from "@svc/host";
 import type { PepMode } from "../modes.ts";
-import type { Connect } from "./connect-upstream.ts";
-import { createLiveUpstreams } from "./live-upstreams.ts";
-import type { Upstreams, UpstreamTls } from "./upstream.ts";
+import type { Connect, UpstreamConnections } from "./connect-upstream.ts";
+import type { Upstream, Upstreams, UpstreamTls } from "./upstream.ts";
 import { readUpstreams, type UpstreamsResult } from "./upstreams-file.ts";
 
 export interface ConfiguredUpstreamsOptions {
@@ -18,7 +17,6 @@ export interface ConfiguredUpstreamsOptions {
   readonly onConfigRefused: (faults: readonly string[]) => void;
 }
 
-/** The configuration file is invalid at the start. */
 export class ConfigurationRefused extends Error {
   override readonly name = "ConfigurationRefused";
   readonly faults: readonly string[];
@@ -61,6 +59,68 @@ export function configuredUpstreams(options: ConfiguredUpstreamsOptions) {
     close(): Promise<void> {
       watching?.stop();
       return live.destroy();
+    },
+  };
+}
+
+export type LiveUpstreams = ReturnType<typeof createLiveUpstreams>;
+export type Generation = ReturnType<LiveUpstreams["acquire"]>;
+
+/** The configuration in force. A replaced one stays until its last call is over. */
+function createLiveUpstreams(first: Upstreams, connect: Connect) {
+  let current = createPools(first, connect);
+  const open = new Set([current]);
+  const closeIfUnused = (pools: typeof current) => {
+    if (pools === current || pools.calls > 0) return;
+    open.delete(pools);
+    void pools.destroy();
+  };
+  return {
+    get current(): Upstreams {
+      return current.upstreams;
+    },
+    /** The configuration that a call begins with. */
+    acquire() {
+      const pools = current;
+      const { upstreams, dispatcherOf } = pools;
+      pools.calls += 1;
+      return {
+        upstreams,
+        dispatcherOf,
+        /** Called once, when the call is over. */
+        release() {
+          pools.calls -= 1;
+          closeIfUnused(pools);
+        },
+      };
+    },
+    replace(upstreams: Upstreams) {
+      const replaced = current;
+      current = createPools(upstreams, connect);
+      open.add(current);
+      closeIfUnused(replaced);
+    },
+    /** Ends every connection at once; for the end of the process. */
+    async destroy() {
+      await Promise.all([...open].map((pools) => pools.destroy()));
+    },
+  };
+}
+
+function createPools(upstreams: Upstreams, connect: Connect) {
+  const byName = new Map<string, UpstreamConnections>();
+  return {
+    upstreams,
+    calls: 0,
+    dispatcherOf(upstream: Upstream): UpstreamConnections {
+      const known = byName.get(upstream.name);
+      if (known) return known;
+      const made = connect(upstream);
+      byName.set(upstream.name, made);
+      return made;
+    },
+    async destroy() {
+      await Promise.all([...byName.values()].map((connections) => connections.destroy()));
     },
   };
 }

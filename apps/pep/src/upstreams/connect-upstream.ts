@@ -3,7 +3,6 @@ import { recordOf } from "../message/headers.ts";
 import type { EgressProxies } from "./egress-proxies.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** The connections to one upstream. */
 export interface UpstreamConnections extends Pick<Dispatcher, "dispatch"> {
   destroy(): Promise<void>;
 }

@@ -30,7 +30,6 @@ const snapshotName = /^[\w-]+\.json$/;
 /**
  * Stores snapshots as files of mode 0600 in `directory`, created with mode 0700; meant for a folder in memory that
  * outlives the process and not the pod. Unfinished and expired files of earlier processes are removed first.
- *
  * @throws the file system's error where the folder cannot be used
  */
 export async function filePoolStore(directory: string, now: () => number = Date.now): Promise<PoolStore> {

@@ -76,7 +76,6 @@ export function createRenewalPool(options: RenewalPoolOptions) {
       if (pool.isRejected && pools.get(key) === pool) pools.delete(key);
       return result;
     },
-    /** Number of pools. */
     get size(): number {
       return pools.size;
     },

@@ -21,7 +21,6 @@ export type MintResult =
 
 /**
  * `POST /v1/token/transaction` with the narrowed token. Never retried.
- *
  * @throws {TypeError} where `paramsJson` is not the text of one JSON object; nothing was sent then
  */
 export const mint: Step<MintRequest, MintResult> = timed(

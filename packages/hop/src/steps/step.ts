@@ -10,7 +10,6 @@ export interface ActorProver {
   prove(subjectToken: string): string | Promise<string>;
 }
 
-/** What every step works with. */
 export interface StepPorts {
   readonly transport: Transport;
   /** Present where an agent key is held: then exchange, mint and renew each carry an actor token. */
@@ -25,7 +24,6 @@ export interface TraceHeaders {
   readonly tracestate?: string;
 }
 
-/** Options of one step. */
 export interface StepOptions {
   /** Milliseconds this step may take, a repeated connect included. */
   readonly deadlineMs: number;

@@ -25,7 +25,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
   ["kind-unchecked", "verify.ts", 'if (jws.typ !== kinds[kind].typ) return refuse("type");', "", forgeries],
   [
     "expired-a-second-late",
-    "time-refusal.ts",
+    "refusal.ts",
     "return nowSeconds >= exp + expLeewaySeconds",
     "return nowSeconds > exp + expLeewaySeconds",
     verify("time > %s"),
@@ -40,7 +40,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
   ],
   [
     "future-tokens-taken",
-    "time-refusal.ts",
+    "refusal.ts",
     'if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return "not_yet_valid";',
     "",
     verify("time > %s"),
