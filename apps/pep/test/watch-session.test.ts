@@ -1,6 +1,6 @@
 import type { Hop, HopPorts, LeaseResult, Transport } from "@svc/hop";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { watchSession } from "../src/decide/watch-session.ts";
+import { watchSession } from "../src/decide/decide-again.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000_000 });

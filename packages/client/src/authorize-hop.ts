@@ -1,15 +1,18 @@
-import { type DenyReason, isRecoverable, type Taint, type TargetKind } from "@svc/core";
+import { type DenyReason, highestTaint, isRecoverable, type Taint, type TargetKind } from "@svc/core";
+import type { TraceRecorder } from "@svc/drift/recorder";
 import {
   type Allowed,
   type Decision,
   type ErrorResponse,
+  type Hop,
   type HopFailure,
   type HopPorts,
   type SettledBody,
   takeHop,
 } from "@svc/hop";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { LRUCache } from "lru-cache";
 import type { Params } from "./authorized-request.ts";
-import type { RecordEdge } from "./edge-log.ts";
 import {
   ControlPlaneUnavailable,
   errorOf,
@@ -18,8 +21,7 @@ import {
   rejection,
   TransactionParamsRequired,
 } from "./errors.ts";
-import { type Grant, toGrant } from "./grant.ts";
-import type { HopContext } from "./hop-context.ts";
+import { type Grant, type HopContext, toGrant } from "./hop-context.ts";
 
 /** One hop. */
 export interface AuthorizeRequest {
@@ -133,3 +135,34 @@ function policyDenied(decision: Decision, reason: DenyReason, sessionId: string)
     ...(hasRisen ? { taint: "untrusted_external", taintSource: null } : { taint, taintSource }),
   });
 }
+
+/** Records one edge for an authorize call; `decision` is undefined where there was none to act on. */
+type RecordEdge = (context: HopContext, call: Hop["call"], decision: Decision | undefined) => void;
+
+/** Sessions whose scope is cached. */
+const maxSessions = 10_000;
+
+/**
+ * Only a session's hop-1 token names the consented scope, so it is kept by session.
+ * @param scope of sessions of which this process saw no hop-1 token
+ */
+export function edgeRecorder(recorder: TraceRecorder, scope: string | undefined): RecordEdge {
+  const scopes = new LRUCache<string, string>({ max: maxSessions });
+  return (context, { target, targetKind, dataClass, taint }, decision) => {
+    const claims = decodeUnverifiedHopToken(context.token);
+    if (claims?.targetKind === null && !scopes.has(context.sessionId)) scopes.set(context.sessionId, claims.scope);
+    recorder.record({
+      scope: scopes.get(context.sessionId) ?? scope ?? null,
+      chain: context.actChain.slice(1),
+      caller: context.caller,
+      target,
+      targetKind,
+      dataClass,
+      hop: context.hop,
+      taint: decision?.taint ?? highest(claims?.taint, taint),
+      outcome: decision?.outcome ?? "undecided",
+    });
+  };
+}
+
+const highest = (one: Taint = "trusted_internal", other: Taint = "trusted_internal"): Taint => highestTaint(one, other);

@@ -2,8 +2,7 @@ import { protocolDataClass } from "@svc/core";
 import type { AuthorizeRequest } from "./authorize-hop.ts";
 import { type Params, withGrantHeaders } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
-import type { Grant } from "./grant.ts";
-import type { HopContext } from "./hop-context.ts";
+import type { Grant, HopContext } from "./hop-context.ts";
 
 /** The part of the MCP SDK's `Transport` that is used here, so that every version fits. */
 export interface McpTransport<Message = unknown, Options = unknown> {

@@ -1,5 +1,5 @@
 import { bindParams, bindParamsValue } from "@svc/tokens";
-import type { Grant } from "./grant.ts";
+import type { Grant } from "./hop-context.ts";
 
 /** The JSON object that a privileged call is bound to. */
 export type Params = Readonly<Record<string, unknown>>;

@@ -1,8 +1,7 @@
 import type { Taint } from "@svc/core";
 import type { Params } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
-import type { Grant } from "./grant.ts";
-import type { HopContext } from "./hop-context.ts";
+import type { Grant, HopContext } from "./hop-context.ts";
 import type { CallOptions } from "./plane.ts";
 
 /** The target and data class of a function. */

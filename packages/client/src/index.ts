@@ -55,8 +55,7 @@ export {
   type UnavailableFault,
 } from "./errors.ts";
 export { type FetchTransportOptions, fetchTransport } from "./fetch-transport.ts";
-export type { Grant } from "./grant.ts";
-export { type HopContext, hopContext, type Session } from "./hop-context.ts";
+export { type Grant, type HopContext, hopContext, type Session } from "./hop-context.ts";
 export type {
   AgentIdentity,
   Enroll,

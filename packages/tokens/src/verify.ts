@@ -125,10 +125,8 @@ export function decodeUnverifiedIssuer(token: string): string | undefined {
 export type VerifiedTokens<Kind extends TokenKind> = ReturnType<typeof rememberVerified<Kind>>;
 export type VerifyRemembering<Kind extends TokenKind> = VerifiedTokens<Kind>["verify"];
 
-export interface RememberOptions {
-  /** Most tokens cached; the least recently used one is dropped. */
-  readonly capacity: number;
-}
+/** `capacity`: tokens cached; the least recently used one is dropped. */
+type RememberOptions = { readonly capacity: number };
 
 /**
  * Verifies as {@link verifyToken} does, but the signature of one token only once. Claims and key are cached by the

@@ -3,7 +3,6 @@ import {
   actChain,
   bindParams,
   bindParamsValue,
-  type HopClaims,
   isNarrowed,
   type NarrowedClaims,
   sha256Base64url,
@@ -93,12 +92,10 @@ async function verifiedHop(deps: AdmitDeps, token: string, audiences: readonly s
   const { claims } = verification;
   // A sibling from a renewal has no committed allow of its own (docs/reference/routes.md#renewal).
   if (claims.renewed) throw new AdmissionRefused("type");
-  if (!audiences.includes(claims.aud) || !isForTarget(claims)) throw new AdmissionRefused("audience");
+  // A root grant is for the issuer alone, also where the audience has the same name.
+  if (!audiences.includes(claims.aud) || !isNarrowed(claims)) throw new AdmissionRefused("audience");
   return claims;
 }
-
-/** A root grant is for the issuer alone, also where the audience has the same name. */
-const isForTarget = (claims: HopClaims): claims is NarrowedClaims => isNarrowed(claims);
 
 /** A stale view may still refuse a revoked agent; it admits no call. */
 function checkRevocation({ view, freshnessSeconds }: AdmitDeps, claims: NarrowedClaims): void {

@@ -8,24 +8,19 @@ const retryMs = 1_000;
 /** A refusal is a response, and an agent that disconnects proves nothing about the control plane. */
 const failures: readonly TransportFaultCode[] = ["refused", "unreachable", "timeout"];
 
-interface Circuit {
-  failuresInARow: number;
-  nextTryMs: number;
-}
-
 /**
  * Refuses requests to an endpoint that stopped responding, so that calls fail at once instead of each holding a slot until
  * its deadline. Each endpoint has its own circuit. A refused request fails as `refused`: not sent, so nothing is spent.
  */
 export function breakingTransport(transport: Transport, monotonicMs: () => number): Transport {
-  const circuits = new Map<string, Circuit>();
-  const circuitOf = (path: string): Circuit => {
+  const circuits = new Map<string, { failuresInARow: number; nextTryMs: number }>();
+  const circuitOf = (path: string) => {
     const [endpoint = ""] = path.split("?");
     const known = circuits.get(endpoint) ?? { failuresInARow: 0, nextTryMs: 0 };
     circuits.set(endpoint, known);
     return known;
   };
-  const allowRequest = (circuit: Circuit): boolean => {
+  const allowRequest = (circuit: ReturnType<typeof circuitOf>): boolean => {
     if (circuit.failuresInARow < failureThreshold) return true;
     if (monotonicMs() < circuit.nextTryMs) return false;
     circuit.nextTryMs = monotonicMs() + retryMs;

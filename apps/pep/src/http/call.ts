@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
+import { watchSession } from "../decide/decide-again.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
-import { watchSession } from "../decide/watch-session.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";

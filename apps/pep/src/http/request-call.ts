@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
-import { lateBodyOf } from "../decide/late-body.ts";
+import { lateBodyOf } from "../decide/decide-again.ts";
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
 import { forward, type RelayEnd } from "../forward/relay.ts";
 import { acceptsTrailers, valuesOf } from "../message/headers.ts";

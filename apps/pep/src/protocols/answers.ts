@@ -26,8 +26,6 @@ const table = {
   other: { status: 500, message: "the call could not be handled" },
 } as const satisfies Record<BlockCause, { status: number; message: string }>;
 
-const shedStatus = 503;
-
 export const blockMessage = ({ cause }: Block): string => table[cause].message;
 
 export const blockDetails = ({ decision, denyReason = null }: Block) => ({
@@ -38,15 +36,13 @@ export const blockDetails = ({ decision, denyReason = null }: Block) => ({
 });
 
 export const httpBlockAnswer = (block: Block): Answer =>
-  blockAnswer(block, block.shed ? shedStatus : table[block.cause].status, {
+  blockAnswer(block, block.shed ? 503 : table[block.cause].status, {
     error: { code: block.cause, message: blockMessage(block) },
     details: blockDetails(block),
   });
 
-/** A block as a protocol's own error: HTTP reports success, and `X-Svc-Blocked` marks it as ours. */
-export const inBandBlockAnswer = (block: Block, content: object): Answer => blockAnswer(block, 200, content);
-
-const blockAnswer = (block: Block, status: number, content: object): Answer => ({
+/** With status 200 a protocol's own error: HTTP reports success, and `X-Svc-Blocked` marks it as ours. */
+export const blockAnswer = (block: Block, status: number, content: object): Answer => ({
   status,
   headers: [
     ...["content-type", "application/json", "cache-control", "no-store", "x-svc-blocked", block.cause],

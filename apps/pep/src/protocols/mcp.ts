@@ -2,7 +2,7 @@ import { dataClass } from "@svc/core";
 import { z } from "zod";
 import { isPlainJson } from "../message/media-type.ts";
 import type { Answer } from "../message/write-answer.ts";
-import { type Block, blockDetails, blockMessage, httpBlockAnswer, inBandBlockAnswer } from "./answers.ts";
+import { type Block, blockAnswer, blockDetails, blockMessage, httpBlockAnswer } from "./answers.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
 import { isMirrored, readMessage } from "./mcp/message.ts";
 import { createTargets } from "./mcp/targets.ts";
@@ -67,5 +67,5 @@ function jsonRpcBlockAnswer(block: Block, id: MessageId | undefined): Answer {
   if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block);
   const code = cause === "policy" ? policyDenied : callFailed;
   const data = { code: cause, ...blockDetails(block) };
-  return inBandBlockAnswer(block, { jsonrpc: "2.0", id, error: { code, message: blockMessage(block), data } });
+  return blockAnswer(block, 200, { jsonrpc: "2.0", id, error: { code, message: blockMessage(block), data } });
 }

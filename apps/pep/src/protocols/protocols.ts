@@ -13,10 +13,7 @@ export type UpstreamEntry = z.output<typeof upstreamEntry>;
 type Name = UpstreamEntry["protocol"];
 type EntryOf<N extends Name> = Extract<UpstreamEntry, { protocol: N }>;
 
-const creators: { [N in Name]: (entry: EntryOf<N>) => Protocol } = {
-  http: http.create,
-  mcp: mcp.create,
-};
+const creators: { [N in Name]: (entry: EntryOf<N>) => Protocol } = { http: http.create, mcp: mcp.create };
 
 export const protocolNames = Object.keys(creators) as readonly Name[];
 

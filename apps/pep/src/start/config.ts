@@ -20,7 +20,7 @@ import {
 } from "@svc/host";
 import { defaultLimits } from "../limits.ts";
 import { pepModes, undecidedModes } from "../modes.ts";
-import { type EgressProxies, readEgressProxies } from "../upstreams/egress-proxies.ts";
+import { type EgressProxies, readEgressProxies } from "../upstreams/connect-upstream.ts";
 
 /** What the control plane reads of one body, with room for what is around the parameters. */
 const maxBindCapBytes = 786_432;

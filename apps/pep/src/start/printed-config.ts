@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Environment, sharedSettings } from "@svc/host";
 import { parse, stringify } from "yaml";
 import { ConfigurationRefused } from "../upstreams/configured-upstreams.ts";
-import type { EgressProxies } from "../upstreams/egress-proxies.ts";
+import type { EgressProxies } from "../upstreams/connect-upstream.ts";
 import { readUpstreams, upstreamsFile } from "../upstreams/upstreams-file.ts";
 import { type Config, pepSettings } from "./config.ts";
 

@@ -15,8 +15,8 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
   [
     "any-audience",
     "admit.ts",
-    "if (!audiences.includes(claims.aud) || !isForTarget(claims))",
-    "if (!isForTarget(claims))",
+    "if (!audiences.includes(claims.aud) || !isNarrowed(claims))",
+    "if (!isNarrowed(claims))",
     admit("the token > %s: refused"),
   ],
   [
