@@ -1,11 +1,12 @@
 /**
- * Calls `run` now, and again after each pause in milliseconds. `onFault` gets what it throws before the close, and
- * whether the run before succeeded.
+ * Calls `run` now, and again after each pause in milliseconds. `onFault` gets what it throws before the close: each
+ * fault, or the first after a run that succeeded.
  */
 export function repeat(
   run: () => Promise<void>,
   pauseMs: () => number,
-  onFault: (error: unknown, isFirst: boolean) => void,
+  onFault: (error: unknown) => void,
+  reports: "each" | "first",
 ) {
   let isClosed = false;
   let isFailing = false;
@@ -15,7 +16,7 @@ export function repeat(
       await run();
       isFailing = false;
     } catch (error) {
-      if (!isClosed) onFault(error, !isFailing);
+      if (!isClosed && (reports === "each" || !isFailing)) onFault(error);
       isFailing = true;
     }
     if (!isClosed) timer = setTimeout(runAgain, pauseMs()).unref();

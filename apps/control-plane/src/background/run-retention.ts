@@ -30,7 +30,7 @@ export async function runRetention(retention: Retention, onFault: (error: unknow
     });
     pauseMs = isPrepared && isRetired ? dailyMs : retryMs;
   };
-  const loop = repeat(run, () => pauseMs, onFault);
+  const loop = repeat(run, () => pauseMs, onFault, "each");
   await prepared.promise;
   /** When any process last finished it, as of this process's last run; null before the first time. */
   const lastHousekeepingMs = (): number | null => lastDoneMs;

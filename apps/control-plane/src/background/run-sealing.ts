@@ -30,7 +30,7 @@ export function runSealing(settings: RunSealing) {
     oldestMs = await seals.oldestUnsealedMs();
     if (oldestMs !== null && oldestMs < clock.nowMs() - behindMs) onBehind();
   };
-  const loop = repeat(seal, () => everyMs, onFault);
+  const loop = repeat(seal, () => everyMs, onFault, "each");
   /** The time of the oldest unsealed row, as of this process's last run; null if all are sealed. */
   const oldestUnsealedMs = (): number | null => oldestMs;
   return { oldestUnsealedMs, close: loop.close };

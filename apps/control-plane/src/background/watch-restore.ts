@@ -53,10 +53,7 @@ export async function watchRestore(settings: WatchRestore): Promise<RestoreWatch
     // After the commit, which a synchronous standby has too: its promotion is no restore.
     if (raised !== undefined) await store.keep({ deployment: seen.deployment, count: raised });
   };
-  const reportOnce = (error: unknown, isFirst: boolean): void => {
-    if (isFirst) onFault(error);
-  };
-  const loop = repeat(raise, () => everyMs, reportOnce);
+  const loop = repeat(raise, () => everyMs, onFault, "first");
   await loop.firstRun;
   return {
     look,

@@ -48,10 +48,7 @@ export function watchStandby(
     await compare();
     hasAnswered = true;
   };
-  const reportOnce = (cause: unknown, isFirst: boolean): void => {
-    if (isFirst) onSilent(cause);
-  };
-  const loop = repeat(run, () => everyMs, reportOnce);
+  const loop = repeat(run, () => everyMs, onSilent, "first");
   const isAnswering = (): boolean => hasAnswered && !loop.isFailing();
   return { isAnswering, behindMs: () => performance.now() - shownAtMs, close: loop.close };
 }

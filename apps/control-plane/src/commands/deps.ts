@@ -16,7 +16,7 @@ import type { SessionStateReader, Sessions } from "../ports/sessions.ts";
 import type { SpendLedger } from "../ports/spend-ledger.ts";
 import type { TokenSigner } from "../ports/token-signer.ts";
 
-/** A request's body, decoded. */
+/** A body, decoded. */
 export type BodyOf<Schema extends z.ZodType> = CamelCased<z.output<Schema>>;
 
 /** For the hop endpoints. */

@@ -10,6 +10,11 @@ import type { EndEvent, Ending } from "../ports/sessions.ts";
 import type { BodyOf, CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
+type ConsentDeps = Pick<
+  CommandDeps,
+  "clock" | "ids" | "policies" | "sessions" | "consentTtlSeconds" | "signer" | "requireAcknowledged"
+>;
+
 /** `policyVersion` is the one that the human saw. */
 interface GrantConsent extends BodyOf<typeof consentRequest> {
   /** The label of the bearer that consents for the human. */
@@ -22,7 +27,7 @@ type Consented =
   | { readonly kind: "policy_version_changed"; readonly currentVersion: number };
 
 /** Starts a session, which pins the scope's current policy (docs/reference/routes.md#consent). */
-export async function grantConsent(deps: CommandDeps, command: GrantConsent): Promise<Consented> {
+export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
   const { scope, userSub, ttlSeconds = deps.consentTtlSeconds, policyVersion, consentedBy } = command;
   deps.requireAcknowledged();
   const latest = await deps.policies.latest(scope);

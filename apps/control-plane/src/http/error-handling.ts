@@ -9,7 +9,11 @@ import type { App } from "./routes.ts";
  * thrown into an answer.
  */
 export function installErrorHandling(app: App, report: (fault: unknown) => void): void {
-  app.use(findAllowed({ app, onMethodNotAllowed: (c, methods) => errorResponse(c, methodNotAllowed(methods)) }));
+  const onMethodNotAllowed = (c: Context, methods: readonly string[]): Response => {
+    const headers = { Allow: methods.join(", ") };
+    return errorResponse(c, new ApiError("method_not_allowed", "This route does not take this method.", { headers }));
+  };
+  app.use(findAllowed({ app, onMethodNotAllowed }));
   app.use(async (c, next) => {
     requirePlainPath(c.req.raw.url);
     await next();
@@ -17,11 +21,6 @@ export function installErrorHandling(app: App, report: (fault: unknown) => void)
   app.notFound((c) => errorResponse(c, routeNotFound()));
   app.onError((thrown, c) => errorResponse(c, reported(thrown, report)));
 }
-
-const methodNotAllowed = (methods: readonly string[]): ApiError =>
-  new ApiError("method_not_allowed", "This route does not take this method.", {
-    headers: { Allow: methods.join(", ") },
-  });
 
 /** Faults of the stores carry one of these codes, whichever adapter threw them. */
 const unavailable = {

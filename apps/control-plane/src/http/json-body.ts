@@ -20,7 +20,7 @@ export async function readJsonText(request: Request): Promise<string> {
     throw new ApiError("unsupported_media_type", "The body must be sent uncompressed.", { headers });
   }
   const text = decodeUtf8(await readBody(request));
-  if (text === undefined || text.startsWith("\uFEFF")) throw malformed("encoding");
+  if (text === undefined || text.startsWith("\uFEFF")) throw illFormed(faults.encoding);
   return text;
 }
 
@@ -30,7 +30,7 @@ export async function readJsonText(request: Request): Promise<string> {
  */
 export function decodeJson<Schema extends z.ZodType>(text: string, schema: Schema): z.output<Schema> {
   const parsed = parseStrictJson(text, { maxDepth });
-  if (!parsed.ok) throw malformed(parsed.cause);
+  if (!parsed.ok) throw illFormed(faults[parsed.cause]);
   if (parsed.duplicateDepth !== null) throw illFormed("must not repeat a member");
   if (parsed.loneSurrogate) throw illFormed("must be well-formed Unicode");
   return decodeParsed(parsed.value, schema);
@@ -43,12 +43,10 @@ export function decodeParsed<Schema extends z.ZodType>(value: unknown, schema: S
   return decoded.data;
 }
 
-const faultMessages: Readonly<Record<JsonFault, string>> = {
+const faults: Readonly<Record<JsonFault, string>> = {
   encoding: "must be UTF-8 without a byte order mark",
   syntax: "must be one JSON text",
   depth: `must not nest deeper than ${maxDepth}`,
 };
-const malformed = (fault: JsonFault): ApiError => illFormed(faultMessages[fault]);
-
 export const illFormed = (message: string): ApiError =>
   invalidRequest("The body is not well-formed JSON.", [{ path: "", message }]);

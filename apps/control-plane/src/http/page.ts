@@ -1,12 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import type { pagedQuery } from "@svc/core";
+import type { z } from "zod";
 import { invalidRequest } from "./api-error.ts";
 import type { RawQuery } from "./query.ts";
 
-/** What every paged query holds. */
-export interface Paging {
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
+/** The members of every paged query. */
+export type Paging = z.output<typeof pagedQuery>;
 
 /**
  * One page (docs/reference/conventions.md#pages). `read` gets one row beyond the limit: the surplus row shows that

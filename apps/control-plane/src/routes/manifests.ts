@@ -1,5 +1,4 @@
 import {
-  type AgentManifest,
   agentCreate,
   agentRegistration,
   manifestCreate,
@@ -11,6 +10,7 @@ import {
   toCatalog,
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
+import type { BodyOf } from "../commands/deps.ts";
 import { type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError, requireKind } from "../http/api-error.ts";
 import { type App, jsonResponse, routesOf } from "../http/routes.ts";
@@ -66,16 +66,13 @@ export function manifestRoutes(app: App, deps: Deps): void {
   });
 }
 
-interface SubmissionBody {
-  readonly manifest: AgentManifest;
-  readonly override?: { readonly reason?: string | undefined } | undefined;
-}
+type Submission = Pick<BodyOf<typeof manifestCreate>, "manifest" | "override">;
 
-const toSubmission = (body: SubmissionBody, bodyText: string, submittedBy: string) => ({
-  manifest: body.manifest,
+const toSubmission = ({ manifest, override }: Submission, bodyText: string, submittedBy: string) => ({
+  manifest,
   // Stored as text, since no re-serialisation would read back as submitted (docs/reference/manifest.md#the-document).
   doc: memberText(bodyText, "manifest") ?? "",
-  override: body.override && { reason: body.override.reason ?? null },
+  override: override && { reason: override.reason ?? null },
   submittedBy,
 });
 

@@ -14,37 +14,28 @@ export async function encryptionKeyOf(configured: Uint8Array | undefined, dataDi
   if (configured !== undefined) return configured;
   await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, "key-encryption-key");
-  const key = (await readIfThere(file)) ?? (await makeOnce(file));
+  const key = (await readFile(file).catch(unless("ENOENT"))) ?? (await makeOnce(file));
   if (key.byteLength === keyBytes) return key;
   throw new Error(
     `${file} holds no key of ${keyBytes} bytes: put the file back; without it the database of that folder is of no use, so start with another SVC_DATA_DIR`,
   );
 }
 
-async function readIfThere(file: string): Promise<Uint8Array | undefined> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-    return undefined;
-  }
-}
-
 /** Links the complete file into place, so that processes that start together use one key. */
 async function makeOnce(file: string): Promise<Uint8Array> {
   const partial = `${file}.${randomUUID()}`;
   await writeFile(partial, randomBytes(keyBytes), { flag: "wx", mode: 0o600 });
-  try {
-    await link(partial, file);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  } finally {
-    await unlink(partial);
-  }
+  await link(partial, file)
+    .catch(unless("EEXIST"))
+    .finally(() => unlink(partial));
   return readFile(file);
 }
 
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
+/** Takes a fault with this code for no result. */
+const unless = (code: string) => (error: NodeJS.ErrnoException) => {
+  if (error.code !== code) throw error;
+  return undefined;
+};
 
 /** For one use; the same in every process. */
 export const derivedKey = (secret: Uint8Array | string, use: string): Uint8Array =>

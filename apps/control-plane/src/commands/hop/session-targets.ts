@@ -1,14 +1,9 @@
-import { decide, splitDataClasses, type TargetKind } from "@svc/core";
-import type { HopDeps } from "../deps.ts";
+import { decide, type sessionTarget, splitDataClasses, type TargetKind } from "@svc/core";
+import type { BodyOf, HopDeps } from "../deps.ts";
 import { chainOf, type HopState, loadHopState, narrowedTo, toHopRequest, toPresentState } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 
-export interface AllowedTarget {
-  readonly target: string;
-  readonly targetKind: TargetKind;
-  readonly dataClasses: readonly string[];
-  readonly privileged: boolean;
-}
+type AllowedTarget = BodyOf<typeof sessionTarget>;
 
 /**
  * What `decide` would allow the holder of a current-hop token now, sorted by target

@@ -6,6 +6,7 @@ import {
   decide,
   type HopRequest,
   newMarks,
+  type PolicyIndex,
   type PresentState,
   type RecordedPresent,
   recordPresent,
@@ -24,27 +25,20 @@ export interface Judged {
 }
 
 export async function judge(deps: HopDeps, state: HopState, hop: HopRequest, enforced: boolean): Promise<Judged> {
-  const { verdict, present } = await verdictOf(deps, state, hop);
-  return {
-    verdict,
-    marking: markingOf(hop, callEffect(state.policy, hop, verdict, enforced), state),
-    present: recordPresent(state.policy, hop, present, verdict),
-  };
+  const { policy, session } = state;
+  const present = toPresentState(deps, session);
+  const verdict = await verdictOf(deps, policy, hop, present);
+  const marking = markingOf(hop, callEffect(policy, hop, verdict, enforced), state);
+  return { verdict, marking, present: recordPresent(policy, hop, present, verdict) };
 }
 
-async function verdictOf(
-  deps: HopDeps,
-  { policy, session }: HopState,
-  hop: HopRequest,
-): Promise<{ readonly verdict: Verdict; readonly present: PresentState }> {
-  const present = toPresentState(deps, session);
+async function verdictOf(deps: HopDeps, policy: PolicyIndex, hop: HopRequest, present: PresentState): Promise<Verdict> {
   const verdict = decide(policy, hop, present);
-  if (verdict.outcome === "allow" || !mayBeConsentedElsewhere(verdict.reason)) return { verdict, present };
+  if (verdict.outcome === "allow" || !mayBeConsentedElsewhere(verdict.reason)) return verdict;
   const caller = hop.chain.at(-1);
   const current = await deps.policies.currentOf(caller === undefined ? [...policy.human.downstream] : [caller]);
   const otherScopes = current.filter(({ scope }) => scope !== policy.scope);
-  if (otherScopes.length === 0) return { verdict, present };
-  return { verdict: decide(policy, hop, { ...present, otherScopes }), present };
+  return otherScopes.length === 0 ? verdict : decide(policy, hop, { ...present, otherScopes });
 }
 
 /** Only these reasons can become SCOPE_NOT_CONSENTED, which needs the other scopes' policies. */
