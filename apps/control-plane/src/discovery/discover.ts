@@ -21,13 +21,8 @@ export function createDiscover({
   timeoutMs = 5_000,
 }: DiscoverySettings): Discover {
   return async (sources) => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    return Promise.all(
-      sources.map(async (source) => ({
-        source,
-        discovered: await readSource(source, { allowed, resolveHost, signal }),
-      })),
-    );
+    const guard = { allowed, resolveHost, signal: AbortSignal.timeout(timeoutMs) };
+    return Promise.all(sources.map(async (source) => ({ source, discovered: await readSource(source, guard) })));
   };
 }
 

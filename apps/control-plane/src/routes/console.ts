@@ -1,5 +1,5 @@
 import type { ConsolePorts, ConsoleReads, Listed, Query } from "@svc/console";
-import { type AdministrativeEvent, fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
+import { fromWire, namedScopeQuery, pagedQuery } from "@svc/core";
 import type { Hono } from "hono";
 import type { z } from "zod";
 import { isUuid } from "../commands/identifier.ts";
@@ -72,11 +72,6 @@ function consoleReads(deps: Deps): ConsoleReads {
       const { page, ...found } = await readPage(deps.cursorKey, path, sent, paging, read, position);
       return { ...found, nextCursor: page.nextCursor };
     };
-  const revocations = (
-    kind: "agent_revoked" | "session_revoked",
-    after: string | undefined,
-    limit: number,
-  ): Promise<readonly AdministrativeEvent[]> => deps.audit.events({ kind, after, limit });
   return {
     decisions: list("/console/decisions", decisionReads(deps)),
     countDecisions: (count) => deps.audit.countDecisions(count),
@@ -116,10 +111,10 @@ function consoleReads(deps: Deps): ConsoleReads {
     blocks: (limit) => deps.blocks.page({ nowMs: deps.clock.nowMs(), after: undefined, limit }),
     revokedAgents: list("/console/denials", {
       query: pagedQuery,
-      rows: ({ after, limit }) => revocations("agent_revoked", after, limit),
+      rows: ({ after, limit }) => deps.audit.events({ kind: "agent_revoked", after, limit }),
       position: ({ eventId }) => eventId,
     }),
-    revokedSessions: (limit) => revocations("session_revoked", undefined, limit),
+    revokedSessions: (limit) => deps.audit.events({ kind: "session_revoked", after: undefined, limit }),
     failingChecks: () => failingProbes(deps.probes),
   };
 }

@@ -21,21 +21,20 @@ export type ConfigResult =
   | { readonly ok: false; readonly faults: readonly string[]; readonly warnings: readonly string[] };
 
 interface ConfigOptions extends Pick<ReadOptions<typeof controlPlaneSettings>, "readFile"> {
-  readonly makeToken?: () => string;
   /** A migration needs no token and no key. */
   readonly purpose?: "serve" | "migrate";
 }
 
 /** Reads every setting, or returns every fault as one line without values. */
 export function readConfig(environment: Environment, options: ConfigOptions = {}): ConfigResult {
-  const { makeToken = () => randomBytes(32).toString("base64url"), purpose = "serve", ...readOptions } = options;
+  const { purpose = "serve", ...readOptions } = options;
   const result = readSettings(controlPlaneSettings, environment, {
     ...readOptions,
     knownElsewhere: everySettingName,
     rules: purpose === "serve" ? rules : [],
   });
   if (!result.ok) return result;
-  return { ok: true, config: toConfig(result.values, makeToken), warnings: result.warnings };
+  return { ok: true, config: toConfig(result.values), warnings: result.warnings };
 }
 
 type Rule = (values: Partial<Values>) => string | undefined;
@@ -76,9 +75,9 @@ const rules: readonly Rule[] = [
   together("SVC_IDP_ISSUER", "SVC_IDP_AUDIENCE"),
 ];
 
-function toConfig(values: Values, makeToken: () => string) {
-  const madeUpAdminToken = values.SVC_ADMIN_TOKEN === undefined ? makeToken() : undefined;
-  const admin = values.SVC_ADMIN_TOKEN ?? [{ label: undefined, token: madeUpAdminToken ?? makeToken() }];
+function toConfig(values: Values) {
+  const madeUp = randomBytes(32).toString("base64url");
+  const admin = values.SVC_ADMIN_TOKEN ?? [{ label: undefined, token: madeUp }];
   return {
     dev: values.SVC_DEV,
     host: values.HOST,
@@ -92,7 +91,7 @@ function toConfig(values: Values, makeToken: () => string) {
       identity: labelled("identity", values.SVC_IDENTITY_TOKEN ?? []),
     },
     /** Made up for development, if the settings give none: it must be printed. */
-    madeUpAdminToken,
+    madeUpAdminToken: values.SVC_ADMIN_TOKEN === undefined ? madeUp : undefined,
     dataDir: values.SVC_DATA_DIR,
     databaseUrl: values.DATABASE_URL,
     auditDatabaseUrl: values.AUDIT_DATABASE_URL,

@@ -33,8 +33,8 @@ interface StartOptions extends Pick<StoreEvents, "onProgress" | "onDatabaseLost"
 }
 
 /** Opens the stores, migrates the schema, and listens. On a fault it closes the stores. */
-export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
-  const { config, version, telemetry, onProgress, onDatabaseLost } = options;
+export async function startControlPlane({ onProgress, onDatabaseLost, ...build }: StartOptions): Promise<ControlPlane> {
+  const { config, telemetry } = build;
   const events = createEvents(telemetry);
   const clock = steadyClock({ onSetBack: events.clockSetBack });
   const stores = await openStores(config, {
@@ -63,17 +63,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = {
-        config,
-        version,
-        telemetry,
-        events,
-        stores,
-        issuerKeys: keys,
-        clock,
-        encryptionKey,
-        restoreWatch,
-      };
+      const parts = { ...build, events, stores, issuerKeys: keys, clock, encryptionKey, restoreWatch };
       const { lastHousekeepingMs } = housekeeping;
       const { oldestUnsealedMs } = sealing;
       const deps = compose({ ...parts, lastHousekeepingMs, oldestUnsealedMs, url, isDraining: () => isDraining });
