@@ -79,10 +79,7 @@ type Path = PolicyDocument["paths"][number];
  * Every simple path from an entry agent that is no longer than its own effective budget. A longer path has at most
  * the budget of its prefix, so a branch that overruns is not followed. Undefined over the limit.
  */
-function delegationPaths(
-  agents: ReadonlyMap<string, AgentScope>,
-  entries: ReadonlySet<string>,
-): readonly Path[] | undefined {
+function delegationPaths(agents: ReadonlyMap<string, AgentScope>, entries: ReadonlySet<string>) {
   const found: Path[] = [];
   const known = knownDownstream(agents);
   const walk = (path: readonly string[], budget: number): boolean => {

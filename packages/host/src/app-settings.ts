@@ -1,3 +1,6 @@
+import { defaulted, optional, type Setting, type SettingValues } from "./setting.ts";
+import { flag, oneOf, text } from "./values.ts";
+
 /**
  * The setting names of each app (docs/reference/settings.md#reading-settings), so that an app can distinguish another's setting from a
  * typo of its own. Each app's table is typed against its tuple, so that neither can drift from the other.
@@ -9,6 +12,28 @@ export const sharedSettingNames = [
   "SVC_TELEMETRY_DISCLOSE_IDENTITIES",
 ] as const;
 export type SharedSettingName = (typeof sharedSettingNames)[number];
+
+const logLevels = ["debug", "info", "warn", "error"] as const;
+
+/** Settings that every app reads alike. */
+export const sharedSettings = {
+  SVC_DEV: defaulted(flag, "false", "Development: what production must be given is made up, with a warning."),
+  SVC_LOG_LEVEL: defaulted(oneOf(logLevels), "info", "The least severe log level that is written."),
+  SVC_TELEMETRY_KEY: optional(text, "Key of the pseudonyms in traces and logs; required outside `SVC_DEV`.", {
+    secret: true,
+  }),
+  SVC_TELEMETRY_DISCLOSE_IDENTITIES: defaulted(
+    flag,
+    "false",
+    "Puts agent names and act chains into traces and logs instead of their pseudonyms.",
+  ),
+} satisfies Record<SharedSettingName, Setting<unknown>>;
+
+/** Outside development the pseudonym key must be set: a generated one would change at every restart. */
+export const telemetryKeyRule = (values: Partial<SettingValues<typeof sharedSettings>>): string | undefined =>
+  values.SVC_DEV === false && "SVC_TELEMETRY_KEY" in values && values.SVC_TELEMETRY_KEY === undefined
+    ? "SVC_TELEMETRY_KEY: is required unless SVC_DEV is true"
+    : undefined;
 
 export const controlPlaneSettingNames = [
   "HOST",
@@ -93,14 +118,12 @@ export const injectorSettingNames = [
 ] as const;
 export type InjectorSettingName = (typeof injectorSettingNames)[number];
 
-/** Read by the inline client in the agent's process. */
-export const clientSettingNames = ["SVC_TRACE_PATH"] as const;
-
 /** Every `SVC_*` name that some part of the project reads: what an app passes as `knownElsewhere`. */
 export const everySettingName: readonly string[] = [
   ...sharedSettingNames,
   ...controlPlaneSettingNames,
   ...pepSettingNames,
   ...injectorSettingNames,
-  ...clientSettingNames,
+  // Read by the inline client in the agent's process.
+  "SVC_TRACE_PATH",
 ].filter((name) => name.startsWith("SVC_"));

@@ -8,12 +8,21 @@ export {
   type PepSettingName,
   pepSettingNames,
   sharedSettingNames,
+  sharedSettings,
+  telemetryKeyRule,
 } from "./app-settings.ts";
 export { type Listening, listen } from "./listen.ts";
 export { type Environment, type ReadOptions, readSettings } from "./read-settings.ts";
-export { settingsMarkdown, settingsReference } from "./reference.ts";
-export { defaulted, optional, required, type Setting, type SettingsTable, type SettingValues } from "./setting.ts";
-export { sharedSettings, telemetryKeyRule } from "./shared-settings.ts";
+export {
+  defaulted,
+  optional,
+  required,
+  type Setting,
+  type SettingsTable,
+  type SettingValues,
+  settingsMarkdown,
+  settingsReference,
+} from "./setting.ts";
 export { readTls, reloadTls, type TlsFiles } from "./tls-files.ts";
 export {
   commaList,

@@ -8,10 +8,7 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-export const readTls = ({ certFile, keyFile }: TlsFiles) => ({
-  cert: readFileSync(certFile),
-  key: readFileSync(keyFile),
-});
+export const readTls = (files: TlsFiles) => ({ cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) });
 
 export interface TlsReload {
   readonly onLoaded?: () => void;

@@ -1,6 +1,6 @@
 import { encodeBase64url } from "@svc/tokens";
+import { monthOfId } from "./entries.ts";
 import type { Finding } from "./finding.ts";
-import { monthOfId } from "./ids.ts";
 import { idOf, leafOf, type Row } from "./leaf.ts";
 import { merkleRoot } from "./merkle.ts";
 import type { RecordReader, SealRow } from "./record-reader.ts";

@@ -1,8 +1,8 @@
 import { type JwksDocument, toJwks, type VerificationKey } from "@svc/tokens";
 import { type CheckedSeal, chainWalk } from "./chain.ts";
+import { firstIdAt, timeOfId } from "./entries.ts";
 import { examineBatch } from "./examine-batch.ts";
 import type { Finding } from "./finding.ts";
-import { firstIdAt, timeOfId } from "./ids.ts";
 import { idOf } from "./leaf.ts";
 import { type RecordReader, readColumns, readRetired, readSeals } from "./record-reader.ts";
 import { countQuery, rowsQuery } from "./rows-query.ts";

@@ -1,8 +1,7 @@
 export { type CheckedSeal, chainWalk } from "./chain.ts";
-export type { Entry } from "./entries.ts";
+export { type Entry, timeOfId } from "./entries.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
 export type { Finding, FindingKind } from "./finding.ts";
-export { timeOfId } from "./ids.ts";
 export { idOf, leafOf, type Row } from "./leaf.ts";
 export { checkProof, makeProof, type Proof, type ProofFault, proofSchema } from "./proof.ts";
 export { type ProofHindrance, proveRow } from "./prove.ts";

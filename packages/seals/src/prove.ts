@@ -1,4 +1,4 @@
-import { idBefore } from "./ids.ts";
+import { idBefore } from "./entries.ts";
 import { leafOf, type Row } from "./leaf.ts";
 import { makeProof, type Proof } from "./proof.ts";
 import { type RecordReader, readLastBatch, readSealFrom, type SealRow } from "./record-reader.ts";

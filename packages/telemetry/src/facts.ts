@@ -16,9 +16,7 @@ export const verdictFacts = (denyReason: DenyReason | null) =>
 type AttributeValue = string | number | boolean;
 export type Attributes = Record<string, AttributeValue>;
 
-const checks: ReadonlyMap<string, Check> = new Map(
-  Object.entries(spanAttributes).map(([key, kind]) => [key, checkOf(kind)]),
-);
+const checks = new Map<string, Check>(Object.entries(spanAttributes).map(([key, kind]) => [key, checkOf(kind)]));
 
 const identityPairs = [
   ["authz.agent_ref", "authz.agent"],
@@ -37,10 +35,7 @@ export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: b
   }
 }
 
-/**
- * Enforces what holds for a span as a whole: a deny reason if and only if the outcome is a deny, and no pseudonym beside
- * its plaintext (docs/reference/telemetry.md#rules).
- */
+/** A reason only with a deny and the reverse; no plaintext beside a pseudonym (docs/reference/telemetry.md#rules). */
 export function settleFacts(attributes: Attributes): Attributes {
   const isDeny = attributes["authz.outcome"] === "deny";
   const hasReason = attributes["authz.deny_reason"] !== undefined;

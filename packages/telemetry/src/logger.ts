@@ -9,10 +9,7 @@ export interface SpanIds {
   readonly spanId: string;
 }
 
-/**
- * Writes one structured line: `level`, `time` (ISO 8601, UTC), the contract's fields and `msg`, which is a literal: what
- * varies goes into fields. Without a `span` the active one is attached.
- */
+/** Writes one line. `message` is a literal: what varies goes into fields. Without `span` the active one is attached. */
 export type Log = <M extends string>(
   level: LogLevel,
   message: M & StaticText<M>,
@@ -137,10 +134,7 @@ export function createLogWriter(options: LogWriterOptions): WriteLog {
   };
 }
 
-/**
- * Reports a configuration fault to the operator at WARNING. The log line is static, like every other; the names of the
- * settings, never their values, are written to standard error.
- */
+/** Reports a configuration fault at WARNING; setting names, never their values, are written to standard error. */
 export type Notice = <M extends string>(message: M & StaticText<M>, settingNames?: readonly string[]) => void;
 
 const settingName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;

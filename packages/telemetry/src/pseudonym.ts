@@ -32,10 +32,7 @@ function cached(compute: (kind: PseudonymKind, value: string) => Pseudonym): typ
   };
 }
 
-/**
- * Identities as span attributes: keyed pseudonyms, or with the disclosure opt-in the names, never both
- * (docs/reference/telemetry.md#rules). The chain's value is its JSON array.
- */
+/** Identities as span attributes: pseudonyms, or where disclosed names (docs/reference/telemetry.md#rules). */
 export function createIdentities(key: string, disclose: boolean): (who: Identities) => IdentityFacts {
   const refOf = cached((kind, value) => pseudonym(key, kind, value));
   const ref = (kind: PseudonymKind, value: string | null | undefined) =>

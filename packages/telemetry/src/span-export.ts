@@ -9,10 +9,7 @@ export interface SpanQueueOptions {
   readonly onDropped: (spans: number) => void;
 }
 
-/**
- * The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. The
- * queue is counted from outside, by what enters it and what reaches the exporter.
- */
+/** The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. */
 export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions) {
   const { ExportResultCode } = sdk.core();
   const { BatchSpanProcessor } = sdk.trace();

@@ -19,10 +19,7 @@ export const sdk = {
   trace: (): typeof Trace => load("@opentelemetry/sdk-trace-node"),
 } as const;
 
-/**
- * The `OTEL_*` settings by name (OpenTelemetry specification: Environment Variables). The exporter reads its headers,
- * timeout, compression and certificates from the process environment itself.
- */
+/** The `OTEL_*` settings. The exporter reads headers, timeout, compression and certificates from the process's own. */
 export type TracingEnvironment = Readonly<Record<string, string | undefined>>;
 
 const defaultQueueSize = 2048;

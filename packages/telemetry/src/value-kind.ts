@@ -1,8 +1,4 @@
-/**
- * The kinds of value a span attribute or log field may hold. Each has a compile-time type and a check at run time, so
- * that neither a cast nor a value that arrived over the wire carries anything past the contract
- * (docs/reference/telemetry.md#rules).
- */
+/** Kinds of values, each with a type and a check at run time: no cast and no wire passes the contract. */
 
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
