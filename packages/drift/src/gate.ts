@@ -110,10 +110,7 @@ const traceError = (fault: TraceFault): DriftError => ({
   ...(fault.line !== undefined && { line: fault.line }),
 });
 
-/**
- * Resolves the scope of edges whose process did not see its session's first hop: that of the recorded delegation that
- * made their chain, where it was recorded under one scope alone.
- */
+/** The scope of edges whose process did not see the first hop: that of the one delegation that made their chain. */
 function resolveScopes(edges: readonly TracedEdge[]): {
   readonly scoped: readonly ScopedEdge[];
   readonly unknown: readonly TracedEdge[];

@@ -22,7 +22,6 @@ export {
 } from "./drift-report.ts";
 export { type Edge, type EdgeOutcome, edgeOutcomes } from "./edge.ts";
 export { checkDrift } from "./gate.ts";
-export { driftMetrics } from "./metrics.ts";
 export { type TraceRecorder, type TraceRecorderOptions, traceEnv, traceRecorder } from "./recorder.ts";
 export { type ReportFormat, reportFormats, writeReport } from "./report/formats.ts";
-export { type DriftCheck, type DriftCheckOutcome, runDriftCheck } from "./run-drift-check.ts";
+export { type DriftCheck, type DriftCheckOutcome, driftMetrics, runDriftCheck } from "./run-drift-check.ts";

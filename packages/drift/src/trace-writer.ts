@@ -39,7 +39,7 @@ export function openTraceWriter(
 ): TraceWriter {
   const fs: TraceFs = { openSync, writeSync, write, closeSync, ...overrides };
   const fd = attempt(() => fs.openSync(path, openFlags), onFault);
-  if (fd === undefined) return lostFile;
+  if (fd === undefined) return lost;
   let pending = "";
   let inFlight = "";
   /** The last line may be half written: the next write begins a new one. */
@@ -110,12 +110,7 @@ export function openTraceWriter(
 
 const nothingWritten = new Error("the trace file takes nothing more");
 
-const lostFile: TraceWriter = {
-  append: () => {},
-  appendNow: () => {},
-  finish: () => Promise.resolve(),
-  close: () => {},
-};
+const lost: TraceWriter = { append: () => {}, appendNow: () => {}, finish: () => Promise.resolve(), close: () => {} };
 
 function attempt<T>(act: () => T, onFault: (error: unknown) => void): T | undefined {
   try {

@@ -2,10 +2,7 @@ import { isWithin, type PolicyIndex } from "@svc/core";
 import type { DeclaredPolicies } from "./declared-policies.ts";
 import type { ScopedEdge, UnexercisedEdge } from "./drift-report.ts";
 
-/**
- * Every declared edge that no run exercised: delegations to entry and downstream agents, and each data class of each
- * tool. The human's own calls count for the entry agents that declare the target.
- */
+/** Declared edges that no run exercised. The human's calls count for the entry agents that declare the target. */
 export function unexercisedEdges(policies: DeclaredPolicies, edges: readonly ScopedEdge[]): readonly UnexercisedEdge[] {
   const exercised = exercisedClasses(policies, edges);
   return policies.scopes.flatMap((policy) =>
@@ -47,10 +44,7 @@ type Place = Pick<UnexercisedEdge, "scope" | "caller" | "target" | "targetKind">
 const keyOf = ({ scope, caller, target, targetKind }: Place): string =>
   JSON.stringify([scope, caller, target, targetKind]);
 
-function exercisedClasses(
-  policies: DeclaredPolicies,
-  edges: readonly ScopedEdge[],
-): ReadonlyMap<string, readonly string[]> {
+function exercisedClasses(policies: DeclaredPolicies, edges: readonly ScopedEdge[]) {
   const classes = new Map<string, string[]>();
   for (const { scope, chain, target, targetKind, dataClass } of edges) {
     const caller = chain.at(-1);

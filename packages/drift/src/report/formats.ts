@@ -1,8 +1,7 @@
 import { snakeCase } from "@svc/core";
 import type { DriftReport } from "../drift-report.ts";
-import { junitReport } from "./junit.ts";
 import { sarifReport } from "./sarif.ts";
-import { findingsOf, type Place, placedMessage, summaryWords } from "./words.ts";
+import { type Finding, findingsOf, type Place, placedMessage, summaryWords } from "./words.ts";
 
 /** The forms in which a report can be written. */
 export const reportFormats = ["text", "json", "junit", "sarif", "github"] as const;
@@ -56,3 +55,40 @@ function command(kind: "error" | "warning" | "notice", title: string, { file, li
 
 const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 const property = (text: string): string => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+
+/** JUnit XML: one failed case for each undeclared edge, one in error for each error, a skipped one for each warning. */
+function junitReport(report: DriftReport): string {
+  const { undeclared, errors, warnings, result } = report;
+  const cases = [
+    ...findingsOf(report).map((finding) => testCase(finding.group, finding.name, outcomeOf(finding))),
+    ...(result === "pass" ? [testCase("gate", summaryWords(report), "")] : []),
+  ];
+  const counts = `tests="${cases.length}" failures="${undeclared.length}" errors="${errors.length}" skipped="${warnings.length}"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites ${counts}>`,
+    `  <testsuite name="svc drift" ${counts}>`,
+    ...cases.map((one) => `    ${one}`),
+    "  </testsuite>",
+    "</testsuites>",
+    "",
+  ].join("\n");
+}
+
+const testCase = (group: string, name: string, content: string): string =>
+  `<testcase classname="svc.drift.${group}" name="${escaped(name)}">${content}</testcase>`;
+
+function outcomeOf(finding: Finding): string {
+  const message = `message="${escaped(placedMessage(finding))}"`;
+  if (finding.group === "unexercised") return `<skipped ${message}/>`;
+  return `<${finding.group === "error" ? "error" : "failure"} type="${finding.rule}" ${message}/>`;
+}
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** XML 1.0 has no place for most control characters and for lone surrogates, escaped or not. */
+const escaped = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[^\t\n\r\u0020-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
+    .replace(/[&<>"]/g, (character) => entities[character] ?? character);

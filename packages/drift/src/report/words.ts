@@ -55,14 +55,8 @@ export const findingsOf = ({ errors, undeclared, warnings }: DriftReport): reado
     return { group: "undeclared", rule: each.reason, name: edgeWords(each), message, place: placeOf(each) };
   }),
   ...warnings.map((each): Finding => {
-    const message = unexercisedWords(each);
-    return {
-      group: "unexercised",
-      rule: "never_exercised",
-      name: message,
-      message,
-      place: { file: each.manifestFile },
-    };
+    const name = unexercisedWords(each);
+    return { group: "unexercised", rule: "never_exercised", name, message: name, place: { file: each.manifestFile } };
   }),
 ];
 
