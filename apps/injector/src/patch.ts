@@ -25,15 +25,10 @@ export function patchOf(pod: Pod, injection: Injection, options: PodOptions): re
     return isSame ? [...annotations(pod), ...proxyEnvironment(pod, options)] : undefined;
   }
   const isNative = options["pep.svc/native-sidecar"];
-  const first = redirect === undefined ? [] : [redirect];
+  const initContainers = [...(redirect === undefined ? [] : [redirect]), ...(isNative ? [sidecar] : [])];
   return [
     ...annotations(pod),
-    ...insert(
-      "/spec/initContainers",
-      pod.spec.initContainers,
-      meshInitCount(pod),
-      isNative ? [...first, sidecar] : first,
-    ),
+    ...insert("/spec/initContainers", pod.spec.initContainers, meshInitCount(pod), initContainers),
     ...(isNative ? [] : insert("/spec/containers", pod.spec.containers, pod.spec.containers.length, [sidecar])),
     ...insert("/spec/volumes", pod.spec.volumes, pod.spec.volumes?.length ?? 0, volumes),
     ...proxyEnvironment(pod, options),

@@ -59,7 +59,7 @@ export interface Answer {
 }
 
 /** The two webhooks by their paths (docs/reference/kubernetes.md#webhooks). */
-export const webhooks: ReadonlyMap<string, Strictness> = new Map([
+export const webhooks = new Map<string, Strictness>([
   ["/mutate", "strict"],
   ["/mutate-weaker", "may_be_weaker"],
 ]);

@@ -1,8 +1,7 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { narration } from "../demo/narration.ts";
 import { newScene } from "../demo/scene.ts";
-import { runStory, story } from "../demo/story.ts";
+import { narration, runStory, story } from "../demo/story.ts";
 import { runStack } from "../stack/stack.ts";
 
 const examples = `

@@ -3,7 +3,6 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { AuthzClient, type HopContext, type Session } from "@svc/client";
 import type { Stack } from "../stack/stack.ts";
-import type { Reporter } from "./narration.ts";
 
 /** What the steps share: the running stack, and what earlier steps obtained. */
 export interface Scene {
@@ -15,6 +14,13 @@ export interface Scene {
   planner?: HopContext;
   /** The action of the privileged call. */
   posted?: string;
+}
+
+/** What a step reports: the request, the decision, and its reason. */
+export interface Reporter {
+  asked(text: string): void;
+  decided(text: string): void;
+  why(text: string): void;
 }
 
 /** One step of the story. Throws where the result is not the expected one. */
@@ -51,13 +57,9 @@ export async function guarded<Body>(scene: Scene, path: string, json?: object) {
 }
 
 /** A stock MCP client of the planner, with the enforcement point as its server. */
-export async function withMcpClient<T>(
-  scene: Scene,
-  upstream: string,
-  use: (client: Client) => Promise<T>,
-): Promise<T> {
+export async function withMcpClient<T>(scene: Scene, server: string, use: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ name: "planner", version: "1.0.0" });
-  const transport = new StreamableHTTPClientTransport(new URL(`${scene.stack.pep}/${upstream}`), {
+  const transport = new StreamableHTTPClientTransport(new URL(`${scene.stack.pep}/${server}`), {
     requestInit: { headers: obtained(scene, "planner").headers() },
   });
   // The SDK's own types disagree on an optional session id.

@@ -12,14 +12,7 @@ const entries = new Map<string, object>([["7", { id: "7", amount: 42, memo: "tea
 const { CONTROL_PLANE = "http://127.0.0.1:8080", ISSUER: issuer = CONTROL_PLANE } = process.env;
 let verifier: Verifier | undefined;
 
-class HttpError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
+const httpError = (status: number, message: string) => Object.assign(new Error(message), { status });
 
 createServer((request, response) => {
   answer(request).then(
@@ -36,7 +29,7 @@ const unauthorized: readonly unknown[] = ["missing_token", "malformed", "type", 
 
 function statusOf(error: unknown): number {
   if (error instanceof AdmissionRefused) return unauthorized.includes(error.cause) ? 401 : 403;
-  return error instanceof HttpError ? error.status : 500;
+  return error instanceof Error && "status" in error ? Number(error.status) : 500;
 }
 
 async function answer(request: IncomingMessage): Promise<{ status: number; body: object }> {
@@ -50,7 +43,7 @@ async function answer(request: IncomingMessage): Promise<{ status: number; body:
   if (request.method === "GET" && id !== undefined) {
     const seen = await admit(request, operations.read, body);
     const entry = entries.get(id);
-    if (entry === undefined) throw new HttpError(404, "no such entry");
+    if (entry === undefined) throw httpError(404, "no such entry");
     return { status: 200, body: { entry, seen } };
   }
   if (request.method === "POST" && pathname === "/entries") {
@@ -59,7 +52,7 @@ async function answer(request: IncomingMessage): Promise<{ status: number; body:
     entries.set(entry.id, entry);
     return { status: 201, body: { entry, seen } };
   }
-  throw new HttpError(404, "no such operation");
+  throw httpError(404, "no such operation");
 }
 
 /** What the tokens of the call say; null for a call without any. */
@@ -92,7 +85,7 @@ function objectOf(body: Buffer): object {
   } catch {
     // Refused below.
   }
-  throw new HttpError(400, "the entry must be a JSON object");
+  throw httpError(400, "the entry must be a JSON object");
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

@@ -3,10 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createServer } from "@modelcontextprotocol/server-everything/dist/server/index.js";
 
-/**
- * The reference MCP server on loopback, at `/mcp` over Streamable HTTP. Its own command listens on every interface, so
- * only its tools are used. It has no code of this project.
- */
+/** The reference MCP server at `/mcp` on loopback; only its tools are used: its own command listens everywhere. */
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 
 const listener = createHttpServer((request, response) => {

@@ -5,8 +5,14 @@ import { endedError, type RunningProgram, startProgram, untilReady } from "@svc/
 import { untilSignal } from "@svc/host/process-end";
 import { bearersOf } from "./bearers.ts";
 import { dataFolder, examplePepConfig, pepConfigFile } from "./files.ts";
-import { choosePorts } from "./ports.ts";
-import { addressesOf, controlPlaneProgram, examplePrograms, pepProgram, type StackProgram } from "./programs.ts";
+import {
+  addressesOf,
+  choosePorts,
+  controlPlaneProgram,
+  examplePrograms,
+  pepProgram,
+  type StackProgram,
+} from "./programs.ts";
 
 export interface StackOptions {
   readonly pepConfig?: string;
