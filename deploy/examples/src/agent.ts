@@ -10,11 +10,7 @@ const plan = [
   { server: "mail", tool: "send_mail", arguments: { to: "bob@example.com", body: "See you at 12:30." } },
 ] as const;
 
-/**
- * An ordinary agent: the official MCP client and base addresses, without our library or a token. The enforcement point at
- * these addresses decides its calls.
- * @param base each server's address is its name below this one
- */
+/** An ordinary agent, without our library or a token. @param base each server's address is its name below this one */
 export async function runAgent(base: string, say: (line: string) => void): Promise<void> {
   const clients = new Map<string, Client>();
   try {

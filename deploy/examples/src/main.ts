@@ -1,7 +1,6 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { runAgent } from "./agent.ts";
-import { serveTools } from "./serve.ts";
-import { calendar, mail } from "./tools.ts";
+import { calendar, mail, serveTools } from "./tools.ts";
 
 const help = `The example: an assistant and its two tool servers.
 

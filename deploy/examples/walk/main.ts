@@ -6,10 +6,7 @@ import { fileURLToPath } from "node:url";
 import { endedError, type RunningProgram, startProgram } from "@svc/host/child-program";
 import { type Step, steps } from "./steps.ts";
 
-/**
- * The walk from observe to enforce mode on this machine: starts a control plane and the tool servers on free ports, runs
- * and prints each command, and exits 0 only if every output is the expected one.
- */
+/** Walks from observe to enforce mode on this machine; exits 0 only if every output is the expected one. */
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const node = [process.execPath, "--conditions=@svc/source"] as const;
 const svc = [...node, here("../../../apps/cli/src/main.ts")] as const;

@@ -17,33 +17,29 @@ export const controlPlane: Dashboard = {
       stat(
         "Audit writes failed",
         "In the last hour. A call that could not be recorded was refused; above 0 pages.",
-        "none",
-        "sum(increase(svc_audit_write_failures_total[1h]))",
         { red: 1 },
+        "sum(increase(svc_audit_write_failures_total[1h]))",
       ),
       stat(
         "Broken chains",
         "Found by chain reads in the last day. Above 0, records are missing or contradict each other.",
-        "none",
-        'sum(increase(svc_chain_queries_total{result="broken"}[1d]))',
         { red: 1 },
+        'sum(increase(svc_chain_queries_total{result="broken"}[1d]))',
       ),
       stat("Revocations", "Agents revoked in the last day.", "none", "sum(increase(svc_revocations_total[1d]))"),
       stat(
         "Identities disclosed",
         "1 while a process exports names in clear text (SVC_TELEMETRY_DISCLOSE_IDENTITIES).",
-        "none",
-        "max(svc_telemetry_identity_disclosure)",
         { yellow: 1 },
+        "max(svc_telemetry_identity_disclosure)",
       ),
     ],
     Decisions: [
       stacked(
         "Decisions by outcome",
         "Recorded decisions. A decision is returned only after it is recorded.",
-        "ops",
+        { unit: "ops", colors: outcomeColors },
         { "{{outcome}}": "svc:decisions:rate5m" },
-        { colors: outcomeColors },
       ),
       stacked(
         "Denies by reason",
@@ -63,12 +59,11 @@ export const controlPlane: Dashboard = {
       timeseries(
         "Chain records",
         "Committed and failed.",
-        "ops",
+        { unit: "ops", colors: { failed: "red" } },
         {
           committed: "sum(rate(svc_chain_writes_total[5m]))",
           failed: "sum(rate(svc_audit_write_failures_total[5m]))",
         },
-        { colors: { failed: "red" } },
       ),
       timeseries("Chain reads", "Chain reads per second, by result.", "ops", {
         "{{result}}": "sum by (result) (rate(svc_chain_queries_total[5m]))",
@@ -101,9 +96,8 @@ export const controlPlane: Dashboard = {
       timeseries(
         "Age of the identity view",
         "A resource server refuses every call once the view is older than its freshness (60 s by default).",
-        "s",
+        { unit: "s", yellow: 45, red: 60 },
         { "{{instance}}": "max by (instance) (svc_identity_view_age_seconds)" },
-        { yellow: 45, red: 60 },
       ),
     ],
   },

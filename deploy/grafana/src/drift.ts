@@ -10,16 +10,14 @@ export const drift: Dashboard = {
       stat(
         "Undeclared edges",
         "Recorded by tests and declared in no manifest: enforcement would deny them.",
-        "none",
-        "max(svc_drift_undeclared_edges)",
         { red: 1 },
+        "max(svc_drift_undeclared_edges)",
       ),
       stat(
         "Lost events",
         "Missing from the traces: above 0, the result is not valid.",
-        "none",
-        "max(svc_drift_lost_events)",
         { red: 1 },
+        "max(svc_drift_lost_events)",
       ),
       stat(
         "Unexercised edges",
@@ -32,9 +30,8 @@ export const drift: Dashboard = {
       timeseries(
         "Result of the last check",
         "pass, drift or error: the result has the value 1.",
-        "none",
-        { "{{result}}": "max by (result) (svc_drift_runs_total)" },
         { colors: { pass: "green", drift: "red", error: "orange" } },
+        { "{{result}}": "max by (result) (svc_drift_runs_total)" },
       ),
       timeseries("Edges", "Undeclared must be 0 before upstreams enforce; unexercised should shrink.", "none", {
         undeclared: "max(svc_drift_undeclared_edges)",

@@ -16,40 +16,35 @@ export const fleet: Dashboard = {
       stat(
         "Observing",
         "Enforcement points with at least one upstream in observe mode: it blocks nothing.",
-        "none",
-        'count(svc_pep_info{mode="observing"}) or vector(0)',
         { yellow: 1 },
+        'count(svc_pep_info{mode="observing"}) or vector(0)',
       ),
       stat("Calls", "Proxied calls a second, of every outcome.", "reqps", "sum(svc:pep_calls:rate5m)"),
       stat(
         "Blocked",
         "Share of blocked calls, of every cause.",
-        "percentunit",
+        { unit: "percentunit", yellow: 0.2, red: 0.5 },
         'sum(svc:pep_calls:rate5m{outcome="blocked"}) / sum(svc:pep_calls:rate5m)',
-        { yellow: 0.2, red: 0.5 },
       ),
       stat(
         "Guardrail failures",
         "Calls a second that were blocked because the guardrail itself failed. Above 0 pages.",
-        "reqps",
+        { unit: "reqps", red: 0.001 },
         'sum(svc:pep_blocks:rate5m{cause=~".*_unreachable|audit_unavailable"})',
-        { red: 0.001 },
       ),
       stat(
         "Overhead, p99",
         "99 of 100 calls were delayed by less. The objective is 50 ms.",
-        "s",
+        { unit: "s", yellow: 0.05, red: 0.25 },
         "svc:pep_overhead_seconds:p99_rate5m",
-        { yellow: 0.05, red: 0.25 },
       ),
     ],
     Calls: [
       stacked(
         "Calls by outcome",
         "observed_would_block passed; in enforce mode it would have been blocked.",
-        "reqps",
+        { unit: "reqps", colors: outcomeColors },
         { "{{outcome}}": "svc:pep_calls:rate5m" },
-        { colors: outcomeColors },
       ),
       stacked(
         "Blocks by cause",
@@ -66,13 +61,12 @@ export const fleet: Dashboard = {
       timeseries(
         "Budget burn of the overhead objective",
         "1 uses the month's budget (1% of calls slower than 50 ms) in a month; 14.4 in two days, which pages.",
-        "short",
+        { unit: "short", yellow: 6, red: 14.4 },
         {
           "over 5 min": "svc:pep_overhead_slow:ratio_rate5m / 0.01",
           "over 1 h": "svc:pep_overhead_slow:ratio_rate1h / 0.01",
           "over 6 h": "svc:pep_overhead_slow:ratio_rate6h / 0.01",
         },
-        { yellow: 6, red: 14.4 },
       ),
       timeseries("Stages, p50", "decide and mint wait for the database, exchange for database and cache store.", "s", {
         "{{stage}}": "svc:pep_stage_duration_seconds:p50_rate5m",

@@ -2,6 +2,8 @@
 export type Unit = "short" | "reqps" | "percentunit" | "s" | "ops" | "none";
 
 interface PanelOptions {
+  /** `none` by default. */
+  readonly unit?: Unit;
   /** Colors by the name of the series. */
   readonly colors?: Readonly<Record<string, string>>;
   /** The values from which the panel turns yellow or red. */
@@ -14,20 +16,18 @@ export interface Panel extends PanelOptions {
   readonly title: string;
   /** What it shows and how to read it. */
   readonly description: string;
-  readonly unit: Unit;
   /** A query, or queries by legend; in a legend Grafana replaces `{{outcome}}` by the series' label. */
   readonly queries: string | Readonly<Record<string, string>>;
 }
 
 const panelOf =
   (kind: Panel["kind"]) =>
-  (title: string, description: string, unit: Unit, queries: Panel["queries"], options: PanelOptions = {}): Panel => ({
+  (title: string, description: string, form: Unit | PanelOptions, queries: Panel["queries"]): Panel => ({
     kind,
     title,
     description,
-    unit,
     queries,
-    ...options,
+    ...(typeof form === "string" ? { unit: form } : form),
   });
 
 export const timeseries = panelOf("timeseries");
@@ -73,7 +73,7 @@ const tableTransformations = [
   { id: "organize", options: { excludeByName: { Time: true, __name__: true, job: true } } },
 ];
 
-const fieldDefaults = ({ kind, unit, yellow, red }: Panel) => ({
+const fieldDefaults = ({ kind, unit = "none", yellow, red }: Panel) => ({
   unit,
   min: 0,
   ...(unit === "percentunit" && { max: 1 }),

@@ -1,6 +1,6 @@
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
-import type { Program } from "./programs.ts";
+import type { Program } from "./tree.ts";
 
 /** The HEALTHCHECK of images without curl: `node healthcheck.js PROGRAM` exits 0 where the program is ready. */
 

@@ -1,3 +1,2 @@
 export { type ContentFile, contentOf } from "./content.ts";
-export { type Program, programs } from "./programs.ts";
-export { buildTree } from "./tree.ts";
+export { buildTree, type Program, programs } from "./tree.ts";

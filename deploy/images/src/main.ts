@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { contentOf } from "./content.ts";
-import { isProgram, programs } from "./programs.ts";
-import { buildTree } from "./tree.ts";
+import { buildTree, isProgram, programs } from "./tree.ts";
 
 const help = `image-tree: build the folders that the images contain, from a built workspace. The Dockerfile runs the same command.
 

@@ -16,7 +16,12 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { filesBelow } from "./content.ts";
 import { imageManifest, isKept, type Manifest } from "./kept.ts";
-import type { Program } from "./programs.ts";
+
+/** The images; each name is also the app's folder and the Dockerfile's target. */
+export const programs = ["control-plane", "pep", "injector", "cli", "examples"] as const;
+export type Program = (typeof programs)[number];
+
+export const isProgram = (name: string): name is Program => (programs as readonly string[]).includes(name);
 
 const execute = promisify(execFile);
 
@@ -108,10 +113,7 @@ interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
 }
 
-/**
- * The software bill of materials of a program: CycloneDX 1.7 from the lock file, with licences and digests. Reproducible:
- * unordered lists are sorted, and the optional serial number and time are left out.
- */
+/** CycloneDX 1.7 from the lock file. Reproducible: lists are sorted, the optional serial number and time left out. */
 async function billOfMaterials(program: Program, workspace: string): Promise<string> {
   const args = ["--filter", `@svc/${program}`, "--prod", "--no-optional", "sbom"];
   const format = ["--sbom-format", "cyclonedx", "--sbom-type", "application"];

@@ -13,7 +13,7 @@ export function namedVersions(workspace: string): readonly NamedVersion[] {
   const read = (path: string): string => readFileSync(join(workspace, path), "utf8");
   const manifests = ["package.json", ...globSync("{packages,apps}/*/package.json", { cwd: workspace })];
   const charts = globSync("helm/*/Chart.yaml", { cwd: workspace });
-  const composed = read("deploy/compose/compose.yaml").matchAll(/image: agent-authorization-service\/(\S+):(\S+)/g);
+  const images = read("deploy/compose/compose.yaml").matchAll(/image: agent-authorization-service\/(\S+):(\S+)/g);
   return [
     ...manifests.map((where) => ({ where, version: (JSON.parse(read(where)) as { version: string }).version })),
     ...charts.flatMap((where) => {
@@ -23,10 +23,7 @@ export function namedVersions(workspace: string): readonly NamedVersion[] {
         { where: `${where} (appVersion)`, version: appVersion },
       ];
     }),
-    ...[...composed].map(([, name = "", version = ""]) => ({
-      where: `deploy/compose/compose.yaml (${name})`,
-      version,
-    })),
+    ...[...images].map(([, name = "", version = ""]) => ({ where: `deploy/compose/compose.yaml (${name})`, version })),
   ];
 }
 
