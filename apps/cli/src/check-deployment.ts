@@ -2,10 +2,8 @@ import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow
 import type { ControlPlane } from "./control-plane.ts";
 import { Fault } from "./fault.ts";
 
-export type Level = "good" | "note" | "bad";
-
 export interface Finding {
-  readonly level: Level;
+  readonly level: "good" | "note" | "bad";
   readonly what: string;
   readonly remedy: string | null;
 }

@@ -22,23 +22,22 @@ export interface ExportFile {
 /** Creates the file, or continues an interrupted export of the same query. */
 export async function openExport(path: string, query: string, sinceMs: number): Promise<ExportFile> {
   const statePath = `${path}.state`;
-  const state = await readState(statePath);
-  if (state !== undefined && state.query !== query) {
+  const before = await readState(statePath);
+  if (before !== undefined && before.query !== query) {
     throw notTried(`${path} holds another export`, `Choose another file, or remove it and ${statePath}.`);
   }
-  let { bytes, untilMs } = state ?? { bytes: 0, untilMs: sinceMs };
-  if (state !== undefined) await cutTo(path, bytes);
-  const file = await openFile(path, state === undefined ? "wx" : "a");
-  if (state === undefined) await writeState(statePath, { query, sinceMs, untilMs, bytes });
+  let state: State = before ?? { query, sinceMs, untilMs: sinceMs, bytes: 0 };
+  if (before !== undefined) await cutTo(path, state.bytes);
+  const file = await openFile(path, before === undefined ? "wx" : "a");
+  if (before === undefined) await writeState(statePath, state);
   return {
-    sinceMs: state?.sinceMs ?? sinceMs,
-    fromMs: untilMs,
-    async append(lines, until) {
+    sinceMs: state.sinceMs,
+    fromMs: state.untilMs,
+    async append(lines, untilMs) {
       await file.appendFile(lines);
       await file.datasync();
-      bytes += Buffer.byteLength(lines);
-      untilMs = until;
-      await writeState(statePath, { query, sinceMs: state?.sinceMs ?? sinceMs, untilMs, bytes });
+      state = { ...state, untilMs, bytes: state.bytes + Buffer.byteLength(lines) };
+      await writeState(statePath, state);
     },
     close: () => file.close(),
   };

@@ -7,11 +7,7 @@ import { Fault, notTried } from "./fault.ts";
 /** As in the file, without defaults. */
 export type ManifestFile = z.input<typeof manifestCreate>;
 
-/**
- * Reads the body of `POST /v1/manifests`, as JSON or YAML (docs/reference/drift.md#manifest-files).
- * @returns the file, and the manifest with defaults
- * @throws {Fault} with the file's faults
- */
+/** Reads the body of `POST /v1/manifests`, JSON or YAML (docs/reference/drift.md#manifest-files). @throws {Fault} */
 export async function readManifestFile(file: string) {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw notTried(`${file} cannot be read`, "Check the path.", cause);

@@ -1,10 +1,7 @@
 import type { DecisionFilters, DecisionRow } from "@svc/client";
 import { type ControlPlane, collected } from "./control-plane.ts";
 
-/**
- * Rows are read this far behind the control plane's clock: more than its longest write (under a second) and the skew of its
- * processes, so that no earlier row can be committed later.
- */
+/** Rows are read this far behind the control plane's clock: more than its longest write and its processes' skew. */
 export const horizonMs = 5_000;
 
 /** Decisions of [sinceMs, untilMs), oldest first; `untilMs` must be behind the horizon. */

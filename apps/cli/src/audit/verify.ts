@@ -1,12 +1,5 @@
 import { appendFile, readFile } from "node:fs/promises";
-import {
-  type Examined,
-  examineRecord,
-  type Finding,
-  type RecordReader,
-  readLastBatch,
-  type SealHead,
-} from "@svc/seals";
+import { type Examined, examineRecord, type Finding, type RecordReader, readLastBatch } from "@svc/seals";
 import { z } from "zod";
 import { notTried } from "../fault.ts";
 import { colors, print, printJson, progress } from "../output.ts";
@@ -109,7 +102,7 @@ function* summaryLines({ batches, rows, retired, head, unsealed }: Examined, fou
 const headLine = z.object({ batch: z.int().min(1), hash: z.string().min(1) });
 
 /** The newest seals of earlier runs, one a line; none without the file. */
-async function readHeads(path: string): Promise<readonly SealHead[]> {
+async function readHeads(path: string) {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return "";
     throw notTried(`${path} cannot be read`, "Check --heads.", cause);
@@ -126,7 +119,7 @@ async function readHeads(path: string): Promise<readonly SealHead[]> {
 }
 
 /** Appends the newest seal, once. */
-async function keepHead(path: string, known: readonly SealHead[], head: Examined["head"]): Promise<void> {
+async function keepHead(path: string, known: readonly { batch: number }[], head: Examined["head"]): Promise<void> {
   if (head === null || known.some(({ batch }) => batch === head.batch)) return;
   await appendFile(path, `${JSON.stringify(headOf(head))}\n`, { mode: 0o600, flush: true }).catch((cause: unknown) => {
     throw notTried(`${path} cannot be written`, "Check --heads.", cause);

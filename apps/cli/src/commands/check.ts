@@ -1,6 +1,6 @@
 import { startProgram } from "@svc/host/child-program";
 import { Command } from "commander";
-import { checkDeployment, type Finding, type Level } from "../check-deployment.ts";
+import { checkDeployment, type Finding } from "../check-deployment.ts";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { notTried } from "../fault.ts";
 import { colors, print, printJson, progress } from "../output.ts";
@@ -19,11 +19,7 @@ export const command = (): Command =>
     .addHelpText("after", examples)
     .action(check);
 
-const marks: Readonly<Record<Level, string>> = {
-  good: colors.green("✓"),
-  note: colors.yellow("!"),
-  bad: colors.red("✗"),
-};
+const marks = { good: colors.green("✓"), note: colors.yellow("!"), bad: colors.red("✗") };
 
 interface Flags extends ControlPlaneFlags {
   readonly settingsFromEnv?: boolean;

@@ -38,13 +38,9 @@ function rowCount(text: string): number {
 async function decisions({ follow, json, limit, ...flags }: Flags): Promise<void> {
   if (follow) return followAll(flags, json === true);
   const plane = openControlPlane(flags);
-  const filters = toFilters(flags);
+  const query = toFilters(flags);
   const rows: DecisionRow[] = [];
-  const matching = plane.rows(
-    "audit",
-    (svc, page) => svc.audit.decisions({ ...filters, ...page }),
-    Math.min(limit, 200),
-  );
+  const matching = plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page }), Math.min(limit, 200));
   for await (const row of matching) {
     rows.push(row);
     if (rows.length === limit) break;
