@@ -1,5 +1,6 @@
 import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
+import type { Limits } from "../src/limits.ts";
 import { at, authorize, cut, exchange, hang, mint, type Reply, renew, reply } from "./support/answers.ts";
 import type { ControlPlaneDouble, Override } from "./support/control-plane.ts";
 import { startedPep } from "./support/pep.ts";
@@ -10,11 +11,14 @@ const routes = [
   { methods: ["POST"], path: "/write", target: "http:ledger/write", data_class: "finance" },
 ];
 
-async function setup() {
+/** For a control plane that never answers. */
+const brief = { stepMs: 2_000, hopMs: 6_000 };
+
+async function setup(limits: Partial<Limits> = {}) {
   const upstream = await startedUpstream();
   const running = await startedPep({
     upstreams: [{ name: "ledger", url: upstream.url, routes }],
-    limits: { stepMs: 250, hopMs: 600 },
+    limits,
   });
   const { controlPlane, url } = running;
   controlPlane.policies.set("http:ledger/read", {});
@@ -36,10 +40,10 @@ const broken = reply(500, envelope("internal"));
 const half: Reply = (response) => void response.writeHead(200, { "content-length": 900 }).write('{"access_token":"');
 
 describe("against a control plane double: a request that may have been carried out is sent once", () => {
-  const faults: [string, Reply][] = [
-    ["hangs", hang],
+  const faults: [string, Reply, Partial<Limits>?][] = [
+    ["hangs", hang, brief],
     ["cuts the connection", cut],
-    ["stops in the middle of its answer", half],
+    ["stops in the middle of its answer", half, brief],
     ["answers a page", page],
     ["fails", broken],
     ["is busy", busy],
@@ -49,15 +53,18 @@ describe("against a control plane double: a request that may have been carried o
     ["mint_unreachable", "write", mint],
   ];
   const cases = stages.flatMap(([cause, call, path]) =>
-    faults.map(([how, answer]) => ({ cause, call, path, how, answer })),
+    faults.map(([how, answer, limits]) => ({ cause, call, path, how, answer, limits })),
   );
-  test.each(cases)("$path $how: $cause, one request, no upstream byte", async ({ cause, call, path, answer }) => {
-    const { called, controlPlane, upstream } = await setup();
-    controlPlane.override = at(path, answer);
-    expect(await called(call)).toBe(cause);
-    expect([controlPlane.countOf(authorize), controlPlane.countOf(path)]).toEqual([1, 1]);
-    expect(upstream.received).toHaveLength(0);
-  });
+  test.each(cases)(
+    "$path $how: $cause, one request, no upstream byte",
+    async ({ cause, call, path, answer, limits }) => {
+      const { called, controlPlane, upstream } = await setup(limits);
+      controlPlane.override = at(path, answer);
+      expect(await called(call)).toBe(cause);
+      expect([controlPlane.countOf(authorize), controlPlane.countOf(path)]).toEqual([1, 1]);
+      expect(upstream.received).toHaveLength(0);
+    },
+  );
 
   test("the token of an exchange whose answer was lost is never presented again", async () => {
     const { called, controlPlane } = await setup();
@@ -88,9 +95,9 @@ describe("against a control plane double with false renewals: no decision is req
   const changed = (controlPlane: ControlPlaneDouble, change: Parameters<ControlPlaneDouble["sibling"]>[1]) =>
     renewing(controlPlane, async ([one = ""]) => [await controlPlane.sibling(one, change)]);
 
-  test.each<[string, (controlPlane: ControlPlaneDouble) => Override]>([
+  test.each<[string, (controlPlane: ControlPlaneDouble) => Override, Partial<Limits>?]>([
     ["a page", () => at(renew, page)],
-    ["half an answer", () => at(renew, half)],
+    ["half an answer", () => at(renew, half), brief],
     ["no token", (plane) => renewing(plane, () => [])],
     ["something that is no token", (plane) => renewing(plane, () => ["x.y.z"])],
     ["one token twice", (plane) => renewing(plane, ([one]) => [one, one])],
@@ -100,8 +107,8 @@ describe("against a control plane double with false renewals: no decision is req
     ["a token of another human", (plane) => changed(plane, { sub: "somebody else" })],
     ["a token of another hop", (plane) => changed(plane, { hop: 2 })],
     ["a token of another session", (plane) => changed(plane, { sessionId: "another" })],
-  ])("%s: pdp_unreachable, no upstream byte", async (_name, lie) => {
-    const { called, controlPlane, upstream } = await setup();
+  ])("%s: pdp_unreachable, no upstream byte", async (_name, lie, limits) => {
+    const { called, controlPlane, upstream } = await setup(limits);
     controlPlane.override = lie(controlPlane);
     expect(await called("read")).toBe("pdp_unreachable");
     expect(controlPlane.countOf(authorize)).toBe(0);

@@ -17,7 +17,6 @@ async function setup(undecided: "block" | "forward" = "block") {
       { name: "strict", url: upstream.url, mode: "enforce", routes },
     ],
     settings: { SVC_PEP_MODE: "observe", SVC_PEP_OBSERVE_UNDECIDED: undecided },
-    limits: { stepMs: 300 },
   });
   running.controlPlane.policies.set("http:ledger/read", {});
   running.controlPlane.policies.set("http:ledger/write", { privileged: true });

@@ -156,7 +156,7 @@ describe("a call waits no longer once the event stream", () => {
   const denied = { denyReason: "TARGET_NOT_DECLARED" };
   const cases: [string, (begun: Begun, started: Started) => unknown, OnStream?, Partial<Limits>?][] = [
     ["is denied", ({ release }, { controlPlane }) => release(void controlPlane.policies.set("mcp:files", denied))],
-    ["gets no decision in time", () => {}, openStream, { stepMs: 300 }],
+    ["gets no decision in time", () => {}, openStream, { stepMs: 2_000 }],
     ["is left by its agent", ({ stream }) => stream.socket.destroy()],
     ["is opened", ({ release }) => release()],
     ["is none of the server's: 405", ({ release }) => release(), (response) => response.writeHead(405).end()],

@@ -26,7 +26,7 @@ async function setup(handle: Handle, path = "") {
   });
   const { send } = undiciTransport(pool, base);
   const ask = (more: Partial<Parameters<typeof send>[0]> = {}) =>
-    send({ method: "POST", path: "/v1/x", headers: {}, deadlineMs: 5_000, maxResponseBytes: 100, ...more });
+    send({ method: "POST", path: "/v1/x", headers: {}, deadlineMs: 60_000, maxResponseBytes: 100, ...more });
   return { ask, server, requests: () => requests };
 }
 
@@ -59,9 +59,12 @@ describe("the transport of the steps over undici", () => {
   });
 
   test("an answer that arrived while the process was busy is no time-out", async () => {
-    const program = `require("node:http").createServer((_request, response) => response.end("here"))
-      .listen(0, "127.0.0.1", function () { require("node:worker_threads").parentPort.postMessage(this.address().port); });`;
-    const elsewhere = new Worker(program, { eval: true });
+    const answers = new Int32Array(new SharedArrayBuffer(4));
+    const program = `const { parentPort, workerData: answers } = require("node:worker_threads");
+      const count = () => { Atomics.add(answers, 0, 1); Atomics.notify(answers, 0); };
+      require("node:http").createServer((_request, response) => response.end("here", count))
+        .listen(0, "127.0.0.1", function () { parentPort.postMessage(this.address().port); });`;
+    const elsewhere = new Worker(program, { eval: true, workerData: answers });
     const [port] = await once(elsewhere, "message");
     const base = new URL(`http://127.0.0.1:${port}`);
     const pool = new Pool(base.origin);
@@ -72,13 +75,15 @@ describe("the transport of the steps over undici", () => {
     const { send } = undiciTransport(pool, base);
     const ask = (deadlineMs: number) =>
       send({ method: "GET", path: "/", headers: {}, deadlineMs, maxResponseBytes: 100 });
-    await ask(5_000);
+    await ask(60_000);
     // Its connection is free again.
     await turn();
     const answer = ask(50);
     // What was asked is written.
     await turn();
-    const end = performance.now() + 500;
+    // Blocks this thread until the answer is written, and past the deadline.
+    Atomics.wait(answers, 0, 1);
+    const end = performance.now() + 100;
     while (performance.now() < end);
     expect((await answer).body).toBe("here");
   });
