@@ -3,8 +3,7 @@ import { generatePrivateJwk, importIssuerKey, type SigningKey, sealPrivateJwk } 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type KeyDeps, removeKey, rotateKey } from "../src/commands/issuer-keys.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
-import { issuerKeys } from "../src/postgres/issuer-keys.ts";
-import { issuerKeyStore, keyMaker } from "../src/postgres/key-store.ts";
+import { issuerKeyStore, issuerKeys, keyMaker } from "../src/postgres/issuer-keys.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { query } from "./support.ts";
 

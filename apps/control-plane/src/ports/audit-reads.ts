@@ -20,7 +20,7 @@ export interface AuditReads {
   /** The action and its stored ancestors, in one query. Undefined without such an action. */
   lineage(actionId: string): Promise<Lineage | undefined>;
   /** Newest first. */
-  decisions(query: DecisionQuery): Promise<readonly DecisionRow[]>;
+  decisions(query: Paged<bigint> & { readonly filter: DecisionFilter }): Promise<readonly DecisionRow[]>;
   /** Newest first. */
   sessions(query: SessionQuery): Promise<readonly SessionSummary[]>;
   /** Newest first. */
@@ -34,7 +34,7 @@ export interface AuditReads {
   /** The newest policy of each scope, by name. */
   scopes(query: Paged<string>): Promise<readonly ScopeSummary[]>;
   /** Every version of an agent, newest first. */
-  versions(query: VersionQuery): Promise<readonly ReconciledVersion[]>;
+  versions(query: Paged<number> & { readonly agentId: string }): Promise<readonly ReconciledVersion[]>;
   /** The latest accepted manifest of each agent that has one, as it was submitted. */
   acceptedManifests(agents: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
@@ -67,10 +67,6 @@ export interface DecisionRow {
 
 export type DecisionFilter = Filter<typeof decisionsQuery> & Span;
 
-export interface DecisionQuery extends Paged<bigint> {
-  readonly filter: DecisionFilter;
-}
-
 export type SessionFilter = Filter<typeof sessionsQuery>;
 
 export interface SessionQuery extends Paged<string> {
@@ -96,8 +92,4 @@ export interface CountQuery {
   readonly bucketMs: number;
   /** At most so many decisions are read, which bounds the time. */
   readonly newest: number;
-}
-
-export interface VersionQuery extends Paged<number> {
-  readonly agentId: string;
 }

@@ -5,7 +5,7 @@ import { budgets } from "../budgets.ts";
 export type Sql = postgres.Sql<{ bigint: bigint; date: number }>;
 export type Transaction = postgres.TransactionSql<{ bigint: bigint; date: number }>;
 /** A part of a statement. */
-export type Fragment = ReturnType<Sql>;
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** The database did not answer in time, or could not take the statement. Whether it took effect is unknown. */
 export class DatabaseUnavailable extends Error {

@@ -4,9 +4,6 @@ import { connect } from "./database.ts";
 const lockKey = 7_270_125_024;
 const checkEveryMs = 5_000;
 
-/** `exclusive`: the replay guard is in this process, so no other process may spend. `shared`: one cache store for all. */
-export type DatabaseUse = "exclusive" | "shared";
-
 export class DatabaseTaken extends Error {
   readonly code = "database_taken";
 
@@ -19,13 +16,13 @@ export class DatabaseTaken extends Error {
 }
 
 /**
- * Holds an advisory lock on a connection of its own, and takes it again after the connection broke. `onLost`: another
- * process acquired the lock meanwhile.
+ * Holds an advisory lock, and takes it again after its connection broke. `exclusive`: the replay guard is in this process.
+ * @param onLost another process acquired the lock meanwhile
  * @throws {DatabaseTaken}
  */
 export async function claimDatabase(
   url: string,
-  use: DatabaseUse,
+  use: "exclusive" | "shared",
   onLost: (fault: DatabaseTaken) => void,
 ): Promise<{ close(): Promise<void> }> {
   const sql = connect({ url, maxConnections: 1, statementTimeoutMs: 2_000, isHeld: true });

@@ -9,11 +9,9 @@ export interface GroupCommitSettings<Row, Outcome> {
   readonly deadlineMs: number;
 }
 
-interface Entry<Row, Outcome> {
+interface Entry<Row, Outcome> extends PromiseWithResolvers<Outcome> {
   readonly row: Row;
   readonly keys: readonly string[];
-  readonly resolve: (outcome: Outcome) => void;
-  readonly reject: (error: unknown) => void;
   isAwaited: boolean;
 }
 
@@ -75,11 +73,10 @@ export function groupCommit<Row, Outcome>(settings: GroupCommitSettings<Row, Out
   }
 
   return (row) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    const entry = { row, keys: keysOf(row), resolve, reject, isAwaited: true };
+    const entry = { ...Promise.withResolvers<Outcome>(), row, keys: keysOf(row), isAwaited: true };
     queue.push(entry);
     flushSoon();
-    return bounded(deadlineMs, promise).finally(() => {
+    return bounded(deadlineMs, entry.promise).finally(() => {
       entry.isAwaited = false;
     });
   };

@@ -1,9 +1,9 @@
 import type { SessionFacts, SessionStatus, SessionSummary, TaintMark } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { AuditReads, SessionFilter } from "../ports/audit-reads.ts";
-import type { EndBatch, EndEvent, Ending, Sessions } from "../ports/sessions.ts";
+import type { EndEvent, Ending, Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import type { Pool, Pools, Sql, Transaction } from "./database.ts";
+import type { Fragment, Pool, Pools, Sql, Transaction } from "./database.ts";
 import { firstIdAt } from "./time-ordered-ids.ts";
 
 /** Some 1 KiB each, allocated at once. */
@@ -46,15 +46,19 @@ export const sessions = (
       };
     },
     async end(sessionId, ending, eventOf) {
-      const ended = await writer.transaction(async (tx) =>
-        endFound(tx, await findOne(tx, sessionId, ending), ending, eventOf),
+      const ended = await writer.transaction((tx) =>
+        endThose(tx, tx`and s.session_id = ${sessionId}`, ending, eventOf),
       );
       return ended.length > 0;
     },
-    endSome: (batch, ending, eventOf) =>
+    /** Always in the order of id, so that two calls never wait for each other. */
+    endSome: ({ filter, after, limit }, ending, eventOf) =>
       writer.within(batchDeadlineMs).transaction(async (tx) => {
         await tx`select set_config('statement_timeout', ${String(batchDeadlineMs)}, true)`;
-        return endFound(tx, await findBatch(tx, batch, ending), ending, eventOf);
+        const which = tx`
+          ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
+          ${after === undefined ? tx`` : tx`and s.session_id > ${after}`} order by s.session_id limit ${limit}`;
+        return endThose(tx, which, ending, eventOf);
       }),
   };
 };
@@ -93,32 +97,14 @@ async function insert(tx: Transaction, session: SessionFacts, eventId: string): 
   return denials.epoch;
 }
 
-interface EndRow {
-  session_id: string;
-}
-
-const isRunning = (tx: Transaction, { atMs }: Ending) => tx`st.revoked_at is null and s.expires_at > ${new Date(atMs)}`;
-
-const findOne = (tx: Transaction, sessionId: string, ending: Ending) => tx<EndRow[]>`
-  select st.session_id from session s join session_state st using (session_id)
-  where s.session_id = ${sessionId} and ${isRunning(tx, ending)} for update of st`;
-
 /** A session lives for a day at most (docs/reference/conventions.md#limits); one more for clocks that differ. */
 const decisionsOfRunningMs = 2 * 86_400_000;
 
-/** Always in the order of id, so that two calls never wait for each other. */
-const findBatch = (tx: Transaction, { filter, after, limit }: EndBatch, ending: Ending) => tx<EndRow[]>`
-  select st.session_id from session s join session_state st using (session_id)
-  where ${isRunning(tx, ending)} ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
-    ${after === undefined ? tx`` : tx`and s.session_id > ${after}`}
-  order by s.session_id limit ${limit} for update of st`;
-
-async function endFound(
-  tx: Transaction,
-  found: readonly EndRow[],
-  { by, atMs, reason }: Ending,
-  eventOf: EndEvent,
-): Promise<string[]> {
+/** Ends the running sessions `s` of a condition. */
+async function endThose(tx: Transaction, which: Fragment, { by, atMs, reason }: Ending, eventOf: EndEvent) {
+  const found = await tx<{ session_id: string }[]>`
+    select st.session_id from session s join session_state st using (session_id)
+    where st.revoked_at is null and s.expires_at > ${new Date(atMs)} ${which} for update of st`;
   const ids = found.map(({ session_id }) => session_id);
   await tx`
     update session_state set revoked_at = ${new Date(atMs)}, revoked_by = ${by}, revoked_reason = ${reason},
@@ -165,14 +151,8 @@ function sessionConditions(
 
 /** The status of `toSessionSummary` as a condition. */
 function statusCondition(sql: Sql, status: SessionStatus | undefined, nowMs: number) {
-  switch (status) {
-    case undefined:
-      return sql``;
-    case "revoked":
-      return sql`and st.revoked_at is not null`;
-    case "active":
-      return sql`and st.revoked_at is null and s.expires_at > ${new Date(nowMs)}`;
-    case "expired":
-      return sql`and st.revoked_at is null and s.expires_at <= ${new Date(nowMs)}`;
-  }
+  if (status === undefined) return sql``;
+  if (status === "revoked") return sql`and st.revoked_at is not null`;
+  const ends = status === "active" ? sql`>` : sql`<=`;
+  return sql`and st.revoked_at is null and s.expires_at ${ends} ${new Date(nowMs)}`;
 }

@@ -2,7 +2,7 @@
 export interface StoreAddress {
   readonly kind: "single" | "sentinel" | "cluster";
   readonly tls: boolean;
-  readonly nodes: readonly StoreNode[];
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   /** Always 0 with a cluster. */
@@ -12,11 +12,6 @@ export interface StoreAddress {
   /** Credentials of the sentinels themselves. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
-}
-
-export interface StoreNode {
-  readonly host: string;
-  readonly port: number;
 }
 
 const shape =
@@ -60,7 +55,7 @@ function credentials(text: string): [username: string | undefined, password: str
   return [decode(username), decode(rest.join(":"))];
 }
 
-function node(text: string, defaultPort: number): StoreNode {
+function node(text: string, defaultPort: number) {
   const [, ipv6, name, digits] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = ipv6 ?? name;
   const port = digits === undefined ? defaultPort : Number(digits);

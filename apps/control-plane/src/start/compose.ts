@@ -19,7 +19,7 @@ import { decisionLog } from "../postgres/decisions.ts";
 import { enrollments } from "../postgres/enrollments.ts";
 import { probeDatabase } from "../postgres/health.ts";
 import { agentKeys, identities } from "../postgres/identities.ts";
-import { issuerKeyStore, keyMaker } from "../postgres/key-store.ts";
+import { issuerKeyStore, keyMaker } from "../postgres/issuer-keys.ts";
 import { manifests } from "../postgres/manifests.ts";
 import { policyStore } from "../postgres/policies.ts";
 import { sessionStateReader } from "../postgres/session-state.ts";

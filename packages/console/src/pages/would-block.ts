@@ -10,8 +10,8 @@ import { html } from "hono/html";
 import { type Field, filterForm, withInstants } from "../form.ts";
 import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
-import type { ConsoleReads } from "../ports.ts";
-import { pager, table } from "../table.ts";
+import type { ConsoleReads, Listed, Query } from "../ports.ts";
+import { pageOf, table } from "../table.ts";
 import { lineDiff } from "../text-diff.ts";
 import type { Page } from "../view.ts";
 import { denyWords } from "../words.ts";
@@ -37,15 +37,14 @@ export const wouldBlockPage: Page = {
       section: "Would block",
       body: html`<p class="lead">Observe mode let these calls pass although the policy denies them. Like calls are one row. Declare the ones to allow, then enforce.</p>
 ${filterForm(path, fields, query)}
-${groupTable(groups.rows)}
-${pager(path, query, groups)}
+${groupTable(query, groups)}
 ${scope === undefined ? scopeChoice(scopes) : await changes(reads, scope, groups.rows)}`,
     };
   },
 };
 
-const groupTable = (groups: readonly WouldBlock[]): Markup =>
-  table({
+const groupTable = (query: Query, groups: Listed<WouldBlock>): Markup =>
+  pageOf(path, query, groups, {
     caption: "By caller and target",
     columns: [
       { head: "Caller", cell: ({ actingAgent }) => actingAgent },
@@ -64,7 +63,6 @@ const groupTable = (groups: readonly WouldBlock[]): Markup =>
           ),
       },
     ],
-    rows: groups,
     whenEmpty:
       "0 to review. Either no enforcement point is in observe mode (SVC_PEP_MODE=observe), or every observed call is allowed.",
   });

@@ -24,16 +24,8 @@ export interface BatchLimits {
   readonly maxRows: number;
 }
 
-/** The newest seal. */
-export interface Head {
-  readonly batch: number;
-  readonly statement: string;
-  readonly kid: string | undefined;
-  readonly seal: Seal;
-}
-
-/** @throws if the newest seal cannot be read: nothing may be chained to it. */
-export async function readHead(tx: Transaction): Promise<Head | undefined> {
+/** The newest seal. @throws if it cannot be read: nothing may be chained to it. */
+export async function readHead(tx: Transaction) {
   const [row] = await tx<{ batch: bigint; statement: string }[]>`
     select batch, statement from seal order by batch desc limit 1`;
   if (row === undefined) return undefined;
