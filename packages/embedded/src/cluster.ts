@@ -41,10 +41,7 @@ export async function ensureCluster(cluster: Cluster, password: string): Promise
   await rename(partial, folderOf(cluster));
 }
 
-/**
- * Starts the server, after stopping one that a killed parent left running.
- * @param samePort the loopback port it had before; by default a free one
- */
+/** Stops one that a killed parent left running. By default on a free loopback port. */
 export async function startCluster(cluster: Cluster, samePort?: number): Promise<{ port: number; pid: number }> {
   const folder = folderOf(cluster);
   const logFile = join(cluster.home, "server.log");

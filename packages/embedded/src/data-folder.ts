@@ -64,10 +64,7 @@ export async function writePrivate(path: string, value: object): Promise<void> {
   await rename(partial, path);
 }
 
-/**
- * The real path of the folder for the cluster and its log. Where the server's account cannot reach the data folder (one
- * below /root), it is made elsewhere and linked from there.
- */
+/** The real path; elsewhere and linked where the server's account cannot reach the data folder (one below /root). */
 export async function clusterHome(dataDir: string, account: ServerAccount): Promise<string> {
   const place = join(dataDir, "postgres");
   const present = await realpath(place).catch(() => undefined);
@@ -111,12 +108,7 @@ export class DataFolderInUse extends Error {
 
 const sqliteBusy = 5;
 
-/**
- * Holds `<dataDir>/lock` for this process. SQLite locks the file through the kernel, which unlocks it however the process
- * ends, so a lock is never stale.
- * @returns releases the lock
- * @throws DataFolderInUse
- */
+/** Holds `<dataDir>/lock`, which the kernel frees however we end. @returns frees it @throws DataFolderInUse */
 export function lockFolder(dataDir: string): () => void {
   const lock = new DatabaseSync(`${dataDir}/lock`);
   try {

@@ -101,11 +101,7 @@ async function runServer(cluster: Cluster, release: () => void) {
 /** The pipe closes when our process ends, even by SIGKILL; the server is stopped only if it is still the same one. */
 const script = 'read -r _ || { read -r pid < "$2" && [ "$pid" = "$1" ] && kill -INT "$1"; }';
 
-/**
- * Stops the server soon after this process ends. A best effort: the watch can be killed too, and the next start on the
- * same folder handles that.
- * @returns dismisses the watch, before the server is stopped on purpose
- */
+/** A best effort: the watch can be killed too. @returns dismisses it, before the server is stopped on purpose */
 function stopWithParent(pid: number, cluster: Cluster): () => void {
   const watch = spawn("/bin/sh", ["-c", script, "sh", String(pid), pidFileOf(cluster)], {
     // A process group of its own: Ctrl-C in a terminal reaches only us, and we drain first.
@@ -124,10 +120,7 @@ function stopWithParent(pid: number, cluster: Cluster): () => void {
 
 const probeEveryMs = 250;
 
-/**
- * Restarts a server whose process has ended. A slow one is left alone; a failed restart is retried.
- * @returns ends the supervision; resolves once no restart is in progress
- */
+/** A slow server is left alone, a failed restart retried. @returns ends it; resolves once no restart is in progress */
 function supervise(isRunning: () => Promise<boolean>, restart: () => Promise<void>): () => Promise<void> {
   const ended = new AbortController();
   const watch = async (): Promise<void> => {
@@ -143,10 +136,7 @@ function supervise(isRunning: () => Promise<boolean>, restart: () => Promise<voi
   };
 }
 
-/**
- * The two login roles and their database; repeatable. The owner runs the migrations, which grant the app role its rights:
- * the service itself can never change or drop a table.
- */
+/** Repeatable. The owner runs the migrations, so that the service can never change or drop a table. */
 async function ensureRoles(superuserUrl: string, passwords: RolePasswords): Promise<void> {
   const sql = postgres(superuserUrl, { max: 1, onnotice: () => {} });
   try {

@@ -27,10 +27,7 @@ export async function installedPackage(): Promise<ServerPackage> {
   }
 }
 
-/**
- * The folder of the server's programs. They are copied below `cacheRoot` where `account` cannot run the installed ones (a
- * clone below a home of mode 700).
- */
+/** Copied below `cacheRoot` where `account` cannot run the installed ones (a clone below a home of mode 700). */
 export async function serverPrograms(
   { native, version }: ServerPackage,
   account: ServerAccount,

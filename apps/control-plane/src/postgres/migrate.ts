@@ -16,7 +16,7 @@ const pauseMs = 1_000;
 export interface MigrationSettings {
   /** The owner's connection. */
   readonly ownerUrl: string;
-  /** The service's connection. Its role gets the rights of `grantTo`. */
+  /** The service's connection. Its role gets its rights. */
   readonly appUrl: string;
   /** Default: the service's own migrations. They run in the order of their names. */
   readonly folder?: URL;
@@ -43,11 +43,16 @@ export async function migrate(settings: MigrationSettings): Promise<void> {
   const { ownerUrl, appUrl, folder = shipped, attempts = defaultAttempts } = settings;
   await onConnection(ownerUrl, 60_000, async (sql) => {
     const step = (what: string, work: Work) => exclusively(sql, what, attempts, work);
-    await step("making the ledger of migrations", createLedger);
+    await step(
+      "making the ledger of migrations",
+      (tx) => tx`
+        create table if not exists schema_migration
+          (name text primary key, checksum text not null, applied_at timestamptz not null default now())`,
+    );
     for (const migration of await readMigrations(folder)) {
       await step(`migration ${migration.name}`, (tx) => apply(tx, migration));
     }
-    await step("granting the service its rights", async (tx) => grantTo(tx, await roleOf(appUrl, tx)));
+    await step("granting the service its rights", (tx) => grantTo(tx, appUrl));
   });
 }
 
@@ -74,12 +79,18 @@ async function readMigrations(folder: URL) {
   );
 }
 
-type Work = (tx: Transaction) => Promise<void>;
+type Work = (tx: Transaction) => PromiseLike<unknown>;
 
 async function exclusively(sql: Sql, what: string, attempts: number, work: Work): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await sql.begin((tx) => underLock(tx, work));
+      await sql.begin(async (tx) => {
+        await tx`select set_config('lock_timeout', '50s', true)`;
+        await tx`select pg_advisory_xact_lock(${advisoryLock})`;
+        await tx`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`;
+        await work(tx);
+      });
+      return;
     } catch (error) {
       if (!isBusy(error)) throw error;
       if (attempt === attempts) throw new TableBusy(what, attempts, { cause: error });
@@ -88,21 +99,8 @@ async function exclusively(sql: Sql, what: string, attempts: number, work: Work)
   }
 }
 
-async function underLock(tx: Transaction, work: Work): Promise<void> {
-  await tx`select set_config('lock_timeout', '50s', true)`;
-  await tx`select pg_advisory_xact_lock(${advisoryLock})`;
-  await tx`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`;
-  await work(tx);
-}
-
 /** `lock_not_available`, `deadlock_detected`. */
 const isBusy = (error: unknown): boolean => ["55P03", "40P01"].includes(codeOf(error));
-
-async function createLedger(tx: Transaction): Promise<void> {
-  await tx`
-    create table if not exists schema_migration
-      (name text primary key, checksum text not null, applied_at timestamptz not null default now())`;
-}
 
 async function apply(
   tx: Transaction,
@@ -115,12 +113,6 @@ async function apply(
   if (known !== undefined) return;
   await tx.unsafe(text);
   await tx`insert into schema_migration (name, checksum) values (${name}, ${checksum})`;
-}
-
-async function roleOf(appUrl: string, tx: Transaction): Promise<string | undefined> {
-  const user = decodeURIComponent(new URL(appUrl).username);
-  const [row] = await tx<{ owner: string }[]>`select current_user as owner`;
-  return user === "" || user === row?.owner ? undefined : user;
 }
 
 /** Tables with present state; all others hold records. */
@@ -147,9 +139,11 @@ const housekeepingFunctions = [
   "purge_ended",
 ];
 
-/** Runs after every migration, so that new tables are covered. No role: the owner itself serves. */
-async function grantTo(tx: Transaction, role: string | undefined): Promise<void> {
-  if (role === undefined) return;
+/** Runs after every migration, so that new tables are covered. Nothing if the owner itself serves. */
+async function grantTo(tx: Transaction, appUrl: string): Promise<void> {
+  const role = decodeURIComponent(new URL(appUrl).username);
+  const [row] = await tx<{ owner: string }[]>`select current_user as owner`;
+  if (role === "" || role === row?.owner) return;
   await tx`grant usage on schema public to ${tx(role)}`;
   await tx`grant select, insert on all tables in schema public to ${tx(role)}`;
   for (const table of ownersOwn) await tx`revoke insert on ${tx(table)} from ${tx(role)}`;

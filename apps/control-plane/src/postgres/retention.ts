@@ -25,12 +25,11 @@ export const retention = ({ pool, clock, ids }: RetentionSettings): Retention =>
       return "done";
     }),
   async retire() {
-    for (const step of [
-      retireMonth(clock, ids),
-      purge("purge_retired_spends"),
-      purge("purge_ended"),
-      recordTime(clock),
-    ]) {
+    const recordTime: Step = async (tx) => {
+      await tx`update housekeeping set ran_at = ${new Date(clock.nowMs())}`;
+      return "done";
+    };
+    for (const step of [retireMonth(clock, ids), purge("purge_retired_spends"), purge("purge_ended"), recordTime]) {
       if ((await untilDone(pool.sql, step)) === "busy") return "busy";
     }
     return "done";
@@ -82,11 +81,4 @@ const purge =
   async (tx) => {
     const [row] = await tx<{ purged: number }[]>`select ${tx(name)}() as purged`;
     return (row?.purged ?? 0) > 0 ? "more" : "done";
-  };
-
-const recordTime =
-  (clock: Clock): Step =>
-  async (tx) => {
-    await tx`update housekeeping set ran_at = ${new Date(clock.nowMs())}`;
-    return "done";
   };
