@@ -104,16 +104,9 @@ async function isProven(
 ): Promise<boolean> {
   const reading = await readPublicKey(publicJwk);
   if (!reading.ok) return false;
-  const verified = await verifyActorProof(
-    proof,
-    { nonce: challenge },
-    {
-      keysOf: (name) => (name === agent ? [reading.key] : undefined),
-      audience: issuer,
-      nowSeconds: clock.nowMs() / 1000,
-    },
-  );
-  return verified.ok;
+  const keysOf = (name: string) => (name === agent ? [reading.key] : undefined);
+  const nowSeconds = clock.nowMs() / 1000;
+  return (await verifyActorProof(proof, { nonce: challenge }, { keysOf, audience: issuer, nowSeconds })).ok;
 }
 
 interface IssueEnrollToken extends BodyOf<typeof enrollTokenRequest> {

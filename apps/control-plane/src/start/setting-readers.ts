@@ -1,7 +1,7 @@
 import { scopeName } from "@svc/core";
 import { commaList, text } from "@svc/host";
 import { z } from "zod";
-import { type AllowedDestination, parseAllowedDestination } from "../discovery/allow-list.ts";
+import { parseAllowedDestination } from "../discovery/allow-list.ts";
 import type { RateBudget } from "../ports/rate-limit.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 
@@ -13,13 +13,16 @@ export interface ListedToken {
 /** `label=token`; the token is a token68 (RFC 6750 section 2.1), or no client could send it. */
 const tokenEntry = /^(?:([A-Za-z0-9][A-Za-z0-9._@-]{0,63})=)?([A-Za-z0-9._~+/-]{32,4096}={0,2})$/;
 
-export const tokenList = commaList.transform((entries, context) =>
-  readEach(
-    entries,
-    context,
-    readToken,
-    "each entry must be a token of at least 32 of A-Z a-z 0-9 . _ ~ + / -, or label=token",
-  ),
+const listOf = <T>(read: (entry: string) => T | undefined, fault: string) =>
+  commaList.transform((entries, context): readonly T[] => {
+    const values = entries.map(read).filter((value) => value !== undefined);
+    if (values.length < entries.length) context.addIssue(fault);
+    return values;
+  });
+
+export const tokenList = listOf(
+  readToken,
+  "each entry must be a token of at least 32 of A-Z a-z 0-9 . _ ~ + / -, or label=token",
 );
 
 function readToken(entry: string): ListedToken | undefined {
@@ -27,20 +30,7 @@ function readToken(entry: string): ListedToken | undefined {
   return token === undefined ? undefined : { label, token };
 }
 
-export const allowedDestinations = commaList.transform((entries, context): readonly AllowedDestination[] =>
-  readEach(entries, context, parseAllowedDestination, "each entry must be a host, an address or a CIDR"),
-);
-
-function readEach<T>(
-  entries: readonly string[],
-  context: z.RefinementCtx,
-  read: (entry: string) => T | undefined,
-  fault: string,
-): T[] {
-  const values = entries.map(read).filter((value) => value !== undefined);
-  if (values.length < entries.length) context.addIssue(fault);
-  return values;
-}
+export const allowedDestinations = listOf(parseAllowedDestination, "each entry must be a host, an address or a CIDR");
 
 export const databaseUrl = text.refine(
   (address) => /^postgres(ql)?:$/.test(URL.parse(address)?.protocol ?? ""),

@@ -20,15 +20,9 @@ export async function proveActor(
   if (actorToken === undefined) {
     return deps.hopSettings.identityRequired ? { ok: false, cause: "missing" } : { ok: true, prover: undefined };
   }
-  const verified = await verifyActorProof(
-    actorToken,
-    { subjectToken },
-    {
-      keysOf: (agent) => (expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined),
-      audience: deps.issuer,
-      nowSeconds: deps.clock.nowMs() / 1000,
-    },
-  );
+  const keysOf = (agent: string) => (expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined);
+  const nowSeconds = deps.clock.nowMs() / 1000;
+  const verified = await verifyActorProof(actorToken, { subjectToken }, { keysOf, audience: deps.issuer, nowSeconds });
   if (!verified.ok) return { ok: false, cause: popFailureCause(verified.cause) };
   const { agent, jti } = verified.proof;
   return { ok: true, prover: { agent, proofJtiHash: Buffer.from(sha256Base64url(jti), "base64url") } };
