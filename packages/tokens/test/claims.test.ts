@@ -84,6 +84,7 @@ const odd: ["root" | "agent" | "tool", string, unknown][] = [
   ["tool", "iat", 0.5],
   ["tool", "nbf", String(nowSeconds)],
   ["tool", "nbf", null],
+  ["tool", "nbf", 0.5],
   ["tool", "taint", "trusted"],
   ["tool", "target_kind", "human"],
   ["tool", "privileged", "true"],
