@@ -1,5 +1,5 @@
 import type { DenyReason } from "@svc/core";
-import type { FaultyLease, Lease, LeaseResult } from "./pool/lease.ts";
+import type { Lease, LeaseFault, LeaseResult } from "./pool/lease.ts";
 import type { RenewalPool } from "./pool/renewal-pool.ts";
 import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
@@ -62,7 +62,7 @@ export type HopFailure =
       readonly response?: ErrorResponse;
     }
   | { readonly kind: "audit_unavailable"; readonly step: "decide"; readonly response: ErrorResponse }
-  | (FaultyLease & { readonly step: HopStep; readonly decision?: Allowed });
+  | (LeaseFault & { readonly step: HopStep; readonly decision?: Allowed });
 
 export type HopResult<Refusal> =
   | HopTaken

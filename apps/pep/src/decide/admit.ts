@@ -94,7 +94,7 @@ const unreachable = {
   mint: "mint_unreachable",
 } as const satisfies Record<HopStep, BlockCause>;
 
-/** Of a hop without a token (docs/reference/enforcement-point.md#causes). `gone`: the agent disconnected. */
+/** The block cause of a failed hop (docs/reference/enforcement-point.md#causes). `gone`: the agent disconnected. */
 export function refusalOf(failure: HopFailure): Refusal | "gone" {
   const decision = failure.kind !== "audit_unavailable" && failure.decision ? { decision: failure.decision } : {};
   switch (failure.kind) {

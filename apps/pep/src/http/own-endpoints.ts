@@ -5,7 +5,7 @@ import { writeAnswer } from "../message/write-answer.ts";
 
 const prefix = "/__svc/";
 
-/** Never passes the decision point (docs/reference/enforcement-point.md#listeners). */
+/** Own paths never pass the decision point (docs/reference/enforcement-point.md#listeners). */
 export const isOwnPath = (target: string): boolean => target.startsWith(prefix);
 
 export interface OwnEndpoints {

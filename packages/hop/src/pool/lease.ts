@@ -11,12 +11,12 @@ export interface Lease {
 export const poolFaults = ["pool_full", "state_unavailable", "closed"] as const;
 export type PoolFault = (typeof poolFaults)[number];
 
-export interface FaultyLease extends Omit<Unusable, "fault"> {
+export interface LeaseFault extends Omit<Unusable, "fault"> {
   readonly fault: UnusableFault | PoolFault;
 }
 
 /** Why there is no token. `unauthorized`: the presented one is refused, or expired without a live pool, or it ran dry. */
-export type Unleased = { readonly kind: "unauthorized" } | FaultyLease;
+export type Unleased = { readonly kind: "unauthorized" } | LeaseFault;
 
 export type LeaseResult = { readonly kind: "leased"; readonly lease: Lease } | Unleased;
 
