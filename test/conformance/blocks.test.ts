@@ -2,6 +2,7 @@ import { requires, waitUntil } from "@svc/test-support";
 import { afterEach, expect } from "vitest";
 import type { Api } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
+import { blockForAMoment } from "./src/lapsing-block.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
 import { asOwner } from "./src/stack.ts";
 
@@ -121,14 +122,17 @@ describe("setting a block", () => {
     const { session, token } = await api.consent("files");
     const call = { target: "mcp:files/read", target_kind: "tool", data_class: "docs" } as const;
     const ask = async () => (await api.authorize(session, token, call)).body;
-    const until = new Date(Date.now() + 1_500).toISOString();
-    const first = await put("tool", call.target, { reason: "for a moment", until });
-    expect((await ask()).deny_reason).toBe("TARGET_BLOCKED");
+    const creations: string[] = [];
+    const until = await blockForAMoment(
+      async (until) =>
+        creations.push((await put("tool", call.target, { reason: "for a moment", until })).body.created_at),
+      async () => (await ask()).deny_reason === "TARGET_BLOCKED",
+    );
     await waitUntil("the block to lapse", async () => (await ask()).decision === "allow");
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until));
     expect((await list()).text).not.toContain(call.target);
     const second = await put("tool", call.target, { reason: "again" });
-    expect(Date.parse(second.body.created_at)).toBeGreaterThan(Date.parse(first.body.created_at));
+    expect(Date.parse(second.body.created_at)).toBeGreaterThan(Date.parse(creations.at(-1) ?? ""));
     expect((await ask()).deny_reason).toBe("TARGET_BLOCKED");
     await lift("tool", call.target);
   });

@@ -332,7 +332,7 @@ describe("an agent that disconnects", () => {
   });
 
   test("case 65: 200 agents that send nothing, or headers byte by byte, are cut off, and others are served meanwhile", async () => {
-    const { port, url, headers } = await setup(undefined, { agentHeadersMs: 300 });
+    const { port, url, headers } = await setup(undefined, { agentHeadersMs: 2_000 });
     const idle = await Promise.all(
       Array.from({ length: 200 }, (_, n) => rawConnection(port, n % 2 === 0 ? "" : "GET /fil")),
     );

@@ -189,7 +189,7 @@ describe("time", () => {
 
   test("a hop that stalls at any step is unavailable", async () => {
     for (const path of stages) {
-      const { svc, plane, session } = await fakeSession({ timeout: 0.2 });
+      const { svc, plane, session } = await fakeSession({ timeout: 1 });
       plane.replies.set(`POST ${path}`, () => new Promise<never>(() => {}));
       const call = { ...post, params: { amount: 5 }, request: { url: toolUrl } };
       expect(await errorOf(svc.call(session.context(), call))).toMatchObject({ fault: "timeout", path });
