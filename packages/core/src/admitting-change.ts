@@ -31,9 +31,8 @@ type ScopeDocument = AgentManifestDocument["scopes"][string];
 type ToolDocument = NonNullable<ScopeDocument["tools"]>[number];
 
 /**
- * The change to the acting agent's manifest that would admit a would-block group under a scope
- * (docs/reference/record.md#would-block-list). It is a proposal: submitting it is still reconciled with what the
- * agent's servers advertise, and sessions keep the policy that they pinned.
+ * The change to the agent's manifest that would admit a would-block group (docs/reference/record.md#would-block-list).
+ * A proposal: submitting it is still reconciled with what the servers advertise, and sessions keep their pinned policy.
  * @param manifest the agent's latest accepted manifest, as it was submitted; undefined where that agent has none
  */
 export function admittingChange(

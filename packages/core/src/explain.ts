@@ -19,9 +19,8 @@ export interface Explanation {
 }
 
 /**
- * Why an action was decided as it was: runs the checks again on the pinned policy and the record
- * (docs/reference/record.md#explanations). The recorded reason decides which check failed, so that a damaged row reads
- * as it was decided.
+ * Runs the checks again on the pinned policy and the record (docs/reference/record.md#explanations). The recorded
+ * reason decides which check failed, so that a damaged row reads as it was decided.
  * @param narrowedTo what the subject token was narrowed to: the data classes of the parent's record
  */
 export function explain(

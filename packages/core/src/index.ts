@@ -71,14 +71,6 @@ export * from "./wire/admin.ts";
 export * from "./wire/audit.ts";
 export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
-export {
-  type ErrorEnvelope,
-  errorEnvelope,
-  noQuery,
-  oauthError,
-  page,
-  pagedQuery,
-  reasonRequest,
-} from "./wire/parts.ts";
+export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";
 export * from "./wire/public.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";

@@ -5,8 +5,6 @@ import { agentName, dataClass, isMcpServerRef, scopeName, toolRef } from "./name
 /** What an agent declares (docs/reference/manifest.md#the-document). */
 
 const unique = (items: readonly string[]): boolean => new Set(items).size === items.length;
-const uniqueList = <T extends z.ZodType<string>>(item: T) =>
-  z.array(item).refine(unique, "must not repeat an element").readonly();
 
 const declaredTool = z
   .strictObject({
@@ -42,7 +40,7 @@ const agentScope = z
       .refine((tools) => unique(tools.map((tool) => tool.ref)), "must not declare a ref twice")
       .readonly()
       .default([]),
-    downstream_agents: uniqueList(agentName).default([]),
+    downstream_agents: z.array(agentName).refine(unique, "must not repeat an element").readonly().default([]),
   })
   .transform((scope) => ({
     hopBudget: scope.hop_budget,

@@ -13,21 +13,17 @@ export interface Setting<T> {
   readonly value?: T;
 }
 
-interface Kind {
-  secret?: boolean;
-}
-
 type Reader<T> = z.ZodType<T, string>;
 
 /** A start without it fails. */
-export const required = <T>(read: Reader<T>, doc: string, { secret = false }: Kind = {}): Setting<T> => ({
+export const required = <T>(read: Reader<T>, doc: string, { secret = false } = {}): Setting<T> => ({
   read,
   presence: "required",
   doc,
   secret,
 });
 
-export const optional = <T>(read: Reader<T>, doc: string, { secret = false }: Kind = {}): Setting<T | undefined> => ({
+export const optional = <T>(read: Reader<T>, doc: string, { secret = false } = {}): Setting<T | undefined> => ({
   read,
   presence: "optional",
   doc,

@@ -9,10 +9,8 @@ export interface Watching {
 }
 
 /**
- * Calls `onChange` when the content of a file has changed: at once where the system notifies, within a second where it
- * does not (a ConfigMap is replaced by a link farther up its path).
- *
- * @param files called each time, since a configuration names further files
+ * Calls `onChange` when the content of a file has changed: at once where the system notifies, else within a second (a
+ * ConfigMap is replaced by a link farther up its path). @param files called each time: a configuration names others
  */
 export function watchFiles(files: () => readonly string[], onChange: () => void): Watching {
   let seen = digestsOf(files());

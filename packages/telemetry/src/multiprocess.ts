@@ -18,11 +18,6 @@ export interface SharedMetricsOptions {
   readonly isRunning?: (pid: number) => boolean;
 }
 
-interface SharedFile {
-  readonly version: string;
-  readonly families: readonly FamilySnapshot[];
-}
-
 const filePattern = /^(\d+)-(\d+)\.json$/;
 
 function isProcessRunning(pid: number): boolean {
@@ -41,7 +36,7 @@ export function shareMetrics(options: SharedMetricsOptions) {
   const ownFile = join(dir, `${pid}-${startedAt}.json`);
   const draft = `${ownFile}.draft`;
   const template = templateOf(registry);
-  const known = new Map<string, SharedFile>();
+  const known = new Map<string, { readonly version: string; readonly families: readonly FamilySnapshot[] }>();
   writeFileSync(draft, "");
 
   // A failed write leaves the state written before in place; the next one replaces it.

@@ -40,10 +40,7 @@ function parseTraceparent(value: string): Omit<RemoteParent, "tracestate"> | und
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
-/**
- * Reads a caller's trace context by W3C rules. A repeated `traceparent` is malformed; a `tracestate` that does not
- * parse is left out and does not cost the parent (W3C Trace Context, 3.3).
- */
+/** Reads a caller's trace context. A repeated `traceparent` is malformed; a bad `tracestate` is left out (W3C, 3.3). */
 export function readTraceContext(headers: TraceHeaders): InboundTraceContext {
   const baggageDropped = headers.baggage !== undefined;
   const traceparent = joined(headers.traceparent);

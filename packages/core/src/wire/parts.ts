@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { errorCodes, oauthErrorCodes } from "../error-code.ts";
 import { sentence } from "../names.ts";
 
 /** Parts that bodies and queries of several planes share. */
@@ -74,14 +73,3 @@ export const version = z
   .transform(Number)
   .optional()
   .meta({ type: "integer", minimum: 1, maximum: 999_999_999, description: "Absent, the latest is read." });
-
-export const errorEnvelope = z
-  .object({
-    error: z.object({ code: z.enum(errorCodes), message: z.string() }),
-    details: z.record(z.string(), z.unknown()).optional(),
-  })
-  .meta({ id: "ErrorEnvelope" });
-export type ErrorEnvelope = z.output<typeof errorEnvelope>;
-
-/** RFC 6749 section 5.2. */
-export const oauthError = z.object({ error: z.enum(oauthErrorCodes), error_description: z.string() });

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { errorCodes, oauthErrorCodes } from "../error-code.ts";
 import { timestamp } from "./parts.ts";
 
-/** Answers of the routes that need no bearer: health, documents and the issuer's metadata. */
+/** Errors, and answers of the routes that need no bearer: health, documents and the issuer's metadata. */
 
 /** Metrics in the Prometheus text format, and the page of the documentation. */
 export const plainText = z.string();
@@ -31,3 +32,14 @@ export const serverMetadata = z
     service_documentation: z.string(),
   })
   .meta({ id: "AuthorizationServerMetadata", description: "RFC 8414 section 2." });
+
+export const errorEnvelope = z
+  .object({
+    error: z.object({ code: z.enum(errorCodes), message: z.string() }),
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: "ErrorEnvelope" });
+export type ErrorEnvelope = z.output<typeof errorEnvelope>;
+
+/** RFC 6749 section 5.2. */
+export const oauthError = z.object({ error: z.enum(oauthErrorCodes), error_description: z.string() });
