@@ -1,6 +1,6 @@
 import { spawnApp } from "@svc/test-support";
 import { expect, test } from "vitest";
-import { narration, story } from "../src/demo/story.ts";
+import { narration, story } from "../src/commands/demo.ts";
 
 test("every step of the story succeeds, with request, decision and reason", async () => {
   const child = spawnApp({ main: "@svc/dev/main", args: ["demo", "--json"], env: {} });

@@ -19,10 +19,7 @@ const portList = z
     "must be 1-15 ports, comma-separated",
   );
 
-/**
- * Options that can differ between pods: `SVC_INJECTOR_PEP_MODE` sets the default of every pod, the annotation
- * `pep.svc/mode` overrides it, `pep.mode` is the chart's value.
- */
+/** `SVC_INJECTOR_PEP_MODE` sets every pod's default, annotation `pep.svc/mode` overrides it; the chart's: `pep.mode`. */
 export const podOptions = {
   "pep.svc/mode": defaulted(oneOf(["enforce", "observe"]), "enforce", "The mode of upstreams that name none."),
   "pep.svc/config": defaulted(objectName, "svc-pep", "The ConfigMap whose `pep.yaml` lists the upstreams."),

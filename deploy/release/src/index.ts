@@ -2,14 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 
-/** A place that names the version of the release. */
-export interface NamedVersion {
-  readonly where: string;
-  readonly version: string;
-}
-
 /** The versions of everything that is released together: packages, apps, the chart, and the images in compose. */
-export function namedVersions(workspace: string): readonly NamedVersion[] {
+export function namedVersions(workspace: string): readonly { where: string; version: string }[] {
   const read = (path: string): string => readFileSync(join(workspace, path), "utf8");
   const manifests = ["package.json", ...globSync("{packages,apps}/*/package.json", { cwd: workspace })];
   const charts = globSync("helm/*/Chart.yaml", { cwd: workspace });
@@ -28,7 +22,7 @@ export function namedVersions(workspace: string): readonly NamedVersion[] {
 }
 
 /** One line for each other version. */
-export const versionFaults = (named: readonly NamedVersion[], version: string): readonly string[] =>
+export const versionFaults = (named: ReturnType<typeof namedVersions>, version: string): readonly string[] =>
   named
     .filter((each) => String(each.version) !== version)
     .map(({ where, version: other }) => `${where}: is ${other}, but ${version} is released`);

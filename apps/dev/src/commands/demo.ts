@@ -1,7 +1,9 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { newScene } from "../demo/scene.ts";
-import { narration, runStory, story } from "../demo/story.ts";
+import { calls } from "../demo/calls.ts";
+import { declarationsAndConsents } from "../demo/declarations.ts";
+import { record } from "../demo/record.ts";
+import { newScene, type Reporter, type Scene, type Step } from "../demo/scene.ts";
 import { runStack } from "../stack/stack.ts";
 
 const examples = `
@@ -29,4 +31,49 @@ async function runDemo({ json = false }: { json?: boolean }): Promise<void> {
     if (!succeeded) process.exitCode = 1;
     else if (!json) write(`\n${styleText("green", `All ${story.length} steps succeeded`)}, in ${seconds} s.`);
   });
+}
+
+/** From a manifest to the record. */
+export const story: readonly Step[] = [...declarationsAndConsents, ...calls, ...record];
+
+/** Ends at the first step that fails. @returns whether every step succeeded */
+export async function runStory(scene: Scene, narrator: ReturnType<typeof narration>): Promise<boolean> {
+  for (const [index, step] of story.entries()) {
+    const report = narrator.begin(index + 1, story.length, step.title);
+    try {
+      await step.run(scene, report);
+      narrator.end(undefined);
+    } catch (cause) {
+      narrator.end(cause instanceof Error ? cause : new Error(String(cause)));
+      return false;
+    }
+  }
+  return true;
+}
+
+const kinds = { asked: "cyan", decided: "green", why: "dim" } as const;
+type Kind = keyof typeof kinds;
+
+/** Prints the story as text, or one JSON line a step. */
+export function narration(format: "text" | "json", write: (line: string) => void) {
+  let step: { readonly number: number; readonly title: string; readonly lines: Record<Kind, string[]> } | undefined;
+  return {
+    begin(number: number, of: number, title: string): Reporter {
+      const lines = { asked: [], decided: [], why: [] } as Record<Kind, string[]>;
+      step = { number, title, lines };
+      if (format === "text") write(`\n${styleText("bold", `[${number}/${of}] ${title}`)}`);
+      const add = (kind: Kind) => (text: string) => {
+        lines[kind].push(text);
+        if (format === "text") write(`  ${styleText(kinds[kind], kind.padEnd(8))} ${text}`);
+      };
+      return { asked: add("asked"), decided: add("decided"), why: add("why") };
+    },
+    end(failure: Error | undefined): void {
+      if (step === undefined) return;
+      const { number, title, lines } = step;
+      if (format === "json") {
+        write(JSON.stringify({ step: number, title, ok: failure === undefined, ...lines, failure: failure?.message }));
+      } else if (failure) write(`  ${styleText("red", "failed")}   ${failure.message}`);
+    },
+  };
 }

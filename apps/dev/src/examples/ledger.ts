@@ -3,9 +3,8 @@ import { type Admission, AdmissionRefused, createVerifier, type Verifier } from 
 import { type Operation, operations } from "./agents.ts";
 
 /**
- * A small service that verifies each call itself: a hop token narrowed to the operation, and for a privileged one a
- * transaction token bound to the body. It returns what the tokens say, never the tokens. A call without a token is served
- * too, as by any service behind an enforcement point in observe mode.
+ * Verifies each call itself: a hop token narrowed to the operation, and if privileged a transaction token over the
+ * body. It returns what they say, never the tokens. It also serves calls without one, as behind observe mode.
  */
 const entries = new Map<string, object>([["7", { id: "7", amount: 42, memo: "team lunch" }]]);
 
