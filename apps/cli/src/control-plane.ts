@@ -71,12 +71,17 @@ export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
     yield* everyRow((cursor) => call(plane, (svc) => read(svc, { limit: pageSize, cursor })));
   }
 
+  /** The same as one list. */
+  const all: <Row>(...read: Parameters<typeof rows<Row>>) => Promise<readonly Row[]> = (...read) =>
+    collected(rows(...read));
+
   return {
     url,
     /** A client without bearers. */
     anonymous: () => open({}),
     call,
     rows,
+    all,
     /** The control plane's clock by its last answer: epoch milliseconds, up to a second behind and never ahead. */
     nowMs: () => Date.now() + aheadMs,
   };

@@ -1,5 +1,5 @@
 import type { DecisionFilters, DecisionRow } from "@svc/client";
-import { type ControlPlane, collected } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane.ts";
 
 /** Rows are read this far behind the control plane's clock: more than its longest write and its processes' skew. */
 export const horizonMs = 5_000;
@@ -12,7 +12,7 @@ export async function decisionsWithin(
   untilMs: number,
 ): Promise<readonly DecisionRow[]> {
   const query = { ...filters, since: new Date(sinceMs), until: new Date(untilMs) };
-  const rows = await collected(plane.rows("audit", (svc, page) => svc.audit.decisions({ ...query, ...page })));
+  const rows = await plane.all("audit", (svc, page) => svc.audit.decisions({ ...query, ...page }));
   // RFC 3339 in UTC with milliseconds throughout, so text sorts as time.
   return [...rows].reverse().sort((a, b) => (a.ts < b.ts ? -1 : a.ts > b.ts ? 1 : 0));
 }

@@ -2,7 +2,7 @@ import type { AgentListItem } from "@svc/client";
 import { type ManifestStatus, manifestStatuses } from "@svc/core/closed-sets";
 import { Command, Option } from "commander";
 import { commandGroup, confirm, type Revocation } from "../command-group.ts";
-import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, print, printBodies, shown, table } from "../output.ts";
 
 const examples = `
@@ -30,9 +30,7 @@ export const command = (): Command =>
   ]);
 
 async function list({ status, json, ...flags }: ControlPlaneFlags & { status?: ManifestStatus }): Promise<void> {
-  const agents = await collected(
-    openControlPlane(flags).rows("admin", (svc, page) => svc.admin.agents({ status, ...page })),
-  );
+  const agents = await openControlPlane(flags).all("admin", (svc, page) => svc.admin.agents({ status, ...page }));
   if (json) return printBodies("agentListItem", agents);
   if (agents.length === 0) return print("No agents match.");
   const cells = ({ id, name, latestManifestVersion: version, latestStatus: latest }: AgentListItem) => [

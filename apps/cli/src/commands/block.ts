@@ -2,7 +2,7 @@ import type { BlockRead } from "@svc/client";
 import { type BlockKind, blockKinds } from "@svc/core/closed-sets";
 import { Argument, Command } from "commander";
 import { commandGroup } from "../command-group.ts";
-import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { instant } from "../decision-filters.ts";
 import { colors, print, printBodies, printJson, shown, table } from "../output.ts";
 
@@ -50,7 +50,7 @@ async function set(kind: BlockKind, ref: string, { reason, until, json, ...flags
 }
 
 async function list({ json, ...flags }: ControlPlaneFlags): Promise<void> {
-  const blocks = await collected(openControlPlane(flags).rows("audit", (svc, page) => svc.audit.blocks(page)));
+  const blocks = await openControlPlane(flags).all("audit", (svc, page) => svc.audit.blocks(page));
   if (json) return printBodies("blockRead", blocks);
   if (blocks.length === 0) return print("No block is in force.");
   const cells = (block: BlockRead) => [

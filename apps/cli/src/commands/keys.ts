@@ -1,7 +1,7 @@
 import type { IssuerKey } from "@svc/client";
 import { Command } from "commander";
 import { commandGroup, confirm } from "../command-group.ts";
-import { type ControlPlaneFlags, collected, openControlPlane, withControlPlane } from "../control-plane.ts";
+import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, print, printBodies, printJson, table } from "../output.ts";
 
 const examples = `
@@ -33,7 +33,7 @@ export const command = (): Command =>
   ]);
 
 async function list({ json, ...flags }: ControlPlaneFlags): Promise<void> {
-  const keys = await collected(openControlPlane(flags).rows("admin", (svc, page) => svc.admin.issuerKeys(page)));
+  const keys = await openControlPlane(flags).all("admin", (svc, page) => svc.admin.issuerKeys(page));
   if (json) return printBodies("issuerKey", keys);
   const cells = (key: IssuerKey) => [
     key.kid,

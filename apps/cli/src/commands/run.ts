@@ -1,11 +1,5 @@
 import { Command, Option } from "commander";
-import {
-  type ControlPlane,
-  type ControlPlaneFlags,
-  collected,
-  openControlPlane,
-  withControlPlane,
-} from "../control-plane.ts";
+import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, progress, shown, verdict } from "../output.ts";
 import { type PepFlags, startLocalPep, withoutBearers } from "../run/local-pep.ts";
 import { runProgram } from "../run/program.ts";
@@ -70,8 +64,8 @@ const direct = (name: "NO_PROXY" | "no_proxy") => ({
 });
 
 async function printDecisions(plane: ControlPlane, sessionId: string, json: boolean): Promise<void> {
-  const rows = plane.rows("audit", (svc, page) => svc.audit.decisions({ sessionId, ...page }));
-  const decisions = [...(await collected(rows))].reverse();
+  const rows = await plane.all("audit", (svc, page) => svc.audit.decisions({ sessionId, ...page }));
+  const decisions = rows.toReversed();
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   if (json) {
     const { decisionRow, toWire } = await import("@svc/core");

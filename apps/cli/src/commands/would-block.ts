@@ -7,7 +7,6 @@ import {
   absentBy,
   type ControlPlane,
   type ControlPlaneFlags,
-  collected,
   openControlPlane,
   withControlPlane,
 } from "../control-plane.ts";
@@ -46,7 +45,7 @@ async function wouldBlock({ scope, since, until, emitManifest, json, ...flags }:
   }
   const plane = openControlPlane(flags);
   const filters = { scope, since, until };
-  const groups = await collected(plane.rows("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page })));
+  const groups = await plane.all("audit", (svc, page) => svc.audit.wouldBlock({ ...filters, ...page }));
   if (emitManifest !== undefined && scope !== undefined) return propose(plane, scope, groups, emitManifest, json);
   if (json) return printBodies("wouldBlockGroup", groups);
   if (groups.length === 0) return print("0 to review: enforcement would block no call.");
