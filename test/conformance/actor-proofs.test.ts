@@ -8,7 +8,7 @@ import { hop, requiringIdentities } from "./src/identity-required.ts";
 const { receiver, stack, api, keyOf, enroll, proofOf, actionFor, clerkToken, renew, expectFailure } =
   await requiringIdentities();
 
-describe("a proof that does not hold is refused and spends nothing", () => {
+describe("an invalid proof of possession is refused and spends nothing", () => {
   const now = () => Date.now() / 1000;
   type Make = (token: string) => Promise<string> | string;
   const sign = (token: string, changes: object = {}, key = keyOf("clerk")) =>
@@ -49,7 +49,7 @@ describe("a proof that does not hold is refused and spends nothing", () => {
     expect((await api.exchange(clerk, hop.read, action, await proofOf("clerk", clerk))).status).toBe(200);
   });
 
-  test("a proof's jti is good once, also for another token", async () => {
+  test("a proof's jti is accepted once, also with another token", async () => {
     const { session, clerk } = await clerkToken();
     const actor_token = (await proofOf("clerk", clerk)).actor_token;
     const siblings: string[] = (await renew(clerk, { count: 4, actor_token })).body.tokens;
@@ -72,7 +72,7 @@ describe("a proof that does not hold is refused and spends nothing", () => {
     expect(again.status).toBe(200);
   });
 
-  test("a proof is used up by success alone", async () => {
+  test("only a successful exchange uses a proof up", async () => {
     const { session, clerk } = await clerkToken();
     const action = await actionFor(session, clerk, hop.read);
     const proof = await proofOf("clerk", clerk);
@@ -81,7 +81,7 @@ describe("a proof that does not hold is refused and spends nothing", () => {
     expect((await api.exchange(clerk, hop.read, action, proof)).status).toBe(200);
   });
 
-  test("a replaced key proves nothing, its successor does", async () => {
+  test("a proof by a replaced key is refused, a proof by the new key is accepted", async () => {
     const former = keyOf("idle");
     await enroll("idle");
     const { token } = await api.consent("books");
@@ -91,7 +91,7 @@ describe("a proof that does not hold is refused and spends nothing", () => {
   });
 });
 
-test("the cause of a refused proof is on the exchange's span, and nowhere else who sent it", async () => {
+test("the exchange's span holds the cause of a refused proof, and no span names the agents", async () => {
   const exchanges = () => receiver.spans.filter(({ name }) => name === "authz.exchange");
   const { session, token } = await api.consent("books");
   const action = await actionFor(session, token, hop.planner);

@@ -60,13 +60,13 @@ describe("audit events", () => {
       () => admin("POST", "/v1/manifests", { agent: planner, manifest: { scopes: { events: { hop_budget: 2 } } } }),
       { agent: planner, details: expect.objectContaining({ status: "needs_review" }) },
     ],
-  ])("hold a %s as soon as it is answered", async (kind, act, facts) => {
+  ])("include a %s as soon as its response arrives", async (kind, act, facts) => {
     await act();
     const [latest] = await events(`kind=${kind}&limit=1`);
     expect(latest).toMatchObject({ kind, actor: "admin", session_id: null, ...facts });
   });
 
-  test("page through both kinds of source as one history", async () => {
+  test("page through agents' and administrators' events as one history", async () => {
     const whole = await events("limit=200");
     expect(new Set(whole.map(({ kind }: { kind: string }) => kind)).size).toBeGreaterThan(4);
     expect(await readAll("events?", 1)).toEqual(whole);
@@ -107,7 +107,7 @@ describe("an explanation", () => {
     expect((await api.authorize(after.session, after.clerk.token, wanted)).body.decision).toBe("allow");
   });
 
-  test("keeps to the state of its moment after that has changed", async () => {
+  test("shows the state at the time of the decision after that state changes", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const path = `/v1/blocks/tool/${encodeURIComponent(hops.browse.target)}`;
     expect((await admin("PUT", path, { reason: "hostile" })).status).toBe(200);
@@ -120,7 +120,7 @@ describe("an explanation", () => {
     expect(body.remedy).toContain(`block on tool "${hops.browse.target}"`);
   });
 
-  test("of a deny at the exchange tells what had changed since the allow", async () => {
+  test("of a deny at the exchange shows what changed after the allow", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const allowed = (await api.authorize(session, clerk.token, hops.read)).body.action_id;
     await admin("POST", `/v1/sessions/${session}/revoke`, {});
@@ -155,7 +155,7 @@ describe("an explanation", () => {
   });
 });
 
-describe("what observe mode would have blocked", () => {
+describe("the list of calls that observe mode would have blocked", () => {
   const observed = { enforced: false };
 
   beforeAll(async () => {
@@ -183,7 +183,7 @@ describe("what observe mode would have blocked", () => {
     [`clerk-${scope}`, `http:${scope}/read`, "crm", "DATA_CLASS_NOT_DECLARED", 1],
   ];
 
-  test("is grouped with its count, and holds neither what was allowed nor what was blocked", async () => {
+  test("groups observed denies with a count, without allowed or enforced calls", async () => {
     const rows = await readAll("would-block?", 50);
     expect(rows.map(facts)).toEqual([...expected("unwatched"), ...expected("watched")]);
     const [group] = rows;
@@ -193,11 +193,11 @@ describe("what observe mode would have blocked", () => {
     expect(String(group?.first_ts) < String(group?.last_ts)).toBe(true);
   });
 
-  test("pages by group, one at a time", async () => {
+  test("returns the same groups page by page", async () => {
     expect(await readAll("would-block?", 1)).toEqual(await readAll("would-block?", 50));
   });
 
-  test("narrows to a scope, and to a span of time", async () => {
+  test("filters by scope and by time", async () => {
     expect((await readAll("would-block?scope=watched", 50)).map(facts)).toEqual(expected("watched"));
     expect(await readAll("would-block?scope=nowhere", 50)).toEqual([]);
     const [{ first_ts: first } = { first_ts: "" }] = await readAll("would-block?", 50);
@@ -208,7 +208,7 @@ describe("what observe mode would have blocked", () => {
     expect(await readAll("would-block?until=2020-01-01T00:00:00Z", 50)).toEqual([]);
   });
 
-  test("keeps its cursor to its own filter", async () => {
+  test("refuses a cursor of another filter or route", async () => {
     const { body } = await audit("would-block?limit=1");
     const cursor = body.page.next_cursor;
     expect((await audit(`would-block?limit=1&cursor=${cursor}`)).status).toBe(200);
@@ -217,7 +217,7 @@ describe("what observe mode would have blocked", () => {
   });
 });
 
-test("readiness shows when housekeeping was last done, after a start of the service", async () => {
+test("readiness shows the time of the last housekeeping run", async () => {
   const lastRun = await waitUntil("housekeeping to be done", async () => {
     const { body } = await api.call("GET", "/readyz");
     return body.housekeeping.last_run ?? false;

@@ -40,7 +40,7 @@ describe.each([
   ["agent", hops.planner.target],
   ["scope", "books"],
 ])("a block on the %s %s", (kind, ref) => {
-  test("denies from the next request on at every process, and lifted no longer", async () => {
+  test("denies from the next request on at every process, until it is lifted", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const [forExchange, spare] = (await api.renew(clerk.token, 2)).body.tokens;
     const allow = (await decide(api, session, forExchange)).body.action_id;
@@ -72,7 +72,7 @@ test("a block on an agent or a scope refuses renewals and mints as well", async 
 });
 
 describe("setting a block", () => {
-  test("answers it, and records who set and lifted it and why", async () => {
+  test("returns the block, and records who set and lifted it and why", async () => {
     const until = "2999-01-31T12:00:00+01:00";
     const { status, body } = await put("agent", "turncoat", { reason: "leaks", until });
     expect(status).toBe(200);
@@ -97,7 +97,7 @@ describe("setting a block", () => {
     ]);
   });
 
-  test("again just so changes nothing: no record, and no decision is made anew for it", async () => {
+  test("with the same body changes nothing: no record, and cached decisions stay valid", async () => {
     const first = await put("tool", "same", { reason: "r" });
     const epoch = await denialEpoch();
     expect((await put("tool", "same", { reason: "r", until: null })).body).toEqual(first.body);
@@ -111,14 +111,14 @@ describe("setting a block", () => {
     expect(await recorded("tool", "same")).toHaveLength(2);
   });
 
-  test("twenty times at once sets one", async () => {
+  test("twenty times at once sets one block", async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => put("tool", "rush", { reason: "r" })));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(await recorded("tool", "rush")).toHaveLength(1);
     await lift("tool", "rush");
   });
 
-  test("until a moment lets go by itself, and what lapsed begins anew", async () => {
+  test("with an end time expires by itself, and a new one can then be set", async () => {
     const { session, token } = await api.consent("files");
     const call = { target: "mcp:files/read", target_kind: "tool", data_class: "docs" } as const;
     const ask = async () => (await api.authorize(session, token, call)).body;
@@ -165,14 +165,14 @@ test.each([
   ["scope", "a/b %2F c?d#e"],
   ["scope", "Größe ✓"],
   ["scope", "x".repeat(255)],
-])("a %s ref is percent-encoded once: %s", async (kind, ref) => {
+])("the percent-encoded ref of a %s is decoded once: %s", async (kind, ref) => {
   expect((await put(kind, ref)).body).toMatchObject({ kind, ref });
   expect((await list()).body.data).toContainEqual(expect.objectContaining({ kind, ref }));
   await lift(kind, ref);
   expect((await list()).body.data).not.toContainEqual(expect.objectContaining({ ref }));
 });
 
-test("blocks are listed by kind and ref, through pages that neither repeat nor miss one", async () => {
+test("pages of blocks, ordered by kind and ref, contain each block once", async () => {
   const made = [
     ["agent", "a-z"],
     ["agent", "b"],

@@ -68,10 +68,10 @@ const changes: readonly Change[] = [
   },
 ];
 
-describe.each(changes)("a process that remembers a token's standing learns that $name elsewhere", (row) => {
+describe.each(changes)("a process with a cached token state learns that $name at another process", (row) => {
   const { scope = "books", change, undo, reason } = row;
 
-  test("with its next decision and with its next exchange, which spends nothing", async () => {
+  test("at its next decision and at its next exchange, which spends nothing", async () => {
     const [deciding, exchanging] = [await warmSession(scope), await warmSession(scope)];
     expect((await change(deciding)).status).toBeLessThan(300);
     if (reason === "SESSION_REVOKED") await change(exchanging);
@@ -95,7 +95,7 @@ async function spendsOf(actionId: string): Promise<number> {
   return row?.count ?? Number.NaN;
 }
 
-test("a process that remembers a token's standing learns that its human became tainted elsewhere", async () => {
+test("a process with a cached token state learns that the person became tainted at another process", async () => {
   const { session, token: root } = await one.consent("books");
   const planner = await one.hop(session, root, hops.planner);
   const clerk = await one.hop(session, planner.token, hops.clerk);
@@ -106,7 +106,7 @@ test("a process that remembers a token's standing learns that its human became t
   expect(body).toMatchObject({ decision: "deny", deny_reason: "TAINT_BLOCKED", taint: "untrusted_external" });
 });
 
-test("a process that remembers a block forgets it when it was lifted elsewhere", async () => {
+test("a cached block ends when another process lifts it", async () => {
   const { session, token, hop } = await warmSession("books");
   await admin("PUT", pathOf("tool", hop.target), { reason: "an incident" });
   expect((await one.authorize(session, token, hop)).body).toMatchObject({ decision: "deny" });
@@ -114,7 +114,7 @@ test("a process that remembers a block forgets it when it was lifted elsewhere",
   expect((await one.authorize(session, token, hop)).body).toMatchObject({ decision: "allow" });
 });
 
-test("a process that remembers a block forgets it when it lapses, which nothing tells it", async () => {
+test("a cached block ends at its end time", async () => {
   const { session, token, hop } = await warmSession("books");
   const decision = async () => (await one.authorize(session, token, hop)).body.decision;
   const until = await blockForAMoment(
@@ -125,7 +125,7 @@ test("a process that remembers a block forgets it when it lapses, which nothing 
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until));
 });
 
-describe("what is answered without a record is never answered from memory", () => {
+describe("a response without a record never depends on cached state", () => {
   /** Removed at the other process, so that this one still knows the key that signed the token. */
   async function withSigningKeyGone() {
     const warm = await warmSession("books");
@@ -134,20 +134,20 @@ describe("what is answered without a record is never answered from memory", () =
     return warm;
   }
 
-  test("a token of a removed key learns at the decision point only that it is none, not what is admitted", async () => {
+  test("a token of a removed key is 401 at the decision point, which does not reveal the decision", async () => {
     const { session, token, hop } = await withSigningKeyGone();
     const answer = await one.authorize(session, token, hop, { enforced: false });
     expect([answer.status, answer.body.error.code]).toEqual([401, "unauthorized"]);
   });
 
-  test("and at the exchange only that it is none, not whether its action is known", async () => {
+  test("a token of a removed key is invalid_request at the exchange, which does not reveal whether the action exists", async () => {
     const { token, hop } = await withSigningKeyGone();
     const answer = await one.exchange(token, hop, crypto.randomUUID());
     expect([answer.status, answer.body.error]).toEqual([400, "invalid_request"]);
   });
 });
 
-test("a token that was spent is a replay, also where its call would be denied by now, and leaves no record of it", async () => {
+test("a spent token is invalid_grant, also where its call is denied by now, and adds no record", async () => {
   const { session, token, hop, actionId } = await warmSession("books");
   expect((await one.exchange(token, hop, actionId)).status).toBe(200);
   const recorded = async () => (await one.decisions(`session_id=${session}`)).body.data.length;

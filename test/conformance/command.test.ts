@@ -48,7 +48,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("the whole suite passes, and what is skipped says what it needs", async () => {
+  test("the whole suite passes, and a skipped test names what it needs", async () => {
     const report = join(folder, "report.json");
     const { code, output } = await conformance(
       ...["--base-url", url, "--loopback-discovery", "--report", report, ...tokens(["admin", "audit", "identity"])],
@@ -63,13 +63,13 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
     for (const { fullName } of skipped) expect(fullName).toMatch(/\(needs the issuer's key\)/);
   });
 
-  test("a token that is not taken is told at once", async () => {
+  test("a refused admin token is reported before any test runs", async () => {
     const { code, output } = await conformance("--base-url", url, "--admin-token", "x".repeat(40));
     expect([code, output]).toEqual([2, expect.stringContaining("--admin-token is not taken (401)")]);
   });
 });
 
-describe("what a deployment lacks is told in one line, before anything runs", () => {
+describe("a deployment that cannot be tested is reported in one line, before any test runs", () => {
   test.each([
     ["identities required", { SVC_IDENTITY_REQUIRED: "true" }, "SVC_IDENTITY_REQUIRED=false"],
     ["rates limited", { SVC_RATE_LIMIT_PER_BEARER: "3/600" }, "unset SVC_RATE_LIMIT_PER_BEARER"],

@@ -16,7 +16,7 @@ async function allowedRead() {
   return { session, token: clerk.token, action: decision.body.action_id as string };
 }
 
-describe("a token and an allow are spent once, together, whichever of two processes is asked", () => {
+describe("a token and an allow are spent together once, over two processes", () => {
   test("of 64 parallel exchanges of one token one succeeds and 63 are invalid_grant", async () => {
     const { token, action } = await allowedRead();
     const answers = await Promise.all(
@@ -38,7 +38,7 @@ describe("a token and an allow are spent once, together, whichever of two proces
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 
-  test("one allow with two sibling tokens is exchanged once, and the other sibling stays good", async () => {
+  test("one allow with two sibling tokens is exchanged once, and the other sibling stays unspent", async () => {
     const { session, clerk } = await clerkSession(one, "books");
     const [a, b] = (await one.renew(clerk.token, 2)).body.tokens;
     const action = (await one.authorize(session, a, hops.read)).body.action_id;

@@ -14,7 +14,7 @@ describe.each([false, true])("with identity required: %s", (identityRequired) =>
   });
   afterAll(() => stage.stop());
 
-  test.each(rows)("the record of $name explains what was decided, after the state has changed back", async (vector) => {
+  test.each(rows)("the record of $name explains the decision after the state has changed back", async (vector) => {
     const { session, token } = await stage.set(vector);
     const hop = { target: vector.target, target_kind: vector.targetKind, data_class: vector.dataClass };
     const decided = await stage.api.authorize(session, token, hop);

@@ -67,7 +67,7 @@ afterAll(async () => {
   await Promise.all([redis.stop(), database.drop()]);
 });
 
-test("a request of every operation is at hand", () => {
+test("the examples include a request of every operation", () => {
   expect(document.operations.filter((operation) => !requests.has(operation))).toEqual([]);
 });
 
@@ -106,13 +106,13 @@ describe("while the database refuses connections", () => {
     await proxy.stop();
   });
 
-  test("every operation that needs it is 503, in the words that the document has for it", async () => {
+  test("every operation that needs it is 503, with the code that the document names", async () => {
     const needing = document.operations.filter((operation) => refusedWith(operation, 503).length > 0);
     const answers = await told(createApi(controlPlane.url, testBearers), needing);
     expect(answers).toEqual(namedBy(needing, (operation) => refusedWith(operation, 503)[0]));
   });
 
-  test("what needs it not is served", async () => {
+  test("every other operation is served", async () => {
     const others = document.operations.filter((operation) => refusedWith(operation, 503).length === 0);
     expect(others.map(({ path }) => path)).toContain("/.well-known/jwks.json");
     const answers = await told(createApi(controlPlane.url, testBearers), others);
@@ -128,7 +128,7 @@ describe("over a rate limit", () => {
   });
   afterAll(() => controlPlane.stop());
 
-  test("every operation that a credential opens is 429, and says when to come again", async () => {
+  test("every operation with a credential is 429 with Retry-After", async () => {
     const api = createApi(controlPlane.url, testBearers);
     const limited = document.operations.filter((operation) => refusedWith(operation, 429).length > 0);
     for (const operation of limited) await resend(api, operation);
@@ -141,7 +141,7 @@ describe("over a rate limit", () => {
   });
 });
 
-test("while the identity provider cannot be asked an enrollment that names a person is 503, and nothing else is", async () => {
+test("while the identity provider is unreachable, an enrollment with a person's assertion is 503 and one without is served", async () => {
   const controlPlane = await startProcess({ SVC_IDP_ISSUER: "http://127.0.0.1:1", SVC_IDP_AUDIENCE: "svc" });
   try {
     const api = createApi(controlPlane.url, testBearers);
@@ -158,7 +158,7 @@ test("while the identity provider cannot be asked an enrollment that names a per
   }
 });
 
-test("a process that was told to end says so in its readiness, and goes on serving meanwhile", async () => {
+test("after SIGTERM a process is not ready (draining) and still serves requests", async () => {
   const controlPlane = await startProcess();
   try {
     const api = createApi(controlPlane.url, testBearers);
@@ -178,7 +178,7 @@ test("a process that was told to end says so in its readiness, and goes on servi
 });
 
 /** Last: it takes the tables away. */
-test("a fault that nobody foresaw is 500 internal, and nothing of it is told", async () => {
+test("an unexpected fault is 500 internal, and the response does not describe it", async () => {
   const controlPlane = await startProcess();
   const sql = postgres(database.superuserUrl, { max: 1, onnotice: () => {} });
   try {

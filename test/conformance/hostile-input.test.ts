@@ -94,7 +94,7 @@ const runs = 25;
 const seedOf = (operation: Operation): number => 20_261_128 + operations.indexOf(operation);
 
 describe.each(inOrder(operations))("$name", (operation) => {
-  test("refuses whatever is wrong as documented, writes nothing of it and repeats no credential", async () => {
+  test("refuses malformed requests as documented, writes nothing and repeats no credential", async () => {
     const baseOf = supply(operation);
     let isUsedUp = false;
     await fc.assert(

@@ -6,11 +6,11 @@ import { identitiesForTests } from "./src/identities-for-tests.ts";
 
 const stack = await identitiesForTests();
 
-describe("who may begin an enrollment", () => {
+describe("beginning an enrollment", () => {
   const issue = (agent: string, more: object = {}) =>
     stack.api.call("POST", "/v1/identity/enroll-tokens", { bearer: testBearers.admin, body: { agent, ...more } });
 
-  test("whoever holds the agent's enroll token, once, without a bearer", async () => {
+  test("needs no bearer with the agent's enroll token, which is accepted once", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const issued = await issue(agent, { ttl_seconds: 60 });
     expect(issued).toMatchObject({
@@ -30,7 +30,7 @@ describe("who may begin an enrollment", () => {
     expect(JSON.stringify(await stack.eventsOf(agent))).not.toContain(enroll_token);
   });
 
-  test("of parallel enrollments with one token one begins", async () => {
+  test("succeeds once for one enroll token, also in parallel", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const { enroll_token } = (await issue(agent)).body;
     const answers = await Promise.all(Array.from({ length: 8 }, () => stack.begin(agent, { key, enroll_token }, "")));
@@ -51,7 +51,7 @@ describe("who may begin an enrollment", () => {
         return [agent, enroll_token];
       },
     ],
-  ])("a token that is %s opens nothing, with or without the admin's bearer", async (_case, make) => {
+  ])("is refused with an enroll token that is %s, with or without the admin's bearer", async (_case, make) => {
     const [agent, enroll_token] = await make(await stack.newAgent());
     for (const bearer of ["", testBearers.admin]) {
       const answer = await stack.begin(agent, { key: await newKey(), enroll_token }, bearer);
@@ -59,7 +59,7 @@ describe("who may begin an enrollment", () => {
     }
   });
 
-  test("a request that is refused for its key spends no token", async () => {
+  test("with an invalid key does not spend the enroll token", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const { enroll_token } = (await issue(agent)).body;
     const refused = await stack.api.call("POST", "/v1/identity/enrollments", {
@@ -69,7 +69,7 @@ describe("who may begin an enrollment", () => {
     expect((await stack.begin(agent, { key, enroll_token }, "")).status).toBe(201);
   });
 
-  test("nobody with another plane's bearer, whatever token comes along", async () => {
+  test("is refused to another plane's bearer, also with a valid enroll token", async () => {
     const agent = await stack.newAgent();
     const { enroll_token } = (await issue(agent)).body;
     for (const bearer of [testBearers.audit, testBearers.identity, "x".repeat(40)]) {
@@ -78,14 +78,14 @@ describe("who may begin an enrollment", () => {
   });
 
   test.each([[{}], [{ agent: "x" }], [{ enroll_token: 1 }], [[]], [null], ["text"]])(
-    "nobody without a credential, whatever the body says: %j",
+    "is refused without a credential: %j",
     async (body) => {
       const answer = await stack.api.call("POST", "/v1/identity/enrollments", { body });
       expect([answer.status, answer.body.error.code]).toEqual([401, "unauthorized"]);
     },
   );
 
-  test("nobody for a revoked agent: it is revoked for good", async () => {
+  test("is refused for a revoked agent", async () => {
     const agent = await stack.newAgent();
     const { enroll_token } = (await issue(agent)).body;
     await stack.revoke(agent);
@@ -101,36 +101,36 @@ describe("who may begin an enrollment", () => {
     ["nobody", 404],
     [undefined, 400],
     ["A", 400],
-  ])("no token is issued for %s", async (agent, status) => {
+  ])("no enroll token is issued for %s", async (agent, status) => {
     expect((await issue(agent as string)).status).toBe(status);
   });
 
-  test.each([59, 86_401, 60.5, "60"])("no token lives for %j seconds", async (ttl_seconds) => {
+  test.each([59, 86_401, 60.5, "60"])("no enroll token is issued for a lifetime of %j seconds", async (ttl_seconds) => {
     expect((await issue(await stack.newAgent(), { ttl_seconds })).status).toBe(400);
   });
 });
 
-describe("a request that says something else than an enrollment", () => {
+describe("an enrollment request", () => {
   const good = async () => ({ agent: await stack.newAgent(), jwk: (await newKey()).publicJwk as object });
   const send = (body: unknown) =>
     stack.api.call("POST", "/v1/identity/enrollments", { bearer: testBearers.admin, body });
 
   test.each<[string, object, string]>([
-    ["no key", { jwk: undefined }, "jwk"],
-    ["a key that is none", { jwk: { kty: "EC" } }, "jwk"],
-    ["a shared secret", { jwk: { kty: "oct", k: "c2VjcmV0" } }, "jwk"],
-    ["an RSA key", { jwk: { kty: "RSA", n: "AQAB", e: "AQAB" } }, "jwk"],
-    ["an agent that cannot exist", { agent: "../x" }, "agent"],
-    ["an unknown member", { claim: {} }, ""],
-    ["claims that are a list", { claims: [] }, "claims"],
-    ["claims beyond 8 KiB", { claims: { pad: "x".repeat(8_192) } }, "claims"],
-    ["an empty assertion", { principal_assertion: "" }, "principal_assertion"],
+    ["without a key is refused", { jwk: undefined }, "jwk"],
+    ["with a key without coordinates is refused", { jwk: { kty: "EC" } }, "jwk"],
+    ["with a shared secret is refused", { jwk: { kty: "oct", k: "c2VjcmV0" } }, "jwk"],
+    ["with an RSA key is refused", { jwk: { kty: "RSA", n: "AQAB", e: "AQAB" } }, "jwk"],
+    ["with an invalid agent name is refused", { agent: "../x" }, "agent"],
+    ["with an unknown member is refused", { claim: {} }, ""],
+    ["with claims that are a list is refused", { claims: [] }, "claims"],
+    ["with claims over 8 KiB is refused", { claims: { pad: "x".repeat(8_192) } }, "claims"],
+    ["with an empty assertion is refused", { principal_assertion: "" }, "principal_assertion"],
   ])("%s", async (_case, change, path) => {
     const { status, body } = await send({ ...(await good()), ...change });
     expect([status, body.error.code, body.details.issues[0].path]).toEqual([400, "invalid_request", path]);
   });
 
-  test("a private key is refused, and not repeated", async () => {
+  test("with a private key is refused, and the response does not repeat the key", async () => {
     const { privateKey } = await generateKeyPair("ES256", { extractable: true });
     const jwk = await exportJWK(privateKey);
     const answer = await send({ ...(await good()), jwk });
@@ -139,7 +139,7 @@ describe("a request that says something else than an enrollment", () => {
     expect(answer.text).not.toContain(jwk.d);
   });
 
-  test("claims that a database could stumble over are kept as said", async () => {
+  test("keeps claims with NUL, escapes and large numbers unchanged", async () => {
     const claims = { "\u0000": "\u0000", "__proto__ ": { "😀": [1e300, null] } };
     const begun = await send({ ...(await good()), claims });
     expect(begun.status).toBe(201);

@@ -4,7 +4,7 @@ import { identitiesForTests } from "./src/identities-for-tests.ts";
 
 const stack = await identitiesForTests();
 
-describe("the proof is the credential of a completion", () => {
+describe("completing an enrollment", () => {
   const pending = async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const { body } = await stack.begin(agent, { key, ...(await stack.vouched(key)) });
@@ -13,7 +13,7 @@ describe("the proof is the credential of a completion", () => {
   type Pending = Awaited<ReturnType<typeof pending>>;
 
   const invalid: [string, (enrollment: Pending) => Promise<string> | string][] = [
-    ["no token", () => "x"],
+    ["that is no token", () => "x"],
     ["by another key", async ({ agent, challenge }) => stack.prove(agent, await newKey(), challenge)],
     ["for another agent", ({ key, challenge }) => stack.prove("planner", key, challenge)],
     [
@@ -35,14 +35,14 @@ describe("the proof is the credential of a completion", () => {
     ],
   ];
 
-  test.each(invalid)("%s: invalid_proof", async (_case, proof) => {
+  test.each(invalid)("with a proof %s is refused: invalid_proof", async (_case, proof) => {
     const enrollment = await pending();
     const answer = await stack.complete(enrollment.id, await proof(enrollment));
     expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_proof"]);
     expect((await stack.identity(enrollment.agent)).body.status).toBe("none");
   });
 
-  test("the third try may be the right one; after three wrong ones it is over", async () => {
+  test("succeeds at the third attempt, and fails after three wrong ones", async () => {
     const [good, bad] = [await pending(), await pending()];
     for (const { id } of [good, good, bad, bad, bad]) expect((await stack.complete(id, "x")).status).toBe(400);
     const right = (of: Pending) => stack.prove(of.agent, of.key, of.challenge);
@@ -51,14 +51,14 @@ describe("the proof is the credential of a completion", () => {
     expect([late.status, late.body.error.code]).toEqual([409, "enrollment_expired"]);
   });
 
-  test("parallel tries are no more than three", async () => {
+  test("checks three attempts at most, also in parallel", async () => {
     const { id } = await pending();
     const answers = await Promise.all(Array.from({ length: 20 }, () => stack.complete(id, "x")));
     expect(answers.filter(({ status }) => status === 400)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(17);
   });
 
-  test("parallel completions end in one", async () => {
+  test("succeeds once, also in parallel", async () => {
     const { id, agent, key, challenge } = await pending();
     const proof = await stack.prove(agent, key, challenge);
     const answers = await Promise.all([1, 2, 3].map(() => stack.complete(id, proof)));
@@ -66,19 +66,22 @@ describe("the proof is the credential of a completion", () => {
     expect((await stack.identity(agent)).body.anchor_version).toBe(1);
   });
 
-  test("too late it is over", async () => {
+  test("after its end time is enrollment_expired", async () => {
     const { id, agent, key, challenge } = await pending();
     await stack.sql`update enrollment set expires_at = now() where enrollment_id = ${id}`;
     const answer = await stack.complete(id, await stack.prove(agent, key, challenge));
     expect([answer.status, answer.body.error.code]).toEqual([409, "enrollment_expired"]);
   });
 
-  test.each(["01900000-0000-7000-8000-000000000000", "x", "%F0%9F%98%80"])("%s is no enrollment", async (id) => {
-    const answer = await stack.complete(id, "x");
-    expect([answer.status, answer.body.error.code]).toEqual([404, "enrollment_not_found"]);
-  });
+  test.each(["01900000-0000-7000-8000-000000000000", "x", "%F0%9F%98%80"])(
+    "with the unknown id %s is enrollment_not_found",
+    async (id) => {
+      const answer = await stack.complete(id, "x");
+      expect([answer.status, answer.body.error.code]).toEqual([404, "enrollment_not_found"]);
+    },
+  );
 
-  test("an agent that was revoked meanwhile stays revoked", async () => {
+  test("does not undo a revocation that came in between", async () => {
     const { id, agent, key, challenge } = await pending();
     await stack.revoke(agent);
     const answer = await stack.complete(id, await stack.prove(agent, key, challenge));

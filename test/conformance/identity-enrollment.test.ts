@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([stack.stop(), elsewhere.stop()]));
 
-describe("an agent that a person vouches for", () => {
+describe("an agent with a person's assertion", () => {
   test("is enrolled, and its identity shows the key it proved", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const begun = await stack.begin(agent, { key, ...(await stack.vouched(key)), claims: { team: "finance" } });
@@ -45,14 +45,14 @@ describe("an agent that a person vouches for", () => {
     });
   });
 
-  test("may bring an Ed25519 key", async () => {
+  test("can enroll an Ed25519 key", async () => {
     const { privateKey } = await generateKeyPair("Ed25519", { extractable: true });
     const key = await importAgentKey(JSON.stringify(await exportJWK(privateKey)));
     const { body } = await stack.enroll(await stack.newAgent(), { key, ...(await stack.vouched(key)) });
     expect(body.status).toBe("enrolled");
   });
 
-  test("leaves an event that names key and person, and nothing of its credentials anywhere", async () => {
+  test("leaves an event that names key and person, and its credentials are stored nowhere", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const assertion = await stack.provider.idToken("grace", key.kid);
     await stack.enroll(agent, { key, principal_assertion: assertion });
@@ -77,7 +77,7 @@ describe("an agent that a person vouches for", () => {
 });
 
 describe("an agent that never enrolled", () => {
-  test("reads as none, without keys, by name and by id", async () => {
+  test("has status none and no keys, by name and by id", async () => {
     const agent = await stack.newAgent();
     const { body } = await stack.identity(agent);
     expect(body).toMatchObject({
@@ -94,14 +94,14 @@ describe("an agent that never enrolled", () => {
   });
 
   test.each(["agents/nobody", "agents/by-id/01900000-0000-7000-8000-000000000000", "agents/by-id/x", "agents/by-id"])(
-    "and one that was never registered is not found: %s",
+    "is not found without a registration: %s",
     async (path) => {
       const answer = await stack.api.call("GET", `/v1/identity/${path}`, { bearer: testBearers.identity });
       expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
     },
   );
 
-  test("cannot be enrolled under a name that was never registered", async () => {
+  test("cannot enroll under an unregistered name", async () => {
     const answer = await stack.begin("nobody", { key: await newKey() });
     expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
   });
@@ -109,12 +109,16 @@ describe("an agent that never enrolled", () => {
 
 describe("an agent that cannot be bound to a person is quarantined", () => {
   const assertions: [string, string, (thumbprint: string) => Promise<string | undefined>][] = [
-    ["nobody vouches", "NO_PRINCIPAL", async () => undefined],
-    ["what vouches is no token", "PRINCIPAL_INVALID", async () => "x.y.z"],
-    ["another provider vouches", "PRINCIPAL_INVALID", (thumbprint) => elsewhere.idToken("ada", thumbprint)],
-    ["a person vouches for another key", "PRINCIPAL_INVALID", () => stack.provider.idToken("ada", "another")],
+    ["no assertion is sent", "NO_PRINCIPAL", async () => undefined],
+    ["the assertion is no token", "PRINCIPAL_INVALID", async () => "x.y.z"],
     [
-      "the token was altered",
+      "another provider issued the assertion",
+      "PRINCIPAL_INVALID",
+      (thumbprint) => elsewhere.idToken("ada", thumbprint),
+    ],
+    ["the assertion names another key", "PRINCIPAL_INVALID", () => stack.provider.idToken("ada", "another")],
+    [
+      "the assertion was altered",
       "PRINCIPAL_INVALID",
       async (thumbprint) => {
         const [header, , signature] = (await stack.provider.idToken("ada", thumbprint)).split(".");
@@ -129,7 +133,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     ],
   ];
 
-  test.each(assertions)("%s: %s", async (_case, reason, assertion) => {
+  test.each(assertions)("where %s: %s", async (_case, reason, assertion) => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     const principal_assertion = await assertion(key.kid);
     const { status, body } = await stack.enroll(agent, { key, ...(principal_assertion && { principal_assertion }) });
@@ -142,7 +146,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     expect(await stack.eventsOf(agent)).toMatchObject([{ kind: "agent_quarantined", actor: agent, reason }]);
   });
 
-  test("another agent holds the key: KEY_IN_USE, also once that one is revoked", async () => {
+  test("where another agent has the key: KEY_IN_USE, also after that agent is revoked", async () => {
     const [holder, second, third] = [await stack.newAgent(), await stack.newAgent(), await stack.newAgent()];
     const key = await stack.enrolled(holder, stack.provider);
     const inUse = { status: "quarantined", reason: "KEY_IN_USE" };
@@ -151,7 +155,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     expect((await stack.enroll(third, { key, ...(await stack.vouched(key)) })).body).toEqual(inUse);
   });
 
-  test("the reasons have an order: whoever vouches badly is told so before the key is", async () => {
+  test("for the first of its reasons: missing assertion, invalid assertion, key in use", async () => {
     const key = await stack.enrolled(await stack.newAgent(), stack.provider);
     const agent = await stack.newAgent();
     expect((await stack.enroll(agent, { key })).body.reason).toBe("NO_PRINCIPAL");
@@ -159,7 +163,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     expect((await stack.enroll(agent, { key, ...(await stack.vouched(key)) })).body.reason).toBe("KEY_IN_USE");
   });
 
-  test("of agents that enroll one key at the same time one gets it", async () => {
+  test("where it is not the first of several that enroll one key at once", async () => {
     const key = await newKey();
     const names = await Promise.all(Array.from({ length: 6 }, stack.newAgent));
     const assertion = await stack.vouched(key);
@@ -168,7 +172,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     expect(outcomes).toEqual([...Array(5).fill("KEY_IN_USE"), "enrolled"]);
   });
 
-  test("and leaves the quarantine by an enrollment that succeeds", async () => {
+  test("until an enrollment succeeds", async () => {
     const [agent, key] = [await stack.newAgent(), await newKey()];
     await stack.enroll(agent, { key });
     expect((await stack.enroll(agent, { key, ...(await stack.vouched(key)) })).body).toMatchObject({
@@ -195,7 +199,7 @@ test("a quarantine holds from the next decision and exchange on, and ends with a
 });
 
 describe("enrolling again", () => {
-  test("raises the anchor version and replaces the key, which anybody may enroll then", async () => {
+  test("raises the anchor version and replaces the key, which another agent can then enroll", async () => {
     const agent = await stack.newAgent();
     const former = await stack.enrolled(agent, stack.provider);
     const before = (await stack.identity(agent)).body;
@@ -213,7 +217,7 @@ describe("enrolling again", () => {
     expect((await stack.enroll(agent, { key, ...(await stack.vouched(key)) })).body.anchor_version).toBe(2);
   });
 
-  test("that ends in quarantine leaves the present identity as it stands", async () => {
+  test("leaves the identity unchanged where it ends in quarantine", async () => {
     const agent = await stack.newAgent();
     await stack.enrolled(agent, stack.provider);
     const before = (await stack.identity(agent)).body;
@@ -223,7 +227,7 @@ describe("enrolling again", () => {
   });
 });
 
-test("enrollments are counted by how they ended, once each", async () => {
+test("each enrollment is counted once, by its result", async () => {
   const count = async (status: string) => {
     const { text } = await stack.api.call("GET", "/metrics");
     return Number(new RegExp(`^svc_enrollments_total\\{status="${status}"\\} (\\d+)$`, "m").exec(text)?.[1] ?? 0);

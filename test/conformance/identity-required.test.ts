@@ -5,15 +5,15 @@ import { hop, requiringIdentities } from "./src/identity-required.ts";
 
 const { stack, api, proofOf, actionFor, take, clerkToken, renew, mint, expectFailure } = await requiringIdentities();
 
-describe("hop 1, where the human calls, wants the proof", () => {
+describe("hop 1, where the person calls,", () => {
   const fresh = async (asked: Hop) => {
     const { session, token } = await api.consent("books");
     return { token, action: await actionFor(session, token, asked) };
   };
 
   test.each<[string, Hop, string]>([
-    ["of the agent that is delegated to", hop.planner, "planner"],
-    ["of an entry agent that declares the tool", hop.pay, "teller"],
+    ["takes a proof of the agent that is delegated to", hop.planner, "planner"],
+    ["takes a proof of an entry agent that declares the tool", hop.pay, "teller"],
   ])("%s", async (_case, asked, prover) => {
     const { token, action } = await fresh(asked);
     expect((await api.exchange(token, asked, action, await proofOf(prover, token))).status).toBe(200);
@@ -26,32 +26,32 @@ describe("hop 1, where the human calls, wants the proof", () => {
     ["an agent further down", hop.planner, "clerk"],
     ["an entry agent that does not declare the tool", hop.pay, "idle"],
     ["an agent that declares another tool", hop.pay, "clerk"],
-  ])("and not of %s", async (_case, asked, prover) => {
+  ])("refuses the proof of %s", async (_case, asked, prover) => {
     const { token, action } = await fresh(asked);
     const proof = await proofOf(prover, token);
     await expectFailure("wrong_agent", () => api.exchange(token, asked, action, proof));
   });
 
-  test("and not none", async () => {
+  test("refuses a missing proof", async () => {
     const { token, action } = await fresh(hop.planner);
     await expectFailure("missing", () => api.exchange(token, hop.planner, action));
   });
 });
 
-describe("a later hop wants the proof of the caller itself", () => {
-  test("at every step", async () => {
+describe("a later hop", () => {
+  test("takes the proof of the caller", async () => {
     const { session, clerk } = await clerkToken();
     expect((await take(session, clerk, hop.read, "clerk")).token).toBeTypeOf("string");
   });
 
-  test.each(["planner", "teller"])("and not that of %s", async (prover) => {
+  test.each(["planner", "teller"])("refuses the proof of %s, which is not the caller", async (prover) => {
     const { session, clerk } = await clerkToken();
     const action = await actionFor(session, clerk, hop.read);
     const proof = await proofOf(prover, clerk);
     await expectFailure("wrong_agent", () => api.exchange(clerk, hop.read, action, proof));
   });
 
-  test("and not that of the agent which is delegated to", async () => {
+  test("refuses the proof of the agent that is delegated to", async () => {
     const { session, token } = await api.consent("books");
     const planner = await take(session, token, hop.planner, "planner");
     const action = await actionFor(session, planner.token, hop.clerk);
@@ -59,7 +59,7 @@ describe("a later hop wants the proof of the caller itself", () => {
     await expectFailure("wrong_agent", () => api.exchange(planner.token, hop.clerk, action, proof));
   });
 
-  test("so an agent that never enrolled is decided against, and its proof is of no one", async () => {
+  test("is refused to an agent that never enrolled", async () => {
     const { session, token } = await api.consent("books");
     const planner = await take(session, token, hop.planner, "planner");
     const stray = await take(session, planner.token, hop.stray, "planner");
@@ -70,8 +70,8 @@ describe("a later hop wants the proof of the caller itself", () => {
   });
 });
 
-describe("a decision takes no proof that does not hold, and needs none", () => {
-  test("none, a good one, and a bad one", async () => {
+describe("a decision", () => {
+  test("needs no proof, leaves a valid one unspent and refuses an invalid one", async () => {
     const { session, clerk } = await clerkToken();
     const { actor_token } = await proofOf("clerk", clerk);
     expect((await api.authorize(session, clerk, hop.read)).body.decision).toBe("allow");
@@ -87,18 +87,18 @@ describe("a decision takes no proof that does not hold, and needs none", () => {
 });
 
 describe("renewing", () => {
-  test.each(["planner", "teller", "idle"])("a root grant takes the proof of the entry agent %s", async (prover) => {
+  test.each(["planner", "teller", "idle"])("a root grant takes a proof of the entry agent %s", async (prover) => {
     const { token } = await api.consent("books");
     expect((await renew(token, { actor_token: (await proofOf(prover, token)).actor_token })).status).toBe(200);
   });
 
-  test("a root grant takes no other agent's, and not none", async () => {
+  test("a root grant is refused with another agent's proof and without one", async () => {
     const { token } = await api.consent("books");
     expect((await renew(token, { actor_token: (await proofOf("clerk", token)).actor_token })).status).toBe(400);
     expect((await renew(token)).status).toBe(400);
   });
 
-  test("an agent's token takes that agent's alone", async () => {
+  test("an agent's token takes that agent's proof alone", async () => {
     const { clerk } = await clerkToken();
     expect((await renew(clerk, { actor_token: (await proofOf("planner", clerk)).actor_token })).status).toBe(400);
     const answer = await renew(clerk, { actor_token: (await proofOf("clerk", clerk)).actor_token });
@@ -106,13 +106,13 @@ describe("renewing", () => {
   });
 });
 
-describe("minting wants the proof that the exchange wanted, over the narrowed token", () => {
+describe("minting takes a proof over the narrowed token,", () => {
   const refusedMint = async (answer: Promise<Answer>) => {
     const { status, body } = await answer;
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
   };
 
-  test("of the caller", async () => {
+  test("by the caller alone", async () => {
     const { session, clerk } = await clerkToken();
     const { token, action } = await take(session, clerk, hop.post, "clerk");
     await refusedMint(mint(token, action));
@@ -124,7 +124,7 @@ describe("minting wants the proof that the exchange wanted, over the narrowed to
     expect(row?.prover).toBe("clerk");
   });
 
-  test("at hop 1 of an entry agent that declares the tool", async () => {
+  test("at hop 1 by an entry agent that declares the tool", async () => {
     const { session, token: root } = await api.consent("books");
     const { token, action } = await take(session, root, hop.pay, "teller");
     await refusedMint(mint(token, action, { actor_token: (await proofOf("idle", token)).actor_token }));
@@ -133,7 +133,7 @@ describe("minting wants the proof that the exchange wanted, over the narrowed to
   });
 });
 
-test("a revoked agent proves nothing, also where no chain names it", async () => {
+test("a revoked agent's proof is refused, also where no chain contains the agent", async () => {
   const { session, token } = await api.consent("books");
   const action = await actionFor(session, token, hop.pay);
   await stack.revoke("teller");

@@ -58,7 +58,7 @@ async function revokeSlowly(agent: string) {
 }
 
 describe("the list of revocations", () => {
-  test("is in the order of revocation, and read again from its as_of on holds what was revoked since", async () => {
+  test("is ordered by revocation time, and from its as_of on holds every later revocation", async () => {
     const names = [await stack.newAgent(), await stack.newAgent(), await stack.newAgent()];
     let revokedMs = 0;
     for (const name of names) revokedMs = Date.parse((await stack.revoke(name)).body.as_of);
@@ -86,14 +86,14 @@ describe("the list of revocations", () => {
     expect((await list({ since: after })).names).not.toContain(agent);
   });
 
-  test("comes page by page, each agent once", async () => {
+  test("contains each agent once over all pages", async () => {
     for (let n = 0; n < 5; n++) await stack.revoke(await stack.newAgent());
     const whole = await walk({ limit: "200" });
     expect(await walk({ limit: "2" })).toEqual(whole);
     expect(new Set(whole).size).toBe(whole.length);
   });
 
-  test("also where many were revoked in the same millisecond", async () => {
+  test("contains each agent once, also for revocations in the same millisecond", async () => {
     const names = await Promise.all(Array.from({ length: 5 }, stack.newAgent));
     await stack.sql`insert into revocation (agent_id, agent, as_of)
       select agent_id, name, (select max(as_of) from revocation) from agent where name = any(${names})`;
@@ -127,8 +127,8 @@ describe("the list of revocations", () => {
     },
   );
 
-  describe("never passes a revocation whose transaction is not over", () => {
-    test("so that one which commits late is found from the as_of given before", async () => {
+  describe("does not skip a revocation whose transaction is open", () => {
+    test("a late commit is found from the as_of of an earlier list", async () => {
       const [late, prompt] = [await stack.newAgent(), await stack.newAgent()];
       const slow = await revokeSlowly(late);
       await stack.revoke(prompt);
@@ -144,7 +144,7 @@ describe("the list of revocations", () => {
       await waitUntil("as_of to pass it", async () => Date.parse((await list()).asOf) >= Date.parse(committed));
     });
 
-    test("also where it commits while the pages are read: all of them have the first one's as_of", async () => {
+    test("all pages have the first page's as_of, also where it commits in between", async () => {
       const [late, ...prompt] = [await stack.newAgent(), await stack.newAgent(), await stack.newAgent()];
       const slow = await revokeSlowly(late);
       for (const name of prompt) await stack.revoke(name);
@@ -157,7 +157,7 @@ describe("the list of revocations", () => {
       expect(await walk({ since: second.asOf })).toContain(late);
     });
 
-    test("and a reader that only ever reads on misses none of many that commit in any order", async () => {
+    test("a reader that continues from each as_of finds every revocation, in any order of commits", async () => {
       const names = await Promise.all(Array.from({ length: 12 }, stack.newAgent));
       const found = new Set<string>();
       let { asOf } = await list();

@@ -6,7 +6,7 @@ import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 const stack = await identitiesForTests();
 
 describe("a revocation", () => {
-  test("answers the identity, is final, and keeps its first reason", async () => {
+  test("returns the identity, is final, and keeps its first reason", async () => {
     const agent = await stack.newAgent();
     const first = await stack.revoke(agent, { reason: "leaked key" });
     expect(first).toMatchObject({
@@ -31,7 +31,7 @@ describe("a revocation", () => {
     expect(answer).toMatchObject({ status: 200, body: { revoked: true, revoked_reason: null } });
   });
 
-  test("is one event and one count, however often and in parallel it is asked for", async () => {
+  test("is one event and one count, also for repeated and parallel requests", async () => {
     const count = async () => {
       const { text } = await stack.api.call("GET", "/metrics");
       return Number(/^svc_revocations_total (\d+)$/m.exec(text)?.[1] ?? 0);
@@ -70,7 +70,7 @@ describe("a revocation", () => {
   );
 });
 
-describe("nothing that starts after a revocation answered succeeds", () => {
+describe("after a revocation returns, every hop is refused", () => {
   let scopeCount = 0;
   async function session() {
     const scope = `ledger-${++scopeCount}`;
@@ -114,7 +114,7 @@ describe("nothing that starts after a revocation answered succeeds", () => {
     expect((await stack.api.authorize(id, root, planner)).body.deny_reason).toBe("AGENT_REVOKED");
   });
 
-  test("however many exchanges race it: those that win are refused at the next check", async () => {
+  test("that raced the revocation: an exchanged token is refused at its next use", async () => {
     const { session: id, clerk, hops } = await session();
     const tokens: string[] = (await stack.api.renew(clerk.token, 8)).body.tokens;
     const actions = await Promise.all(tokens.map((token) => stack.api.authorize(id, token, hops.post)));
@@ -130,10 +130,10 @@ describe("nothing that starts after a revocation answered succeeds", () => {
   });
 });
 
-describe("a reader that knows an identity asks whether it changed", () => {
+describe("a conditional request for an identity", () => {
   const etagOf = async (agent: string) => (await stack.identity(agent)).headers.get("etag") ?? "";
 
-  test("and gets 304 without a body until it did", async () => {
+  test("is 304 without a body until the identity changes", async () => {
     const agent = await stack.newAgent();
     const first = await stack.identity(agent);
     const etag = first.headers.get("etag") ?? "";
@@ -148,7 +148,7 @@ describe("a reader that knows an identity asks whether it changed", () => {
     expect(await etagOf(agent)).not.toBe(etag);
   });
 
-  test("by id as by name, with a list and with a weak tag", async () => {
+  test("works by id, with a list of tags and with a weak tag", async () => {
     const { body, headers } = await stack.identity(await stack.newAgent());
     const etag = headers.get("etag") ?? "";
     for (const sent of [etag, `W/${etag}`, `"x", ${etag}`]) {
@@ -160,7 +160,7 @@ describe("a reader that knows an identity asks whether it changed", () => {
     }
   });
 
-  test("but nothing without a bearer, whatever it knows", async () => {
+  test("is 401 without a bearer, with any tag", async () => {
     const agent = await stack.newAgent();
     const etag = await etagOf(agent);
     for (const tag of [etag, "*"]) {

@@ -21,7 +21,7 @@ const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");
 
 describe("raising the issuer's epoch after a restore", () => {
-  test("refuses every older token, ends every session, and what is issued right after is good", async () => {
+  test("refuses every older token, ends every session, and accepts tokens issued right after", async () => {
     const before = await clerkSession(one, "books");
     const narrowed = await one.hop(before.session, before.clerk.token, hops.post);
     const stale = await other.consent("books");
@@ -63,7 +63,7 @@ describe("raising the issuer's epoch after a restore", () => {
     ]);
   });
 
-  test("again ends what was consented to in between", async () => {
+  test("a second time ends the sessions since the first", async () => {
     const { session } = await one.consent("books");
     const { body } = await raiseEpoch(other);
     expect(body.revoked).toBeGreaterThanOrEqual(1);
@@ -72,8 +72,8 @@ describe("raising the issuer's epoch after a restore", () => {
   });
 });
 
-describe("with a key of the settings", () => {
-  test("the operator replaces it there: rotating and removing say so, and the epoch can still be raised", async () => {
+describe("with a configured issuer key", () => {
+  test("rotating and removing keys name the setting, and the epoch can still be raised", async () => {
     const jwk = await generatePrivateJwk();
     const { api, stop } = await startOne({ SVC_ISSUER_PRIVATE_KEY: JSON.stringify(jwk) });
     try {

@@ -21,7 +21,7 @@ const { one, other, database } = await pairForTests();
 const hops = ledgerHops("books");
 
 describe("rotating the issuer's key", () => {
-  test("publishes the next one ten minutes before it signs, at every process, and once however often it is asked", async () => {
+  test("publishes the next key ten minutes before it signs, at every process, once for repeated requests", async () => {
     const before = await kidOf(one, "active");
     const answers = await Promise.all([rotate(one), rotate(other), rotate(one, {}), rotate(other, { now: false })]);
     const [{ status, body } = { status: 0, body: {} }] = answers;
@@ -37,7 +37,7 @@ describe("rotating the issuer's key", () => {
     for (const api of [one, other]) expect(signerOf((await api.consent("books")).token)).toBe(before);
   });
 
-  test("in an emergency lets the next one sign at once everywhere, and what the last one signed stays good", async () => {
+  test("in an emergency makes the next key sign at every process at once, and keeps the last key's tokens valid", async () => {
     const [before, next] = [await kidOf(one, "active"), await kidOf(one, "next")];
     const { session, clerk } = await clerkSession(one, "books");
     const { status, body } = await rotate(one, { now: true });
@@ -49,7 +49,7 @@ describe("rotating the issuer's key", () => {
     expect((await listKeys(other)).map((key) => key.status)).toEqual(["superseded", "active"]);
   });
 
-  test("in an emergency without a next one makes one, known to every process with its first token", async () => {
+  test("in an emergency without a next key creates one, which every process accepts at once", async () => {
     const { body } = await rotate(one, { now: true });
     const { session, token } = await one.consent("books");
     expect(signerOf(token)).toBe(body.kid);
@@ -57,7 +57,7 @@ describe("rotating the issuer's key", () => {
     expect(await published(other)).toContain(body.kid);
   });
 
-  test("is recorded with who did it", async () => {
+  test("records who rotated it", async () => {
     const { kid } = (await rotate(other, { now: true })).body;
     const events = await asOwner(
       database,
@@ -78,7 +78,7 @@ describe("rotating the issuer's key", () => {
 });
 
 describe("removing an issuer's key", () => {
-  test("refuses at once, at every process, whatever it signed; what others signed stays good", async () => {
+  test("refuses its tokens at every process at once, and keeps the tokens of other keys valid", async () => {
     const doomed = await one.consent("books");
     // Verified and remembered by both before it goes.
     for (const api of [one, other])
@@ -96,7 +96,7 @@ describe("removing an issuer's key", () => {
     );
   });
 
-  test("lets the next one sign from then on", async () => {
+  test("makes the next key sign", async () => {
     const next: string = (await rotate(one)).body.kid;
     const active = await kidOf(one, "active");
     expect((await remove(other, active ?? "")).status).toBe(204);
@@ -104,7 +104,7 @@ describe("removing an issuer's key", () => {
     expect(await kidOf(one, "next")).toBeUndefined();
   });
 
-  test("that was to sign next leaves the present one signing", async () => {
+  test("that is the next one keeps the active key signing", async () => {
     const [active, next] = [await kidOf(one, "active"), (await rotate(one)).body.kid];
     await remove(one, next);
     expect(signerOf((await other.consent("books")).token)).toBe(active);
@@ -114,7 +114,7 @@ describe("removing an issuer's key", () => {
     });
   });
 
-  test("and every other one leaves a fresh one that signs", async () => {
+  test("and all others creates a new key that signs", async () => {
     const before = await listKeys(one);
     for (const { kid } of before) expect((await remove(one, kid)).status).toBe(204);
     const left = await listKeys(other);
@@ -124,14 +124,14 @@ describe("removing an issuer's key", () => {
     expect((await one.authorize(session, token, hops.planner)).body.decision).toBe("allow");
   });
 
-  test("never wakes a superseded one", async () => {
+  test("never reactivates a superseded key", async () => {
     const old = await kidOf(one, "active");
     const young: string = (await rotate(one, { now: true })).body.kid;
     await remove(one, young);
     expect([old, young]).not.toContain(signerOf((await one.consent("books")).token));
   });
 
-  test("again is as good as once; one that never was is not found", async () => {
+  test("twice is recorded once; an unknown key is not found", async () => {
     const kid = (await rotate(one)).body.kid;
     expect((await remove(one, kid)).status).toBe(204);
     expect((await remove(other, kid)).status).toBe(204);
@@ -147,7 +147,7 @@ describe("removing an issuer's key", () => {
     expect(row).toEqual({ sealed_private_jwk: null, events: 1 });
   });
 
-  test("while consents are given never leaves one with a token of it", async () => {
+  test("is final for concurrent consents: none that starts later gets a token of it", async () => {
     let removed = false;
     const consents = Array.from({ length: 6 }, async (_, index) => {
       const made: { session: string; token: string; startedAfter: boolean }[] = [];

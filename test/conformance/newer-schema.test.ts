@@ -46,7 +46,7 @@ const expand = () =>
     return tables.length;
   });
 
-describe("a process of this release beside the schema of the next", () => {
+describe("a process of this release on the schema of the next", () => {
   const before = new Map<Operation, readonly number[]>();
   beforeAll(async () => {
     // Twice, since what is asked again is prepared, for the schema of that time.
@@ -54,7 +54,7 @@ describe("a process of this release beside the schema of the next", () => {
     expect(await expand()).toBeGreaterThan(20);
   });
 
-  test.each(asked)("answers $name as before, its writes included", async (operation) => {
+  test.each(asked)("serves $name as before, writes included", async (operation) => {
     const answered = await askOf(operation);
     expect(answered).toEqual({ statuses: before.get(operation), faults: [] });
     expect(operation.statuses).toContain(String(answered.statuses[0]));

@@ -59,7 +59,7 @@ async function raw(operation: Operation, body: string, type: string): Promise<An
 }
 
 describe.each(operations)("$name", (operation) => {
-  test("answers its callers as the document says", async () => {
+  test("responds to its callers as the document says", async () => {
     const example = examples[operation.name];
     if (example === undefined) throw new Error(`there is no example of ${operation.name}: write one`);
     const answers = await example(api, one.database);
@@ -69,7 +69,7 @@ describe.each(operations)("$name", (operation) => {
     expect(new Set(succeeded)).toEqual(new Set(operation.statuses.filter((status) => status.startsWith("2"))));
   });
 
-  test.each(mistakes)("answers %s as the document says", async (_, mistake) => {
+  test.each(mistakes)("responds to %s as the document says", async (_, mistake) => {
     const answer = await mistake(operation);
     tell(operation, answer);
     expect(faults(operation, answer)).toEqual([]);
@@ -77,7 +77,7 @@ describe.each(operations)("$name", (operation) => {
 });
 
 test.each(operations.filter(({ mayBeAnonymous }) => !mayBeAnonymous))(
-  "$name is closed without its bearer",
+  "$name is refused without its bearer",
   async (operation) => {
     expect((await api.call(operation.method, addressOf(operation))).status).toBe(401);
   },
@@ -91,7 +91,7 @@ test("every example is of a documented route", () => {
 /** Outages and limits: these are seen in failing-dependencies.test.ts. */
 const ofSurroundings = /^(429|500|503) /;
 
-test("every refusal that the document names was answered here, but for those of the surroundings", () => {
+test("every refusal in the document occurred here, except those of failing dependencies", () => {
   const named = operations.flatMap(({ name, refusals }) =>
     refusals.filter((refusal) => !ofSurroundings.test(refusal)).map((refusal) => `${name}: ${refusal}`),
   );

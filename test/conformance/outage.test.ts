@@ -68,13 +68,13 @@ const outages = [
     mend: () => database.accept(),
   },
   {
-    name: "swallows everything",
+    name: "does not respond",
     break: async () => database.freeze(),
     mend: async () => database.thaw(),
   },
 ];
 
-test("once the database accepts connections again hops are decided, however often it was gone for a moment", async () => {
+test("hops are decided once the database accepts connections again, also after several short outages", async () => {
   const { session, token } = await allowedRead();
   const authorized = () => api.authorize(session, token, hops.read);
   for (let times = 0; times < 6; times++) {
@@ -86,7 +86,7 @@ test("once the database accepts connections again hops are decided, however ofte
 });
 
 describe.each(outages)("while the database $name", ({ break: breakIt, mend }) => {
-  test("every hop endpoint refuses in its own words, nothing is issued, and all is well again by itself", async () => {
+  test("every hop endpoint refuses with its own error, no token is issued, and service recovers without a restart", async () => {
     const { session, token, action } = await allowedRead();
     const spare = await allowedRead();
     await breakIt();
@@ -126,7 +126,7 @@ const storeOutages = [
 ];
 
 describe.each(storeOutages)("while the cache store $name", ({ break: breakIt, mend }) => {
-  test("decisions go on, no token is issued, and the same exchange succeeds once it is back", async () => {
+  test("decisions are served, no token is issued, and the same exchange succeeds after recovery", async () => {
     const { session, token, action } = await allowedRead();
     await breakIt();
     try {
@@ -146,14 +146,14 @@ describe.each(storeOutages)("while the cache store $name", ({ break: breakIt, me
   });
 });
 
-test("a token that was exchanged stays spent when the cache store forgets everything", async () => {
+test("an exchanged token stays spent after the cache store loses its data", async () => {
   const { token, action } = await allowedRead();
   expect((await api.exchange(token, hops.read, action)).status).toBe(200);
   await redis.command("FLUSHALL");
   expect((await api.exchange(token, hops.read, action)).body.error).toBe("invalid_grant");
 });
 
-test("what the cache store remembers of a spent token outlives that token", async () => {
+test("the cache store's entry for a spent token outlives the token", async () => {
   const keys = async () => String(await redis.command("KEYS", "svc:guard:*")).split(",");
   const lives = async (key: string) => Number(await redis.command("TTL", key));
   for (const ttlSeconds of [60, 3_600]) {
@@ -165,7 +165,7 @@ test("what the cache store remembers of a spent token outlives that token", asyn
   }
 });
 
-test("a cache store that may evict entries is not ready to guard", async () => {
+test("with a cache store that may evict entries the service is not ready", async () => {
   await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
   await becomes(503);
   await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction");

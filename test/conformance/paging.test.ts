@@ -64,7 +64,7 @@ async function openWriter(): Promise<Writer> {
   };
 }
 
-test("10,000 rows page without repeat, gap or disorder while four writers append, some of them committing late", async () => {
+test("10,000 rows page without repeat, gap or disorder while four writers append and some commit late", async () => {
   const older = await append(sql, 5_000);
   const writers = await Promise.all([openWriter(), openWriter(), openWriter(), openWriter()]);
   const before = [...older, ...(await append(sql, 5_000))];

@@ -35,7 +35,7 @@ describe("without a limit", () => {
   });
   afterAll(() => stack.stop());
 
-  test("nothing is counted", async () => {
+  test("no request is refused", async () => {
     const { api } = stack;
     const { token } = await api.consent("books");
     expect(await statuses(100, () => targets(api, token))).toEqual(allowed(100));
@@ -50,7 +50,7 @@ redis.describe("a session's limit", () => {
   });
   afterAll(() => pair.stop());
 
-  test("holds over all processes together and says how long to wait", async () => {
+  test("holds over all processes together, and the response says how long to wait", async () => {
     const { token } = await pair.one.consent("books");
     const seen = await statuses(calls, async () => {
       const [api] = [pair.one, pair.other].sort(() => Math.random() - 0.5);
@@ -66,7 +66,7 @@ redis.describe("a session's limit", () => {
     }
   });
 
-  test("of calls that arrive together lets through no more than there are", async () => {
+  test("admits no more than the budget of calls that arrive at once", async () => {
     const { token } = await pair.one.consent("books");
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => targets(index % 2 === 0 ? pair.one : pair.other, token)),
@@ -76,7 +76,7 @@ redis.describe("a session's limit", () => {
     expect(seen.filter((status) => status === 429)).toHaveLength(40 - calls);
   });
 
-  test("counts every hop endpoint; the exchange answers in its own shape, and what was refused is not spent", async () => {
+  test("counts every hop endpoint; the exchange refuses in OAuth's shape and spends nothing", async () => {
     const api = pair.one;
     const { session, token } = await api.consent("books");
     const renewed = await api.renew(token, 3);
@@ -106,7 +106,7 @@ redis.describe("a session's limit", () => {
     ]);
   });
 
-  test("is its own: another session's is untouched, and so is what needs no hop token", async () => {
+  test("does not affect other sessions or routes without a hop token", async () => {
     const { token } = await pair.one.consent("books");
     await statuses(calls + 1, () => targets(pair.one, token));
     const neighbour = await pair.one.consent("books");
@@ -114,7 +114,7 @@ redis.describe("a session's limit", () => {
     expect((await pair.one.call("GET", "/.well-known/jwks.json")).status).toBe(200);
   });
 
-  test("cannot be used up by a stranger who knows the session but has no token of it", async () => {
+  test("cannot be used up with the session's id and no valid token", async () => {
     const { token } = await pair.one.consent("books");
     const [header, payload = ""] = token.split(".");
     const forged = [
@@ -141,7 +141,7 @@ describe("a bearer's limit", () => {
   });
   afterAll(() => stack.stop());
 
-  test("is that of one token, not of its plane, and no stranger can use it up", async () => {
+  test("is one token's, not its plane's, and an invalid bearer cannot use it up", async () => {
     const { api } = stack;
     const agents = (bearer: string) => api.call("GET", "/v1/agents", { bearer });
     expect(await statuses(calls * 2, () => agents("a-stranger's-token".replaceAll("'", "-")))).toEqual(
@@ -159,7 +159,7 @@ describe("a bearer's limit", () => {
   });
 });
 
-test("a budget is whole again when its time is over", async () => {
+test("a budget is full again after its period", async () => {
   const { api, stop } = await startOne({ SVC_RATE_LIMIT_PER_BEARER: "2/1" });
   try {
     const list = () => api.call("GET", "/v1/agents", { bearer: testBearers.admin });
@@ -199,7 +199,7 @@ redis.describe("while the cache store", () => {
   test.each([
     ["is killed", () => store.kill(), () => store.restart()],
     ["stands still", async () => store.freeze(), async () => store.thaw()],
-  ])("%s, decisions go on and the process counts for itself", async (_how, breakIt, mend) => {
+  ])("%s, decisions are served and each process counts by itself", async (_how, breakIt, mend) => {
     const { session, token } = await api.consent("books");
     await breakIt();
     try {

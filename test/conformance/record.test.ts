@@ -16,7 +16,7 @@ async function as<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Prom
 }
 
 describe("the audit log", () => {
-  test("says of an action when it was spent and what it was bound to", async () => {
+  test("shows when an action was spent and its transaction's parameter hash", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const { token, action } = await api.hop(session, clerk.token, hops.post);
     await api.mint(token, action, { amount: 1 });
@@ -31,7 +31,7 @@ describe("the audit log", () => {
   });
 });
 
-describe("records are append-only by force of the database", () => {
+describe("the database keeps records append-only", () => {
   const records = [
     ["decision", "update decision set decision = 'allow', deny_reason = null"],
     ["decision", "delete from decision"],
@@ -54,15 +54,15 @@ describe("records are append-only by force of the database", () => {
     expect(second).toBeTypeOf("string");
   });
 
-  test.each(records)("%s: the service may not: %s", async (_table, statement) => {
+  test.each(records)("%s: the service's role cannot: %s", async (_table, statement) => {
     await expect(as(database.appUrl, (sql) => sql.unsafe(statement))).rejects.toThrow(/permission denied/);
   });
 
-  test.each(records)("%s: nor may the owner: %s", async (_table, statement) => {
+  test.each(records)("%s: the owner cannot: %s", async (_table, statement) => {
     await expect(as(database.ownerUrl, (sql) => sql.unsafe(statement))).rejects.toThrow(/append-only/);
   });
 
-  test("nor a replication role, for which ordinary triggers do not fire", async () => {
+  test("a replication role, which skips ordinary triggers, cannot delete decisions", async () => {
     const replica = async (sql: postgres.Sql) => {
       await sql`set session_replication_role = replica`;
       await sql`delete from decision`;

@@ -84,7 +84,7 @@ describe("two processes on a database that was restored from a backup", () => {
   });
   const readiness = async () => (await Promise.all([one, other].map((api) => api.call("GET", "/readyz")))).map(told);
 
-  test("are not ready, and say what to do", async () => {
+  test("are not ready, and readiness names the remedy", async () => {
     expect(await readiness()).toEqual(Array(2).fill("503 restore_unacknowledged"));
     const { body } = await one.call("GET", "/readyz");
     expect(body.details).toEqual({ failing: ["restore"] });
@@ -110,7 +110,7 @@ describe("two processes on a database that was restored from a backup", () => {
     }
   });
 
-  test("serve what grants nothing: reads, keys, blocks and revocations", async () => {
+  test("serve reads, keys, blocks and revocations", async () => {
     const admin = { bearer: testBearers.admin };
     const answers = await Promise.all([
       one.decisions("limit=1"),
@@ -123,7 +123,7 @@ describe("two processes on a database that was restored from a backup", () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 
-  test("become ready with the issuer's epoch, raised at one of them, and what was held before is refused", async () => {
+  test("become ready after the issuer's epoch is raised at one, and refuse earlier tokens", async () => {
     const raised = await raiseEpoch(one, { reason: "restored from Monday" });
     expect(raised.status).toBe(200);
     expect(told(await one.call("GET", "/readyz"))).toBe("200 undefined");
@@ -137,7 +137,7 @@ describe("two processes on a database that was restored from a backup", () => {
 
   const setCount = (count: number) => asOwner(backup, (sql) => sql`update witness set count = ${count}`);
 
-  test("notice by themselves when it is taken back once more", async () => {
+  test("notice a second restore without a restart", async () => {
     const { session: running, token } = await one.consent("books");
     // An hour of counting, and then a standby in its place that lacks all of it.
     const acknowledged = await countOf(backup);
@@ -150,14 +150,14 @@ describe("two processes on a database that was restored from a backup", () => {
     expect(await readiness()).toEqual(Array(2).fill("200 undefined"));
   });
 
-  test("cannot notice where the cache store is empty too, and then serve", async () => {
+  test("serve where the cache store is empty too, since the restore cannot be noticed", async () => {
     await redis.command("FLUSHALL");
     await setCount(0);
     expect(await readiness()).toEqual(Array(2).fill("200 undefined"));
   });
 });
 
-test("a fresh database beside an old cache store is ready at once", async () => {
+test("a new database with an old cache store is ready at once", async () => {
   const fresh = await createDatabase();
   stops.push(fresh.drop);
   await waitUntil("the cache store to know another deployment", async () => (await toldTo(redis)) > 0);

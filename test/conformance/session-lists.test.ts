@@ -11,7 +11,7 @@ const hops = ledgerHops("books");
 await registerLedger(api, "travel");
 
 describe("listing sessions", () => {
-  test("goes newest first through pages that neither repeat nor miss one", async () => {
+  test("returns each session once over all pages, newest first", async () => {
     const user = "pager";
     const made: string[] = [];
     for (let count = 0; count < 5; count++) made.unshift(await sessions.consentOf(user));
@@ -27,7 +27,7 @@ describe("listing sessions", () => {
     expect(seen).toEqual(made);
   });
 
-  test("filters by user, scope, agent and status, and by all of them", async () => {
+  test("filters by user, scope, agent and status, also together", async () => {
     const user = "filtered";
     const [active, ended] = [await sessions.consentOf(user), await sessions.consentOf(user)];
     const elsewhere = await sessions.consentOf(user, "travel");
@@ -65,7 +65,7 @@ describe("listing sessions", () => {
 });
 
 describe("revoking sessions by a filter", () => {
-  test("ends those that match and run, and no others", async () => {
+  test("ends the active sessions that match, and no others", async () => {
     const user = "mallory";
     const [one, two, ended] = [
       await sessions.consentOf(user),
@@ -86,7 +86,7 @@ describe("revoking sessions by a filter", () => {
     expect((await sessions.revokeAll({ user_sub: user, scope: "books" })).body).toEqual({ revoked: 0 });
   });
 
-  test("by an agent ends every session in which it was delegated to", async () => {
+  test("by an agent ends every session with a delegation to it", async () => {
     const { session } = await clerkSession(api, "travel");
     const untouched = await sessions.consentOf("ada", "travel");
     expect((await sessions.revokeAll({ agent: ledgerHops("travel").clerk.target })).body).toEqual({ revoked: 1 });
@@ -94,7 +94,7 @@ describe("revoking sessions by a filter", () => {
     expect((await sessions.read(untouched)).body.status).toBe("active");
   });
 
-  test("by a status takes the active ones; the others have ended", async () => {
+  test("by a status ends active sessions only", async () => {
     const session = await sessions.consentOf("lovelace");
     for (const status of ["revoked", "expired"]) {
       expect((await sessions.revokeAll({ user_sub: "lovelace", status })).body).toEqual({ revoked: 0 });
@@ -103,7 +103,7 @@ describe("revoking sessions by a filter", () => {
     expect((await sessions.read(session)).body.status).toBe("revoked");
   });
 
-  test("ends more than fit into one transaction, each with its record", async () => {
+  test("ends 1,203 sessions at once, each with one event", async () => {
     const count = 1203;
     await asOwner(stack.database, async (sql) => {
       await sql`

@@ -65,7 +65,7 @@ describe("revoking a session", () => {
     expect(spent.count).toBe(0);
   });
 
-  test("again changes nothing and records nothing", async () => {
+  test("twice changes and records nothing the second time", async () => {
     const session = await sessions.consentOf("ada");
     const first = await sessions.revoke(session, { reason: "first" });
     const second = await sessions.revoke(session, { reason: "second" });
@@ -73,7 +73,7 @@ describe("revoking a session", () => {
     expect(await sessions.endsOf(session)).toEqual([{ actor: "admin", reason: "first", details: {} }]);
   });
 
-  test("needs no body, and twenty at once record one end", async () => {
+  test("needs no body, and twenty times at once records one end", async () => {
     const session = await sessions.consentOf("ada");
     const answers = await Promise.all(Array.from({ length: 20 }, () => sessions.revoke(session)));
     expect(answers.map(({ status, body }) => [status, body.status])).toEqual(Array(20).fill([200, "revoked"]));
@@ -99,7 +99,7 @@ describe("revoking a session", () => {
     ]);
   });
 
-  test("races its exchanges without ever issuing after it answered", async () => {
+  test("issues no token after it returns, also for racing exchanges", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const tokens: string[] = (await api.renew(clerk.token, 8)).body.tokens;
     const allows = await Promise.all(

@@ -26,7 +26,7 @@ test("SVC_CONSENT_TTL_SECONDS is the lifetime of a consent that names none", asy
   expect(lifetimes).toEqual([expect.closeTo(120, -0.5), expect.closeTo(600, -0.5)]);
 });
 
-test("SVC_ISSUER is the iss of every token, the aud of a root grant, and where stock clients are led", async () => {
+test("SVC_ISSUER is the iss of every token, the aud of a root grant, and the metadata's issuer", async () => {
   const { session, token } = await api.consent("books");
   const narrowed = await api.hop(session, token, hops.planner);
   expect(decodeJwt(token)).toMatchObject({ iss: issuer, aud: issuer });
@@ -35,7 +35,7 @@ test("SVC_ISSUER is the iss of every token, the aud of a root grant, and where s
   expect(body).toMatchObject({ issuer, token_endpoint: `${issuer}/v1/token/exchange` });
 });
 
-test("SVC_OBSERVE_SCOPES lists the scopes that may be observed; for any other it is malformed, and nothing is recorded", async () => {
+test("SVC_OBSERVE_SCOPES lists the scopes that may be observed; any other is invalid_request and is not recorded", async () => {
   await registerLedger(api, "ledgers");
   for (const [scope, status] of [
     ["books", 200],
@@ -53,7 +53,7 @@ test("SVC_OBSERVE_SCOPES lists the scopes that may be observed; for any other it
 });
 
 describe("SVC_ADMIN_TOKEN", () => {
-  test("holds several tokens, so that one can be replaced without an outage, and their labels are what is recorded", async () => {
+  test("holds several tokens with labels, and events record the label", async () => {
     const agent = "labelled";
     const manifest = { scopes: { labels: { hop_budget: 1 } } };
     const body = { name: agent, manifest, override: { reason: "read by a person" } };
@@ -63,7 +63,7 @@ describe("SVC_ADMIN_TOKEN", () => {
   });
 });
 
-test("SVC_DISCOVERY_ALLOW alone admits addresses inside: this machine's own are not on the list", async () => {
+test("SVC_DISCOVERY_ALLOW alone admits private addresses; this machine's own are refused by default", async () => {
   const manifest = {
     discovery: { kind: "http", url: "http://127.0.0.1:18999/" },
     scopes: { inside: { hop_budget: 1, tools: [{ ref: "http:inside/read", data_classes: ["a"] }] } },

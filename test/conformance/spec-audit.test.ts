@@ -28,7 +28,7 @@ const audit = (path: string) => api.call("GET", path, { bearer: api.tokens.audit
 const idsOf = (body: { data: { action_id: string }[] }) => body.data.map(({ action_id }) => action_id);
 
 describe("the chain of an action", () => {
-  test("reads back to the consenting human, every field of every hop", async () => {
+  test("leads back to the consenting person, with every field of every hop", async () => {
     const { status, body } = await api.chain(actions.read);
     const hop = {
       data_class: "finance.entries web",
@@ -68,7 +68,7 @@ describe("the chain of an action", () => {
 });
 
 describe("the history of decisions", () => {
-  test("is newest first, each row with every fact", async () => {
+  test("is newest first, each row with every field", async () => {
     const { status, body } = await api.decisions(`session_id=${session}`);
     expect([status, idsOf(body)]).toEqual([
       200,
@@ -113,7 +113,7 @@ describe("the history of decisions", () => {
     ["taint=trusted_internal&outcome=deny", ["denied"]],
     ["since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00%2B02:00", []],
     ["since=2020-01-01T00:00:00Z&outcome=deny", ["denied"]],
-  ])("filtered by %s holds exactly what it names", async (filter, want) => {
+  ])("filtered by %s holds exactly the matching rows", async (filter, want) => {
     const { status, body } = await api.decisions(`session_id=${session}&${filter}`);
     expect([status, idsOf(body)]).toEqual([200, want.map((action) => actions[action])]);
   });
@@ -123,13 +123,13 @@ describe("the history of decisions", () => {
     expect(idsOf(body)).toEqual([actions.clerk]);
   });
 
-  test("filtered by names like a pattern or a statement matches nothing", async () => {
+  test("filtered by a name with SQL wildcards or statements matches nothing", async () => {
     for (const id of ["%25", "_", "'%3B drop table decision", "\\"]) {
       expect((await api.decisions(`session_id=${id}`)).body.data).toEqual([]);
     }
   });
 
-  test("pages without repeat or gap, and stays as it was while more is decided", async () => {
+  test("pages without repeat or gap, unaffected by later decisions", async () => {
     const { session: own, clerk } = await clerkSession(api, scope);
     const seen: string[] = [];
     let cursor = "";
@@ -179,11 +179,11 @@ describe("the history of decisions", () => {
     ["", 50],
     ["limit=1", 1],
     ["limit=200", 200],
-  ])("takes %j as a page of %i", async (query, limit) => {
+  ])("accepts %j as a page of %i", async (query, limit) => {
     expect((await api.decisions(query)).body.page.limit).toBe(limit);
   });
 
-  test("opens no cursor that was changed, cut, or made for another filter or route", async () => {
+  test("refuses a cursor that was changed, cut, or issued for another filter or route", async () => {
     const of = async (query: string): Promise<string> =>
       encodeURIComponent((await api.decisions(`session_id=${session}&limit=1${query}`)).body.page.next_cursor);
     const cursor = await of("");
@@ -204,7 +204,7 @@ describe("the history of decisions", () => {
 });
 
 describe("the deprecated history", () => {
-  test("answers the same rows, says that it is deprecated, and by what", async () => {
+  test("returns the same rows, and headers that name its successor", async () => {
     const former = await audit(`/v1/decisions?session_id=${session}&outcome=allow&enforced=true`);
     const present = await api.decisions(`session_id=${session}&outcome=allow&enforced=true`);
     expect(former.body.data).toEqual(present.body.data);
@@ -213,7 +213,7 @@ describe("the deprecated history", () => {
   });
 
   test.each(["agent=a", "target_kind=tool", "since=2026-01-01T00:00:00Z", "taint=trusted_internal", "privileged=true"])(
-    "does not take the newer filter %s",
+    "refuses the newer filter %s",
     async (query) => {
       expect((await audit(`/v1/decisions?${query}`)).status).toBe(400);
     },

@@ -8,7 +8,7 @@ const { api, scope, name } = await ledgerForTests();
 const hops = ledgerHops(scope);
 
 describe("a decision", () => {
-  test("of an allow tells every fact, and no reason", async () => {
+  test("of an allow has every field, and no reason", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const answer = await api.authorize(session, clerk.token, hops.post);
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -35,7 +35,7 @@ describe("a decision", () => {
     });
   });
 
-  test("at hop 1 is the human's", async () => {
+  test("at hop 1 records the person as the actor", async () => {
     const { session, token } = await api.consent(scope);
     const { body } = await api.authorize(session, token, hops.planner);
     expect(body).toMatchObject({ decision: "allow", hop: 1, acting_agent: "ada", transaction_required: false });
@@ -45,7 +45,7 @@ describe("a decision", () => {
     ["TARGET_NOT_DECLARED", ({ read }) => ({ ...read, target: "http:no/where" })],
     ["DATA_CLASS_NOT_DECLARED", ({ read }) => ({ ...read, data_class: "web" })],
     ["TARGET_NOT_DECLARED", ({ planner }) => ({ ...planner, data_class: "web" })],
-  ])("that denies says %s, is recorded, and cannot be recovered", async (reason, asked) => {
+  ])("that denies has reason %s, is recorded, and cannot be recovered", async (reason, asked) => {
     const { session, clerk } = await clerkSession(api, scope);
     const { status, body } = await api.authorize(session, clerk.token, asked(hops));
     expect([status, body.decision, body.deny_reason, body.recoverable]).toEqual([200, "deny", reason, false]);
@@ -53,7 +53,7 @@ describe("a decision", () => {
     expect(chain.at(-1)).toMatchObject({ action_id: body.action_id, decision: "deny", deny_reason: reason });
   });
 
-  test("that another consent would admit is recoverable, and names the scopes that would and no others", async () => {
+  test("that another consent would admit is recoverable, and names exactly the scopes that would", async () => {
     const [agent, upper] = [name("agent"), name("upper")];
     const [narrow, wide, unreachable] = [name("narrow"), name("wide"), name("unreachable")];
     const tool = { target: `http:${wide}/read`, target_kind: "tool", data_class: "finance" } as const;
@@ -80,7 +80,7 @@ describe("a decision", () => {
     }
   });
 
-  test("never widens what a token was narrowed to", async () => {
+  test("never exceeds the token's narrowed data class", async () => {
     const { session, token } = await api.consent(scope);
     const narrow = { ...hops.planner, data_class: "web" };
     const planner = await api.hop(session, token, narrow);
@@ -88,7 +88,7 @@ describe("a decision", () => {
     expect(body).toMatchObject({ decision: "deny", deny_reason: "DATA_CLASS_WIDENED" });
   });
 
-  test("is not made for another session's token, nor for a tool's", async () => {
+  test("is refused for another session's token and for a tool's token", async () => {
     const [mine, theirs] = [await clerkSession(api, scope), await clerkSession(api, scope)];
     expect((await api.authorize(theirs.session, mine.clerk.token, hops.read)).status).toBe(401);
     const tool = await api.hop(mine.session, mine.clerk.token, hops.read);
@@ -109,11 +109,11 @@ describe("a decision", () => {
   });
 });
 
-describe("the hop budget of a path is its members' least", () => {
+describe("the hop budget of a path is the smallest of its agents'", () => {
   test.each([
     ["a later member declares more", 2, 32],
     ["a later member declares less", 32, 2],
-  ])("so a chain reaches it and goes no further, where %s", async (_case, ofFirst, ofSecond) => {
+  ])("where %s: the chain reaches it and no further", async (_case, ofFirst, ofSecond) => {
     const own = name("budget");
     const [first, second] = [name("first"), name("second")];
     const tool = { target: `http:${own}/read`, target_kind: "tool", data_class: "finance" } as const;
@@ -132,7 +132,7 @@ describe("the hop budget of a path is its members' least", () => {
   });
 });
 
-test("an agent is no entry for the human where another lists it and it does not say so itself", async () => {
+test("a person cannot call an agent that another agent lists and that is not an entry agent", async () => {
   const { session, token } = await api.consent(scope);
   const { body } = await api.authorize(session, token, hops.clerk);
   expect(body).toMatchObject({ decision: "deny", deny_reason: "TARGET_NOT_DECLARED", hop: 1 });
@@ -150,7 +150,7 @@ describe("observe mode", () => {
   });
 });
 
-test("what a caller is told it may call is what is decided", async () => {
+test("the list of targets contains exactly the targets that a decision allows", async () => {
   const { clerk } = await clerkSession(api, scope);
   const { status, body } = await api.call("GET", "/v1/session/targets", { bearer: clerk.token });
   expect(status).toBe(200);

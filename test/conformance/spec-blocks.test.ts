@@ -18,7 +18,7 @@ describe.each([
   ["agent", hops.planner.target],
   ["scope", scope],
 ])("a block on the %s %s", (kind, ref) => {
-  test("is a deny from the next decision, exchange and list of targets on, and lifted no longer", async () => {
+  test("denies from the next decision, exchange and list of targets on, until it is lifted", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const [forExchange, spare] = (await api.renew(clerk.token, 2)).body.tokens;
     const decide = async () => (await api.authorize(session, spare, hops.read)).body;
@@ -42,7 +42,7 @@ describe.each([
   });
 });
 
-test("a block on an agent is a deny of delegating to it, and on an MCP server of all its tools", async () => {
+test("a block on an agent denies delegations to it, and on an MCP server all its tools", async () => {
   const [agent, server, own] = [name("agent"), name("files"), name("own")];
   await api.attest(agent, { [own]: { hop_budget: 2, tools: [{ ref: `mcp:${server}/read`, data_classes: ["docs"] }] } });
   const { session, token } = await api.consent(own);
@@ -59,7 +59,7 @@ test("a block on an agent is a deny of delegating to it, and on an MCP server of
   }
 });
 
-test("nobody learns by asking what is blocked", async () => {
+test("a decision on an undeclared target does not reveal its block", async () => {
   const { session, clerk } = await clerkSession(api, scope);
   const strange = { ...hops.read, target: `http:${name("elsewhere")}/read` };
   await set("tool", strange.target);
@@ -68,7 +68,7 @@ test("nobody learns by asking what is blocked", async () => {
 });
 
 describe("setting and lifting", () => {
-  test("answers the block, lists it, changes it in place, and is idempotent", async () => {
+  test("returns the block, lists it, changes it in place, and is idempotent", async () => {
     const ref = `http:${name("evil")}/tool`;
     const first = await set("tool", ref, { reason: "hostile", until: "2999-01-31T12:00:00+01:00" });
     expect([first.status, first.body]).toEqual([
@@ -83,7 +83,7 @@ describe("setting and lifting", () => {
     expect((await list("limit=200")).text).not.toContain(ref);
   });
 
-  test("is recorded with who and why", async () => {
+  test("records who acted and why", async () => {
     const ref = name("turncoat");
     await set("agent", ref, { reason: "leaks" });
     await lift("agent", ref);

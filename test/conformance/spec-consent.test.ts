@@ -34,7 +34,7 @@ describe("a consent", () => {
     expect([answer.status, answer.body.error.code]).toEqual([404, "scope_not_found"]);
   });
 
-  test("to a scope that its last agent dropped is 404: nothing could be done under it", async () => {
+  test("to a scope that its last agent dropped is 404", async () => {
     const [agent, dropped] = [name("agent"), name("dropped")];
     await api.attest(agent, { [dropped]: { hop_budget: 1 } });
     expect((await consent({ scope: dropped, user_sub: "ada" })).status).toBe(201);
@@ -44,14 +44,14 @@ describe("a consent", () => {
     expect([answer.status, answer.body.error.code]).toEqual([404, "scope_not_found"]);
   });
 
-  test("to another policy than was shown is 409", async () => {
+  test("to another policy version than was shown is 409", async () => {
     const answer = await consent({ scope, user_sub: "ada", policy_version: 999 });
     expect([answer.status, answer.body.error.code]).toEqual([409, "policy_version_changed"]);
     const { current_version: current } = answer.body.details;
     expect((await consent({ scope, user_sub: "ada", policy_version: current })).status).toBe(201);
   });
 
-  test("to a scope that no human may enter is 404", async () => {
+  test("to a scope without an entry agent is 404", async () => {
     const inner = name("inner");
     await api.attest(name("agent"), { [inner]: { hop_budget: 1, entry: false } });
     const answer = await consent({ scope: inner, user_sub: "ada" });
@@ -73,7 +73,7 @@ describe("a consent", () => {
   });
 
   test.each([
-    ["nobody", 400, ""],
+    ["no characters", 400, ""],
     ["one character", 201, "a"],
     ["255 characters", 201, "a".repeat(255)],
     ["256 characters", 400, "a".repeat(256)],
@@ -89,7 +89,7 @@ describe("a consent", () => {
   test.each([
     ["no characters", 400, ""],
     ["256 characters", 400, "a".repeat(256)],
-    ["255 characters outside the basic plane that nobody declares", 404, "😀".repeat(255)],
+    ["255 undeclared characters outside the basic plane", 404, "😀".repeat(255)],
     ["a NUL", 400, "a\0b"],
     ["a quote and a statement", 404, "'; drop table session; --"],
     ["a wildcard", 404, "%"],

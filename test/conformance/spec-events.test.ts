@@ -14,8 +14,8 @@ const audit = (path: string): Promise<Answer> => api.call("GET", `/v1/audit/${pa
 const admin = (method: string, path: string, body?: object) =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body && { body }) });
 
-describe("the events beside the decisions", () => {
-  test("tell a session's life, newest first, each with who acted", async () => {
+describe("administrative events", () => {
+  test("list a session's start and end, newest first, each with its actor", async () => {
     const { session, token } = await api.consent(scope);
     const [root] = (await api.renew(token, 1)).body.tokens;
     const delegated = await api.hop(session, root, hops.planner);
@@ -48,7 +48,7 @@ describe("the events beside the decisions", () => {
     expect((await audit(`events?session_id=${session}&until=2020-01-01T00:00:00Z`)).body.data).toEqual([]);
   });
 
-  test("tell what was done to an agent: vouched for, submitted again, revoked", async () => {
+  test("list an agent's override, submission and revocation", async () => {
     const agent = name("agent");
     const manifest = { scopes: { [name("scope")]: { hop_budget: 1 } } };
     const { agent_id } = (await admin("POST", "/v1/agents", { name: agent, manifest, override: { reason: "read" } }))
@@ -71,7 +71,7 @@ describe("the events beside the decisions", () => {
     "kind=block_set&kind=block_set",
     "cursor=AAAA",
     "limit=0",
-  ])("are not read by %s", async (query) => {
+  ])("are refused %s", async (query) => {
     const { status, body } = await audit(`events?${query}`);
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
   });
@@ -80,7 +80,7 @@ describe("the events beside the decisions", () => {
 describe("an explanation", () => {
   const explanation = async (action: string) => (await audit(`actions/${action}/explanation`)).body;
 
-  test("of an allow shows the ten checks in their order, all passed, and nothing to remedy", async () => {
+  test("of an allow shows the ten checks in order, all passed, without a remedy", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const { action } = await api.hop(session, clerk.token, hops.read);
     const body = await explanation(action);
@@ -99,7 +99,7 @@ describe("an explanation", () => {
     ]);
   });
 
-  test("of a deny shows the first that failed, with the facts as recorded, and the change that would admit it", async () => {
+  test("of a deny shows the first failed check, the recorded facts, and the change that would admit it", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const denied = await api.authorize(session, clerk.token, { ...hops.read, target: "http:no/where" });
     const body = await explanation(denied.body.action_id);
@@ -114,8 +114,8 @@ describe("an explanation", () => {
   });
 });
 
-describe("what observe mode would have blocked", () => {
-  test("is grouped with its count: observed denies alone, of the scope alone (needs observe mode admitted)", async (context) => {
+describe("the list of calls that observe mode would have blocked", () => {
+  test("groups the scope's observed denies with a count (needs observe mode admitted)", async (context) => {
     const { session, clerk } = await clerkSession(api, scope);
     const [one, other, enforced] = (await api.renew(clerk.token, 3)).body.tokens;
     const nowhere = { ...hops.read, target: `http:${scope}/nowhere` };
@@ -141,7 +141,7 @@ describe("what observe mode would have blocked", () => {
     expect((await audit(`would-block?scope=${scope}&until=2020-01-01T00:00:00Z`)).body.data).toEqual([]);
   });
 
-  test.each(["scope=", "limit=0", "since=yesterday", "agent=a", "cursor=AAAA"])("is not read by %s", async (query) => {
+  test.each(["scope=", "limit=0", "since=yesterday", "agent=a", "cursor=AAAA"])("is refused %s", async (query) => {
     const { status, body } = await audit(`would-block?${query}`);
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
   });

@@ -32,7 +32,7 @@ function expectRefusal(answer: Answer, status: number, error: string): void {
 }
 
 describe("an exchange of a recorded allow", () => {
-  test("answers as RFC 8693 says, for 60 seconds, never cached", async () => {
+  test("returns an RFC 8693 response for a token of 60 seconds, with no-store", async () => {
     const { fields } = await allowedRead();
     const answer = await api.exchangeForm(fields);
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -47,7 +47,7 @@ describe("an exchange of a recorded allow", () => {
     expect(answer.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("narrows: aud and scope are what was asked for, hop one more, act the chain back to the human", async () => {
+  test("narrows: aud and scope are the requested ones, hop is one more, act is the chain back to the person", async () => {
     const { token, action, hops } = await allowedRead();
     const presented = decodeJwt(token);
     const { body } = await api.exchange(token, hops.read, action);
@@ -67,7 +67,7 @@ describe("an exchange of a recorded allow", () => {
     expect(decodeProtectedHeader(body.access_token).typ).toBe("at+jwt");
   });
 
-  test("is done once: the same token again is invalid_grant", async () => {
+  test("succeeds once: the same token again is invalid_grant", async () => {
     const { session, token, action, hops } = await allowedRead();
     expect((await api.exchange(token, hops.read, action)).status).toBe(200);
     expectRefusal(await api.exchange(token, hops.read, action), 400, "invalid_grant");
@@ -93,7 +93,7 @@ describe("an exchange of a recorded allow", () => {
   });
 });
 
-describe("an exchange of anything but this very allow is invalid_grant, and burns nothing", () => {
+describe("an exchange that differs from its allow is invalid_grant, and spends nothing", () => {
   test.each<[string, Record<string, string>]>([
     ["no action", { action_id: "" }],
     ["an action that is no UUID", { action_id: "1 or 1=1" }],
@@ -116,7 +116,7 @@ describe("an exchange of anything but this very allow is invalid_grant, and burn
     expectRefusal(await api.exchangeForm(without), 400, "invalid_grant");
   });
 
-  test("another session's, another caller's, a deny of this very call: told apart from an unknown one by nothing", async () => {
+  test("another session's or caller's allow, or a deny, gets the response for an unknown action", async () => {
     const [mine, theirs] = [await allowedRead(), await allowedRead()];
     const planner = await clerkSession(api, scope);
     const nowhere = { ...mine.hops.read, target: "http:no/where" };
@@ -131,7 +131,7 @@ describe("an exchange of anything but this very allow is invalid_grant, and burn
     expect(refused.map(({ status, text }) => [status, text])).toEqual(Array(3).fill([400, unknown.text]));
   });
 
-  test("a human's allow of another session, alike in all else", async () => {
+  test("a person's allow of another session, otherwise equal", async () => {
     const [mine, theirs] = [await api.consent(scope), await api.consent(scope)];
     const delegation = ledgerHops(scope).planner;
     const foreign = await api.authorize(theirs.session, theirs.token, delegation);
@@ -140,7 +140,7 @@ describe("an exchange of anything but this very allow is invalid_grant, and burn
     expect((await api.exchange(mine.token, delegation, own.body.action_id)).status).toBe(200);
   });
 
-  test("the same caller's allow under another delegation to it", async () => {
+  test("the same caller's allow under another delegation", async () => {
     const { session, token } = await api.consent(scope);
     const hops = ledgerHops(scope);
     const planner = await api.hop(session, token, hops.planner);
@@ -240,7 +240,7 @@ describe("the form is read strictly", () => {
 });
 
 describe("taint", () => {
-  test("declared at an exchange is in its token, marks the caller, and no later word lowers it", async () => {
+  test("declared at an exchange is in its token, marks the caller, and cannot be lowered later", async () => {
     const { session, clerk, hops } = await clerkSession(api, scope);
     const [a, b] = (await api.renew(clerk.token, 2)).body.tokens;
     const { action_id } = (await api.authorize(session, a, hops.read)).body;
@@ -253,7 +253,7 @@ describe("taint", () => {
   });
 });
 
-test("no refusal holds anything of the token, its jti or a stack", async () => {
+test("no refusal contains the token, its jti or a stack trace", async () => {
   const { token, fields } = await allowedRead();
   const { jti } = decodeJwt(token);
   const refusals = await Promise.all([

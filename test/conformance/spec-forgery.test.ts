@@ -53,7 +53,7 @@ const parts = (header: object, payload: object = {}): Parts => {
 };
 const byStranger = (header: object, payload?: object) => signedBy(strangersKey, parts(header, payload));
 
-describe("a token that the issuer did not sign is refused wherever one is taken, and spends nothing", () => {
+describe("a token that the issuer did not sign is refused at every route that takes tokens, and spends nothing", () => {
   test.each<[string, () => string]>([
     ["alg none, no signature", () => withSignature(parts({ alg: "none" }), "")],
     ["alg nOnE, no signature", () => withSignature(parts({ alg: "nOnE" }), "")],
@@ -85,7 +85,7 @@ describe("a token that the issuer did not sign is refused wherever one is taken,
     expect(await presentEverywhere(forge())).toEqual(refusedEverywhere);
   });
 
-  test("what was forged above is still unspent", async () => {
+  test("a forgery of a valid token does not spend that token", async () => {
     const { session, clerk, hops } = await clerkSession(api, scope);
     const { body } = await api.authorize(session, clerk.token, hops.read);
     const forged = signedBy(strangersKey, partsOf(clerk.token));
@@ -94,7 +94,7 @@ describe("a token that the issuer did not sign is refused wherever one is taken,
   });
 });
 
-describe("a token that the issuer's key signed, but that is no hop token in force, is refused (needs the issuer's key)", () => {
+describe("a token that the issuer's key signed with an invalid claim or header is refused (needs the issuer's key)", () => {
   const nowSeconds = () => Math.floor(Date.now() / 1000);
   const reissued = (header: object, payload: object): string => {
     const key = deployment.issuerKey;
@@ -102,7 +102,7 @@ describe("a token that the issuer's key signed, but that is no hop token in forc
     return signedBy(key, parts(header, { jti: crypto.randomUUID(), exp: nowSeconds() + 30, ...payload }));
   };
 
-  test.skipIf(!has.issuerKey)("though what is put together this way passes unchanged", async () => {
+  test.skipIf(!has.issuerKey)("unlike one with valid claims and header", async () => {
     const { session, hop } = genuine;
     expect((await api.authorize(session, reissued({}, {}), hop)).body.decision).toBe("allow");
   });
@@ -139,7 +139,7 @@ describe("a token that the issuer's key signed, but that is no hop token in forc
   });
 });
 
-test("a transaction token is no subject token and no bearer", async () => {
+test("a transaction token is refused as a subject token and as a bearer", async () => {
   const { session, clerk } = await clerkSession(api, scope);
   const post = ledgerHops(scope).post;
   const { token, action } = await api.hop(session, clerk.token, post);
@@ -147,6 +147,6 @@ test("a transaction token is no subject token and no bearer", async () => {
   expect(await presentEverywhere(body.transaction_token)).toEqual(refusedEverywhere);
 });
 
-test("a plane's bearer is no subject token and no hop's bearer", async () => {
+test("a plane's bearer is refused as a subject token and as a hop's bearer", async () => {
   expect(await presentEverywhere(api.tokens.admin)).toEqual(refusedEverywhere);
 });

@@ -16,7 +16,7 @@ async function newAgent(): Promise<{ name: string; id: string }> {
 }
 
 describe("an agent's identity", () => {
-  test("is none before it enrolled, by name and by id alike", async () => {
+  test("is none before its enrollment, by name and by id", async () => {
     const { name, id } = await newAgent();
     const byName = await readIdentity(`agents/${name}`);
     expect({ status: byName.status, body: byName.body }).toEqual({
@@ -49,7 +49,7 @@ describe("an agent's identity", () => {
 });
 
 describe("an enrollment", () => {
-  test("that names nobody ends in quarantine, with its reason", async () => {
+  test("without a person's assertion ends in quarantine, with its reason", async () => {
     const { name } = await newAgent();
     const { begin, complete, prove } = enrolling(api);
     const key = await newKey();
@@ -67,7 +67,7 @@ describe("an enrollment", () => {
     expect((await readIdentity(`agents/${name}`)).body).toMatchObject({ status: "quarantined", revoked: false });
   });
 
-  test("that ends in quarantine is a deny for every chain through the agent from the next decision on", async () => {
+  test("that ends in quarantine denies every chain through the agent from the next decision on", async () => {
     const scope = nameFor("doubtful");
     await registerLedger(api, scope);
     const { session, clerk, hops } = await clerkSession(api, scope);
@@ -85,7 +85,7 @@ describe("an enrollment", () => {
     expect([exchanged.status, exchanged.body.error]).toEqual([403, "invalid_target"]);
   });
 
-  test("is proven by the key it names, and by no other", async () => {
+  test("takes a proof by its own key alone", async () => {
     const { name } = await newAgent();
     const { begin, complete, prove } = enrolling(api);
     const begun = await begin(name, { key: await newKey() });
@@ -94,7 +94,7 @@ describe("an enrollment", () => {
     expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_proof"]);
   });
 
-  test("begins with an admin's bearer, or with an enroll token, once", async () => {
+  test("begins with an admin's bearer, or once with an enroll token", async () => {
     const { name } = await newAgent();
     const { begin } = enrolling(api);
     const key = await newKey();
@@ -125,7 +125,7 @@ describe("a revocation", () => {
     expect([again.status, again.body.error.code]).toEqual([409, "agent_revoked"]);
   });
 
-  test("holds from the next decision, exchange and renewal on, for every chain through the agent", async () => {
+  test("denies every chain through the agent from the next decision, exchange and renewal on", async () => {
     const scope = nameFor("gone");
     await registerLedger(api, scope);
     const { session, clerk, hops } = await clerkSession(api, scope);
@@ -164,7 +164,7 @@ describe("a revocation", () => {
   });
 
   test.each(["limit=0", "limit=201", "since=yesterday", "since=2026-01-01", "cursor=AAAA", "agent=x"])(
-    "list refuses %s",
+    "the list of revocations refuses %s",
     async (query) => {
       expect((await readIdentity(`revocations?${query}`)).status).toBe(400);
     },
@@ -176,7 +176,7 @@ describe("a revocation", () => {
 });
 
 describe("a proof of possession", () => {
-  test("that is sent must be right, and a refusal spends nothing", async () => {
+  test("that is invalid is refused, and the refusal spends nothing", async () => {
     const scope = nameFor("proven");
     await registerLedger(api, scope);
     const { session, clerk, hops } = await clerkSession(api, scope);

@@ -17,12 +17,12 @@ const registerText = async (body: string): Promise<void> => {
 const submit = (body: object) => admin("POST", "/v1/manifests", body);
 
 describe("manifests", () => {
-  test("of an agent never registered are 404", async () => {
+  test("of an unregistered agent are 404", async () => {
     const answer = await submit({ agent: name("nobody"), manifest: manifestOf(name("scope"), "http:x/y"), override });
     expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
   });
 
-  test("are appended, never edited, and read back to the byte", async () => {
+  test("are appended, never edited, and returned byte for byte", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     await api.attest(agent, { [scope]: { hop_budget: 1 } });
     const doc = `{"scopes": {"${scope}":{"tools":[], "hop_budget":2.0}}}`;
@@ -65,12 +65,12 @@ describe("manifests", () => {
     expect(body.doc).toEqual(JSON.parse(doc));
   });
 
-  test.each(["0", "1.0", "-1", "x", "1&version=1", "99999999999"])("are not read by version=%s", async (version) => {
+  test.each(["0", "1.0", "-1", "x", "1&version=1", "99999999999"])("are refused for version=%s", async (version) => {
     const answer = await admin("GET", `/v1/manifests/${name("scope")}?version=${version}`);
     expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
   });
 
-  test("of look-alike scopes are kept apart, byte by byte", async () => {
+  test("of look-alike scopes are distinct", async () => {
     const run = name("alike");
     const alike = [
       "а",
@@ -103,7 +103,7 @@ describe("manifests", () => {
     expect([version.status, version.body.error.code]).toEqual([404, "manifest_version_not_found"]);
   });
 
-  test("are read by scope, the newest accepted one, or an agent's own", async () => {
+  test("are read by scope (the newest accepted one) or by agent", async () => {
     const [first, second, scope] = [name("agent"), name("agent"), name("scope")];
     await api.attest(first, { [scope]: { hop_budget: 1 } });
     await api.attest(second, { [scope]: { hop_budget: 2 } });
@@ -192,7 +192,7 @@ describe("manifests", () => {
 });
 
 describe("the catalog of a scope", () => {
-  test("shows what consenting grants, without paths, and keeps every version", async () => {
+  test("shows what a consent grants, without paths, and keeps every version", async () => {
     const [agent, below, scope] = [name("agent"), name("below"), name("scope")];
     const read = { ref: `http:${scope}/read`, data_classes: ["finance"] };
     const write = { ref: `http:${scope}/write`, data_classes: ["ledger"], access: "write", privileged: true };
@@ -221,7 +221,7 @@ describe("the catalog of a scope", () => {
     expect([unknown.status, unknown.body.error.code]).toEqual([404, "policy_version_not_found"]);
   });
 
-  test("holds a tool as privileged where any agent says so", async () => {
+  test("marks a tool as privileged where any agent declares it so", async () => {
     const [one, other, scope] = [name("agent"), name("agent"), name("scope")];
     const tool = { ref: `http:${scope}/pay`, data_classes: ["ledger"] };
     await api.attest(one, { [scope]: { hop_budget: 2, tools: [{ ...tool, privileged: true }] } });
@@ -231,7 +231,7 @@ describe("the catalog of a scope", () => {
   });
 });
 
-test("a manifest that delegates to an agent not registered yet is accepted, and its path begins when that one registers", async () => {
+test("a manifest with an unregistered downstream agent is accepted, and the delegation works once that agent registers", async () => {
   const [upper, later, scope] = [name("upper"), name("later"), name("scope")];
   const tool = { ref: `http:${scope}/read`, data_classes: ["finance"] };
   await api.attest(upper, { [scope]: { hop_budget: 3, tools: [tool], downstream_agents: [later] } });

@@ -72,7 +72,7 @@ describe.each(routes)("%s %s", (method, path, plane) => {
     expectUnauthorized(await send(method, path, bearer));
   });
 
-  test("takes the admin's bearer", async () => {
+  test("accepts the admin's bearer", async () => {
     const { status } = await send(method, path, api.tokens.admin);
     // 409: where the settings give the issuer's key, none is removed.
     expect([200, 204, 400, 404, 409]).toContain(status);
@@ -86,12 +86,12 @@ describe.each(routes)("%s %s", (method, path, plane) => {
   };
 
   test.skipIf(!has.auditToken)(
-    `${takes("audit") ? "takes" : "refuses"} the audit reader's (needs an audit token)`,
+    `${takes("audit") ? "accepts" : "refuses"} the audit reader's (needs an audit token)`,
     () => held("audit"),
   );
 
   test.skipIf(!has.identityToken)(
-    `${takes("identity") ? "takes" : "refuses"} the identity reader's (needs an identity token)`,
+    `${takes("identity") ? "accepts" : "refuses"} the identity reader's (needs an identity token)`,
     () => held("identity"),
   );
 });
@@ -103,8 +103,8 @@ describe.each([
   ["POST", "/v1/token/renew", { count: 1 }],
   ["POST", "/v1/token/transaction", { action_id: unknown, params: {} }],
   ["GET", "/v1/session/targets", undefined],
-])("%s %s takes a hop's token alone", (method, path, body) => {
-  test.each([...planes, "stranger", undefined])("and not that of %s", async (bearer) => {
+])("%s %s accepts a hop token alone", (method, path, body) => {
+  test.each([...planes, "stranger", undefined])("and refuses the bearer of %s", async (bearer) => {
     const tokens: Record<string, string> = { ...api.tokens, stranger: "x".repeat(40) };
     const token = bearer && tokens[bearer];
     const answer = await api.call(method, path, { ...(token && { bearer: token }), ...(body && { body }) });
@@ -112,7 +112,7 @@ describe.each([
   });
 });
 
-describe("what needs no bearer", () => {
+describe("a route without a bearer", () => {
   test.each([
     "/livez",
     "/readyz",
@@ -162,7 +162,7 @@ describe("an Authorization header that is not exactly one bearer is 401", () => 
     expect(text).not.toContain(api.tokens.admin.slice(0, 20));
   });
 
-  test("two headers, whichever of them is right", async () => {
+  test("two headers, of which either is valid", async () => {
     const right = ["authorization", `Bearer ${api.tokens.admin}`];
     const wrong = ["authorization", `Bearer ${"x".repeat(40)}`];
     for (const headers of [
@@ -175,7 +175,7 @@ describe("an Authorization header that is not exactly one bearer is 401", () => 
   });
 });
 
-describe("a path is read once and as it is written", () => {
+describe("a path is decoded once", () => {
   test.each([
     ["/v1/nothing", 404, "route_not_found"],
     ["/agents", 404, "route_not_found"],
@@ -210,13 +210,13 @@ describe("a path is read once and as it is written", () => {
     ["PATCH", "/v1/manifests/x", "GET, HEAD"],
     ["POST", "/v1/agents/resolve", "GET, HEAD"],
     ["OPTIONS", "/livez", "GET, HEAD"],
-  ])("%s %s is 405 and names what is taken", async (method, path, allow) => {
+  ])("%s %s is 405 and names the allowed methods", async (method, path, allow) => {
     const answer = await api.call(method, path, { bearer: api.tokens.admin });
     expect([answer.status, answer.body.error.code]).toEqual([405, "method_not_allowed"]);
     expect(answer.headers.get("allow")).toBe(allow);
   });
 
-  test("HEAD is answered like GET, without a body", async () => {
+  test("HEAD is served like GET, without a body", async () => {
     const { status, text } = await api.call("HEAD", "/livez");
     expect({ status, text }).toEqual({ status: 200, text: "" });
   });
@@ -256,7 +256,7 @@ describe("the limit of a page", () => {
     ["1", 1],
     ["200", 200],
     ["%31", 1],
-  ])("%j is taken", async (limit, want) => {
+  ])("%j is accepted", async (limit, want) => {
     expect((await get(`/v1/agents?limit=${limit}`)).body.page.limit).toBe(want);
   });
 });

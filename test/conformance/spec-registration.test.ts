@@ -16,7 +16,7 @@ const register = (body: object) => admin("POST", "/v1/agents", body);
 const idOf = async (agent: string): Promise<string> =>
   (await admin("GET", `/v1/agents/resolve?name=${agent}`)).body.agent_id;
 
-describe("a manifest that discovery answers for", () => {
+describe("a manifest with discovered capabilities", () => {
   let source: EchoUpstream;
   let advertised = { tools: [] as { ref: string }[], downstream_agents: [] as string[] };
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe("a manifest that discovery answers for", () => {
     ...manifestOf(scope, ref),
   });
 
-  test.skipIf(!has.loopbackDiscovery)("is reconciled where it matches: 201 (needs loopback discovery)", async () => {
+  test.skipIf(!has.loopbackDiscovery)("is accepted where it matches: 201 (needs loopback discovery)", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     const manifest = declared(scope, `http:${scope}/read`);
     advertised = capabilitiesOf(manifestOf(scope, `http:${scope}/read`));
@@ -66,7 +66,7 @@ describe("a manifest that discovery answers for", () => {
   );
 });
 
-describe("a manifest that discovery does not answer for", () => {
+describe("a manifest whose capabilities cannot be discovered", () => {
   test("needs review: 409, an entry for each ref, and no agent", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     const answer = await register({ name: agent, manifest: manifestOf(scope, `http:${scope}/read`) });
@@ -80,7 +80,7 @@ describe("a manifest that discovery does not answer for", () => {
     expect((await admin("GET", `/v1/agents/resolve?name=${agent}`)).status).toBe(404);
   });
 
-  test("is stored with an override, whose reason stays with that version", async () => {
+  test("is stored with an override, and the version keeps its reason", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     const answer = await register({ name: agent, manifest: manifestOf(scope, `http:${scope}/read`), override });
     expect([answer.status, answer.body.status, answer.body.manifest_version]).toEqual([201, "attested", 1]);
@@ -94,7 +94,7 @@ describe("a manifest that discovery does not answer for", () => {
     });
   });
 
-  test("is never read from an address inside: the source counts as not answering", async () => {
+  test("is never discovered at a private address: the source counts as unavailable", async () => {
     const metadata = ["http://169.254.169.254/latest", "http://[::ffff:169.254.169.254]/"];
     // Another's settings may admit agents of its own private network; metadata servers, nobody's.
     for (const url of has.issuerKey ? [...metadata, "http://10.0.0.1/"] : metadata) {
@@ -115,7 +115,7 @@ describe("a registered agent", () => {
     expect([again.status, again.body.error.code]).toEqual([409, "agent_exists"]);
   });
 
-  test("registered 20 at once is registered once, and the others are told so", async () => {
+  test("registered 20 times at once is registered once, and the other requests are agent_exists", async () => {
     const body = { name: name("agent"), manifest: manifestOf(name("scope"), name("http:x/y")), override };
     const answers = await Promise.all(Array.from({ length: 20 }, () => register(body)));
     const told = answers.map(({ status, body: answer }) =>
@@ -147,7 +147,7 @@ describe("a registered agent", () => {
     }
   });
 
-  test("is listed by its latest status, and by no other", async () => {
+  test("is listed under its latest status alone", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     await api.attest(agent, { [scope]: { hop_budget: 1 } });
     const manifest = manifestOf(scope, `http:${scope}/read`);
@@ -166,7 +166,7 @@ describe("a registered agent", () => {
     expect((await admin("GET", "/v1/agents?status=fine")).status).toBe(400);
   });
 
-  test("is not listed by a cursor of another status, or one that was altered", async () => {
+  test("is listed with the cursor of its own status alone, unaltered", async () => {
     for (const _ of [1, 2]) await api.attest(name("agent"), { [name("scope")]: { hop_budget: 1 } });
     const cursor: string = (await admin("GET", "/v1/agents?limit=1")).body.page.next_cursor;
     for (const query of [
@@ -184,7 +184,7 @@ describe("a registered agent", () => {
     expect((await admin("GET", `/v1/agents/resolve${query}`)).status).toBe(400);
   });
 
-  test("is resolved by its name, and nobody else is", async () => {
+  test("is resolved by its exact name alone", async () => {
     const agent = name("agent");
     const { body } = await api.attest(agent, { [name("scope")]: { hop_budget: 1 } });
     const resolved = await admin("GET", `/v1/agents/resolve?name=${agent}`);
@@ -194,7 +194,7 @@ describe("a registered agent", () => {
   });
 
   test.each([unknownId, "x", "%27", "%25", "01900000-0000-7000-8000-00000000000G"])(
-    "of id %s does not exist: its reconciliation is 404",
+    "with the unknown id %s has no reconciliation: 404",
     async (id) => {
       const answer = await admin("GET", `/v1/agents/${id}/reconciliation`);
       expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);

@@ -9,7 +9,7 @@ const { api, scope } = await ledgerForTests();
 const hops = ledgerHops(scope);
 
 describe("a renewal", () => {
-  test("spends the token and answers siblings of it, each for its own use", async () => {
+  test("spends the token and returns siblings, each for one use", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const { jti, iat, exp, renewed, ...kept } = decodeJwt(clerk.token);
     const { status, body } = await api.renew(clerk.token, 3);
@@ -46,7 +46,7 @@ describe("a renewal", () => {
     expect(decodeJwt(sibling).taint).toBe("untrusted_external");
   });
 
-  test("of 16 at once of one token is one", async () => {
+  test("succeeds once of 16 at once for one token", async () => {
     const { clerk } = await clerkSession(api, scope);
     const answers = await Promise.all(Array.from({ length: 16 }, () => whenDecided(() => api.renew(clerk.token, 1))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(15).fill(409)]);
@@ -82,7 +82,7 @@ describe("a token that was spent", () => {
         await api.hop(session, token, hops.read);
       },
     ],
-  ])("%s buys neither a renewal nor an exchange", async (_how, spend) => {
+  ])("%s is refused for renewal and exchange", async (_how, spend) => {
     const { session, clerk } = await clerkSession(api, scope);
     await spend(clerk.token);
     const renewed = await api.renew(clerk.token, 1);
@@ -92,14 +92,14 @@ describe("a token that was spent", () => {
     expect([exchanged.status, exchanged.body.error]).toEqual([400, "invalid_grant"]);
   });
 
-  test("marks nobody", async () => {
+  test("leaves no taint mark", async () => {
     const { session, planner, clerk } = await clerkSession(api, scope);
     await api.authorize(session, planner.token, hops.clerk, { taint: "untrusted_external" });
     expect((await api.authorize(session, clerk.token, hops.read)).body.taint).toBe("trusted_internal");
   });
 });
 
-test("a tool's token is for that tool and for the mint alone: nowhere else is it taken, and nothing is recorded", async () => {
+test("a tool's token is accepted by the mint alone; every other route refuses it and records nothing", async () => {
   const { session, clerk } = await clerkSession(api, scope);
   const tool = await api.hop(session, clerk.token, hops.read);
   const rows = async () => (await api.decisions(`session_id=${session}`)).body.data.length;

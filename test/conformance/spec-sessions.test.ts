@@ -14,7 +14,7 @@ const revoke = (session: string, body?: object) =>
 const revokeAll = (body: object) => api.call("POST", "/v1/sessions/revoke", { bearer: api.tokens.admin, body });
 
 describe("a session", () => {
-  test("reads back as it was consented to, without its tokens", async () => {
+  test("has the fields of its consent, without tokens", async () => {
     const { session, token, body } = await api.consent(scope, { user_sub: "grace" });
     const answer = await read(session);
     expect([answer.status, answer.body]).toEqual([
@@ -38,7 +38,7 @@ describe("a session", () => {
     expect(answer.text).not.toContain(token.split(".")[2]);
   });
 
-  test("shows who was marked, by what and when", async () => {
+  test("shows who was marked, by which target and when", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const { action } = await api.hop(session, clerk.token, hops.browse);
     const mark = { taint: "untrusted_external", source: hops.browse.target, action_id: action, ts: timestamp };
@@ -47,7 +47,7 @@ describe("a session", () => {
     for (const agent of [hops.clerk.target, hops.planner.target]) expect(marks).toContainEqual({ agent, ...mark });
   });
 
-  test("that was revoked is refused from the next decision on, and says who ended it and why", async () => {
+  test("that was revoked is refused from the next decision on, and shows who ended it and why", async () => {
     const { session, token } = await api.consent(scope);
     // Decided before, so that whoever remembers the session is found out.
     expect((await api.authorize(session, token, hops.planner)).body.decision).toBe("allow");
@@ -107,7 +107,7 @@ describe("sessions", () => {
   });
 
   test.each(["status=ended", "agent=NOT", "user_sub=", "limit=0", "cursor=x", "sub=ada"])(
-    "are not listed by %s",
+    "are not listed with %s",
     async (query) => {
       const answer = await list(query);
       expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
@@ -115,14 +115,14 @@ describe("sessions", () => {
   );
 
   test.each([[{}], [{ reason: "x" }], [{ user: "ada" }], [{ status: "ended" }]])(
-    "are not ended all at once by %j, which names none",
+    "are not ended by %j, which has no filter",
     async (body) => {
       const answer = await revokeAll(body);
       expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
     },
   );
 
-  test("are ended together by a filter, and no others", async () => {
+  test("are ended by a filter, and no others", async () => {
     const leaver = name("leaver");
     const [here, there] = [await api.consent(scope, { user_sub: leaver }), await api.consent(scope)];
     const answer = await revokeAll({ user_sub: leaver, scope, reason: "incident 7" });

@@ -20,7 +20,7 @@ test("every row names a test", () => {
   expect(rows.filter(({ tests }) => tests.length === 0).map(({ cells }) => cells[0])).toEqual([]);
 });
 
-test("every test that is named exists under just this name, and is skipped for nothing that its name does not say", () => {
+test("every named test exists under exactly that name, and is skipped only for a part in its name", () => {
   expect(missing).toEqual([]);
 });
 
@@ -30,7 +30,7 @@ test("every route of the API document has a row", () => {
   expect(unnamed.map(({ name }) => name)).toEqual([]);
 });
 
-test("every status and code of the API document has a row, and every row is of one", () => {
+test("every status and code of the API document has a row, and every row has one in the document", () => {
   const documented = operations.flatMap(({ refusals }) => refusals);
   // What meets no route at all is of no operation.
   const unrouted = ["404 route_not_found", "405 method_not_allowed"];

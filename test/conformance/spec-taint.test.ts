@@ -26,7 +26,7 @@ describe("taint", () => {
     });
   });
 
-  test("flows back to whoever delegated to the marked one, and to nobody else", async () => {
+  test("flows back to the agents that delegated to the marked agent, and to no other", async () => {
     const own = name("shared");
     const [asker, other, idle, surfer] = ["asker", "other", "idle", "surfer"].map(name) as [
       string,
@@ -52,7 +52,7 @@ describe("taint", () => {
     expect(await markedIn(session)).toEqual([asker, other, surfer].sort());
   });
 
-  test("goes along with a delegation to whoever is delegated to", async () => {
+  test("flows to the delegated agent with a delegation", async () => {
     const { session, token } = await api.consent(scope);
     const planner = await api.hop(session, token, hops.planner);
     const delegated = await api.authorize(session, planner.token, hops.clerk, { taint: "untrusted_external" });
@@ -70,7 +70,7 @@ describe("taint", () => {
     expect(lowered.body.taint).toBe("untrusted_external");
   });
 
-  test("is left by a call that was denied but only observed, and by none that was blocked (needs observe mode admitted)", async (context) => {
+  test("is marked by a call that was denied in observe mode, and not by a blocked call (needs observe mode admitted)", async (context) => {
     const nowhere = { ...hops.read, target: "http:no/where" };
     const [blocked, observed] = [await clerkSession(api, scope), await clerkSession(api, scope)];
     await api.authorize(blocked.session, blocked.clerk.token, nowhere);
@@ -80,7 +80,7 @@ describe("taint", () => {
     expect(await markedIn(observed.session)).toEqual([hops.clerk.target, hops.planner.target]);
   });
 
-  test("that rises between an allow and its exchange is decided on: the privileged call is refused, and nothing is spent", async () => {
+  test("that rises after an allow refuses the exchange of the privileged call, and nothing is spent", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const [browsing, writing] = (await api.renew(clerk.token, 2)).body.tokens;
     const { action_id } = (await api.authorize(session, writing, hops.post)).body;
@@ -90,7 +90,7 @@ describe("taint", () => {
     expect((await api.renew(writing, 1)).status).toBe(200);
   });
 
-  test("of one session is not another's", async () => {
+  test("of one session does not affect another", async () => {
     const [tainted, clean] = [await clerkSession(api, scope), await clerkSession(api, scope)];
     await api.authorize(tainted.session, tainted.clerk.token, hops.browse);
     expect((await api.authorize(clean.session, clean.clerk.token, hops.post)).body.decision).toBe("allow");

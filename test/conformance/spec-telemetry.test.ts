@@ -61,7 +61,7 @@ describe("the metrics", () => {
     }
   });
 
-  test("name nobody and nothing: no agent, user, session, target or scope", async () => {
+  test("contain no agent, user, session, target or scope", async () => {
     const text = await scrape();
     const { planner, clerk, read } = ledgerHops(scope);
     for (const name of ["ada", scope, session, planner.target, clerk.target, read.target]) {
@@ -69,7 +69,7 @@ describe("the metrics", () => {
     }
   });
 
-  test("gain no series by what callers make up", async () => {
+  test("gain no series from unknown input", async () => {
     const series = async () => samplesOf(await scrape()).length;
     const before = await series();
     const { session: own, token } = await api.consent(scope);
@@ -81,7 +81,7 @@ describe("the metrics", () => {
     expect(await series()).toBe(before);
   });
 
-  test("count: a deny is one more of the denials of its reason", async () => {
+  test("count a deny once under its reason", async () => {
     const denials = async () =>
       samplesOf(await scrape()).find(
         ({ name, labels }) => name === "svc_denials_total" && labels.reason === "TARGET_NOT_DECLARED",

@@ -20,7 +20,7 @@ const mintText = (token: string, action: string, params: string) =>
   });
 
 describe("a transaction token", () => {
-  test("is of one call and its exact parameters, for what is left of the hop token's life", async () => {
+  test("is bound to one call and its exact parameters, until the hop token expires", async () => {
     const { session, token, action } = await bound();
     const { status, body } = await api.mint(token, action, { amount: 1, to: "ada" });
     expect({ status, body }).toEqual({
@@ -60,7 +60,7 @@ describe("a transaction token", () => {
     ['{"a":[1,2]}', '{"a":[2,1]}', false],
     ['{"__proto__":{"x":1}}', '{"constructor":{"x":1}}', false],
     ['{"__proto__":{"x":1}}', "{}", false],
-  ])("for %s and for %s bind the same: %j", async (one, other, same) => {
+  ])("has the same parameter hash for %s and for %s: %j", async (one, other, same) => {
     const contexts = [];
     for (const params of [one, other]) {
       const { token, action } = await bound();
@@ -70,7 +70,7 @@ describe("a transaction token", () => {
     else expect(contexts[1]).not.toEqual(contexts[0]);
   });
 
-  test("is minted once, with the same parameters and with others", async () => {
+  test("is minted once, also with other parameters", async () => {
     const { token, action } = await bound();
     expect((await api.mint(token, action, { amount: 1 })).status).toBe(200);
     for (const amount of [1, 2]) {
@@ -79,7 +79,7 @@ describe("a transaction token", () => {
     }
   });
 
-  test("is minted for one of 16 that ask at once", async () => {
+  test("is minted once of 16 at once", async () => {
     const { token, action } = await bound();
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, n) => whenDecided(() => api.mint(token, action, { n }))),
@@ -87,7 +87,7 @@ describe("a transaction token", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(15).fill(409)]);
   });
 
-  test("is not minted for another token's action, nor for one that is none", async () => {
+  test("is not minted for another token's action or an unknown action", async () => {
     const [mine, theirs] = [await bound(), await bound()];
     for (const action of [theirs.action, "01a00000-0000-7000-8000-000000000000"]) {
       const foreign = await api.mint(mine.token, action, {});
@@ -110,7 +110,7 @@ describe("a transaction token", () => {
     expect([early.status, early.body.error.code]).toEqual([404, "action_not_found"]);
   });
 
-  test("is decided again: a denial since is 403, is recorded, and mints nothing", async () => {
+  test("is decided again: a denial after the exchange is 403, is recorded, and mints nothing", async () => {
     const { session, token, action } = await bound();
     await api.call("POST", `/v1/sessions/${session}/revoke`, { bearer: api.tokens.admin });
     const refused = await api.mint(token, action, {});
@@ -125,7 +125,7 @@ describe("a transaction token", () => {
     expect(data).toMatchObject([{ stage: "mint", deny_reason: "SESSION_REVOKED", target: hops.post.target }]);
   });
 
-  test("is not minted once taint has reached the caller", async () => {
+  test("is not minted after taint reached the caller", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const [posting, browsing] = (await api.renew(clerk.token, 2)).body.tokens;
     const post = await api.hop(session, posting, hops.post);
@@ -145,7 +145,7 @@ describe("a transaction token", () => {
     ["a lone surrogate", '{"a":"\\ud800"}', 422, "params_unbindable"],
     ["nesting of 65", `{"a":${"[".repeat(64)}${"]".repeat(64)}}`, 422, "params_unbindable"],
     ["nesting of 200,000", `{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}`, 422, "params_unbindable"],
-  ])("is not minted for %s, which spends nothing", async (_case, params, status, code) => {
+  ])("is not minted for %s, and nothing is spent", async (_case, params, status, code) => {
     const { token, action } = await bound();
     const answer = await mintText(token, action, params);
     expect([answer.status, answer.body.error.code]).toEqual([status, code]);

@@ -62,7 +62,7 @@ test("oauth4webapi completes a token exchange unmodified", async () => {
   expect(tokens.expires_in).toBe(60);
 });
 
-test("a token of a real exchange verifies with a stock JWT library against the published key set", async () => {
+test("an exchanged token verifies with a stock JWT library against the published key set", async () => {
   const { form, session, action } = await parameters();
   const { body } = await api.exchangeForm({ grant_type: grantType, ...form });
   const keys = createRemoteJWKSet(new URL(`${api.url}/.well-known/jwks.json`));

@@ -220,9 +220,9 @@ const tally = (answers: readonly Answer[]): Record<string, number> =>
       .map(([told, given]) => [told, given.length]),
   );
 
-describe("twenty at once that", () => {
+describe("of twenty parallel requests to", () => {
   test.each(Object.entries(crowds))(
-    "%s are told what became of it, and never a fault of ours",
+    "%s each gets its result, and no request is a server error",
     async (_, { ask, told }) => {
       const counted = tally(await ask());
       const others = expect.any(Number);
@@ -231,7 +231,7 @@ describe("twenty at once that", () => {
   );
 });
 
-test("every unique key of the schema is met by one of these crowds", async () => {
+test("the parallel requests cover every unique key of the schema", async () => {
   const rows = await stack.sql<{ name: string }[]>`
     select c.relname::text as name from pg_index i join pg_class c on c.oid = i.indexrelid
     where i.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition order by 1`;

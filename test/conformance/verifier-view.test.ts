@@ -86,7 +86,7 @@ function resourceServer(hops: Hops, options: Partial<VerifierOptions> = {}) {
 }
 
 describe("a token that the control plane narrowed", () => {
-  test("is admitted by the published keys and the view of nobody revoked", async () => {
+  test("is accepted with the published keys and an empty view of revocations", async () => {
     const { hops, call } = await ledger();
     const { verifier } = resourceServer(hops);
     const { headers, action } = await call();
@@ -99,7 +99,7 @@ describe("a token that the control plane narrowed", () => {
     });
   });
 
-  test("for a privileged tool is admitted with its transaction token, once", async () => {
+  test("for a privileged tool is accepted once with its transaction token", async () => {
     const { hops, call } = await ledger();
     const { admits } = resourceServer(hops);
     const { token, action, headers } = await call("post");
@@ -126,7 +126,7 @@ describe("a revocation", () => {
     expect(await admits(headers)).toBe("revoked");
   });
 
-  test("that commits late is seen at the refresh after it committed, although others were seen before", async () => {
+  test("that commits late is seen at the next refresh, also after later revocations were seen", async () => {
     const { hops, call } = await ledger();
     const { hops: elsewhere } = await ledger();
     const { admits, pass } = resourceServer(hops);
@@ -150,7 +150,7 @@ describe("a revocation", () => {
     expect(await admits(headers)).toBe("revoked");
   });
 
-  test("is seen wherever it stands in a list of several pages", async () => {
+  test("is seen on every page of a list", async () => {
     const { hops, call } = await ledger();
     const { headers } = await call();
     await sql`
@@ -165,7 +165,7 @@ describe("a revocation", () => {
   });
 });
 
-describe("an agent that proves itself", () => {
+describe("an agent that proves its identity", () => {
   const assertion = async (agent: string, key: SigningKey, token: string, target: string) => ({
     "agent-identity": await signIdentityAssertion(
       key,
@@ -187,7 +187,7 @@ describe("an agent that proves itself", () => {
     return { ...server, admits, prepared, clerk: hops.clerk.target, planner: hops.planner.target };
   }
 
-  test("is admitted by the key it enrolled, and nobody else in its place", async () => {
+  test("is accepted with its enrolled key, and another agent's proof is refused", async () => {
     const { admits, clerk, planner } = await proving();
     const key = await agents.enrolled(clerk, provider);
     const other = await agents.enrolled(planner, provider);
@@ -196,7 +196,7 @@ describe("an agent that proves itself", () => {
     expect(await admits(other, planner)).toBe("identity_invalid");
   });
 
-  test("is not admitted before it enrolled, nor in quarantine", async () => {
+  test("is refused before its enrollment and in quarantine", async () => {
     const { prepared, clerk, pass } = await proving();
     const key = await newKey();
     const [before, after] = [await prepared(key), await prepared(key)];
@@ -206,7 +206,7 @@ describe("an agent that proves itself", () => {
     expect(await after()).toBe("identity_invalid");
   });
 
-  test("is admitted by its new key, and not by the former, once the view was refreshed", async () => {
+  test("is accepted with its new key, and refused with the former one, after the view refreshes", async () => {
     const { admits, clerk, pass } = await proving();
     const former = await agents.enrolled(clerk, provider);
     expect(await admits(former)).toBe(clerk);
@@ -217,8 +217,8 @@ describe("an agent that proves itself", () => {
   });
 });
 
-describe("a control plane that is gone", () => {
-  test("is done without until the view is too old, and one that came back without its records is not believed", async () => {
+describe("an unreachable control plane", () => {
+  test("is tolerated until the view is too old, and a restored one without its records is not trusted", async () => {
     const { hops, call } = await ledger();
     const { headers } = await call();
     const { hops: elsewhere } = await ledger();

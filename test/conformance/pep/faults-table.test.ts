@@ -17,12 +17,12 @@ test("every row names a test", () => {
   expect(rows.filter(({ tests }) => tests.length === 0).map(({ cells }) => cells[0])).toEqual([]);
 });
 
-test("every test that is named exists under just this name, and is skipped for nothing that its name does not say", async () => {
+test("every named test exists under exactly that name, and is skipped only for a part in its name", async () => {
   const ofFiles = rows.map((row) => ({ ...row, tests: row.tests.filter((named) => !isExchange(named)) }));
   expect(await missingTests(ofFiles, here("../../.."), pathOf)).toEqual([]);
 });
 
-test("every exchange that is named is sent", () => {
+test("every named exchange is sent", () => {
   const sent = new Map(corpus.map(({ file, exchanges }) => [file, exchanges.map(({ name }) => name)]));
   const named = rows.flatMap(({ tests }) => tests).filter(isExchange);
   expect(named.length).toBeGreaterThan(40);

@@ -103,22 +103,22 @@ describe.each(corpus)("$about", ({ exchanges }) => {
   });
 });
 
-describe("after all of them", () => {
+describe("after all exchanges", () => {
   const all = corpus.flatMap(({ exchanges }) => exchanges);
   const wanted = (is: (want: Exchange["want"]) => boolean) => all.filter(({ want }) => is(want)).length;
   const sent = wanted((want) => "passes" in want || "failed" in want || "aborted" in want);
 
-  test("the corpus is what it is said to be", () => {
+  test("the corpus has the documented number of exchanges", () => {
     expect(all.length).toBeGreaterThan(250);
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  test("the upstream received what passed and nothing else, and never the agent's own token", () => {
+  test("the upstream received the allowed calls only, and never the agent's own token", () => {
     expect(stand.upstream.requests).toHaveLength(sent);
     expect(stand.upstream.received().includes(agent.token)).toBe(false);
   });
 
-  test("every request that went upstream is one allow of the record, spent once", async () => {
+  test("every request to the upstream has one recorded allow, spent once", async () => {
     const spent: unknown[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
@@ -130,7 +130,7 @@ describe("after all of them", () => {
     expect(spent).toHaveLength(sent);
   });
 
-  test("every block was counted under its cause, and every other call as allowed", async () => {
+  test("every block is counted under its cause, and every other call as allowed", async () => {
     const causes = all.flatMap(({ want }) =>
       "blocked" in want ? [want.blocked] : "inBand" in want ? [want.inBand] : [],
     );

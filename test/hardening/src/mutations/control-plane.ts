@@ -122,7 +122,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "(expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined)",
     "(expected ? deps.agentKeys.keysOf(agent) : undefined)",
     testsOf("test/conformance/identity-required.test.ts")(
-      "a later hop wants the proof of the caller itself > and not that of %s",
+      "a later hop > refuses the proof of %s, which is not the caller",
     ),
   ],
   [
@@ -139,7 +139,9 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "postgres/migrations/0001_initial.sql",
     "    execute format('alter table %I enable always trigger append_only', record_table);\n",
     "",
-    testsOf("test/conformance/record.test.ts")("nor a replication role, for which ordinary triggers do not fire"),
+    testsOf("test/conformance/record.test.ts")(
+      "a replication role, which skips ordinary triggers, cannot delete decisions",
+    ),
   ],
 ]);
 

@@ -72,7 +72,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "record.target === request.target &&",
     "",
     testsOf("test/conformance/spec-exchange.test.ts")(
-      "an exchange of anything but this very allow is invalid_grant, and burns nothing > %s",
+      "an exchange that differs from its allow is invalid_grant, and spends nothing > %s",
     ),
   ],
   [
