@@ -72,7 +72,7 @@ test("svc dev and svc demo run the program of @svc/dev, with its options, help a
 
 test("svc dev ends with all its processes on SIGTERM", async () => {
   const dev = start(["dev", "--json", "--port", "0"]);
-  await vi.waitFor(() => expect(dev.stdout()).toContain("\n"), { timeout: 60_000 });
+  await vi.waitFor(() => expect(dev.stdout()).toContain("\n"), { timeout: 240_000 });
   const { control_plane: url } = JSON.parse(dev.stdout());
   dev.kill("SIGTERM");
   expect((await dev.ended).code).toBe(0);
