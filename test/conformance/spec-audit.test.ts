@@ -61,10 +61,24 @@ describe("the chain of an action", () => {
     });
   });
 
-  test.each(["01a00000-0000-7000-8000-000000000000", "x", "%27"])("of %s is not found", async (id) => {
-    const answer = await api.chain(id);
-    expect([answer.status, answer.body.error.code]).toEqual([404, "action_not_found"]);
+  test("ends in the deny of a denied action", async () => {
+    const { complete, hops: chain } = (await api.chain(actions.denied)).body;
+    expect([complete, chain.length]).toEqual([true, 3]);
+    expect(chain[2]).toMatchObject({
+      hop: 3,
+      action_id: actions.denied,
+      decision: "deny",
+      deny_reason: "TARGET_NOT_DECLARED",
+    });
   });
+
+  test.each(["01a00000-0000-7000-8000-000000000000", "01900000-0000-7000-8000-00000000000G", "x", "%25", "%27"])(
+    "of %s is not found",
+    async (id) => {
+      const answer = await api.chain(id);
+      expect([answer.status, answer.body.error.code]).toEqual([404, "action_not_found"]);
+    },
+  );
 });
 
 describe("the history of decisions", () => {
@@ -112,6 +126,7 @@ describe("the history of decisions", () => {
     ["taint=untrusted_external", []],
     ["taint=trusted_internal&outcome=deny", ["denied"]],
     ["since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00%2B02:00", []],
+    ["since=2020-01-01T00:00:00Z&until=2020-01-01T00:00:00Z", []],
     ["since=2020-01-01T00:00:00Z&outcome=deny", ["denied"]],
   ])("filtered by %s holds exactly the matching rows", async (filter, want) => {
     const { status, body } = await api.decisions(`session_id=${session}&${filter}`);
@@ -123,9 +138,22 @@ describe("the history of decisions", () => {
     expect(idsOf(body)).toEqual([actions.clerk]);
   });
 
-  test("filtered by a name with SQL wildcards or statements matches nothing", async () => {
-    for (const id of ["%25", "_", "'%3B drop table decision", "\\"]) {
-      expect((await api.decisions(`session_id=${id}`)).body.data).toEqual([]);
+  test("filtered by an agent or a session matches whole names, and no SQL wildcard or statement", async () => {
+    const clerk = hops.clerk.target;
+    const agents = [`${clerk}%25`, clerk.replace("-", "_"), clerk.toUpperCase()];
+    for (const text of [
+      "x",
+      "%25",
+      "_",
+      "'%3B drop table decision",
+      "\\",
+      "01a00000-0000-7000-8000-000000000000",
+      ...agents,
+    ]) {
+      for (const filter of ["session_id", "agent"]) {
+        const { status, body } = await api.decisions(`${filter}=${text}`);
+        expect([filter, text, status, body.data]).toEqual([filter, text, 200, []]);
+      }
     }
   });
 
@@ -145,6 +173,13 @@ describe("the history of decisions", () => {
     expect(seen).toEqual([clerksTurn, plannersTurn]);
   });
 
+  test("ends without a cursor, also where the last page is full", async () => {
+    const cursorOf = async (limit: number) =>
+      (await api.decisions(`session_id=${session}&limit=${limit}`)).body.page.next_cursor;
+    expect(await cursorOf(5)).toBeNull();
+    expect(await cursorOf(4)).not.toBeNull();
+  });
+
   test.each([
     "limit=0",
     "limit=-1",
@@ -157,16 +192,22 @@ describe("the history of decisions", () => {
     "outcome=maybe",
     "deny_reason=NO_REASON",
     "enforced=yes",
+    "enforced=False",
     "target_kind=robot",
     "privileged=1",
     "taint=none",
     "agent=a&agent=b",
+    "agent=",
     "agent=%00",
     "agnet=a",
+    "session_id=",
     "since=yesterday",
     "since=2026-01-01",
     "since=2026-01-01T00:00:00",
+    "since=2020-13-01T00:00:00Z",
+    "since=0000-01-01T00:00:00Z",
     "since=10000-01-01T00:00:00Z",
+    "since=%2B010000-01-01T00:00:00Z",
     "since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z",
     "cursor=AAAA",
     "cursor=",
@@ -209,7 +250,8 @@ describe("the deprecated history", () => {
     const present = await api.decisions(`session_id=${session}&outcome=allow&enforced=true`);
     expect(former.body.data).toEqual(present.body.data);
     expect(former.headers.get("deprecation")).toMatch(/^@\d+$/);
-    expect(former.headers.get("link")).toContain('rel="successor-version"');
+    expect(former.headers.get("link")).toBe('</v1/audit/decisions>; rel="successor-version"');
+    expect((await audit(`/v1/decisions?session_id=${session}&deny_reason=TAINT_BLOCKED`)).body.data).toEqual([]);
   });
 
   test.each(["agent=a", "target_kind=tool", "since=2026-01-01T00:00:00Z", "taint=trusted_internal", "privileged=true"])(

@@ -163,7 +163,8 @@ describe("a revocation", () => {
     );
   });
 
-  test.each(["limit=0", "limit=201", "since=yesterday", "since=2026-01-01", "cursor=AAAA", "agent=x"])(
+  const repeatedSince = "since=2026-01-01T00:00:00Z&since=2026-01-01T00:00:00Z";
+  test.each(["limit=0", "limit=201", "since=yesterday", "since=2026-01-01", "cursor=AAAA", "agent=x", repeatedSince])(
     "the list of revocations refuses %s",
     async (query) => {
       expect((await readIdentity(`revocations?${query}`)).status).toBe(400);

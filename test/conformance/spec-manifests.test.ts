@@ -128,6 +128,9 @@ describe("manifests", () => {
     );
     const versions = answers.map(({ body }) => body.manifest_version).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 20 }, (_, n) => n + 2));
+    const newest = (await admin("GET", `/v1/manifests/${scope}`)).body;
+    const catalog = (await admin("GET", `/v1/scopes/${scope}/catalog`)).body;
+    expect([newest.version, catalog.hop_budget]).toEqual([21, newest.doc.scopes[scope].hop_budget]);
   });
 
   const inScope = (changes: object) => ({ manifest: { scopes: { s: { hop_budget: 1, ...changes } } } });
@@ -219,6 +222,39 @@ describe("the catalog of a scope", () => {
     expect((await admin("GET", `/v1/scopes/${scope}/catalog?version=1`)).text).toBe(first.text);
     const unknown = await admin("GET", `/v1/scopes/${scope}/catalog?version=99`);
     expect([unknown.status, unknown.body.error.code]).toEqual([404, "policy_version_not_found"]);
+  });
+
+  test("keeps its version when a manifest grants the same again", async () => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    const manifest = manifestOf(scope, `http:${scope}/read`);
+    await register({ name: agent, manifest, override });
+    expect((await submit({ agent, manifest, override })).body.manifest_version).toBe(2);
+    expect((await admin("GET", `/v1/scopes/${scope}/catalog`)).body.version).toBe(1);
+  });
+
+  test("loses the tools of an agent that leaves the scope, and keeps those of the others", async () => {
+    const [leaving, staying, scope] = [name("leaving"), name("staying"), name("scope")];
+    await register({ name: leaving, manifest: manifestOf(scope, `http:${scope}/a`), override });
+    await register({ name: staying, manifest: manifestOf(scope, `http:${scope}/b`), override });
+    await submit({ agent: leaving, manifest: manifestOf(name("scope"), `http:${scope}/a`), override });
+    const { tools } = (await admin("GET", `/v1/scopes/${scope}/catalog`)).body;
+    expect(tools.map(({ ref }: { ref: string }) => ref)).toEqual([`http:${scope}/b`]);
+  });
+
+  test("holds the tools of all of 20 agents that register at once, and counts a version for each", async () => {
+    const scopes = [name("scope"), name("scope"), name("scope")];
+    const registered = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => {
+        const inTurn = [...scopes.slice(n % 2), ...scopes.slice(0, n % 2)];
+        const tools = [{ ref: `http:crowd/${n}`, data_classes: ["finance"] }];
+        return api.attest(name("agent"), Object.fromEntries(inTurn.map((scope) => [scope, { hop_budget: 2, tools }])));
+      }),
+    );
+    expect(registered.map(({ status }) => status)).toEqual(Array(20).fill(201));
+    for (const scope of scopes) {
+      const { version, tools } = (await admin("GET", `/v1/scopes/${scope}/catalog`)).body;
+      expect([version, tools.length]).toEqual([20, 20]);
+    }
   });
 
   test("marks a tool as privileged where any agent declares it so", async () => {

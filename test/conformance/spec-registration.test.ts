@@ -13,6 +13,7 @@ const manifestOf = (scope: string, ref: string) => ({
 const admin = (method: string, path: string, body?: unknown) =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
 const register = (body: object) => admin("POST", "/v1/agents", body);
+const catalogOf = async (scope: string) => (await admin("GET", `/v1/scopes/${scope}/catalog`)).body;
 const idOf = async (agent: string): Promise<string> =>
   (await admin("GET", `/v1/agents/resolve?name=${agent}`)).body.agent_id;
 
@@ -41,8 +42,9 @@ describe("a manifest with discovered capabilities", () => {
       body: { agent_id: expect.any(String), manifest_version: 1, status: "reconciled" },
     });
     const report = await admin("GET", `/v1/agents/${body.agent_id}/reconciliation`);
-    expect(report.body).toMatchObject({ manifest_version: 1, status: "reconciled", discovery_ok: true, diff: [] });
-    expect((await admin("GET", `/v1/manifests/${scope}`)).body.attested_by).toBe("discovery");
+    const reconciled = { status: "reconciled", discovery_ok: true, diff: [], attestation: null };
+    expect(report.body).toMatchObject({ manifest_version: 1, ...reconciled });
+    expect((await admin("GET", `/v1/manifests/${scope}`)).body).toMatchObject({ agent, attested_by: "discovery" });
   });
 
   test.skipIf(!has.loopbackDiscovery)(
@@ -62,6 +64,27 @@ describe("a manifest with discovered capabilities", () => {
       };
       expect(await register({ name: agent, manifest })).toMatchObject(rejected);
       expect(await register({ name: agent, manifest, override })).toMatchObject(rejected);
+      expect((await admin("GET", `/v1/agents/resolve?name=${agent}`)).status).toBe(404);
+    },
+  );
+
+  test.skipIf(!has.loopbackDiscovery)(
+    "is kept as a version where a registered agent's is rejected, and the scope keeps its policy (needs loopback discovery)",
+    async () => {
+      const [agent, scope] = [name("agent"), name("scope")];
+      const [read, write] = [`http:${scope}/read`, `http:${scope}/write`];
+      const submit = (ref: string) => admin("POST", "/v1/manifests", { agent, manifest: declared(scope, ref) });
+      advertised = capabilitiesOf(manifestOf(scope, read));
+      const { agent_id } = (await register({ name: agent, manifest: declared(scope, read) })).body;
+      expect((await submit(write)).status).toBe(422);
+      expect((await admin("GET", `/v1/manifests/${scope}`)).body.version).toBe(1);
+      expect((await admin("GET", `/v1/manifests/${scope}?version=2`)).body.status).toBe("rejected");
+      const report = (await admin("GET", `/v1/agents/${agent_id}/reconciliation`)).body;
+      expect(report).toMatchObject({ manifest_version: 2, status: "rejected" });
+      expect(await catalogOf(scope)).toMatchObject({ version: 1, tools: [{ ref: read }] });
+      advertised = capabilitiesOf(manifestOf(scope, write));
+      expect((await submit(write)).body).toMatchObject({ manifest_version: 3, status: "reconciled" });
+      expect(await catalogOf(scope)).toMatchObject({ version: 2, tools: [{ ref: write }] });
     },
   );
 });
@@ -78,6 +101,19 @@ describe("a manifest whose capabilities cannot be discovered", () => {
       },
     });
     expect((await admin("GET", `/v1/agents/resolve?name=${agent}`)).status).toBe(404);
+    expect((await admin("GET", `/v1/manifests/${scope}`)).status).toBe(404);
+    expect((await admin("GET", `/v1/scopes/${scope}/catalog`)).status).toBe(404);
+  });
+
+  test("is kept as a version of a registered agent, and the scope keeps its policy", async () => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    const { agent_id } = (await register({ name: agent, manifest: manifestOf(scope, `http:${scope}/a`), override }))
+      .body;
+    const refused = await admin("POST", "/v1/manifests", { agent, manifest: manifestOf(scope, `http:${scope}/b`) });
+    expect([refused.status, refused.body.error.code]).toEqual([409, "needs_review"]);
+    const report = (await admin("GET", `/v1/agents/${agent_id}/reconciliation`)).body;
+    expect(report).toMatchObject({ manifest_version: 2, status: "needs_review" });
+    expect(await catalogOf(scope)).toMatchObject({ version: 1, tools: [{ ref: `http:${scope}/a` }] });
   });
 
   test("is stored with an override, and the version keeps its reason", async () => {
@@ -200,4 +236,44 @@ describe("a registered agent", () => {
       expect([answer.status, answer.body.error.code]).toEqual([404, "agent_not_found"]);
     },
   );
+});
+
+describe("a name", () => {
+  const conflict = (ref: string, declared: string, discovered: string) => ({
+    ref,
+    kind: "conflicts",
+    declared,
+    discovered,
+  });
+  const withTools = (scope: string, ...refs: string[]) => ({
+    scopes: { [scope]: { hop_budget: 2, tools: refs.map((ref) => ({ ref, data_classes: ["finance"] })) } },
+  });
+
+  test("belongs to an agent or to a tool: a manifest that uses it as the other is rejected and claims no name", async () => {
+    const [agent, tool, fresh, scope] = [name("agent"), name("tool"), name("fresh"), name("scope")];
+    await register({ name: agent, manifest: withTools(scope, tool), override });
+    expect(await register({ name: tool, manifest: withTools(scope), override })).toMatchObject({
+      status: 422,
+      body: { details: { diff: [conflict(tool, "agent", "tool")] } },
+    });
+    expect(await register({ name: name("other"), manifest: withTools(scope, fresh, agent), override })).toMatchObject({
+      status: 422,
+      body: { details: { diff: [{ ref: fresh, kind: "undiscovered" }, conflict(agent, "tool", "agent")] } },
+    });
+    expect((await register({ name: fresh, manifest: withTools(scope), override })).status).toBe(201);
+  });
+
+  test("cannot be that of the agent and of one of its tools", async () => {
+    const own = name("own");
+    expect((await register({ name: own, manifest: withTools(name("scope"), own), override })).status).toBe(422);
+  });
+
+  test("that two manifests claim at once, as an agent and as a tool, goes to one of them", async () => {
+    const contested = name("contested");
+    const answers = await Promise.all([
+      register({ name: contested, manifest: withTools(name("scope")), override }),
+      register({ name: name("contester"), manifest: withTools(name("scope"), contested), override }),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
+  });
 });

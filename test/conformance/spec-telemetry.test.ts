@@ -7,7 +7,11 @@ const { session, clerk, hops } = await clerkSession(api, scope);
 const read = await api.hop(session, clerk.token, hops.read);
 await api.chain(read.action);
 
-const scrape = async (): Promise<string> => (await api.call("GET", "/metrics")).text;
+async function scrape(): Promise<string> {
+  const { headers, text } = await api.call("GET", "/metrics");
+  expect(headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
+  return text;
+}
 
 /** The control plane's names and labels (docs/reference/telemetry.md#metrics). All label values are closed sets. */
 const families: Readonly<Record<string, readonly [type: string, labels: readonly string[]]>> = {

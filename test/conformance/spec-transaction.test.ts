@@ -48,6 +48,9 @@ describe("a transaction token", () => {
       hop_jti_hash: expect.stringMatching(/^[\w-]{43}$/),
       exp: hopToken.exp,
     });
+    const [row] = (await api.decisions(`session_id=${session}&privileged=true`)).body.data;
+    const { params_hash } = decodeJwt<{ tctx: { params_hash: string } }>(body.transaction_token).tctx;
+    expect(row).toMatchObject({ action_id: action, privileged: true, params_hash });
   });
 
   test.each([

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { authorize } from "../src/commands/hop/authorize.ts";
 import { isOfKind, requireVerified, verifySubject } from "../src/commands/hop/hop-tokens.ts";
 import { type DocumentedOperation, documentedOperations, filled } from "./documented-operations.ts";
-import { submitter } from "./submitting.ts";
-import { startPlane, tokens } from "./support.ts";
+import { registerAgent, startPlane, tokens } from "./support.ts";
 
 const plane = await startPlane();
 afterAll(() => plane.stop());
@@ -50,7 +49,7 @@ describe("nor does a bearer of this service help where it is none of the route's
   let rootGrant: string;
   let toolToken: string;
   beforeAll(async () => {
-    await submitter(plane).register("clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
+    await registerAgent(plane, "clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
     rootGrant = String(
       (await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant,
     );

@@ -4,11 +4,10 @@ import { uuidv7 } from "uuidv7";
 import { afterAll, describe, expect, test } from "vitest";
 import { connect, poolOf } from "../src/postgres/database.ts";
 import { retention } from "../src/postgres/retention.ts";
-import { submitter } from "./submitting.ts";
-import { startPlane } from "./support.ts";
+import { registerAgent, startPlane } from "./support.ts";
 
 const plane = await startPlane();
-await submitter(plane).register("clerk", aManifest("books"));
+await registerAgent(plane, "clerk", aManifest("books"));
 const owner = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
 const service = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
 afterAll(async () => {

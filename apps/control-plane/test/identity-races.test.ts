@@ -2,8 +2,7 @@ import { aManifest, aTool } from "@svc/test-support";
 import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Deps } from "../src/routes/deps.ts";
-import { submitter } from "./submitting.ts";
-import { startPlane, type TestApp } from "./support.ts";
+import { registerAgent, startPlane, type TestApp } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
 let vouching: TestApp;
@@ -40,7 +39,7 @@ let agentCount = 0;
 async function provenCall() {
   const agent = `teller-${++agentCount}`;
   const scope = `scope-${agentCount}`;
-  await submitter(plane).register(agent, aManifest(scope, { tools: [aTool(target)] }));
+  await registerAgent(plane, agent, aManifest(scope, { tools: [aTool(target)] }));
   const key = await newKey();
   await enroll(agent, key);
   const consent = await plane.send("/v1/consent", { body: { scope, user_sub: "ada" } });

@@ -2,8 +2,7 @@ import { createTelemetry } from "@svc/telemetry";
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEvents } from "../src/events/events.ts";
-import { submitter } from "./submitting.ts";
-import { type Sent, startPlane, type TestApp } from "./support.ts";
+import { registerAgent, type Sent, startPlane, type TestApp } from "./support.ts";
 
 const plane = await startPlane();
 afterAll(() => plane.stop());
@@ -22,7 +21,7 @@ afterAll(() => telemetry.shutdown());
 
 let token: string;
 beforeAll(async () => {
-  await submitter(plane).register("clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
+  await registerAgent(plane, "clerk", aManifest("books", { tools: [aTool("http:books/read")] }));
   token = String((await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant);
 });
 

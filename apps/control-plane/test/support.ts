@@ -143,6 +143,10 @@ const testApp = (deps: Deps): TestApp => {
   };
 };
 
+/** Registers an agent whose manifest a person attests. */
+export const registerAgent = (app: TestApp, name: string, manifest: object): Promise<Answer> =>
+  app.send("/v1/agents", { body: { name, manifest, override: { reason: "reviewed by hand" } } });
+
 /** Runs statements past the service, as its owner or, by default, its role. */
 export async function query<Row extends object>(url: string, text: string, values: string[] = []): Promise<Row[]> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
