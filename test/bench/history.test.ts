@@ -20,7 +20,7 @@ const run = (at: string, figures: Record<string, number> = {}, changes: Partial<
   ...changes,
 });
 
-test("a run is kept behind those before it, and the file is whole at any time", () => {
+test("a run is appended, and the file is valid at any time", () => {
   const file = join(folder, "deep", "history.json");
   keepRun(file, run("first"));
   keepRun(file, run("second"));
@@ -28,7 +28,7 @@ test("a run is kept behind those before it, and the file is whole at any time", 
   expect(readdirSync(join(folder, "deep"))).toEqual(["history.json"]);
 });
 
-test("the oldest run goes when there are too many", () => {
+test("the oldest run is removed beyond the limit", () => {
   const file = join(folder, "history.json");
   writeFileSync(file, JSON.stringify(Array.from({ length: keptRuns }, (_, index) => run(String(index)))));
   keepRun(file, run("newest"));
@@ -36,7 +36,7 @@ test("the oldest run goes when there are too many", () => {
   expect([kept.length, kept[0]?.at, kept.at(-1)?.at]).toEqual([keptRuns, "1", "newest"]);
 });
 
-test("a file that is no history is not written over", () => {
+test("a file that is no history is not overwritten", () => {
   const file = join(folder, "history.json");
   writeFileSync(file, '{"somebody": "else"}');
   expect(() => keepRun(file, run("first"))).toThrow("move it away");
@@ -44,7 +44,7 @@ test("a file that is no history is not written over", () => {
   expect(() => keepRun(file, run("first"))).toThrow();
 });
 
-test("a run is compared with the last one of its kind on such a machine, the largest change first", () => {
+test("a run is compared with the last one of its kind on the same machine type, largest change first", () => {
   const other = { cores: 64, model: "another", node: "v26.0.0" };
   const runs = [
     run("1", { a: 100, b: 100, c: 100 }),

@@ -25,7 +25,7 @@ async function targetOf(listener: RequestListener) {
   return { loaded };
 }
 
-test("a shed call is no failure and no answer, and is asked again", async () => {
+test("a shed call counts neither as failure nor as response, and is repeated", async () => {
   let asked = 0;
   const { loaded } = await targetOf((_, response) => {
     asked += 1;
@@ -39,12 +39,12 @@ test("a shed call is no failure and no answer, and is asked again", async () => 
   expect(result.latenciesMs).toEqual(result.latenciesMs.toSorted((a, b) => a - b));
 });
 
-test("what mostly fails is no measurement, and the first answer says why", async () => {
+test("a load that mostly fails is no measurement, and the error has the first response", async () => {
   const { loaded } = await targetOf((_, response) => response.writeHead(401).end("no such session"));
   await expect(loaded(2)).rejects.toThrow(/calls failed; .* answered 401: no such session/);
 });
 
-test("one failure does not end a measurement, and is told", async () => {
+test("one failure does not end a measurement, and is reported", async () => {
   let asked = 0;
   const { loaded } = await targetOf((_, response) => {
     asked += 1;
@@ -53,7 +53,7 @@ test("one failure does not end a measurement, and is told", async () => {
   expect(figuresOf(await loaded(1))).toMatchObject({ failed: 1, shedShare: 0 });
 });
 
-test("requests that follow from each other are one call, and it ends with the first that fails", async () => {
+test("a sequence of requests is one call, which ends at the first failure", async () => {
   const paths: (string | undefined)[] = [];
   const { loaded } = await targetOf(({ url }, response) => {
     paths.push(url);

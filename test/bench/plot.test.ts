@@ -6,7 +6,7 @@ import { drawPlot, ticksOf } from "./src/report/plot.ts";
 
 const summary = (median: number): Summary => ({ median, least: median / 2, most: median * 2, samples: 5, clean: 5 });
 
-test("every curve is drawn from its trial's subjects, in order of what grows", () => {
+test("every curve has its trial's subjects, in increasing order", () => {
   const figures = new Map([
     ["by connections/8/rate", summary(800)],
     ["by connections/1/rate", summary(100)],
@@ -22,7 +22,7 @@ test("every curve is drawn from its trial's subjects, in order of what grows", (
   expect(points("bodies.svg")).toEqual([["hop", [65_536, 1_048_576]]]);
 });
 
-test("what was measured at one point only is no curve", () => {
+test("a series of one point is no curve", () => {
   expect(plotsOf(new Map([["by chain/1/p50Ms", summary(1)]])).size).toBe(0);
 });
 
@@ -44,7 +44,7 @@ test("text is escaped, and nothing in a drawing is out of place or not a number"
   );
 });
 
-test("ticks lie within the range; over many decades there are powers of ten alone", () => {
+test("ticks are within the range, and over many decades powers of ten", () => {
   expect(ticksOf([1, 256])).toEqual([1, 2, 5, 10, 20, 50, 100, 200]);
   expect(ticksOf([1_024, 1_073_741_824])).toEqual([1e4, 1e5, 1e6, 1e7, 1e8, 1e9]);
 });

@@ -68,7 +68,7 @@ const holds = (token: string, key: KeyObject): boolean => {
   return verify("sha256", data, { key, dsaEncoding: "ieee-p1363" }, Buffer.from(signature, "base64url"));
 };
 
-test("a hop commits its two rows, and reaches the tool with a token of its own that is signed", async () => {
+test("a hop commits its two rows, and reaches the tool with a newly signed token", async () => {
   const before = await rows();
   const token = skeleton.tokens.take();
   expect(await hop(token)).toMatchObject({ status: 200, text: "done", fields: { "x-tool": "bench" } });
@@ -79,7 +79,7 @@ test("a hop commits its two rows, and reaches the tool with a token of its own t
   expect(asked[0]?.headers["x-svc-session"]).toBe(skeleton.sessionId);
 });
 
-test("a token is spent once: presented again it reaches no tool", async () => {
+test("a token is spent once: a second call does not reach the tool", async () => {
   const token = skeleton.tokens.take();
   const answers = await Promise.all([hop(token), hop(token), hop(token)]);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403, 403]);
@@ -103,7 +103,7 @@ const kinds = {
   },
 };
 
-test.each(Object.entries(kinds))("no %s is answered before its row is committed", async (_kind, ask) => {
+test.each(Object.entries(kinds))("no %s is returned before its row is committed", async (_kind, ask) => {
   let isAnswered = false;
   const asking = await sql.begin(async (transaction) => {
     await transaction`lock table bench_row in access exclusive mode`;
@@ -123,7 +123,7 @@ test.each(Object.entries(kinds))("no %s is answered before its row is committed"
   expect(isAnswered).toBe(true);
 });
 
-test("a batch that is refused answers each of its rows, and those after it are committed", async () => {
+test("a failed batch rejects each of its rows, and later rows are committed", async () => {
   const commit = groupedRows(sql);
   const row = newRow();
   const twice = await Promise.allSettled([commit(row), commit(row)]);
@@ -134,7 +134,7 @@ test("a batch that is refused answers each of its rows, and those after it are c
   expect((await rows()) - before).toBe(100);
 });
 
-test("the pass-through hands on what it is sent, and what it is answered", async () => {
+test("the pass-through forwards requests and responses unchanged", async () => {
   const { url } = use(await startServer("reference/skeleton/pass-through.ts", [upstream.url]));
   const headers = { "content-type": "text/plain", "x-agent": "bench" };
   const answer = await request(`${url}/write`, { method: "POST", headers, body: "a body" });
@@ -143,7 +143,7 @@ test("the pass-through hands on what it is sent, and what it is answered", async
   expect(asked).toMatchObject([{ body: "a body", headers }]);
 });
 
-test("what the skeleton is sent and answers is as long as what the product is and does", async () => {
+test("the skeleton's requests and responses have the length of the product's", async () => {
   const stack = use(await startStack({ stores, upstream: upstream.url }));
   const line = await registerLine(stack.controlPlane.url, "bench", 1);
   const ours = await delegate(stack.controlPlane.url, line, 1);

@@ -7,7 +7,7 @@ test("the median is the one in the middle, or the mean of the two", () => {
   expect(median([])).toBeNaN();
 });
 
-test("a quantile never lies beyond the last value", () => {
+test("a quantile is at most the last value", () => {
   const sorted = [1, 2, 3, 4];
   expect([0, 0.5, 0.99, 1].map((q) => quantile(sorted, q))).toEqual([1, 3, 4, 4]);
 });
@@ -19,7 +19,7 @@ test("with enough clean samples the disturbed ones do not count", () => {
   expect(summarize(observed)).toEqual({ median: 11, least: 10, most: 12, samples: 5, clean: 3 });
 });
 
-test("with too few clean samples all count, and the summary says so", () => {
+test("with too few clean samples all count, and the summary is marked", () => {
   const observed = [sample(10, true), sample(90, false), sample(20, false), sample(30, false)];
   expect(summarize(observed)).toEqual({ median: 25, least: 10, most: 90, samples: 4, clean: 1 });
 });

@@ -12,7 +12,7 @@ const summary = (median: number, clean = 5): Summary => ({
   clean,
 });
 
-test("a table shows medians with their spread, clean samples, and the most that others took", () => {
+test("a table shows medians with their spread, clean samples, and the largest disturbance", () => {
   const figures = new Map([
     ["hop at 1/hop/rate", summary(700)],
     ["hop at 1/a/b/rate", summary(9)],
@@ -24,7 +24,7 @@ test("a table shows medians with their spread, clean samples, and the most that 
   expect(table).toMatch(/\| a\/b +\| 9 \(8-10\)/);
 });
 
-test("processor time is told for each process", () => {
+test("processor time is shown for each process", () => {
   const figures = new Map([
     ["hop at 32/hop/cpu pep us", summary(120)],
     ["hop at 32/hop/cpu control plane us", summary(260)],
@@ -33,7 +33,7 @@ test("processor time is told for each process", () => {
   expect(writeCpu(new Map())).toBe("");
 });
 
-test("a target is told with each of its comparisons; what was not measured is said, not left out", () => {
+test("a target is shown with each comparison; an unmeasured one is named", () => {
   const figures = new Map([
     ["proxies/PEP/rate", summary(80)],
     ["proxies/nginx/rate", summary(100, 1)],
@@ -45,7 +45,7 @@ test("a target is told with each of its comparisons; what was not measured is sa
   expect(writeTargets(judge(withSkeleton))).toMatch(/\| met, disturbed +\| 0\.95, disturbed +\|/);
 });
 
-test("without a part all are measured, and a part that there is none of is refused with those there are", () => {
+test("without a part all are measured, and an unknown part is refused with the list of parts", () => {
   expect(readOptions([])).toMatchObject({ parts: ["hop", "peers", "curves"], isQuick: false });
   expect(readOptions(["peers", "--quick", "--json"])).toMatchObject({ parts: ["peers"], isQuick: true, json: true });
   expect(() => readOptions(["hops"])).toThrow("there is no part hops: try hop, peers, curves or telemetry");

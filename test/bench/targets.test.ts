@@ -26,17 +26,17 @@ const resultOf = (id: number, figures: ReadonlyMap<string, Summary>) => {
   return found;
 };
 
-test("there are fourteen targets, and all of them are judged in their order", () => {
+test("all fourteen targets are judged, in order", () => {
   const ids = Array.from({ length: 14 }, (_, index) => index + 1);
   expect(targets.map(({ id }) => id)).toEqual(ids);
   expect(judge(new Map()).map(({ id }) => id)).toEqual(ids);
 });
 
-test("what was not measured has no ratio and is not met", () => {
+test("an unmeasured target has no ratio and is not met", () => {
   for (const { ratio, met } of judge(new Map())) expect({ ratio, met }).toEqual({ ratio: null, met: false });
 });
 
-test("the ratio of a target with several comparisons is the one furthest from its target", () => {
+test("the ratio of a target with several comparisons is the worst one", () => {
   const figures = everyFigure(1);
   figures.set("proxies/PEP/rate", summary(90));
   figures.set("proxies/nginx/rate", summary(100));
@@ -46,28 +46,28 @@ test("the ratio of a target with several comparisons is the one furthest from it
   expect(resultOf(8, figures)).toMatchObject({ ratio: 0.9, target: 0.7, met: true });
 });
 
-test("one side that is missing leaves a target unmet, however good the other comparison is", () => {
+test("a target with a missing comparison is not met", () => {
   const figures = everyFigure(1);
   figures.set("proxies/PEP/rate", summary(1000));
   figures.delete("proxies/nginx/rate");
   expect(resultOf(8, figures)).toMatchObject({ ratio: null, met: false });
 });
 
-test("a ratio of disturbed samples says so", () => {
+test("a ratio of disturbed samples is marked", () => {
   const [first] = resultOf(3, everyFigure(1, 2)).comparisons;
   expect(first).toMatchObject({ ratio: 1, clean: false });
 });
 
-describe("what a skeleton reaches", () => {
+describe("a skeleton's figure", () => {
   const skeletons = ["hop at 1/skeleton/p50Ms", "hop at 32/skeleton/rate", "proxies/skeleton/rate"];
   const [, , proxy = ""] = skeletons;
 
-  test("stands beside every target that a hop is made of", () => {
+  test("is given for every target of a hop", () => {
     const ids = judge(everyFigure(1)).flatMap(({ id, ceiling }) => (ceiling === null ? [] : [id]));
     expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test("is a ratio to the same other side, of the comparison that is furthest from its target", () => {
+  test("is a ratio to the same reference, for the worst comparison", () => {
     const figures = everyFigure(1);
     figures.set("proxies/nginx/rate", summary(100));
     figures.set("proxies/http-proxy-3/rate", summary(20));
@@ -77,7 +77,7 @@ describe("what a skeleton reaches", () => {
     expect([ceiling, ...comparisons.map((one) => one.ceiling)]).toEqual([0.6, 0.6, 3]);
   });
 
-  test("judges nothing: neither its figures nor their disturbance change a ratio, and without them it is null", () => {
+  test("does not change a target's ratio, and is null where it was not measured", () => {
     const judged = (figures: ReadonlyMap<string, Summary>) =>
       judge(figures).map(({ ratio, met, comparisons }) => [ratio, met, comparisons.map(({ clean }) => clean)]);
     const [disturbed, without] = [everyFigure(1), everyFigure(1)];
@@ -103,7 +103,7 @@ describe("the sum of a hop's parts", () => {
   });
 });
 
-test("at the target a target is met, beyond it it is not", () => {
+test("a figure at the target meets it, one beyond does not", () => {
   fc.assert(
     fc.property(fc.double({ min: 0.01, max: 100, noNaN: true }), (rate) => {
       const figures = everyFigure(1);

@@ -49,7 +49,7 @@ test("subjects take turns, and the order turns with every round", async () => {
   expect(figures.get("t/a/rate")).toMatchObject({ median: 2.5, samples: 2, clean: 2 });
 });
 
-test("a round that others disturbed is measured again, and its samples are told from clean ones", async () => {
+test("a disturbed round is measured again, and its samples are marked", async () => {
   const { subjects, sampled, options } = setUp(["a", "b"], [0, 0.4]);
   const figures = await runTrial({ name: "t", subjects }, options);
   expect(sampled).toHaveLength(6);
@@ -57,14 +57,14 @@ test("a round that others disturbed is measured again, and its samples are told 
   expect(figures.get("t/b/foreign")).toMatchObject({ most: 0.4 });
 });
 
-test("on a machine that is never idle the rounds end all the same", async () => {
+test("on a machine that is never idle the rounds end too", async () => {
   const { subjects, sampled, options } = setUp(["a"], Array(10).fill(0.9));
   const figures = await runTrial({ name: "t", subjects }, options);
   expect(sampled).toHaveLength(4);
   expect(figures.get("t/a/rate")).toMatchObject({ samples: 4, clean: 0 });
 });
 
-test("waiting for others takes of the patience of the whole run what was in vain", async () => {
+test("waiting for an idle machine uses up the run's total wait", async () => {
   const busy: Watch = { own: () => {}, begin: () => () => 0.9 };
   const patience = { leftMs: 20 };
   const waited: number[] = [];

@@ -81,8 +81,8 @@ async function everywhere(reach: (page: Page) => Promise<unknown>): Promise<stri
   return (await Promise.all(found)).flat();
 }
 
-describe("in light and dark, at 375 and 1440 px", () => {
-  test("the sign-in, refused too, can be read by everybody", async () => {
+describe("in light and dark mode, at 375 and 1440 px", () => {
+  test("the sign-in page passes the accessibility rules, also after a refusal", async () => {
     expect(await everywhere((page) => page.goto("/console"))).toEqual([]);
     const refused = async (page: Page) => {
       await signIn(page, "/console", "not-the-token");
@@ -110,7 +110,7 @@ describe("in light and dark, at 375 and 1440 px", () => {
     ["the denials", () => "/console/denials"],
     ["a page that is not there", () => "/console/nowhere"],
     ["a refused address", () => "/console/decisions?outcome=perhaps"],
-  ])("%s can be read by everybody, and fits", async (_name, pathOf) => {
+  ])("%s passes the accessibility rules, and fits the width", async (_name, pathOf) => {
     expect(await everywhere((page) => page.goto(pathOf(stand)))).toEqual([]);
   });
 });

@@ -51,19 +51,19 @@ describe("a visitor", () => {
     expect(await heading(page)).toBe("Sign in");
   });
 
-  test("with a wrong token is told which one to give, and stays out", async () => {
+  test("with a wrong token is refused, and the page names the right one", async () => {
     const page = await visit(browser, stand.plane.url);
     await signIn(page, "/console", testBearers.identity);
     expect(await page.getByRole("alert").textContent()).toContain("SVC_AUDIT_TOKEN");
     expect(await page.context().cookies()).toEqual([]);
   });
 
-  test("comes back to where they wanted to go", async () => {
+  test("returns to the requested page after signing in", async () => {
     const { page } = await signedIn("/console/decisions?outcome=deny");
     expect(new URL(page.url()).search).toBe("?outcome=deny");
   });
 
-  test("follows a deny from the overview to its cause and back to the human", async () => {
+  test("follows a deny from the overview to its cause and back to the person", async () => {
     const { page, complaints } = await signedIn("/console");
     await page.getByRole("link", { name: "the session touched untrusted data" }).click();
     await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
@@ -79,7 +79,7 @@ describe("a visitor", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("filters, and pages through what is left without meeting a row twice", async () => {
+  test("filters, and pages through the matching rows without a repeated row", async () => {
     const { page } = await signedIn("/console/decisions");
     await page.getByLabel("Outcome").selectOption("allow");
     await page.getByLabel("Caller").fill("planner");
@@ -99,7 +99,7 @@ describe("a visitor", () => {
     expect(await page.getByLabel("Caller").inputValue()).toBe("planner");
   });
 
-  test("goes from what would be blocked to the manifest that admits it, which the service then takes", async () => {
+  test("gets from an observed deny to the manifest that admits the call, which the service accepts", async () => {
     const { page } = await signedIn("/console/would-block");
     await page.getByRole("link", { name: "expenses" }).click();
     await page.getByText("All changes at once").click();
@@ -115,7 +115,7 @@ describe("a visitor", () => {
     expect(data.length).toBeGreaterThan(0);
   });
 
-  test("sees a scope's graph, with everybody in it", async () => {
+  test("sees a scope's graph with every person and agent", async () => {
     const { page } = await signedIn("/console/scope?name=expenses");
     const drawn = await page.locator("svg.graph text.name").allTextContents();
     expect(drawn.toSorted()).toEqual(["auditor", "planner", "researcher", "the person"]);
@@ -140,7 +140,7 @@ describe("the page's script", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("follows what is decided while one looks", async () => {
+  test("shows new decisions while the page is open", async () => {
     const { page, complaints } = await signedIn("/console/decisions");
     const before = await page.locator("tbody tr").first().textContent();
     await page.getByLabel("Follow live").check();
@@ -151,7 +151,7 @@ describe("the page's script", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("is not needed to read anything", async () => {
+  test("is not needed for reading", async () => {
     const { page } = await signedIn("/console", { javaScriptEnabled: false });
     await page.getByText("As a table").click();
     expect(await page.getByRole("table", { name: /Newest first/ }).isVisible()).toBe(true);
@@ -164,7 +164,7 @@ describe("the page's script", () => {
   });
 });
 
-test("stored markup is text in the browser too: nothing of it runs or is drawn", async () => {
+test("stored markup is shown as text in the browser, and does not run or load", async () => {
   const text = "<img src=x onerror=alert(1)><svg onload=alert(1)>";
   const manifest = { scopes: { [text]: { hop_budget: 2, tools: [{ ref: "http:x/y", data_classes: ["z"] }] } } };
   await stand.api("/v1/agents", { json: { name: "mallory", manifest, override: { reason: text } } });

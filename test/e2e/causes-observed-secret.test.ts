@@ -31,13 +31,13 @@ const seen = async (upstream: string) => {
   return { status, sent };
 };
 
-test("a denied call that observe mode forwards carries the upstream's own secret, and nothing of ours", async () => {
+test("a denied call that observe mode forwards has the upstream's own secret, and none of our tokens", async () => {
   const { status, sent } = await seen("observed");
   expect([status, sent.length]).toEqual([200, 1]);
   expect(sent[0]).toContain(secret);
   expect(sent[0]).not.toMatch(/x-svc-|txn-token|authorization|eyJ/i);
 });
 
-test("the same call reaches nobody where it is enforced", async () => {
+test("the same call reaches no upstream where it is enforced", async () => {
   expect(await seen("enforced")).toEqual({ status: 403, sent: [] });
 });

@@ -37,7 +37,7 @@ describe("PolicyDenied", () => {
   const asPlanner = async (session: Session): Promise<HopContext> => (await svc.hop(session.context(), planner))[1];
   const cases: [string, Provoke, Partial<PolicyDenied>][] = [
     [
-      "a tool that nobody declares",
+      "an undeclared tool",
       ({ context }) => svc.authorize(context(), { ...read, target: "http:ledger/drop" }),
       {
         reason: "TARGET_NOT_DECLARED",
@@ -49,7 +49,7 @@ describe("PolicyDenied", () => {
       },
     ],
     [
-      "a tool of another scope, which the human could consent to",
+      "a tool of another scope that the person could consent to",
       ({ context }) => svc.authorize(context(), pay),
       {
         reason: "SCOPE_NOT_CONSENTED",
@@ -61,7 +61,7 @@ describe("PolicyDenied", () => {
       },
     ],
     [
-      "the same a hop further",
+      "the same tool one hop later",
       async (session) => svc.authorize(await asPlanner(session), pay),
       {
         reason: "SCOPE_NOT_CONSENTED",
@@ -73,12 +73,12 @@ describe("PolicyDenied", () => {
       },
     ],
     [
-      "a data class beyond the token's own",
+      "a data class beyond the token's",
       async (session) => svc.authorize(await asPlanner(session), { ...read, dataClass: "finance" }),
       { reason: "DATA_CLASS_NOT_DECLARED", recoverable: false, target: read.target, hop: 2, ...clean },
     ],
     [
-      "what an untrusted answer influenced",
+      "a call influenced by an untrusted result",
       async ({ context }) => {
         await svc.authorize(context(), browse);
         return svc.authorize(context(), { ...post, params: {} });
@@ -92,13 +92,13 @@ describe("PolicyDenied", () => {
       },
     ],
     [
-      "what its caller says is influenced",
+      "a call that its caller declares tainted",
       ({ context }) => svc.authorize(context(), { ...post, params: {}, taint: "untrusted_external" }),
       { reason: "TAINT_BLOCKED", taint: "untrusted_external", taintSource: "declared" },
     ],
   ];
 
-  test.each(cases)("for %s: with every fact, and its record can be read back", async (_name, provoke, want) => {
+  test.each(cases)("for %s: has every field, and its record can be read", async (_name, provoke, want) => {
     const session = await svc.consent(consent);
     const error = (await errorOf(provoke(session))) as PolicyDenied;
     expect(error).toBeInstanceOf(PolicyDenied);
@@ -116,7 +116,7 @@ describe("PolicyDenied", () => {
   });
 
   /** The decision was an allow; what came to pass before the named step makes it a deny. */
-  test.each(["/v1/token/exchange", "/v1/token/transaction"])("for a session that ended before %s", async (path) => {
+  test.each(["/v1/token/exchange", "/v1/token/transaction"])("for a session that ends before %s", async (path) => {
     let ended: Session | undefined;
     const meddling: typeof fetch = async (url, init) => {
       if (String(url).endsWith(path)) {
@@ -135,7 +135,7 @@ describe("PolicyDenied", () => {
   });
 });
 
-test("TransactionParamsRequired: before any exchange or mint, and nothing is spent", async () => {
+test("TransactionParamsRequired is thrown before any exchange or mint, and nothing is spent", async () => {
   await using on = await clientOnLine(stand);
   const session = await on.svc.consent(consent);
   const error = (await errorOf(on.svc.authorize(session.context(), post))) as TransactionParamsRequired;

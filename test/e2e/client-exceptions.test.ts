@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe("ControlPlaneUnavailable", () => {
-  test("where nobody listens", async () => {
+  test("where no server listens", async () => {
     await using on = await clientOnLine(stand);
     const session = await on.svc.consent(consent);
     await on.line.refuse();
@@ -59,7 +59,7 @@ describe("ControlPlaneUnavailable", () => {
     ["a scope that nobody declared", { ...consent, scope: "nobody's" }, { status: 404, code: "scope_not_found" }],
     ["a policy that changed since", { ...consent, policyVersion: 99 }, { status: 409, code: "policy_version_changed" }],
     ["a lifetime out of bounds", { ...consent, ttlSeconds: 59 }, { status: 400, code: "invalid_request" }],
-  ])("for a consent that is not answered by 201: %s", async (_name, asked, want) => {
+  ])("for a consent without a 201: %s", async (_name, asked, want) => {
     const error = await errorOf(svc.consent(asked));
     expect(error).toBeInstanceOf(ControlPlaneUnavailable);
     expect(error).toMatchObject({ fault: "status", method: "POST", path: "/v1/consent", ...want });
@@ -106,7 +106,7 @@ describe("ControlPlaneRejected", () => {
       { ...unauthorized, method: "GET", path: "/v1/identity/agents/planner" },
     ],
     [
-      "a manifest for an agent that was never registered",
+      "a manifest of an unregistered agent",
       () =>
         svc.admin.submitManifest({
           agent: "ghost",
@@ -116,12 +116,12 @@ describe("ControlPlaneRejected", () => {
       { status: 404, code: "agent_not_found", method: "POST", path: "/v1/manifests", details: {} },
     ],
     [
-      "an action that nobody recorded",
+      "an unknown action",
       () => svc.audit.chain(crypto.randomUUID()),
       { status: 404, code: "action_not_found", method: "GET" },
     ],
     [
-      "a query that cannot be",
+      "an invalid query",
       () => svc.audit.decisions({ limit: 0 }),
       { status: 400, code: "invalid_request", path: "/v1/audit/decisions" },
     ],
@@ -138,7 +138,7 @@ describe("ControlPlaneRejected", () => {
     for (const secret of [...Object.values(bearers), strange]) expect(String(error)).not.toContain(secret);
   });
 
-  test("for a context whose token another process spent, and nothing is spent for it", async () => {
+  test("for a context whose token another process spent, which spends no further token", async () => {
     await using other = clientOf(stand.url);
     const session = await svc.consent(consent);
     await other.authorize(session.context(), read);
@@ -159,7 +159,7 @@ describe("ManifestRejected", () => {
   });
   const undiscovered = { scopes: { travel: { hop_budget: 2, tools: [aTool(read.target)] } } };
 
-  test("422: it exceeds what was discovered; a remedy for each tool", async () => {
+  test("422: it exceeds the discovered tools; a remedy for each tool", async () => {
     const error = (await errorOf(
       svc.admin.registerAgent({ name: "greedy", manifest: exceeding() }),
     )) as ManifestRejected;
@@ -181,7 +181,7 @@ describe("ManifestRejected", () => {
     expect(await errorOf(again)).toMatchObject({ status: 422, needsReview: false });
   });
 
-  test("409: nothing could be discovered; submitted again with a reason it proceeds", async () => {
+  test("409: discovery failed; submitted again with a reason it is accepted", async () => {
     const error = (await errorOf(
       svc.admin.registerAgent({ name: "unseen", manifest: undiscovered }),
     )) as ManifestRejected;
@@ -199,7 +199,7 @@ describe("ManifestRejected", () => {
   });
 });
 
-test("ControlPlaneUnavailable, where the cache store is gone: of readiness, and of an exchange, which issues no token", async () => {
+test("while the cache store is down, readiness and an exchange throw ControlPlaneUnavailable, and no token is issued", async () => {
   const session = await svc.consent(consent);
   await svc.authorize(session.context(), read);
   await redis.kill();

@@ -29,13 +29,13 @@ const http = (status: string, body: string, headers = "content-type: application
 
 /** What arrives, what the client makes of it, and its `timeout` where that has to end the wait. */
 const faults: [string, () => AnswerFault, Partial<ControlPlaneUnavailable>, number?][] = [
-  ["comes too late", () => ({ kind: "delayed", ms: 20_000 }), { fault: "timeout", status: null }, 2],
-  ["never comes", () => ({ kind: "stalled", afterBytes: 0 }), { fault: "timeout" }, 2],
-  ["stops half way", () => ({ kind: "stalled", afterBytes: 150 }), { fault: "timeout" }, 2],
-  ["is lost by a reset", () => ({ kind: "reset", afterBytes: 0 }), { fault: "unreachable", code: null }],
-  ["breaks off by a reset", () => ({ kind: "reset", afterBytes: 150 }), { fault: "unreachable" }],
+  ["is too late", () => ({ kind: "delayed", ms: 20_000 }), { fault: "timeout", status: null }, 2],
+  ["never arrives", () => ({ kind: "stalled", afterBytes: 0 }), { fault: "timeout" }, 2],
+  ["stalls in the body", () => ({ kind: "stalled", afterBytes: 150 }), { fault: "timeout" }, 2],
+  ["is lost in a reset", () => ({ kind: "reset", afterBytes: 0 }), { fault: "unreachable", code: null }],
+  ["is cut by a reset", () => ({ kind: "reset", afterBytes: 150 }), { fault: "unreachable" }],
   ["is a closed connection", () => ({ kind: "ended", afterBytes: 0 }), { fault: "unreachable" }],
-  ["breaks off by an end", () => ({ kind: "ended", afterBytes: 150 }), { fault: "unreachable" }],
+  ["is cut by an end of the connection", () => ({ kind: "ended", afterBytes: 150 }), { fault: "unreachable" }],
   ["is no HTTP", () => ({ kind: "replaced", by: "\0\xff\r\n\r\nSSH-2.0\r\n\r\n" }), { fault: "unreachable" }],
   [
     "is a page of HTML",
@@ -43,17 +43,13 @@ const faults: [string, () => AnswerFault, Partial<ControlPlaneUnavailable>, numb
     { fault: "malformed" },
   ],
   ["is truncated JSON", () => http("200 OK", '{"action_id": "0197'), { fault: "malformed" }],
-  ["is nothing", () => http("200 OK", ""), { fault: "malformed" }],
+  ["is empty", () => http("200 OK", ""), { fault: "malformed" }],
   [
     "is a redirect",
     () => http("307 Temporary Redirect", "", `location: ${elsewhere.url}/v1`),
     { fault: "status", status: 307 },
   ],
-  [
-    "is an error of a gateway",
-    () => http("502 Bad Gateway", "<html>", ""),
-    { fault: "status", status: 502, code: null },
-  ],
+  ["is a gateway's error", () => http("502 Bad Gateway", "<html>", ""), { fault: "status", status: 502, code: null }],
 ];
 
 const steps = ["/v1/token/renew", "/v1/authorize", "/v1/token/exchange", "/v1/token/transaction"] as const;
@@ -72,7 +68,7 @@ const expectNothingPresentedTwice = (line: FaultProxy) => {
   expect(new Set(presented).size).toBe(presented.length);
 };
 
-describe.concurrent.each(steps)("where the answer of %s", (path) => {
+describe.concurrent.each(steps)("where the response of %s", (path) => {
   test.each(faults)(
     "%s: ControlPlaneUnavailable, nothing reaches the tool, no token is presented twice",
     async (_name, fault, want, timeout = 10) => {
@@ -108,7 +104,7 @@ describe.concurrent.each(steps)("where the answer of %s", (path) => {
   );
 });
 
-test.concurrent("calls at once over a line that breaks again and again: every call is whole or refused, nothing is presented twice", async () => {
+test.concurrent("for parallel calls over a connection that keeps breaking: every call completes or is refused, no token is presented twice", async () => {
   await using on = await clientOnLine(stand, { timeout: 10 });
   const { svc, line } = on;
   const session = await svc.consent(consent);

@@ -46,15 +46,15 @@ afterAll(async () => {
 
 const params = { amount: 5 };
 
-describe("a client that holds an agent key", () => {
-  test("enrolls its agent on a person's word", async () => {
+describe("a client with an agent key", () => {
+  test("enrolls its agent with a person's assertion", async () => {
     const { kid } = await importAgentKey(identityKey);
     const principalAssertion = await provider.idToken("ada", kid);
     expect(await keyed.identity.enroll({ principalAssertion })).toMatchObject({ status: "enrolled", anchorVersion: 1 });
     expect(await keyed.identity.of("planner")).toMatchObject({ agent: "planner", status: "enrolled", revoked: false });
   });
 
-  test("proves possession on every exchange, each time anew, and asserts its identity to the target", async () => {
+  test("sends a new proof of possession with every exchange, and an identity assertion to the target", async () => {
     await using on = await clientOnLine(stand, { identityKey, agentName: "planner" });
     const [, context] = await on.svc.hop((await on.svc.consent(consent)).context(), planner);
     const grants = [await on.svc.authorize(context, read), await on.svc.authorize(context, { ...post, params })];
@@ -72,7 +72,7 @@ describe("a client that holds an agent key", () => {
     }
   });
 
-  test("is refused where another key signs in its agent's name", async () => {
+  test("is refused where it signs with another key", async () => {
     await using other = clientOf(stand.url, { identityKey: await generatePrivateJwk(), agentName: "planner" });
     const { context } = await other.consent(consent);
     await expect(other.authorize(context(), read)).rejects.toMatchObject({

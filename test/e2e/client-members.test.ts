@@ -136,7 +136,7 @@ describe("Grant", () => {
     await expect(admit(params)).rejects.toMatchObject({ cause: "replayed" });
   });
 
-  test("its decision can be read back to the human", async () => {
+  test("its decision leads back to the person", async () => {
     const { complete, root, hops } = await svc.audit.chain(plain.actionId);
     expect({ complete, root, hop: hops.length }).toMatchObject({ complete: true, root: { userSub: "alice" }, hop: 1 });
   });
@@ -158,7 +158,7 @@ describe("calls", () => {
     expect(JSON.parse(String(received?.body))).toEqual(params);
   });
 
-  test("authorize decides and exchanges, always both, and renews by itself", async () => {
+  test("authorize decides and exchanges, and renews tokens automatically", async () => {
     await using on = await clientOnLine(stand);
     const fresh = await on.svc.consent(consent);
     for (let call = 0; call < 3; call++) await on.svc.authorize(fresh.context(), read);
@@ -169,7 +169,7 @@ describe("calls", () => {
     expect(new Set(presented).size).toBe(presented.length);
   });
 
-  test("taint only rises: what was read from outside blocks what does not accept it", async () => {
+  test("taint only rises: after untrusted content a tool that does not accept taint is denied", async () => {
     const fresh = await svc.consent(consent);
     await svc.authorize(fresh.context(), browse);
     const after = await svc.authorize(fresh.context(), { ...read, taint: "trusted_internal" });

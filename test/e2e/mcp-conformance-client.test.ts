@@ -41,7 +41,7 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-describe("the official conformance suite says of a client behind the enforcement point what it says of it directly", () => {
+describe("the official conformance suite gives a client the same result through the enforcement point as directly", () => {
   test.each(clientScenarios)("%s", async (scenario) => {
     const [straight, through] = await Promise.all([
       suiteOfClient(scenario),

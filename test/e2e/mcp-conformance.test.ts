@@ -56,19 +56,19 @@ await waitUntil("the session to be taken up", async () => (await fetch(url)).sta
 const straight = await suiteAgainst(server.url);
 const through = await suiteAgainst(url);
 
-describe("the official conformance suite says of a server behind the enforcement point what it says of it directly", () => {
+describe("the official conformance suite gives a server the same result through the enforcement point as directly", () => {
   const same = Object.keys(straight).filter((scenario) => scenario !== "dns-rebinding-protection");
 
   test.each(same)("%s", (scenario) => {
     expect(through[scenario]).toEqual(straight[scenario]);
   });
 
-  test("and most of it is passed", () => {
+  test("and most of its checks pass", () => {
     const passed = same.filter((scenario) => straight[scenario]?.every((check) => check.endsWith(": SUCCESS")));
     expect(passed.length).toBeGreaterThanOrEqual(20);
   });
 
-  test("except that the enforcement point protects one that does not protect itself from a rebound name", () => {
+  test("except that the enforcement point protects an unprotected server from DNS rebinding", () => {
     const rejects = (outcome: string) => `localhost-host-rebinding-rejected: ${outcome}`;
     expect(straight["dns-rebinding-protection"]).toContain(rejects("FAILURE"));
     expect(through["dns-rebinding-protection"]).toContain(rejects("SUCCESS"));

@@ -29,8 +29,8 @@ async function poster() {
 
 const denied = everyTool.filter((name) => !(someTools as readonly string[]).includes(name));
 
-describe("the official client whose agent was granted two tools of the official server", () => {
-  test("is shown these two, with what the server says of them", async () => {
+describe("the official client, with two granted tools of the official server,", () => {
+  test("lists these two, with the server's own descriptions", async () => {
     const { client, close } = await agent();
     const direct = await connectAgent(stand.directUrl, {});
     const all = (await direct.client.listTools()).tools;
@@ -40,7 +40,7 @@ describe("the official client whose agent was granted two tools of the official 
     await Promise.all([close(), direct.close()]);
   });
 
-  test("calls them, the privileged one among them", async () => {
+  test("calls them, including the privileged one", async () => {
     const { client, close, session } = await agent();
     const sum = await client.callTool({ name: "get-sum", arguments: { a: 1, b: 2 } });
     expect(sum.content).toMatchObject([{ text: expect.stringContaining("3") }]);
@@ -53,7 +53,7 @@ describe("the official client whose agent was granted two tools of the official 
     await close();
   });
 
-  test("is refused every other by an error of that call alone, for which nothing is spent", async () => {
+  test("gets an error for a call to any other tool, and nothing is spent", async () => {
     const { client, close, session } = await agent();
     for (const name of denied) {
       await expect(client.callTool({ name }), name).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe("the official client whose agent was granted two tools of the official 
     await close();
   });
 
-  test("is refused methods that are not configured, and its session goes on", async () => {
+  test("gets an error for methods that are not configured, and its session continues", async () => {
     const { client, close } = await agent();
     await expect(client.listResources()).rejects.toMatchObject({ code: -32_603, data: { code: "unresolvable_call" } });
     await expect(client.listPrompts()).rejects.toMatchObject({ code: -32_603, data: { code: "unresolvable_call" } });
@@ -77,7 +77,7 @@ describe("the official client whose agent was granted two tools of the official 
   });
 });
 
-describe("a denial repeats the id of its request as it was written", () => {
+describe("a denial has the id of its request, as sent", () => {
   // What is refused before it is sent needs no MCP session.
   const ids = ['"a string"', '""', '"7"', '"9007199254740993"', '"\\u00fc"', "0", "7", "-1", "1.5", "9007199254740991"];
 
@@ -89,7 +89,7 @@ describe("a denial repeats the id of its request as it was written", () => {
   });
 
   test.each(["9007199254740993", "1e400", "null", "true", "[1]", "{}"])(
-    "or where it cannot, as with %s, answers by the status alone and takes no other's id",
+    "but for the id %s it is a status without an id",
     async (id) => {
       const post = await poster();
       const response = await post(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo"}}`);

@@ -17,7 +17,7 @@ await Promise.all([direct.close(), guarded.close()]);
 /** Those that are to fail, by the server's word. */
 const failing = [/that is not there/, /by an error$/, /^DELETE/];
 
-describe("the official MCP client gets from the official server through the enforcement point what it gets directly", () => {
+describe("the official MCP client gets the same results from the official server through the enforcement point as directly", () => {
   test.each(Object.keys(steps))("%s", (name) => {
     expect(through[name]).toEqual(straight[name]);
     const isError = (outcome: unknown) => typeof outcome === "object" && outcome !== null && "failed" in outcome;
@@ -28,25 +28,25 @@ describe("the official MCP client gets from the official server through the enfo
     );
   });
 
-  test("the steps call every tool that the server offers", () => {
+  test("the steps call every tool of the server", () => {
     const listed = (straight["tools/list"] as { name: string }[]).map(({ name }) => name);
     expect(listed.sort()).toEqual([...everyTool]);
     const named = Object.keys(steps).join(" ");
     expect(listed.filter((name) => !named.includes(name))).toEqual([]);
   });
 
-  test("the server asks the client the same: sampling, elicitation, roots", () => {
+  test("the server sends the client the same requests: sampling, elicitation, roots", () => {
     const kinds = ({ asked }: McpAgent) => [...new Set(asked)].sort();
     expect(kinds(guarded)).toEqual(kinds(direct));
     expect(kinds(guarded)).toEqual(["elicitation/create", "roots/list", "sampling/createMessage"]);
   });
 
-  test("the events that a resumed stream brings are those after the one that was named", () => {
+  test("a resumed stream continues after the named event", () => {
     expect(through["GET with Last-Event-ID"]).toMatchObject({ status: 200, isTheRest: true });
   });
 });
 
-test("nothing of the session was denied, and every tool call of it stands in the record", async () => {
+test("no call of the session is denied, and every tool call is recorded", async () => {
   const rows = await decisionsOf(stand, session);
   expect(rows.filter(({ decision }) => decision === "deny")).toEqual([]);
   const targets = new Set(rows.map(({ target }) => target));

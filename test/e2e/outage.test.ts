@@ -66,7 +66,7 @@ const call = async () => {
 };
 const passes = () => waitUntil("a call to pass again", async () => (await call()).status === 200);
 
-test("while the cache store is dead nothing passes and nothing reaches the tool; then it all goes on", async () => {
+test("while the cache store is down no call passes or reaches the tool, and calls pass after recovery", async () => {
   await passes();
   await redis.kill();
   const before = upstream.requests.length;
@@ -79,7 +79,7 @@ test("while the cache store is dead nothing passes and nothing reaches the tool;
   await passes();
 });
 
-test("a killed database blocks every call until it is back by itself, and no call is without its record", async () => {
+test("a killed database blocks every call until it recovers, and every call is recorded", async () => {
   await passes();
   const pid = Number.parseInt(readFileSync(join(folder, "data/postgres/cluster/postmaster.pid"), "utf8"), 10);
   process.kill(pid, "SIGKILL");

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stand?.stop());
 
-test("of many agents that call at once each is acted for in its own session alone, and gets its own answers", async () => {
+test("many agents that call at once each use their own session and get their own responses", async () => {
   const agents = await Promise.all(Array.from({ length: 16 }, () => headersOf(stand)));
   const works = agents.map(async (headers, agent) => {
     const session = headers["x-svc-session"];
@@ -51,16 +51,13 @@ const others = [
   ),
 ];
 
-test.each(others)(
-  "case 58: nobody reaches the agents' port by another address of the machine (%s)",
-  async (address) => {
-    const outcome = await new Promise<string>((resolve) => {
-      const socket = connect(stand.port, address);
-      socket
-        .once("connect", () => resolve("connected"))
-        .once("error", (error: NodeJS.ErrnoException) => resolve(String(error.code)));
-      socket.once("close", () => socket.destroy());
-    });
-    expect(outcome).toBe("ECONNREFUSED");
-  },
-);
+test.each(others)("case 58: the agents' port is unreachable at the machine's other addresses (%s)", async (address) => {
+  const outcome = await new Promise<string>((resolve) => {
+    const socket = connect(stand.port, address);
+    socket
+      .once("connect", () => resolve("connected"))
+      .once("error", (error: NodeJS.ErrnoException) => resolve(String(error.code)));
+    socket.once("close", () => socket.destroy());
+  });
+  expect(outcome).toBe("ECONNREFUSED");
+});

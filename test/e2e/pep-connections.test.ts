@@ -112,19 +112,19 @@ async function idleDescriptors(): Promise<number> {
 
 const backTo = (count: number) => waitUntil(`${count} descriptors`, () => descriptors() <= count);
 
-describe("case 64: agents that go away take their upstream requests along, and every descriptor comes back", () => {
+describe("case 64: a disconnected agent's upstream request ends, and every descriptor is freed", () => {
   const upload = `${(300_000).toString(16)}\r\n${"x".repeat(300_000)}\r\n`;
   test.each<[string, () => string]>([
-    ["while they wait for an answer", () => head("GET /app/any/silent")],
-    ["in the middle of an answer", () => head("GET /app/any/begun")],
+    ["that wait for a response", () => head("GET /app/any/silent")],
+    ["in the middle of a response", () => head("GET /app/any/begun")],
     ["on an event stream", () => head("GET /app/any/events")],
     ["as a WebSocket", () => head("GET /app/any/websocket", "Upgrade: websocket", "Connection: Upgrade")],
     [
-      "as a WebSocket that is not answered",
+      "with an unanswered WebSocket handshake",
       () => head("GET /app/any/silent", "Upgrade: websocket", "Connection: Upgrade"),
     ],
     ["in the middle of an upload", () => head("POST /app/any/silent", "Transfer-Encoding: chunked") + upload],
-  ])("200 of them %s", async (_name, bytes) => {
+  ])("for 200 agents %s", async (_name, bytes) => {
     const before = await idleDescriptors();
     for (let aborted = 0; aborted < 200; ) {
       const arrived = upstream.arrivals();
@@ -141,7 +141,7 @@ describe("case 64: agents that go away take their upstream requests along, and e
   });
 });
 
-test("case 65: a thousand connections that send nothing, or half a head, keep nobody else from being served", async () => {
+test("case 65: other agents are served beside a thousand connections that send nothing or half a head", async () => {
   const before = await idleDescriptors();
   const idle = await Promise.all(
     Array.from({ length: 1_000 }, (_, n) => agentOf(n % 2 === 0 ? "" : `GET /app/any/plain HTTP/1.1\r\nHos`)),
@@ -152,7 +152,7 @@ test("case 65: a thousand connections that send nothing, or half a head, keep no
   await backTo(before);
 });
 
-describe("no error of any socket ends the process, and nothing is left behind", () => {
+describe("no socket error ends the process, and every descriptor is freed", () => {
   const resets: [string, () => string][] = [
     ["before a byte", () => ""],
     ["in the request line", () => "GET /app/an"],

@@ -41,7 +41,7 @@ const losses: [string, () => Promise<void> | void, () => Promise<void> | void][]
 ];
 
 test.each(losses)(
-  "a control plane that is %s blocks every call, lets nothing upstream, and serves again unaided",
+  "while the control plane is %s every call is blocked and nothing goes upstream, and calls pass after recovery",
   async (_name, lose, regain) => {
     const { read, passes, close, session, arrivals } = await agent();
     await passes();
@@ -57,7 +57,7 @@ test.each(losses)(
   },
 );
 
-test("connections to it that are reset all the time cost calls, never a second delivery or an unrecorded one", async () => {
+test("repeated resets of its connections fail calls, but no call is delivered twice or unrecorded", async () => {
   const { read, passes, close, session, arrivals } = await agent();
   await passes();
   const severing = setInterval(() => line.sever(), 10);

@@ -32,7 +32,7 @@ async function withStream(graceSeconds: number) {
 }
 
 describe("SIGTERM", () => {
-  test("makes it unready, while calls are served until it takes no more; a stream begun before comes to its end, and it exits 0", async () => {
+  test("makes it unready, then stops new calls; an open stream ends normally, and it exits 0", async () => {
     const { pep, headers, stream, becomesUnready } = await withStream(4);
     pep.kill("SIGTERM");
     await becomesUnready();
@@ -56,7 +56,7 @@ describe("SIGTERM", () => {
     await expectEachRecorded(stand, session, arrivalsOf(stand.upstream.requests, session));
   });
 
-  test("cuts a stream that does not end by itself when the grace period is over, on both sides, and exits 0", async () => {
+  test("cuts an endless stream on both sides after the grace period, and exits 0", async () => {
     const { pep, stream } = await withStream(1);
     pep.kill("SIGTERM");
     expect(await stream.ended).toBe("aborted");

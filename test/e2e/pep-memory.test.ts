@@ -89,11 +89,11 @@ test.each<[string, () => Promise<number>, () => Promise<number>]>([
   ["download", () => download("/any/small"), () => download("/any/large")],
   ["upload of a declared length", () => upload(mib, declared(mib)), () => upload(gigabyte, declared(gigabyte))],
   ["chunked upload", () => upload(mib, {}), () => upload(gigabyte, {})],
-])("a gigabyte of %s takes less than 64 MiB on its way", async (_name, little, much) => {
+])("a gigabyte of %s takes less than 64 MiB of memory", async (_name, little, much) => {
   expect(await extraMib(little, much)).toBeLessThan(mostExtraMib);
 });
 
-test("case 66: a gzip bomb is relayed as the megabyte it is, in less than 64 MiB", async () => {
+test("case 66: a gzip bomb is relayed undecoded, in less than 64 MiB", async () => {
   await download("/any/small");
   const { pid } = stand.enforcementPoint;
   const before = residentMibOf(pid);

@@ -57,7 +57,7 @@ async function agentOf({ url, stateDir }: Restartable) {
   };
 }
 
-test("killed again and again under load, it goes on with every session and uses no token twice", async () => {
+test("after repeated kills under load it continues every session and uses no token twice", async () => {
   const point = await enforcementPoint();
   const agents = await Promise.all(Array.from({ length: 4 }, () => agentOf(point)));
   const seen = new Set<string | number>();
@@ -82,7 +82,7 @@ test("killed again and again under load, it goes on with every session and uses 
   for (const { session, arrivals } of agents) await expectEachRecorded(stand, session, arrivals());
 });
 
-describe("a state folder that is not as it was left", () => {
+describe("a damaged state folder", () => {
   const damages: [string, (file: string) => void][] = [
     ["an empty file", (file) => truncateSync(file, 0)],
     ["half a file", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
@@ -97,7 +97,7 @@ describe("a state folder that is not as it was left", () => {
     ],
   ];
   test.each(damages)(
-    "%s: its session is blocked, since its token may be spent, and others go on",
+    "with %s: that session is blocked, since its token may be spent, and others continue",
     async (_name, damage) => {
       const point = await enforcementPoint();
       const [one, other] = [await agentOf(point), await agentOf(point)];
@@ -112,7 +112,7 @@ describe("a state folder that is not as it was left", () => {
     },
   );
 
-  test("one session's state under another's name acts for neither", async () => {
+  test("with one session's state under another's name: the call is blocked", async () => {
     const point = await enforcementPoint();
     const [one, other] = [await agentOf(point), await agentOf(point)];
     await Promise.all([one.passes(), other.passes()]);
@@ -124,14 +124,14 @@ describe("a state folder that is not as it was left", () => {
     expect(one.arrivals()).toHaveLength(before);
   });
 
-  test("one that cannot be made stops the start, and says which setting names it", async () => {
+  test("that cannot be created stops the start, and the error names the setting", async () => {
     const starting = startRestartable(stand, (stateDir) => writeFileSync(stateDir, "a file"));
     await expect(starting).rejects.toThrow(/SVC_PEP_STATE_DIR must name a folder that can be written to \(EEXIST\)/);
   });
 });
 
 requires("mounts").test(
-  "a full state folder blocks what would need a token that is not stored, and goes on once there is room",
+  "a full state folder blocks calls whose token cannot be stored, and calls pass when there is space again",
   async () => {
     const point = await enforcementPoint((stateDir) => {
       const mounted = mkdtempSync(join(tmpdir(), "svc-full-"));

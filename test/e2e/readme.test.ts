@@ -39,11 +39,11 @@ async function type(...names: string[]): Promise<string> {
   return stdout;
 }
 
-test("the README's quickstart starts what its first block says", () => {
+test("the README's quickstart starts the stack of its first block", () => {
   expect(blocks.get("start")).toMatch(/pnpm@\S+ dev --with-example/);
 });
 
-test("the README's quickstart gets an allowed call answered by the ledger", async () => {
+test("the README's quickstart gets the ledger's response to an allowed call", async () => {
   expect(JSON.parse(await type("consent", "allowed"))).toMatchObject({ entry: { id: "7" }, seen: { sub: "alice" } });
 });
 

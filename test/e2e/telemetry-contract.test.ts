@@ -49,7 +49,7 @@ const told = surface.receiver.spans;
 
 const distinct = (faults: readonly string[]) => [...new Set(faults)].sort();
 
-describe("nothing but the contract's tables is told", () => {
+describe("only what the telemetry contract lists is emitted", () => {
   test.each(processNames)("in the metrics of the %s", (name) => {
     expect(distinct(metricFaults(after[name], emitterOf(name)))).toEqual([]);
   });
@@ -60,18 +60,18 @@ describe("nothing but the contract's tables is told", () => {
   });
   const literals = literalsOfTheSources();
 
-  test("in the spans of all; a deny reason is there exactly for a deny, and names are not", () => {
+  test("in all spans; a deny has a reason, an allow has none, and names are pseudonyms", () => {
     expect(distinct(told.flatMap((span) => spanFaults(span, { isDisclosed: false })))).toEqual([]);
   });
 
-  test("by the verifier to its sink", () => {
+  test("in the verifier's sink", () => {
     const attributes = libraries.spans.flatMap((span) => Object.entries(span.attributes));
     expect(distinct(attributes.flatMap(([key, value]) => attributeFault(key, value) || []))).toEqual([]);
     const messages = new Set(["admission refused"]);
     expect(distinct(libraries.logs.flatMap((line) => logFaults(line, "verifier", messages)))).toEqual([]);
   });
 
-  test("by the drift gate into its file", () => {
+  test("in the drift gate's file", () => {
     expect(distinct(metricFaults(libraries.drift, "drift"))).toEqual([]);
   });
 });
@@ -82,30 +82,30 @@ test.each(processNames)("no call, whatever its method, path, status or headers, 
   expect(series(after[name])).toEqual(series(before[name]));
 });
 
-describe("metrics and spans say the same of how often", () => {
+describe("metrics and spans agree on how often", () => {
   const counted = (family: string, labels: Readonly<Record<string, string>>) =>
     processNames.reduce((sum, name) => sum + total(after[name], family, labels), 0);
   const saying = (facts: Readonly<Record<string, string>>) =>
     told.filter(({ attributes }) => Object.entries(facts).every(([key, value]) => attributes[key] === value)).length;
 
-  test.each(pepOutcomes)("a call was %s", (outcome) => {
+  test.each(pepOutcomes)("a call is %s", (outcome) => {
     expect(counted("svc_pep_calls_total", { outcome })).toBe(saying({ "authz.pep.outcome": outcome }));
   });
-  test.each(blockCauses)("a call was blocked for %s", (cause) => {
+  test.each(blockCauses)("a call is blocked for %s", (cause) => {
     const facts = { "authz.pep.outcome": "blocked", "authz.pep.block_cause": cause };
     expect(counted("svc_pep_blocks_total", { cause })).toBe(saying(facts));
   });
-  test.each(popFailureCauses)("a proof of possession was %s at an exchange", (cause) => {
+  test.each(popFailureCauses)("a proof of possession is %s at an exchange", (cause) => {
     const facts = { "authz.result": "refused", "authz.pop_failure_cause": cause };
     expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(saying(facts));
   });
-  test("a transaction was minted, and every deny has a reason", () => {
+  test("a transaction token is minted, and a reason is counted for every deny", () => {
     expect(counted("svc_transaction_mints_total", { result: "minted" })).toBe(saying({ "authz.result": "minted" }));
     expect(counted("svc_denials_total", {})).toBe(counted("svc_decisions_total", { outcome: "deny" }));
   });
 });
 
-describe("nobody and nothing that was named, sent or answered is told", () => {
+describe("no name, credential or content of a request or response is emitted", () => {
   const canaries = canariesOf([surface.api, surface.strict], surface.tool, ["canary", "documented", '"ada"', "eyJ"]);
   const everything = {
     metrics: processNames.map((name) => after[name].text).join("\n"),
@@ -113,7 +113,7 @@ describe("nobody and nothing that was named, sent or answered is told", () => {
     spans: surface.receiver.text() + JSON.stringify(libraries.spans),
   };
 
-  test("the tokens, their ids and signatures, hashes, keys and challenges to look for are many", () => {
+  test("the search covers over 500 tokens, ids, signatures, hashes, keys and challenges", () => {
     expect(canaries.size).toBeGreaterThan(500);
   });
 
@@ -124,14 +124,14 @@ describe("nobody and nothing that was named, sent or answered is told", () => {
 });
 
 describe("pseudonyms", () => {
-  test("a span of a decision says who acted and whence its taint came, as the record has it", () => {
+  test("of a decision's span match the record's agent and taint source", () => {
     const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
     expect(decided.length).toBeGreaterThan(50);
     expect(misnamed(decided, decisions, false)).toEqual([]);
     expect(decided.some(({ attributes }) => attributes["authz.taint_source_ref"] !== undefined)).toBe(true);
   });
 
-  test("of a chain are made of its JSON array, the human first", () => {
+  test("of a chain are computed from its JSON array, with the person first", () => {
     const chains = told.map(({ attributes }) => attributes["authz.act_chain_ref"]);
     expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], false));
     expect(chains).toContain(chainShown(["canary-user"], false));
@@ -154,7 +154,7 @@ describe("levels", () => {
 
   const sharedFields = ["authz.session_id", "authz.action_id", "authz.hop"];
 
-  test("every span has a line that says the same of session, action and hop", () => {
+  test("every span has a log line with the same session, action and hop", () => {
     // A call whose agent went away before anything was decided is none.
     const finished = told.filter(({ attributes }) => Object.keys(attributes).length > 0);
     const ownLines = joined.filter(({ line, span }) =>
@@ -164,7 +164,7 @@ describe("levels", () => {
     expect(finished.filter(({ spanId }) => !logged.has(spanId))).toEqual([]);
   });
 
-  test("no line says otherwise of them than its span, or is of another trace", () => {
+  test("no log line differs from its span in these, or in its trace", () => {
     const apart = joined.filter(
       ({ line: { record }, span: { traceId, attributes } }) =>
         record.trace_id !== traceId ||
@@ -184,12 +184,12 @@ describe("levels", () => {
     expect(wrong(isBlocked, ({ record }) => record.level === blockLogLevels[cause])).toEqual([]);
   });
 
-  test("what failed, and is no answer, is a WARNING at least, and names its error", () => {
+  test("a failed span's line is at least a WARNING, with its error type", () => {
     const isRight = (line: LogLine) => isAtLeast(line, "warn") && line.record["error.type"] !== undefined;
     expect(wrong(({ hasFailed }) => hasFailed, isRight)).toEqual([]);
   });
 
-  test("a call that passed undecided, and a token that was spent before, are a WARNING", () => {
+  test("an undecided call that passes, and a spent token, are a WARNING", () => {
     for (const message of ["call forwarded without a decision", "a spent token was presented"]) {
       const levels = lines.filter(({ record }) => record.msg === message).map(({ record }) => record.level);
       expect([message, ...new Set(levels)]).toEqual([message, "warn"]);
@@ -223,7 +223,7 @@ const closedLabels = Object.entries<MetricSpec>(metrics)
     Object.entries(labels).flatMap(([label, values]) => (values === "release" ? [] : [[name, label, values] as const])),
   );
 
-describe("each row of the tables was told of", () => {
+describe("every row of the contract's tables is emitted", () => {
   test.each(rows(Object.keys(metrics)))("the metric %s", (name) => {
     const isOfDrift = libraries.drift.samples.some((sample) => familyOf(sample.name) === name);
     expect(counts(name) || libraries.gauges.has(name) || isOfDrift).toBe(true);

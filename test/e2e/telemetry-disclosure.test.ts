@@ -26,28 +26,28 @@ const { surface, scrapes, rows, logs } = await start(async () => {
 const told = surface.receiver.spans;
 
 describe("with disclosure on", () => {
-  test.each(processNames)("the gauge of the %s says so", (name) => {
+  test.each(processNames)("the gauge of the %s is 1", (name) => {
     expect(total(scrapes[name], "svc_telemetry_identity_disclosure")).toBe(1);
   });
 
-  test("spans have names, no pseudonym beside them, and keep to the contract", () => {
+  test("spans have names instead of pseudonyms, and match the contract", () => {
     expect([...new Set(told.flatMap((span) => spanFaults(span, { isDisclosed: true })))]).toEqual([]);
   });
 
-  test("a span of a decision says who acted and whence its taint came, as the record has it", () => {
+  test("a decision's span matches the record's agent and taint source", () => {
     const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
     expect(decided.length).toBeGreaterThan(50);
     expect(misnamed(decided, rows, true)).toEqual([]);
     expect(decided.some(({ attributes }) => attributes["authz.taint_source"] !== undefined)).toBe(true);
   });
 
-  test("the chain stands there as its JSON array, the human first", () => {
+  test("a span has the chain as a JSON array, with the person first", () => {
     const chains = told.map(({ attributes }) => attributes["authz.act_chain"]);
     expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], true));
     expect(chains).toContain(chainShown(["canary-user"], true));
   });
 
-  test("metrics and logs name nobody, and keep to the contract", () => {
+  test("metrics and logs contain no names, and match the contract", () => {
     const literals = literalsOfTheSources();
     for (const name of processNames) {
       expect(metricFaults(scrapes[name], emitterOf(name))).toEqual([]);
@@ -56,7 +56,7 @@ describe("with disclosure on", () => {
     }
   });
 
-  test("a name stands in no other attribute, and no secret in any", () => {
+  test("no other attribute contains a name, and none a secret", () => {
     const shown = ["authz.agent", "authz.act_chain", "authz.taint_source"];
     const others = told.flatMap(({ name, attributes }) =>
       Object.entries(attributes)

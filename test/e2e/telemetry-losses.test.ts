@@ -41,7 +41,7 @@ async function endpointOf(kind: "down" | "silent" | "refusing"): Promise<string>
 }
 
 test.each(["down", "silent", "refusing"] as const)(
-  "a collector that is %s costs no call, and every span that it did not take is counted once, by either app",
+  "while the collector is %s every call passes, and each app counts every lost span once",
   async (kind) => {
     const hop = await openHop({
       OTEL_EXPORTER_OTLP_ENDPOINT: await endpointOf(kind),
@@ -55,7 +55,7 @@ test.each(["down", "silent", "refusing"] as const)(
   },
 );
 
-test("spans beyond a full queue are counted at once, while the collector is still waited for", async () => {
+test("spans beyond a full queue are counted at once, also while an export is pending", async () => {
   const hop = await openHop({
     OTEL_EXPORTER_OTLP_ENDPOINT: await endpointOf("silent"),
     OTEL_EXPORTER_OTLP_TIMEOUT: "60000",
@@ -69,7 +69,7 @@ test("spans beyond a full queue are counted at once, while the collector is stil
 
 const route = { methods: ["GET"], path: "/read", target: "http:app/read", data_class: "docs" };
 
-test("lines that nobody reads any more are counted as lost, and the enforcement point serves on", async () => {
+test("log lines to a closed pipe are counted as lost, and the enforcement point continues to serve", async () => {
   const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
   cleanups.push(() => rmSync(folder, { recursive: true }));
   const configFile = join(folder, "pep.json");

@@ -40,11 +40,11 @@ const cases: readonly Case[] = [
 const rejected = (scrape: Scrape) =>
   traceContextCauses.map((cause) => total(scrape, "svc_trace_context_rejected_total", { cause }));
 
-describe.each(apps)("to the %s", (app) => {
+describe.each(apps)("a request to the %s", (app) => {
   const name = app === "control plane" ? "authz.decide" : "pep.forward";
 
   test.each(cases)(
-    "%s: the parent is adopted or a new trace begins, the causes are counted, and the answer is the same",
+    "with %s: the parent is adopted or a new trace begins, the cause is counted, and the response is the same",
     async (_name, headers, isAdopted, causes) => {
       const { ask, scrape } = hop.ways[app];
       const [before, seenBefore] = [rejected(await scrape()), hop.receiver.spans.length];
@@ -65,21 +65,24 @@ describe("through the enforcement point", () => {
   test.each([
     ["of the agent's", [...parent(valid), "tracestate", "vendor=1", "baggage", "user=ada"], "vendor=1"],
     ["of its own, where the agent's is malformed", [...parent("x"), "tracestate", "vendor=1"], undefined],
-  ] as const)("one trace %s goes on to control plane and upstream, and no baggage", async (_name, headers, state) => {
-    const [seenBefore, asked] = [hop.receiver.spans.length, hop.stand.upstream.requests.length];
-    expect((await hop.ways["enforcement point"].ask(headers)).status).toBe(200);
-    const trace = () => hop.traceOf("pep.forward", seenBefore);
-    await waitUntil("the spans of all three", async () => (await trace()).length === 3);
-    const spans = await trace();
-    const forward = spans.find(({ name }) => name === "pep.forward");
-    expect(spans.map(({ name }) => name).sort()).toEqual(["authz.decide", "authz.exchange", "pep.forward"]);
-    const asking = spans.filter((span) => span !== forward);
-    expect(asking.map(({ parentSpanId }) => parentSpanId)).toEqual([forward?.spanId, forward?.spanId]);
-    const { rawHeaders = [] } = hop.stand.upstream.requests[asked] ?? {};
-    const sentAs = (header: string) =>
-      rawHeaders[rawHeaders.findIndex((text, at) => at % 2 === 0 && text.toLowerCase() === header) + 1];
-    expect(sentAs("traceparent")).toBe(`00-${forward?.traceId}-${forward?.spanId}-01`);
-    expect(rawHeaders.includes("tracestate") ? sentAs("tracestate") : undefined).toBe(state);
-    expect(rawHeaders.map((text) => text.toLowerCase())).not.toContain("baggage");
-  });
+  ] as const)(
+    "one trace %s continues at the control plane and the upstream, without baggage",
+    async (_name, headers, state) => {
+      const [seenBefore, asked] = [hop.receiver.spans.length, hop.stand.upstream.requests.length];
+      expect((await hop.ways["enforcement point"].ask(headers)).status).toBe(200);
+      const trace = () => hop.traceOf("pep.forward", seenBefore);
+      await waitUntil("the spans of all three", async () => (await trace()).length === 3);
+      const spans = await trace();
+      const forward = spans.find(({ name }) => name === "pep.forward");
+      expect(spans.map(({ name }) => name).sort()).toEqual(["authz.decide", "authz.exchange", "pep.forward"]);
+      const asking = spans.filter((span) => span !== forward);
+      expect(asking.map(({ parentSpanId }) => parentSpanId)).toEqual([forward?.spanId, forward?.spanId]);
+      const { rawHeaders = [] } = hop.stand.upstream.requests[asked] ?? {};
+      const sentAs = (header: string) =>
+        rawHeaders[rawHeaders.findIndex((text, at) => at % 2 === 0 && text.toLowerCase() === header) + 1];
+      expect(sentAs("traceparent")).toBe(`00-${forward?.traceId}-${forward?.spanId}-01`);
+      expect(rawHeaders.includes("tracestate") ? sentAs("tracestate") : undefined).toBe(state);
+      expect(rawHeaders.map((text) => text.toLowerCase())).not.toContain("baggage");
+    },
+  );
 });

@@ -81,7 +81,7 @@ function fallen(before: Scrape, after: Scrape): string[] {
 
 describe("with a shared metrics folder", () => {
   // Which worker serves what is the kernel's affair: one may have had nothing to do, and so nothing to write.
-  test("whichever worker is scraped answers for all of them", async () => {
+  test("any worker returns the metrics of all", async () => {
     const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     const session = await openSession(controlPlane);
     await Promise.all(Array.from({ length: 60 }, () => decide(controlPlane, session)));
@@ -90,7 +90,7 @@ describe("with a shared metrics folder", () => {
     expect(answers.map(allows)).toEqual(Array(12).fill(60));
   });
 
-  test("no counter ever falls while workers are killed under load; each is replaced and none of its counts is lost", async () => {
+  test("no counter decreases while workers are killed under load; each is replaced, and its counts remain", async () => {
     const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     const session = await openSession(controlPlane);
     let isOver = false;
@@ -126,7 +126,7 @@ describe("with a shared metrics folder", () => {
     expect(allows(before)).toBeGreaterThan(0);
   });
 
-  test("a worker's end is one WARNING with a static message", async () => {
+  test("a worker's exit is one WARNING with a static message", async () => {
     const controlPlane = await start(2, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     process.kill(childrenOf(controlPlane.pid)[0] ?? 0, "SIGKILL");
     await waitUntil("the log line", () => controlPlane.stdout().includes("another takes its place"));
@@ -146,7 +146,7 @@ describe("with a shared metrics folder", () => {
   });
 });
 
-test("without a metrics folder a WARNING says that a scrape sees one worker", async () => {
+test("without a metrics folder a WARNING reports that a scrape covers one worker", async () => {
   const controlPlane = await start(2);
   const message = "several workers serve, and a scrape sees only one of them";
   const warning = `WARNING: ${message}: PROMETHEUS_MULTIPROC_DIR`;
@@ -155,7 +155,7 @@ test("without a metrics folder a WARNING says that a scrape sees one worker", as
   expect(JSON.parse(controlPlane.stdout().split("\n")[0] ?? "")).toMatchObject({ level: "warn", msg: message });
 });
 
-test("the supervisor is connected to no store; its workers are", async () => {
+test("the supervisor has no connection to a store; its workers have", async () => {
   const controlPlane = await start(2);
   await waitUntil("its workers to be", () =>
     childrenOf(controlPlane.pid).every((worker) => remotePortsOf(worker).includes(redis.port)),
@@ -177,7 +177,7 @@ function decideSlowly({ url }: ControlPlane, { id, token }: Session) {
   return { status, finish: () => sending.end(JSON.stringify({ session_id: id, ...tool })) };
 }
 
-test("SIGTERM drains all: it serves on for a while, what is under way is answered, and every process ends in peace", async () => {
+test("SIGTERM drains every worker: open requests are answered, and every process exits with 0", async () => {
   const controlPlane = await start(3);
   const session = await openSession(controlPlane);
   const workers = childrenOf(controlPlane.pid);
@@ -196,24 +196,24 @@ test("SIGTERM drains all: it serves on for a while, what is under way is answere
 
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
 
-test("no worker outlives its supervisor, however that ends", async () => {
+test("no worker outlives its supervisor, also after SIGKILL", async () => {
   const controlPlane = await start(2);
   const workers = childrenOf(controlPlane.pid);
   controlPlane.kill("SIGKILL");
   await waitUntil("the workers to end", () => !workers.some(isRunning));
 });
 
-test("what stops the first worker at its start is told once and ends the rest", async () => {
+test("a failed start of the first worker is logged once, and stops the others", async () => {
   const settings = { SVC_WORKERS: "4", PROMETHEUS_MULTIPROC_DIR: "/nowhere/metrics" };
   const failed = await startControlPlane({ database, redis }, settings).catch((error: Error) => error);
   expect(failed).toBeInstanceOf(Error);
   expect(String(failed).match(/ENOENT/g)).toHaveLength(1);
 });
 
-test("workers in development share what is made up for it", async () => {
+test("workers in development share the generated tokens", async () => {
   const controlPlane = await start(2, { SVC_DEV: "true", SVC_ADMIN_TOKEN: "", SVC_TELEMETRY_KEY: "" });
   const token = await waitUntil(
-    "the token to be printed",
+    "the printed token",
     () => /admin token for development: (\S+)\n/.exec(controlPlane.output())?.[1] ?? false,
   );
   const asked = Array.from({ length: 8 }, () => createAdmin(controlPlane.url).get("/v1/agents", token));

@@ -27,7 +27,7 @@ const subcommands = new Set(
 );
 const nested = new Set(["agents", "audit", "block", "drift", "keys", "manifest", "sessions"]);
 
-describe("the command line's own help knows each command and flag of the pages", () => {
+describe("each command and flag of the pages is in the command line's help", () => {
   const commands = [guide, ...pages.map(read)].flatMap(svcCommands).map((command) => command.split(" -- ")[0] ?? "");
   const flagsOf = new Map<string, Set<string>>();
   for (const command of commands) {
@@ -46,7 +46,7 @@ describe("the command line's own help knows each command and flag of the pages",
   });
 });
 
-test("the guide names only routes that there are", () => {
+test("every route in the guide exists", () => {
   const routes = new Set(
     [...read("apps/control-plane/README.md").matchAll(/`((?:GET|POST|PUT|DELETE) \/\S*)`/g)].map(([, route]) => route),
   );
@@ -55,7 +55,7 @@ test("the guide names only routes that there are", () => {
   expect(routes).toContain("POST /v1/issuer-epoch");
 });
 
-test("the guide names only settings that there are", () => {
+test("every setting in the guide exists", () => {
   const known = new Set<string>([...everySettingName, ...controlPlaneSettingNames]);
   const named = [...guide.matchAll(/\bSVC_[A-Z_]+\b/g)].map(([name]) => name);
   expect(named.filter((name) => !known.has(name))).toEqual([]);
@@ -67,12 +67,12 @@ test("the guide explains every shipped alert, and no other", () => {
   expect(explained.toSorted()).toEqual(shipped.toSorted());
 });
 
-test.each(["deploy/README.md", ...pages, "deploy/postgres/README.md"])("%s links only to what is there", (page) => {
+test.each(["deploy/README.md", ...pages, "deploy/postgres/README.md"])("every link of %s leads to a file", (page) => {
   const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = ""]) => link);
   expect(links.filter((link) => !existsSync(join(workspace, dirname(page), link)))).toEqual([]);
 });
 
-test("the model provider's upstream and manifest are what the programs take", async () => {
+test("the model provider's upstream and manifest are valid for the programs", async () => {
   const block = (name: string): string =>
     new RegExp(`<!-- ${name} -->\\n+\`\`\`yaml\\n(.*?)\`\`\``, "s").exec(guide)?.[1] ?? "";
   const [secret, upstreams, manifest] = ["authorization", "pep.yaml", "assistant.yaml"].map((name) =>

@@ -12,7 +12,7 @@ const comparable = (text: string): string =>
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");
 
-test("the walk from observed to enforced runs on this machine, and prints what its README shows", async () => {
+test("the walkthrough from observe to enforce runs on this machine, and prints the output of its README", async () => {
   const { PATH = "" } = process.env;
   const walk = startChild(process.execPath, ["--conditions=@svc/source", `${example}walk/main.ts`], { env: { PATH } });
   const code = await walk.exited;

@@ -53,7 +53,7 @@ const good: Evidence = {
   ],
 };
 
-test("a run in which every promise held has no violation", () => {
+test("a run without faults has no violation", () => {
   expect(findViolations(good)).toEqual([]);
 });
 
@@ -115,6 +115,6 @@ test.each(planted)("a planted %s is found: %s", (kind, _what, changes, of) => {
   expect(findViolations({ ...good, ...changes })).toContainEqual({ kind, of });
 });
 
-test("every kind of violation was planted", () => {
+test("every kind of violation is planted", () => {
   expect(new Set(planted.map(([kind]) => kind))).toEqual(new Set(violationKinds));
 });

@@ -20,7 +20,7 @@ const scenarios = [
   synchronousFailover,
 ];
 
-describe("under load, no call goes unrecorded, no token is spent twice, no deny lets a call through, and all recovers", () => {
+describe("under load with faults, every call is recorded, no token is spent twice, no denied call passes, and service recovers", () => {
   let world: World<OwnRedis>;
   beforeAll(async () => {
     world = await startUsualWorld();

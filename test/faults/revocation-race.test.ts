@@ -12,7 +12,7 @@ const lanes = [1, 2, 3, 4].map((number) => `lane${number}`);
 const interleavings = 1_000;
 const racesPerLane = Math.ceil(interleavings / (lanes.length * endings.length * acts.length));
 
-describe("over two processes, in a thousand interleavings of each act with what ends the right to it", () => {
+describe("over two processes, in a thousand interleavings of each operation with the act that ends its right", () => {
   let pair: Pair;
   beforeAll(async () => {
     pair = await startPair();
@@ -20,7 +20,7 @@ describe("over two processes, in a thousand interleavings of each act with what 
   });
   afterAll(() => pair?.stop());
 
-  test.each(endings)("%s: nothing is granted after it answered, nor good that was granted before", async (ending) => {
+  test.each(endings)("%s: after it returns nothing is granted, and earlier grants are refused", async (ending) => {
     const seen = (await Promise.all(lanes.map((scope, seed) => raceLane(scope, ending, seed)))).flat();
     expect(seen.filter(isBroken)).toEqual([]);
     // Both outcomes came up, so the race was one.

@@ -13,11 +13,11 @@ const steady: readonly Sample[] = Array.from({ length: 40 }, (_, index) => ({
 const grown = (samples: readonly Sample[]) =>
   trendsOf(samples).flatMap(({ measure, isFlat }) => (isFlat ? [] : measure));
 
-test("what moves about and does not grow is flat", () => {
+test("a series that varies without growth is flat", () => {
   expect(grown(steady)).toEqual([]);
 });
 
-test("what comes with a burst and goes again is flat", () => {
+test("a series with a short burst is flat", () => {
   const bursts = steady.map((sample, index) =>
     index < 20 || index % 4 === 0 ? sample : { ...sample, memoryMib: 900, descriptors: 600 },
   );
@@ -25,7 +25,7 @@ test("what comes with a burst and goes again is flat", () => {
 });
 
 test.each(["memoryMib", "descriptors", "connections", "deadRowsPercent"] as const)(
-  "%s that creeps up is found",
+  "slow growth of %s is reported",
   (measure) => {
     const creeping = steady.map((sample, index) => ({
       ...sample,

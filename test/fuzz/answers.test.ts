@@ -52,7 +52,7 @@ describe("a tool list in an event stream", () => {
       .filter((data) => data.some((line) => line !== ""))
       .flatMap((data) => JSON.parse(data.join("\n")).result.tools.map(({ name }: { name: string }) => name));
 
-  test("shows what is allowed and all of that, however it is written and wherever it is cut", () =>
+  test("shows exactly the allowed tools, in any spelling and any chunks", () =>
     fc.assert(
       fc.property(
         streams.chain((stream) =>
@@ -67,7 +67,7 @@ describe("a tool list in an event stream", () => {
     ));
 });
 
-describe("what a discovery source answers, however broken, gives legal references of its own, or no answer", () => {
+describe("a malformed response of a discovery source gives valid references of its own, or counts as unavailable", () => {
   const answers = new Map<string, string>();
   const server = createServer((request, response) => {
     const [, key = ""] = /^\/(\w+\/\d+)/.exec(request.url ?? "") ?? [];
@@ -144,7 +144,7 @@ describe("what a discovery source answers, however broken, gives legal reference
   });
 });
 
-test("what an OpenID provider answers, however broken, makes a token speak of its subject, of nobody, or is the provider's fault", async () => {
+test("with a malformed response of an OpenID provider, a token names its own subject or none, or the provider counts as unavailable", async () => {
   const [issuer, audience, nonce, nowMs] = ["https://idp.test/tenant", "agents", "thumbprint", 1_900_000_000_000];
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -178,7 +178,7 @@ test("what an OpenID provider answers, however broken, makes a token speak of it
   );
 });
 
-test("what the control plane answers to a decision, however broken, allows nothing but what was asked, or is unusable", async () => {
+test("a malformed decision of the control plane allows the requested call or none", async () => {
   const asked = { target: "http:ledger/read", targetKind: "tool", dataClass: "docs" } as const;
   const allow = {
     action_id: "01a2215d-9d83-7402-9ee8-eeff0a7e9861",

@@ -15,7 +15,7 @@ describe("random input", () => {
   afterAll(() => stand?.stop());
 
   test.each(targets)(
-    "$name: no crash, no hang, no upstream byte without an allow, and what was decided is what is sent",
+    "$name: no crash, no hang, no upstream byte without an allow, and the decided call is the one sent",
     async (target) => {
       // A minute for all of them by `pnpm test:long`, else a round each.
       const endsMs = performance.now() + (process.env.TEST_LONG === "true" ? 15_000 : 0);
@@ -30,7 +30,7 @@ describe("random input", () => {
   );
 });
 
-describe("what it would not let pass", () => {
+describe("the check of what arrives upstream", () => {
   const token = (claims: object) => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const all = {
@@ -65,24 +65,24 @@ describe("what it would not let pass", () => {
     ...change,
   });
 
-  test("an honest arrival has no fault", () => expect(faultsOf(arrival(), "session")).toEqual([]));
+  test("accepts a correct request", () => expect(faultsOf(arrival(), "session")).toEqual([]));
 
   test.each<[string, Arrival]>([
-    ["no token", arrival({ rawHeaders: [] })],
-    ["a token that was not exchanged", arrival({}, { hop: 1, act: null, action_id: null, target_kind: null })],
-    ["a path that servers read as another", arrival({ url: "/a/%2e%2e/admin" }, { aud: "http:ledger/rest" })],
-    ["another tool's token", arrival({}, { aud: "http:ledger/page" })],
-    ["another session's token", arrival({}, { sid: "other" })],
-    ["a look-alike of ours", arrival({}, {}, ["X_Svc_Session", "forged"])],
-    ["a second one of ours", arrival({}, {}, ["x-svc-session", "session"])],
-    ["a forwarded address", arrival({}, {}, ["X-Forwarded-For", "1"])],
+    ["rejects no token", arrival({ rawHeaders: [] })],
+    ["rejects a token that was not exchanged", arrival({}, { hop: 1, act: null, action_id: null, target_kind: null })],
+    ["rejects a path with several readings", arrival({ url: "/a/%2e%2e/admin" }, { aud: "http:ledger/rest" })],
+    ["rejects another tool's token", arrival({}, { aud: "http:ledger/page" })],
+    ["rejects another session's token", arrival({}, { sid: "other" })],
+    ["rejects a look-alike of our headers", arrival({}, {}, ["X_Svc_Session", "forged"])],
+    ["rejects a repeated header of ours", arrival({}, {}, ["x-svc-session", "session"])],
+    ["rejects a forwarded address", arrival({}, {}, ["X-Forwarded-For", "1"])],
     [
-      "a privileged call that is not bound",
+      "rejects a privileged call without a transaction token",
       arrival({ method: "POST", url: "/post" }, { aud: "http:ledger/post", privileged: true }),
     ],
   ])("%s", (_name, suspect) => expect(faultsOf(suspect, "session")).not.toEqual([]));
 
-  test("a call that arrives when its round is over is held to the session it was made in, and to no other", () => {
+  test("judges a late call by the session of its own round", () => {
     const rounds = createRounds();
     expect([rounds.begin("first"), rounds.begin("second")]).toEqual([0, 1]);
     const named = (name: string) => arrival({ rawHeaders: ["X-Case", name, "x-svc-session", "first"] });
@@ -104,5 +104,7 @@ describe("what it would not let pass", () => {
     ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nmore", false],
     ["HTTP/1.1 200 OK\r\nX-A\r\n\r\n", false],
     ["SSH-2.0\r\n\r\n", false],
-  ])("an answer %j: %s", (text, isSound) => expect(responseFault(text, false) === undefined).toBe(isSound));
+  ])("takes the response %j as well-formed: %s", (text, isSound) =>
+    expect(responseFault(text, false) === undefined).toBe(isSound),
+  );
 });

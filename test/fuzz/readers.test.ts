@@ -7,14 +7,14 @@ import { expect, test } from "vitest";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = readSpecTables(readFileSync(`${root}test/fuzz/README.md`, "utf8"));
 
-test("every reader is where the table says, and stands there once", () => {
+test("every parser in the table exists, and is listed once", () => {
   const files = rows.map(({ cells: [, file = ""] }) => file.replaceAll("`", ""));
   expect(files.length).toBeGreaterThan(25);
   expect(files.filter((file) => !existsSync(`${root}${file}`))).toEqual([]);
   expect(new Set(files).size).toBe(files.length);
 });
 
-test("every reader has a test, which exists under just this name, and is skipped for nothing that its name does not say", async () => {
+test("every parser has a test, which exists under exactly that name, and is skipped only for a part in its name", async () => {
   expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
   expect(await missingTests(rows, root, ({ file }) => `${root}${file}`)).toEqual([]);
 });

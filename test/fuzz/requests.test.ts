@@ -21,7 +21,7 @@ describe("a token", async () => {
   const sign = (claims: HopClaims) => issueHopToken(pair.signing, claims);
   const verify = (token: string) => verifyToken("hop", token, { keys: pair.keys, issuer, nowSeconds });
 
-  test("verifies under no edit of it", async () => {
+  test("does not verify after any edit", async () => {
     const token = await sign(rootGrant());
     const edits = mutated([token], [".", "=", "A", "e30", "-", "_", "+", "/", "\u0000", token, token.slice(0, 20)]);
     await fc.assert(
@@ -32,7 +32,7 @@ describe("a token", async () => {
     );
   });
 
-  test("of whatever history, though the issuer signed it, is as long as its hop and leads back to its human, or is refused", async () => {
+  test("with any act claim is refused, unless act is as long as hop and ends in the person, also under the issuer's signature", async () => {
     const { act } = fc.letrec<{ act: unknown }>((tie) => ({
       act: fc.oneof(
         { depthSize: "small" },
@@ -58,7 +58,7 @@ describe("a token", async () => {
   });
 });
 
-test("a key set of whatever entries gives public keys alone, each under its own name, or is refused", async () => {
+test("a malformed key set gives public keys alone, each under its own kid, or is refused", async () => {
   const { verification } = await makeKeyPair();
   const { publicJwk } = await verificationKeyOf((await makeKeyPair()).signing);
   const set = { keys: [{ ...publicJwk, kid: "k1", use: "sig", alg: "ES256" }, { ...verification.publicJwk }] };
@@ -89,7 +89,7 @@ describe("names and values in a URL's encoding", () => {
   );
   const asEverybody = (text: string) => [...new URLSearchParams(`?${text}`)];
 
-  test("are read from a form as everybody reads them, each once, or are refused", async () => {
+  test("are read from a form as URLSearchParams reads them, each once, or are refused", async () => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     await fc.assert(
       fc.asyncProperty(texts, async (body) => {
@@ -101,7 +101,7 @@ describe("names and values in a URL's encoding", () => {
     );
   });
 
-  test("are read from a query as everybody reads them, each once, or are refused", () =>
+  test("are read from a query as URLSearchParams reads them, each once, or are refused", () =>
     fc.assert(
       fc.property(texts, (text) => {
         try {
@@ -138,7 +138,7 @@ test("a path of the control plane decodes to one reading of each segment, withou
     runs,
   ));
 
-test("an authority has one spelling, which names the host that a URL of it names, or is none", () =>
+test("an authority has one spelling, with the host of its URL, or is refused", () =>
   fc.assert(
     fc.property(
       mutated(
@@ -155,7 +155,7 @@ test("an authority has one spelling, which names the host that a URL of it names
     runs,
   ));
 
-test("an upstreams file, however broken, gives upstreams over HTTP whose names and hosts are nobody else's, or faults", () =>
+test("a malformed upstreams file gives HTTP upstreams with unique names and hosts, or faults", () =>
   fc.assert(
     fc.property(brokenJson({ upstreams: [ledger, files] }), (text) => {
       const read = readUpstreams(text, { defaultMode: "enforce", readFile: () => "content" });
@@ -170,7 +170,7 @@ test("an upstreams file, however broken, gives upstreams over HTTP whose names a
     runs,
   ));
 
-test("an AdmissionReview, however broken, lets no new pod pass without its enforcement point", () =>
+test("a malformed AdmissionReview admits no new pod without its enforcement point", () =>
   fc.assert(
     fc.property(
       fc.oneof(

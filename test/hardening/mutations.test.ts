@@ -17,7 +17,7 @@ test.each([
   ["is the first", "is the first, and more", false],
 ])("%j names %j: %s", (name, fullName, want) => expect(isNamed(fullName, name)).toBe(want));
 
-describe("a control that was taken out", () => {
+describe("a removed control", () => {
   const mutation = {
     name: "x",
     file: "x.ts",
@@ -51,8 +51,8 @@ describe("a control that was taken out", () => {
 test.each([
   ["one", "1 one", "1 two"],
   ["$&", "1 $&", "1 two"],
-])("%j is replaced as it stands", (text, source, want) => expect(replaceOnce(source, text, "two")).toBe(want));
-test.each(["two", "one one"])("in %j nothing is replaced, since it stands not once", (source) =>
+])("%j is replaced literally", (text, source, want) => expect(replaceOnce(source, text, "two")).toBe(want));
+test.each(["two", "one one"])("in %j nothing is replaced, since the text does not occur exactly once", (source) =>
   expect(() => replaceOnce(source, "one", "two")).toThrow(/not once/),
 );
 
@@ -60,7 +60,7 @@ describe("a report", () => {
   const folder = mkdtempSync(join(tmpdir(), "svc-report-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("tells each test by its groups and its title", () => {
+  test("names each test by its groups and its title", () => {
     const file = join(folder, "report.json");
     const result = (title: string, status: string) => ({ ancestorTitles: ["", "group"], title, status });
     const testResults = [{ assertionResults: [result("a", "passed"), result("b", "failed"), result("c", "skipped")] }];
@@ -68,7 +68,7 @@ describe("a report", () => {
     expect(readReport(file)).toEqual({ passed: ["group > a"], failed: ["group > b"] });
   });
 
-  test("that was never written holds nothing", () => {
+  test("that does not exist has no tests", () => {
     expect(readReport(join(folder, "none.json"))).toEqual({ passed: [], failed: [] });
   });
 });

@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("what is not given is refused", () => {
+describe("a permission that is not granted is refused", () => {
   const attempts = {
     "code from text": "new Function('return 1')()",
     "a file outside": `require("node:fs").readFileSync("/etc/hostname")`,
@@ -87,14 +87,14 @@ requires("redis-server").describe("confined to its code, its settings' files and
     expect(received?.rawHeaders.map((name) => name.toLowerCase())).toContain("txn-token");
   });
 
-  test("with a state folder nothing goes upstream: Node takes fsync away, and no renewed token is used before it is stored", async () => {
+  test("with a state folder nothing goes upstream: Node refuses fsync, and no renewed token is used before it is stored", async () => {
     const confinement = confined({ reads: [code, configuration, state()], writes: [state()] });
     stand = await open({ enforcementPoint: { SVC_PEP_STATE_DIR: state(), NODE_OPTIONS: confinement } });
     expect(await guardedCall(stand)).toMatchObject({ status: 500, blocked: "other" });
     expect(stand.upstream.requests).toEqual([]);
   });
 
-  test("the svc command asks a control plane", async () => {
+  test("the svc command calls a control plane", async () => {
     stand = await open({});
     const child = spawnApp({
       main: "@svc/cli/main",
@@ -113,7 +113,7 @@ requires("redis-server").describe("confined to its code, its settings' files and
 requires("openssl").describe("an injector confined to its code and its certificate", () => {
   beforeEach(() => void writeCertificate(folder, "svc-injector"));
 
-  test("serves, and takes a new certificate up", async () => {
+  test("serves, and reloads its certificate", async () => {
     const port = await freePort();
     const child = spawnApp({
       main: "@svc/injector/main",

@@ -13,12 +13,12 @@ const rows = readSpecTables(textOf("THREATS.md")).map((row) => {
   return { ...row, kind, threat, mutation: mutation.replaceAll("`", "") };
 });
 
-test("every threat is of one kind of STRIDE, each of which there is", () => {
+test("every threat has one kind of STRIDE, and every kind has a threat", () => {
   expect(rows.length).toBeGreaterThanOrEqual(40);
   expect([...new Set(rows.map(({ kind }) => kind))].sort()).toEqual([..."DEIRST"]);
 });
 
-test("every threat names a mutation that takes its control out, and the test that kills it", () => {
+test("every threat names a mutation that removes its control, and the test that fails then", () => {
   const unheld = rows.filter(({ mutation, tests }) => {
     const killedBy = mutations.find(({ name }) => name === mutation)?.killedBy;
     return !tests.some(({ file, name }) => file === killedBy?.file && name === killedBy.name);
@@ -26,20 +26,17 @@ test("every threat names a mutation that takes its control out, and the test tha
   expect(unheld.map(({ threat }) => threat)).toEqual([]);
 });
 
-test("every mutation belongs to a threat, and has a name of its own", () => {
+test("every mutation belongs to a threat, and has a unique name", () => {
   const named = rows.map(({ mutation }) => mutation);
   expect(mutations.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual([]);
   expect(new Set(mutations.map(({ name }) => name)).size).toBe(mutations.length);
 });
 
-test("every test that is named exists under just this name, and is skipped for nothing that its name does not say", async () => {
+test("every named test exists under exactly that name, and is skipped only for a part in its name", async () => {
   expect(await missingTests(rows, root, ({ file }) => `${root}${file}`)).toEqual([]);
 });
 
-test.each(mutations)(
-  "what $name takes out stands exactly once, and is really changed",
-  ({ file, text, replacement }) => {
-    expect(textOf(file).split(text)).toHaveLength(2);
-    expect(replacement).not.toBe(text);
-  },
-);
+test.each(mutations)("the text that $name replaces occurs exactly once, and changes", ({ file, text, replacement }) => {
+  expect(textOf(file).split(text)).toHaveLength(2);
+  expect(replacement).not.toBe(text);
+});

@@ -61,7 +61,7 @@ describe("generated certificates", () => {
     installed = await upgrade([]);
   });
 
-  test("name what the servers are called by, are signed by one authority, and live as long as was said", () => {
+  test("have the servers' names, one authority, and the configured lifetime", () => {
     const authority = certificate(installed, "authority");
     expect(authority.ca).toBe(true);
     for (const service of ["control-plane", "injector"]) {
@@ -82,19 +82,19 @@ describe("generated certificates", () => {
     }
   });
 
-  test("are what the API server trusts", () => {
+  test("have the authority of the webhooks' CA bundle", () => {
     for (const { clientConfig } of webhooks(installed)) {
       expect(new X509Certificate(decoded(clientConfig.caBundle)).raw).toEqual(certificate(installed, "authority").raw);
     }
   });
 
-  test("are kept at every upgrade, and are still what the API server trusts", async () => {
+  test("stay the same at an upgrade, with the same CA bundle", async () => {
     const upgraded = await upgrade(secretsOf(installed));
     expect(secretsOf(upgraded)).toEqual(secretsOf(installed));
     expect(webhooks(upgraded)).toEqual(webhooks(installed));
   });
 
-  test("are signed again for a further name, by the authority that agents trust already", async () => {
+  test("are renewed for an added name, by the same authority", async () => {
     const upgraded = await upgrade(secretsOf(installed), {
       values: { tls: { controlPlaneNames: ["authz.example.com"] } },
     });
@@ -105,7 +105,7 @@ describe("generated certificates", () => {
     expect(renewed.verify(certificate(installed, "authority").publicKey)).toBe(true);
   });
 
-  test("are signed again where one was deleted, by the same authority", async () => {
+  test("are renewed after one was deleted, by the same authority", async () => {
     const upgraded = await upgrade([objectOf(installed, "Secret", "authority")]);
     const authority = certificate(installed, "authority");
     for (const service of ["control-plane-tls", "injector-tls"]) {
@@ -114,7 +114,7 @@ describe("generated certificates", () => {
     }
   });
 
-  test("are all new where the authority was deleted", async () => {
+  test("are all new after the authority was deleted", async () => {
     const kept = secretsOf(installed).filter(({ metadata }) => !metadata.name.endsWith("authority"));
     const upgraded = await upgrade(kept);
     const authority = certificate(upgraded, "authority");
@@ -127,7 +127,7 @@ describe("generated certificates", () => {
   });
 });
 
-test("cert-manager makes both, for the names they are called by, and tells the API server", async () => {
+test("with cert-manager both are requested for the servers' names, and it injects the CA bundle", async () => {
   const objects = await render(variants.production);
   for (const service of ["control-plane", "injector"]) {
     const { spec } = objectOf(objects, "Certificate", service);
@@ -146,7 +146,7 @@ test("cert-manager makes both, for the names they are called by, and tells the A
   for (const { clientConfig } of webhooks(objects)) expect(clientConfig).not.toHaveProperty("caBundle");
 });
 
-test("certificates of one's own are used where they are named, and nothing is made", async () => {
+test("own certificates are used, and none is generated", async () => {
   const objects = await render(variants["own certificates"]);
   expect(objects.filter(({ kind }) => kind === "Secret" || kind === "Certificate")).toEqual([]);
   for (const { clientConfig } of webhooks(objects)) expect(decoded(clientConfig.caBundle)).toMatch(/^-----BEGIN/);

@@ -17,12 +17,12 @@ test.each(linted)("helm lint finds nothing: %s", async (variant) => {
   expect([code, stdout + stderr]).toEqual([0, expect.not.stringMatching(/WARNING|ERROR/)]);
 });
 
-test("the chart is released as everything else is: one version", async () => {
+test("the chart has the workspace's version", async () => {
   const root = JSON.parse(await readFile(join(chartFolder, "../../package.json"), "utf8"));
   expect(await chart()).toMatchObject({ version: root.version, appVersion: root.version });
 });
 
-test("its images are those that deploy/images builds, and run as the user that its pods say", async () => {
+test("its images are those of deploy/images, with the same user as its pods", async () => {
   const dockerfile = await readFile(join(chartFolder, "../../deploy/images/Dockerfile"), "utf8");
   const { controlPlane, injector, pep } = parse(await readFile(join(chartFolder, "values.yaml"), "utf8"));
   for (const [program, { image }] of Object.entries({ "control-plane": controlPlane, injector, pep })) {
@@ -34,7 +34,7 @@ test("its images are those that deploy/images builds, and run as the user that i
   expect(dockerfile).toContain("\nUSER 10001:10001\n");
 });
 
-test("the package is whole by itself: rules and dashboards are in it, and it renders as the folder does", async () => {
+test("the package contains rules and dashboards, and renders like the folder", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-chart-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   expect(await helm(["package", chartFolder, "--destination", folder])).toMatchObject({ code: 0 });
@@ -50,7 +50,7 @@ test("the package is whole by itself: rules and dashboards are in it, and it ren
   expect(packed?.stdout.replaceAll(/^# Source.*$/gm, "")).toBe(unpacked?.stdout.replaceAll(/^# Source.*$/gm, ""));
 });
 
-test("a cluster that is too old is refused", async () => {
+test("an unsupported Kubernetes version is refused", async () => {
   const { code, stderr } = await helm(["template", "authz", chartFolder, "--kube-version", "1.28.9"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.29.0-0")]);
 });

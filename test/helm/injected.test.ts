@@ -34,13 +34,13 @@ async function injected(variant: string): Promise<KubernetesObject> {
 const withInjector = ["defaults", "staging", "production", "own certificates", "everything"];
 
 describe.each(withInjector)("%s: an injected pod", (variant) => {
-  test("is one that Kubernetes takes, every field of it", async () => {
+  test("is valid for Kubernetes, in every field", async () => {
     const pod = await injected(variant);
     await validate(pod);
     expect(await typeFaults([pod])).toEqual([]);
   });
 
-  test("holds an enforcement point that accepts its settings", async () => {
+  test("has an enforcement point that accepts its settings", async () => {
     const { spec } = await injected(variant);
     const sidecar = [...spec.initContainers, ...spec.containers].find(({ name }) => name === "svc-pep");
     const environment = Object.fromEntries(

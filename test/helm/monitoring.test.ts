@@ -43,7 +43,7 @@ requires("promtool").test.each(["recording", "alerts"])(
   },
 );
 
-test("the dashboards are those of deploy/grafana, where Grafana's sidecar looks for them", async () => {
+test("the dashboards are those of deploy/grafana, with the label that Grafana's sidecar selects", async () => {
   const objects = await render(variants["monitors where the cluster does not tell"]);
   const dashboards = objects.filter(({ kind }) => kind === "ConfigMap");
   const files = ["svc-control-plane.json", "svc-drift.json", "svc-fleet.json", "svc-rollout.json"];
@@ -57,7 +57,7 @@ test("the dashboards are those of deploy/grafana, where Grafana's sidecar looks 
   }
 });
 
-test("the enforcement points are scraped in every namespace, at the port that the injector gives them", async () => {
+test("the enforcement points are scraped in every namespace, at the injected port", async () => {
   const { spec } = objectOf(await render(variants.production), "PodMonitor");
   expect(spec.namespaceSelector).toEqual({ any: true });
   expect(spec.podMetricsEndpoints).toEqual([{ port: "svc-pep-admin", path: "/__svc/metrics", interval: "15s" }]);

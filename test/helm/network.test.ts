@@ -62,7 +62,7 @@ describe("an agent's pod", () => {
     labels: objectOf(production, "Deployment", "control-plane").spec.template.metadata.labels,
   });
 
-  test("reaches DNS, the control plane and what its enforcement point calls", () => {
+  test("reaches DNS, the control plane and its enforcement point's upstreams", () => {
     expect(admits(egress("agents"), "agents", dns, 53)).toBe(true);
     expect(admits(egress("agents"), "agents", controlPlane(), 8080)).toBe(true);
     expect(admits(egress("agents"), "agents", tools, 8443)).toBe(true);
@@ -83,7 +83,7 @@ describe("an agent's pod", () => {
     }
   });
 
-  test("is bound by it whether or not it was injected, unless the value says which are meant", () => {
+  test("is selected with or without injection, unless a value gives a selector", () => {
     expect(policy(everything, "agents", "agents").podSelector).toEqual({});
     expect(policy(everything, "more-agents", "agents").podSelector).toEqual({ matchLabels: { role: "agent" } });
   });
@@ -93,7 +93,7 @@ describe("the control plane", () => {
   const ingress = () => policy(production, releaseNamespace, "control-plane").ingress;
   const from = (end: End) => admits(ingress(), releaseNamespace, end, "https");
 
-  test("is reached by agents, by helm's test and by whom the values name", () => {
+  test("is reachable for agents, helm's test and the peers of the values", () => {
     const { labels = {} } = objectOf(production, "Pod", "ready").metadata;
     for (const end of [
       { namespace: "agents" },
@@ -106,7 +106,7 @@ describe("the control plane", () => {
     }
   });
 
-  test("is reached by nobody else", () => {
+  test("is unreachable for others", () => {
     for (const end of [
       tools,
       { namespace: releaseNamespace },
@@ -116,7 +116,7 @@ describe("the control plane", () => {
     }
   });
 
-  test("reaches DNS, its stores, and what the values name", () => {
+  test("reaches DNS, its stores, and the destinations of the values", () => {
     const { egress } = policy(production, releaseNamespace, "control-plane");
     expect(admits(egress, releaseNamespace, dns, 53)).toBe(true);
     expect(admits(egress, releaseNamespace, tools, 443)).toBe(true);
@@ -124,7 +124,7 @@ describe("the control plane", () => {
   });
 });
 
-test("the injector is asked by whoever the API server is, and asks nobody", () => {
+test("the injector is reachable from any address, and reaches none", () => {
   const { ingress, egress, policyTypes } = policy(production, releaseNamespace, "injector");
   expect(ingress).toEqual([{ ports: [{ port: "https" }] }]);
   expect([egress, policyTypes]).toEqual([[], ["Ingress", "Egress"]]);

@@ -23,7 +23,7 @@ async function notesBy(variant: string): Promise<string> {
 describe.each(["defaults", "staging", "production", "without the injector", "everything"])(
   "%s: the notes",
   (variant) => {
-    test("are whole, and begin with how to ask whether it works", async () => {
+    test("are complete, and start with the command that tests the release", async () => {
       const notes = await notesOf(variant);
       expect(notes).not.toMatch(/<no value>|%!|\{\{ /);
       expect(notes).toContain(`helm test ${releaseName} --namespace svc-system`);
@@ -31,7 +31,7 @@ describe.each(["defaults", "staging", "production", "without the injector", "eve
   },
 );
 
-test("name Secrets and keys as they are", async () => {
+test("name existing Secrets and keys", async () => {
   const objects = await render();
   const notes = await notesOf("defaults");
   expect(notes).toContain(`kubectl get secret ${objectOf(objects, "Secret", "control-plane-tls").metadata.name} `);

@@ -21,7 +21,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
   const objects = () => rendered.get(variant) ?? [];
   const pods = () => objects().filter((object) => podSpecOf(object) !== undefined);
 
-  test("every object is valid, and stands once", async () => {
+  test("every object is valid and unique", async () => {
     const names = objects().map(nameOf);
     expect(names.length).toBeGreaterThan(0);
     expect(new Set(names).size).toBe(names.length);
@@ -31,14 +31,14 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     );
   });
 
-  test("every object says where it lives and whose it is", () => {
+  test("every object has a namespace and the standard labels", () => {
     for (const { kind, metadata } of objects()) {
       if (kind !== "MutatingWebhookConfiguration") expect([metadata.name, metadata.namespace]).not.toContain(undefined);
       expect(metadata.labels).toMatchObject({ "app.kubernetes.io/instance": "authz" });
     }
   });
 
-  test("no pod has a privilege, a right to the API, or settings out of service links", () => {
+  test("no pod has privileges, an API token, or service links", () => {
     for (const pod of pods()) {
       expect(podSpecOf(pod)).toMatchObject({
         automountServiceAccountToken: false,
@@ -61,7 +61,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     }
   });
 
-  test("every Secret is a file that only the process's group reads, and none is in an environment", () => {
+  test("every Secret is a file with group-only access, and none is in an environment", () => {
     for (const pod of pods()) {
       for (const { secret, projected } of podSpecOf(pod)?.volumes ?? []) {
         if (secret ?? projected) expect((secret ?? projected).defaultMode).toBe(0o440);
@@ -73,7 +73,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     }
   });
 
-  test("every selector finds the pods that it is for, and no others", () => {
+  test("every selector matches its own pods, and no others", () => {
     const labelled = pods().map(
       ({ kind, metadata, spec }) => (kind === "Pod" ? metadata : spec.template.metadata).labels,
     );
@@ -86,12 +86,12 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     }
   });
 
-  test("no role and no binding is made", () => {
+  test("no role or binding is created", () => {
     expect(objects().filter(({ apiVersion }) => apiVersion.startsWith("rbac."))).toEqual([]);
   });
 });
 
-test.each(["defaults", "production", "everything"])("%s: a pod is given the time that draining takes", (variant) => {
+test.each(["defaults", "production", "everything"])("%s: a pod's grace period covers draining", (variant) => {
   const template = objectOf(rendered.get(variant) ?? [], "Deployment", "control-plane").spec.template.spec;
   const pauseSeconds = template.containers[0].lifecycle?.preStop.sleep.seconds ?? 0;
   const { noticeMs, deadlineMs, lastWordsMs } = drainTimes;
@@ -100,7 +100,7 @@ test.each(["defaults", "production", "everything"])("%s: a pod is given the time
   expect(template.terminationGracePeriodSeconds).toBeGreaterThan(pauseSeconds + drainSeconds);
 });
 
-test("a rollout never runs with fewer pods than before, nor a drain of nodes with two fewer", () => {
+test("a rollout keeps the number of pods, and a node drain removes one at a time", () => {
   const objects = rendered.get("production") ?? [];
   for (const name of ["control-plane", "injector"]) {
     expect(objectOf(objects, "Deployment", name).spec.strategy.rollingUpdate).toEqual({
@@ -111,20 +111,20 @@ test("a rollout never runs with fewer pods than before, nor a drain of nodes wit
   }
 });
 
-test("a single pod has no budget, which would keep its node from ever being drained", () => {
+test("a single pod has no disruption budget, so that its node can be drained", () => {
   for (const variant of ["staging", "as little as possible"]) {
     const budgets = (rendered.get(variant) ?? []).filter(({ kind }) => kind === "PodDisruptionBudget");
     expect(budgets.filter(({ metadata }) => metadata.name.endsWith("control-plane"))).toEqual([]);
   }
 });
 
-test("what scales by itself is not given a number of pods, which each upgrade would reset it to", () => {
+test("a Deployment with an autoscaler has no replica count, so that an upgrade does not reset it", () => {
   const replicas = (variant: string) =>
     objectOf(rendered.get(variant) ?? [], "Deployment", "control-plane").spec.replicas;
   expect([replicas("production"), replicas("staging")]).toEqual([undefined, 1]);
 });
 
-test("an image is registry, repository, and a digest or else a tag", () => {
+test("an image has registry, repository, and a digest or a tag", () => {
   const images = (variant: string) =>
     Object.fromEntries(
       (rendered.get(variant) ?? [])
@@ -143,7 +143,7 @@ test("an image is registry, repository, and a digest or else a tag", () => {
 
 /* What a reader of a change should see of it at a glance: `vitest run --project helm objects -u` writes it anew. */
 describe("golden", () => {
-  test("which objects each variant makes", async () => {
+  test("the objects of each variant", async () => {
     const made = [...rendered].map(([variant, objects]) => [variant, objects.map(nameOf).sort()]);
     await expect(stringify(Object.fromEntries(made))).toMatchFileSnapshot("golden/objects.yaml");
   });

@@ -8,22 +8,22 @@ import { documentedValues } from "./src/values-table.ts";
 
 const readme = readFileSync(readmeFile, "utf8");
 
-test("the table of values is the one of values.yaml: `pnpm chart` writes it", () => {
+test("the table of values matches values.yaml (else run: pnpm chart)", () => {
   expect(readme).toBe(readmeOf(readme));
 });
 
-test("every values file that the chart comes with is explained", () => {
+test("every values file of the chart is described", () => {
   const files = readdirSync(chartFolder).filter((name) => /^values-.*\.yaml$/.test(name));
   expect(files.filter((name) => !readme.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("what the README links to is there", () => {
+test("every link of the README leads to a file", () => {
   const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = ""]) => path);
   expect(links.length).toBeGreaterThan(3);
   expect(links.filter((path) => !existsSync(join(chartFolder, path)))).toEqual([]);
 });
 
-test("the Secrets that it says to make have the keys that the values name", () => {
+test("the Secrets in its commands have the keys of the values", () => {
   const { controlPlane, migration } = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8"));
   const commands = readme.matchAll(/kubectl create secret generic (\S+) --namespace svc-system((?:.*\\\n)*.*)/g);
   const made = [...commands].map(([, name = "", rest = ""]) => [
@@ -40,7 +40,7 @@ test("the Secrets that it says to make have the keys that the values name", () =
 describe("the table of a values file", () => {
   const of = (text: string) => documentedValues(text);
 
-  test("holds each value with its comment, and a mapping as one where none of its values has any", () => {
+  test("has each value with its comment, and one row for a mapping without comments", () => {
     const text = [
       "# The file's own, which is nobody's.",
       "",
@@ -65,7 +65,7 @@ describe("the table of a values file", () => {
     ]);
   });
 
-  test("misses none", () => {
+  test("has every value", () => {
     expect(() => of("# Said.\na: 1\nb: 2\n")).toThrow("b has no comment in values.yaml");
   });
 });

@@ -40,7 +40,7 @@ const secretFiles = Object.entries(controlPlaneSettings).flatMap(([name, { secre
 const ofTheControlPlane: readonly string[] = [...controlPlaneSettingNames, ...sharedSettingNames, ...secretFiles];
 
 describe.each(Object.keys(variants))("%s", (variant) => {
-  test("the control plane is given settings of its own, and accepts them all", () => {
+  test("the control plane gets known settings, and accepts them all", () => {
     const deployment = object(variant, "Deployment", "control-plane");
     const environment = environmentOf(deployment);
     const names = Object.keys(environment).filter((name) => !name.startsWith("OTEL_"));
@@ -48,7 +48,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     expect(readConfig(environment, { readFile: mounted(deployment) })).toMatchObject({ ok: true, warnings: [] });
   });
 
-  test("certificate and key of every server are mounted where it looks for them", () => {
+  test("certificate and key of every server are mounted at their configured paths", () => {
     for (const deployment of rendered.get(variant)?.filter(({ kind }) => kind === "Deployment") ?? []) {
       const files = Object.entries(environmentOf(deployment)).filter(([name]) => /_TLS_(CERT|KEY)_FILE$/.test(name));
       expect(files).toHaveLength(2);
@@ -56,7 +56,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     }
   });
 
-  test("the migration is given the two connections, and nothing that serves", () => {
+  test("the migration gets two database connections; the control plane does not get the owner's", () => {
     if (variant === "as little as possible") return expect(hasKind(variant, "Job", "migration")).toBe(false);
     const job = object(variant, "Job", "migration");
     expect(readConfig(environmentOf(job), { readFile: mounted(job), purpose: "migrate" })).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
     );
   });
 
-  test("the injector is given settings of its own, and accepts them all", () => {
+  test("the injector gets known settings, and accepts them all", () => {
     if (!hasKind(variant, "Deployment", "injector")) return;
     const environment = environmentOf(object(variant, "Deployment", "injector"));
     const known: readonly string[] = [...injectorSettingNames, "HOST", "PORT", "SVC_CONTROL_PLANE_URL"];
@@ -82,7 +82,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
   });
 });
 
-test("every value of the control plane comes to be what it says", () => {
+test("every value of the control plane reaches its configuration", () => {
   const deployment = object("everything", "Deployment", "control-plane");
   const read = readConfig(environmentOf(deployment), { readFile: mounted(deployment) });
   if (!read.ok) throw new Error(read.faults.join("\n"));
@@ -131,7 +131,7 @@ test.each([
       redirectPorts: [65_535],
     },
   ],
-])("the %s values that the schema takes are settings that the apps take", async (_name, controlPlane, pep) => {
+])("the %s values that the schema allows are valid settings", async (_name, controlPlane, pep) => {
   const objects = await render({ values: { controlPlane, pep, injector: { redirectImage: "iptables:1" } } });
   const deployment = objectOf(objects, "Deployment", "control-plane");
   const read = readConfig(environmentOf(deployment), { readFile: mounted(deployment) });
@@ -142,14 +142,14 @@ test.each([
   });
 });
 
-test("whatever text a value is, the process is given that text", async () => {
+test("any text in a value reaches the process unchanged", async () => {
   const observeScopes = ["$(HOST)", "$$", "{{ .Values }}", "'\"\\", "y", "0x10", "# no", "- a: b", "über 申請", "a*b"];
   const objects = await render({ values: { controlPlane: { observeScopes } } });
   const environment = environmentOf(objectOf(objects, "Deployment", "control-plane"));
   expect(environment.SVC_OBSERVE_SCOPES).toBe(observeScopes.join(","));
 });
 
-test("production admits no observing caller, staging any", () => {
+test("production allows observe mode for no scope, staging for any", () => {
   const [staging, production] = ["staging", "production"].map((variant) => {
     const deployment = object(variant, "Deployment", "control-plane");
     const read = readConfig(environmentOf(deployment), { readFile: mounted(deployment) });
@@ -158,7 +158,7 @@ test("production admits no observing caller, staging any", () => {
   expect([staging, production]).toEqual([true, false]);
 });
 
-test("every setting of the control plane can be given, but those that a chart decides", () => {
+test("every setting of the control plane has a value, except those that the chart decides", () => {
   const given = Object.keys(environmentOf(object("everything", "Deployment", "control-plane")));
   const open = ofTheControlPlane.filter((name) => !name.endsWith("_FILE") || name.startsWith("SVC_TLS_"));
   expect(open.filter((name) => !given.includes(name) && !given.includes(`${name}_FILE`))).toEqual([
@@ -170,7 +170,7 @@ test("every setting of the control plane can be given, but those that a chart de
   ]);
 });
 
-test("pep.* is every default that a pod's annotations override, by the same name", () => {
+test("pep.* has every default that a pod's annotations override, by the same name", () => {
   const { image: _, ...pep } = parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")).pep;
   const settings = Object.keys(pep).map((name) =>
     settingOf(`pep.svc/${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` as never),
@@ -180,7 +180,7 @@ test("pep.* is every default that a pod's annotations override, by the same name
   expect([...settings, ...ofOneAgent].sort()).toEqual(optionNames.map(settingOf).sort());
 });
 
-test("every default of a sidecar comes to be what it says", () => {
+test("every default of a sidecar reaches the injector's configuration", () => {
   const read = readInjectorConfig(environmentOf(object("everything", "Deployment", "injector")));
   if (!read.ok) throw new Error(read.faults.join("\n"));
   expect(read.config.injection).toEqual({

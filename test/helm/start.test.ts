@@ -103,14 +103,14 @@ describe("the control plane of the chart", () => {
     expect([await early.exited, early.output()]).toEqual([1, expect.stringContaining('run "migrate" first')]);
   });
 
-  test("is migrated by a job that knows the two connections and nothing else", async () => {
+  test("is migrated by a job with two connections and no other secret", async () => {
     const job = objectOf(objects, "Job", "migration");
     const { environment } = await folderOf(job);
     const migration = started("@svc/control-plane/main", { ...environment, ...links }, containerOf(job).args);
     expect([await migration.exited, migration.output()]).toEqual([0, "the schema is up to date\n"]);
   });
 
-  test("starts, and answers its probes over TLS by the name of its Service, whatever Services are called", async () => {
+  test("starts, and its probes succeed over TLS under its Service's name, beside Services of any name", async () => {
     const folder = await folderOf(deployment());
     port = String(await freePort());
     ca = renderedSecrets(objects)[objectOf(objects, "Secret", "control-plane-tls").metadata.name]?.["ca.crt"] ?? "";
@@ -129,7 +129,7 @@ describe("the control plane of the chart", () => {
     expect(child.output()).not.toContain("WARNING");
   });
 
-  test("is found ready by helm test, and its being away is noticed", async () => {
+  test("passes helm test while it is ready, and fails it while it is down", async () => {
     const pod = objectOf(objects, "Pod", "ready");
     const folder = await folderOf(pod);
     const { command, args } = containerOf(pod);
@@ -148,7 +148,7 @@ describe("the control plane of the chart", () => {
 });
 
 describe("the injector of the chart", () => {
-  test("starts, answers its probes, and is trusted by what the API server is told, whatever Services are called", async () => {
+  test("starts, its probes succeed, and the webhook's CA bundle verifies it, beside Services of any name", async () => {
     const deployment = objectOf(objects, "Deployment", "injector");
     const { environment } = await folderOf(deployment);
     const port = String(await freePort());
@@ -167,7 +167,7 @@ describe("the injector of the chart", () => {
   });
 });
 
-test("an enforcement point starts beside Services that are called like its settings", async () => {
+test("an enforcement point starts beside Services named like its settings", async () => {
   const folder = await containerFolder(objectOf(objects, "Deployment", "injector"), renderedSecrets(objects));
   folders.push(folder);
   const file = folder.at("pep.yaml");

@@ -95,7 +95,7 @@ test.each(refused)("%j is refused", async (values, message) => {
   expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
 });
 
-test("as a part of another chart, the global values of that are no mistake", async () => {
+test("as a subchart, the parent's global values are accepted", async () => {
   const { code } = await helm([
     "template",
     "authz",

@@ -58,7 +58,7 @@ test.each([
 });
 
 test.each(["svc-system", "kube-system", "kube-public", "kube-node-lease", "cert-manager"])(
-  "%s starts its pods without the injector, whatever it asks for",
+  "pods of %s start without the injector, with any labels",
   (namespace) => {
     for (const ofNamespace of [enabled, { ...enabled, ...weaker }])
       expect(asked(namespace, ofNamespace, enabled)).toEqual([]);
@@ -66,7 +66,7 @@ test.each(["svc-system", "kube-system", "kube-public", "kube-node-lease", "cert-
 );
 
 describe("every webhook", () => {
-  test("is a path that the injector serves, at its Service", async () => {
+  test("calls a path that the injector serves, at its Service", async () => {
     const objects = await render();
     const service = objectOf(objects, "Service", "injector");
     for (const { clientConfig } of webhooks) {
@@ -76,7 +76,7 @@ describe("every webhook", () => {
     expect(new Set(webhooks.map(({ clientConfig }) => clientConfig.service.path)).size).toBe(pathsOfTheInjector.size);
   });
 
-  test("refuses the pod where nobody answers, soon, and is asked again after others", () => {
+  test("refuses the pod after a short timeout, and is called again after other webhooks", () => {
     for (const webhook of webhooks) {
       expect(webhook).toMatchObject({
         failurePolicy: "Fail",

@@ -24,7 +24,7 @@ const withoutNames = (schema: object): object =>
     ),
   );
 
-test("it is what the Compose specification allows, and no member is misspelt", () => {
+test("the file is valid under the Compose specification, without unknown members", () => {
   const ajv = new Ajv2019({ strict: false, allErrors: true, validateFormats: false });
   const validate = ajv.compile(withoutNames(composeSchema));
   const accepts = (file: unknown) => (validate(file) ? [] : validate.errors);
@@ -33,11 +33,11 @@ test("it is what the Compose specification allows, and no member is misspelt", (
 });
 
 describe.each(services)("%s", (name, service) => {
-  test("is read-only and can gain nothing", () => {
+  test("is read-only and cannot gain privileges", () => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
   });
 
-  test("mounts what is there, and nothing of this machine that it could change", () => {
+  test("mounts existing paths, read-only where they are the machine's", () => {
     for (const volume of service.volumes ?? []) {
       const [source = "", , mode] = volume.split(":");
       if (source.startsWith(".")) {
@@ -47,11 +47,11 @@ describe.each(services)("%s", (name, service) => {
     }
   });
 
-  test("publishes to this machine alone, each port under its own number", () => {
+  test("publishes ports to this machine alone, under their own number", () => {
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
   });
 
-  test("waits only for what can come about", () => {
+  test("waits only for conditions that its dependencies can reach", () => {
     for (const [needed, { condition }] of Object.entries(service.depends_on ?? {})) {
       const other = compose.services[needed];
       if (condition === "service_healthy") expect(hasHealthCheck(other), `${name} waits for ${needed}`).toBe(true);
@@ -63,7 +63,7 @@ describe.each(services)("%s", (name, service) => {
     }
   });
 
-  test("is on networks that exist, or in the network of a service", () => {
+  test("is on defined networks, or in the network of a service", () => {
     for (const network of service.networks ?? []) expect(Object.keys(compose.networks)).toContain(network);
     if (service.network_mode !== undefined)
       expect(compose.services).toHaveProperty(service.network_mode.replace("service:", ""));
@@ -78,7 +78,7 @@ function hasHealthCheck(service: Service | undefined): boolean {
   return /^HEALTHCHECK .*CMD/m.test(stage ?? "");
 }
 
-test("each image of ours is built from the target of its name, at the workspace's version", () => {
+test("each of our images is built from the target of its name, at the workspace's version", () => {
   const { version } = JSON.parse(readFileSync(join(workspace, "package.json"), "utf8"));
   for (const [, service] of services.filter(([, each]) => isOurs(each))) {
     expect(service.image).toBe(`agent-authorization-service/${service.build?.target}:${version}`);
@@ -87,7 +87,7 @@ test("each image of ours is built from the target of its name, at the workspace'
   }
 });
 
-test("every variable is in .env.example, which holds no other and no secret; none has a default", () => {
+test("every variable is in .env.example, without a value or default; no other variable is", () => {
   const used = [...text.matchAll(/\$\{(\w+)([^}]*)\}/g)].map(([, name = "", rest = ""]) => ({ name, rest }));
   expect([...new Set(used.map(({ name }) => name))].toSorted()).toEqual(Object.keys(variables).toSorted());
   for (const { name, rest } of used) expect(rest, name).toMatch(/^:\?./);
@@ -111,12 +111,12 @@ describe("the settings", () => {
     expect(given.filter((each) => !(known[app] as readonly string[]).includes(each))).toEqual([]);
   });
 
-  test("start a control plane that waits for the migration, without a warning", () => {
+  test("are valid for a control plane, without a warning, and it waits for the migration", () => {
     const read = readConfig(environmentOf(compose.services["control-plane"] as Service));
     expect(read).toMatchObject({ ok: true, warnings: [], config: { dev: false, migrate: "never", port: 8080 } });
   });
 
-  test("let the migration act as the owner, and the service know no other role", () => {
+  test("give the owner's role to the migration, and the service's role to the service alone", () => {
     const migration = environmentOf(compose.services.migrate as Service);
     expect(readConfig(migration, { purpose: "migrate" })).toMatchObject({ ok: true, warnings: [] });
     expect(new URL(migration.SVC_MIGRATION_DATABASE_URL ?? "").username).toBe("svc_migrate");
@@ -125,7 +125,7 @@ describe("the settings", () => {
     expect(JSON.stringify(serving)).not.toContain(variables.SVC_MIGRATE_PASSWORD);
   });
 
-  test("and the upstreams file are what the enforcement point takes", async () => {
+  test("and the upstreams file are valid for the enforcement point", async () => {
     const service = compose.services.pep as Service;
     const env = { ...environmentOf(service), SVC_PEP_CONFIG: join(folder, "pep.yaml") };
     const pep = spawnApp({ main: "@svc/pep/main", args: ["--print-config"], env });
@@ -141,7 +141,7 @@ describe("the settings", () => {
   });
 });
 
-test("the manifest names the tool servers as discovery is admitted to them", async () => {
+test("discovery may read every tool server of the manifest", async () => {
   const file = join(folder, "assistant.yaml");
   const lint = spawnApp({ main: "@svc/cli/main", args: ["manifest", "lint", file], env: {} });
   expect(await lint.exited, lint.output()).toBe(0);
@@ -171,7 +171,7 @@ requires("promtool").test("Prometheus takes its configuration with the shipped r
   ]);
 });
 
-test("Grafana finds every shipped dashboard, and Prometheus where it listens", () => {
+test("Grafana loads every shipped dashboard, and its data source is Prometheus", () => {
   const mounted = (compose.services.grafana?.volumes ?? []).map((volume) => volume.split(":"));
   const { providers } = parse(readFileSync(join(folder, "grafana/dashboards.yaml"), "utf8"));
   const shipped = ["control-plane", "drift", "fleet", "rollout"].map(
@@ -182,7 +182,7 @@ test("Grafana finds every shipped dashboard, and Prometheus where it listens", (
   expect(datasources[0].url).toBe("http://prometheus:9090");
 });
 
-test("the passwords are set by a script that is run and quotes them itself", () => {
+test("a script that quotes the passwords sets them", () => {
   const script = join(folder, "passwords.sh");
   expect(statSync(script).mode & 0o111).not.toBe(0);
   execFileSync("bash", ["-n", script]);

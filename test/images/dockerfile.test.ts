@@ -10,14 +10,14 @@ describe("the Dockerfile", () => {
   const stageOf = (name: string): string =>
     text.split(/^FROM /m).find((stage) => stage.split("\n")[0]?.endsWith(` AS ${name}`)) ?? "";
 
-  test("has one target for each program, all on the stage that nobody is root in", () => {
+  test("has one target for each program, all on the stage without root", () => {
     expect(stages.filter(({ base }) => base === "runtime").map(({ name }) => name)).toEqual([...programs]);
     expect(stageOf("runtime")).toMatch(/^USER 10001:10001$/m);
     expect(stageOf("runtime")).toMatch(/^STOPSIGNAL SIGTERM$/m);
     expect(text.match(/^USER /gm)).toHaveLength(1);
   });
 
-  test("makes the trees by the command that this suite looks at, and copies nothing else", () => {
+  test("copies only the trees of the command that this suite tests", () => {
     expect(stageOf("build")).toContain("image-tree --out /trees");
     for (const program of programs) {
       expect(stageOf(program).match(/^COPY .*$/gm)).toEqual([`COPY --from=build /trees/${program} /app`]);
@@ -25,14 +25,14 @@ describe("the Dockerfile", () => {
     }
   });
 
-  test("lets no program of ours make code from text", () => {
+  test("forbids every program to evaluate text as code", () => {
     // The example's server is by the MCP SDK, which compiles schemas.
     for (const program of programs.filter((name) => name !== "examples")) {
       expect(stageOf(program)).toContain('ENTRYPOINT ["node", "--disallow-code-generation-from-strings", ');
     }
   });
 
-  test("bounds the room for young objects of the servers that hops pass through", () => {
+  test("limits the young generation of the servers on the path of a hop", () => {
     for (const program of ["control-plane", "pep"]) expect(stageOf(program)).toContain('"--max-semi-space-size=8", ');
   });
 
@@ -42,14 +42,14 @@ describe("the Dockerfile", () => {
     expect(new Set(text.match(/pnpm@[\d.]+/g))).toEqual(new Set([packageManager]));
   });
 
-  test("asks each server for its health, and a command for none", () => {
+  test("has a health check for each server, and none for a command", () => {
     for (const program of programs) {
       const wanted = program === "cli" ? "HEALTHCHECK NONE" : `CMD ["node", "healthcheck.js", "${program}"]`;
       expect(stageOf(program)).toContain(wanted);
     }
   });
 
-  test("is given nothing of this machine: what git ignores and secrets stay behind", () => {
+  test("excludes secrets and the files that git ignores from the build context", () => {
     const ignored = readFileSync(join(workspace, ".dockerignore"), "utf8").split("\n");
     expect(ignored).toEqual(expect.arrayContaining(["**/node_modules", "**/dist", "**/.env", "**/.svc-data", ".git"]));
   });

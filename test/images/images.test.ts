@@ -53,35 +53,32 @@ function installedIn(program: (typeof programs)[number]): readonly string[] {
     .toSorted();
 }
 
-test.each(["control-plane", "cli"] as const)(
-  "the image of %s holds the database driver as it is patched",
-  (program) => {
-    const driver = (folder: string): Buffer => readFileSync(join(folder, "postgres/src/connection.js"));
-    const copies = pathsOf(program).filter((path) => /(^|\/)node_modules\/postgres\/src\/connection\.js$/.test(path));
-    expect(copies.length).toBeGreaterThan(0);
-    for (const path of copies) {
-      const held = readFileSync(join(trees.of(program), path));
-      expect(held.equals(driver(join(workspace, "apps/control-plane/node_modules")))).toBe(true);
-    }
-  },
-);
+test.each(["control-plane", "cli"] as const)("the image of %s contains the patched database driver", (program) => {
+  const driver = (folder: string): Buffer => readFileSync(join(folder, "postgres/src/connection.js"));
+  const copies = pathsOf(program).filter((path) => /(^|\/)node_modules\/postgres\/src\/connection\.js$/.test(path));
+  expect(copies.length).toBeGreaterThan(0);
+  for (const path of copies) {
+    const held = readFileSync(join(trees.of(program), path));
+    expect(held.equals(driver(join(workspace, "apps/control-plane/node_modules")))).toBe(true);
+  }
+});
 
 describe.each(programs)("the image of %s", (program) => {
-  test("holds the built program, its health check, its licence-bearing dependencies and its bill of materials", () => {
+  test("contains the built program, its health check, its dependencies with their licences, and its bill of materials", () => {
     expect(pathsOf(program)).toEqual(
       expect.arrayContaining(["dist/main.js", "healthcheck.js", "package.json", "sbom.cdx.json"]),
     );
     expect(pathsOf(program).filter((path) => /\/licen[cs]e[^/]*$/i.test(path)).length).toBeGreaterThan(0);
   });
 
-  test("holds no source, types, source maps, tests, links, nor leftovers of a package manager or of a start", () => {
+  test("contains no source, types, source maps, tests, links, or files left by a package manager or a start", () => {
     const unwanted =
       /\.([cm]?ts|tsx|map|tsbuildinfo)$|(^|\/)node_modules\/\.|\.test\.[cm]?js$|(^|\/)pnpm-|\/__tests__\/|(^|\/)\.compile-cache\//;
     expect(pathsOf(program).filter((path) => unwanted.test(path))).toEqual([]);
     expect(pathsOf(program).filter((path) => path.startsWith("test/") || /@svc\/[^/]+\/test\//.test(path))).toEqual([]);
   });
 
-  test("holds exactly the packages that its bill of materials lists, and so no development dependency", () => {
+  test("contains exactly the packages of its bill of materials, and no development dependency", () => {
     const listed = billOf(program).components.map(
       ({ group, name, version }) => `${group ? `${group}/` : ""}${name}@${version}`,
     );
@@ -91,7 +88,7 @@ describe.each(programs)("the image of %s", (program) => {
     expect(names.filter((name) => development.includes(name))).toEqual([]);
   });
 
-  test("does not know where it was built", () => {
+  test("does not contain the path of its build", () => {
     const telling = pathsOf(program).filter((path) => readFileSync(join(trees.of(program), path)).includes(workspace));
     expect(telling).toEqual([]);
   });
@@ -127,7 +124,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     await Promise.all([database?.drop(), redis?.stop()]);
   });
 
-  test("control plane: migrates by a job, gets healthy, is asked by the command's image, shares metrics in memory, and drains", async () => {
+  test("control plane: a job migrates, it becomes healthy, serves the command's image, shares metrics in memory, and drains", async () => {
     const common = {
       ...telemetry,
       SVC_ADMIN_TOKEN: testBearers.admin,
@@ -162,7 +159,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     expect((await runToEnd("control-plane", ["healthcheck.js", "control-plane"], env)).code).toBe(1);
   });
 
-  test("enforcement point: gets healthy, writes to its state folder alone, and drains", async () => {
+  test("enforcement point: becomes healthy, writes to its state folder alone, and drains", async () => {
     const config = join(trees.work, "pep.yaml");
     writeFileSync(config, "upstreams: [{name: ledger, url: 'http://127.0.0.1:9', routes: []}]\n");
     chmodSync(config, 0o644);
@@ -181,7 +178,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     expect(await stopContained(pep), pep.output()).toBe(0);
   });
 
-  test("injector: gets healthy behind its certificate, and ends", async () => {
+  test("injector: becomes healthy with its certificate, and stops", async () => {
     const { certFile, keyFile } = writeCertificate(trees.work, "svc-injector");
     chmodSync(keyFile, 0o644);
     const env = {
@@ -196,7 +193,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     expect(await stopContained(injector), injector.output()).toBe(0);
   });
 
-  test("the svc command answers --help", async () => {
+  test("svc --help prints help", async () => {
     expect(await runToEnd("cli", ["dist/main.js", "--help"], {})).toMatchObject({ code: 0 });
   });
 
@@ -215,7 +212,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
   );
 });
 
-test.each(servers)("the image of %s is the same when it is built again, byte for byte", async (program) => {
+test.each(servers)("the image of %s is the same byte for byte when built again", async (program) => {
   expect(contentOf((await again).of(program))).toEqual(contents.get(program));
 });
 

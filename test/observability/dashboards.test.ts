@@ -59,7 +59,7 @@ afterAll(async () => {
   await fleet?.stop();
 });
 
-test("what is shipped is what the code makes: `pnpm dashboards` was run", () => {
+test("the shipped dashboards match the code (else run: pnpm dashboards)", () => {
   const written = new Map(shipped.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
   expect(written).toEqual(new Map([...files()].sort()));
 });
@@ -67,16 +67,16 @@ test("what is shipped is what the code makes: `pnpm dashboards` was run", () => 
 describe.each(dashboards)("$name", ({ dashboard: { panels, links } }) => {
   const drawn = panels.filter(({ type }) => type !== "row");
 
-  test("tells of every panel what it shows, in which unit", () => {
+  test("describes every panel, with its unit", () => {
     for (const { title, description, fieldConfig } of drawn) {
       expect(description, title).toMatch(/.{20,}\.$/);
       expect(fieldConfig?.defaults.unit, title).toMatch(/./);
     }
   });
 
-  test("leads to every other dashboard", () => expect(links).toHaveLength(dashboards.length - 1));
+  test("links to every other dashboard", () => expect(links).toHaveLength(dashboards.length - 1));
 
-  test("lays no panel over another, and gives each an id of its own", () => {
+  test("has no overlapping panels, and a unique id for each", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
       expect(x + w).toBeLessThanOrEqual(24);
@@ -92,7 +92,7 @@ test.each(queries)("$uid: $title: $expr", async ({ expr }) => {
   for (const { value } of samples) expect(value).not.toBeNaN();
 });
 
-test("of two that observe, the one without would-blocks is ready to enforce", async () => {
+test("of two observing scopes, the one without observed denies is ready to enforce", async () => {
   const of = (title: string) => queries.find((query) => query.title === title)?.expr ?? "";
   const [eager, ready] = fleet.scraped.slice(1, 3).map(({ target }) => target);
   const instances = async (title: string) => (await prometheus.query(of(title))).map(({ labels }) => labels.instance);

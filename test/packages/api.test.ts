@@ -7,13 +7,13 @@ import { build, workspace } from "./src/pack.ts";
 beforeAll(build);
 
 describe.each(documented)("@svc/%s", (name) => {
-  test("everything it exports says what it is", () => {
+  test("every export has a doc comment", () => {
     expect(exportsOf(name).length).toBeGreaterThan(10);
     const silent = exportsOf(name).filter(({ doc, declaration }) => doc === "" || declaration === "");
     expect(silent.map((each) => each.name)).toEqual([]);
   });
 
-  test("its API.md is what its doc comments say (else run: pnpm --filter @svc/test-packages api)", () => {
+  test("API.md matches the doc comments (else run: pnpm --filter @svc/test-packages api)", () => {
     expect(readFileSync(join(workspace, "packages", name, "API.md"), "utf8")).toBe(apiReference(name));
   });
 });

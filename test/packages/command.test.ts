@@ -32,13 +32,13 @@ async function ended(name: string, args: readonly string[], env?: Record<string,
   return { code, output: child.output(), stdout: child.stdout() };
 }
 
-test("svc --help and svc --version answer", async () => {
+test("svc --help and svc --version print help and version", async () => {
   expect(await ended("svc", ["--help"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Usage: svc/) });
   const { version } = manifestOf(join(workspace, "apps/cli"));
   expect(await ended("svc", ["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
 });
 
-test("svc dev starts a stack in which svc check finds no fault", async () => {
+test("svc check passes on a stack that svc dev started", async () => {
   const dev = start("svc", ["dev", "--json", "--port", "0"]);
   try {
     await waitUntil("the stack to run", () => dev.hasExited() || dev.stdout().includes("\n"));
@@ -56,7 +56,7 @@ test("svc dev starts a stack in which svc check finds no fault", async () => {
 });
 
 test.each(["svc-control-plane", "svc-pep", "svc-injector"])(
-  "%s starts from its tarball, and says which settings are missing",
+  "%s starts from its tarball, and names the missing settings",
   async (name) => {
     const { code, output } = await ended(name, []);
     expect(code, output).not.toBe(0);

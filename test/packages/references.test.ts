@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { unordered } from "./src/references.ts";
 
-test("every project refers to what it imports, so that a build from nothing has an order", () => {
+test("every project references the projects that it imports", () => {
   expect(unordered()).toEqual([]);
 });

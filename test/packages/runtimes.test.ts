@@ -51,9 +51,9 @@ describe.each<[Runtime, string[]]>([
     });
   }
 
-  test.skipIf(!binary)(`admits and refuses as Node does${missing}`, () => ends());
+  test.skipIf(!binary)(`accepts and refuses the same tokens as Node${missing}`, () => ends());
 
-  test.skipIf(!binary)(`does so with keys that it fetches${missing}`, async () => {
+  test.skipIf(!binary)(`does so with fetched keys${missing}`, async () => {
     const before = published.timesAsked();
     await ends({ jwksUrl: published.jwksUrl });
     expect(published.timesAsked()).toBe(before + 1);
@@ -86,7 +86,7 @@ test.each<[string[], string[]]>([
   [["workerd", "worker", "browser"], []],
   [["edge-light", "worker", "browser"], []],
   [["browser"], []],
-])("what the conditions %j resolve to imports of Node's modules: %j", async (conditions, wantedImports) => {
+])("under the conditions %j the library imports of Node's modules: %j", async (conditions, wantedImports) => {
   const { imports, moduleIds } = await bundled(conditions);
   expect(imports).toEqual(wantedImports);
   expect(moduleIds.filter((id) => id.includes("/runtime/")).map((id) => id.split("/").at(-1))).toEqual(["web.js"]);
@@ -98,9 +98,9 @@ describe("an edge runtime", () => {
     return JSON.parse(await new EdgeVM({ initialCode: code }).evaluate("globalThis.outcome"));
   }
 
-  test("admits and refuses as Node does", async () => expect(await ends()).toEqual(wanted()));
+  test("accepts and refuses the same tokens as Node", async () => expect(await ends()).toEqual(wanted()));
 
-  test("does so with keys that it fetches", async () => {
+  test("does so with fetched keys", async () => {
     const before = published.timesAsked();
     expect(await ends({ jwksUrl: published.jwksUrl })).toEqual(wanted());
     expect(published.timesAsked()).toBe(before + 1);

@@ -58,7 +58,7 @@ async function program(file: string, more: Record<string, string> = {}) {
 }
 
 describe("each tarball", () => {
-  test.each(libraries().map(({ manifest }) => manifest.name))("%s is fit to be published", async (name) => {
+  test.each(libraries().map(({ manifest }) => manifest.name))("%s can be published", async (name) => {
     const tarball = packed.find(({ manifest }) => manifest.name === name)?.tarball ?? "";
     await lint(tarball);
     await wrongTypes(tarball);
@@ -73,14 +73,14 @@ describe("the quickstarts of the READMEs, installed from tarballs", () => {
     expect(await response.json()).toMatchObject({ error: { code: "missing_token" } });
   });
 
-  test("the agent reads, posts under a transaction token, and is told whose call was denied", async () => {
+  test("the agent reads, posts with a transaction token, and reports the denied call", async () => {
     expect(await program("agent.js", { SVC_TRACE_PATH: "traces/" })).toMatchObject({
       code: 0,
       output: "read 200\nposted 201\ndenied TARGET_NOT_DECLARED alice > planner > mcp:everything/get-env\n",
     });
   });
 
-  test("the gate finds the denied call, says what would admit it, and passes once that is declared", async () => {
+  test("the drift gate finds the denied call, names the missing declaration, and passes after it is declared", async () => {
     const { code, output } = await program("gate.js");
     expect({ code, output }).toEqual({ code: 1, output: quickstarts("drift").get("told") });
     const manifest = join(application, "manifests/planner.yaml");
@@ -106,18 +106,18 @@ test.each([
 /** No program of others imports these. */
 const internal = ["console", "embedded", "hop", "seals"];
 
-test("every library that programs of others import has a quickstart that was run here", () => {
+test("every library for other programs has a quickstart, and this file runs it", () => {
   const names = libraries().map(({ manifest }) => manifest.name.replace("@svc/", ""));
   expect(names.filter((name) => !internal.includes(name)).toSorted()).toEqual(quickstarted.toSorted());
   for (const name of quickstarted) expect([...quickstarts(name).keys()], name).not.toEqual([]);
 });
 
-describe("what an installation brings along", () => {
+describe("the third-party packages of an installation", () => {
   test.each([
     ["client", ["@noble/hashes", "canonicalize", "jose", "lru-cache", "yaml", "zod"]],
     ["verifier", ["@noble/hashes", "canonicalize", "jose", "lru-cache", "zod"]],
     ["drift", ["yaml", "zod"]],
-  ])("%s: no more than %j", (name, wanted) => {
+  ])("%s installs no more than %j", (name, wanted) => {
     const brought = closureOf([`@svc/${name}`], packed).flatMap((each) => thirdParties(each));
     expect([...new Set(brought.map((each) => each.name))].toSorted()).toEqual(wanted);
     for (const { folder } of brought) expect(manifestOf(folder).dependencies ?? {}).toEqual({});

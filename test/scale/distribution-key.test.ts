@@ -53,7 +53,7 @@ async function statementsOfHops(run: () => Promise<void>): Promise<ReadonlySet<s
 
 const isOfTables = (statement: string): boolean => !/^(?:begin|commit|rollback)\b|pg_catalog/.test(statement);
 
-test("every statement of the hot path says in which session, but for those that the guide lists", async () => {
+test("every statement of the hot path names its session, except those that the guide lists", async () => {
   expect(statements.length).toBeGreaterThan(15);
   for (const statement of statements) {
     const unbound = await unboundTables(primary, statement);
@@ -67,14 +67,14 @@ test("every statement of the hot path says in which session, but for those that 
 });
 
 test.each(exceptions)(
-  "$name: the guide says what it would take, and the hot path still asks it",
+  "$name: the guide describes the change it needs, and the hot path still sends it",
   ({ name, statement }) => {
     expect(guide).toContain(`| ${name} `);
     expect(statements.filter((sent) => statement.test(sent))).not.toEqual([]);
   },
 );
 
-test("the guide names every unique key that would have to take the session in", async () => {
+test("the guide names every unique key without the session", async () => {
   const listed = [...guide.matchAll(/^\| `(\w+ \([\w, ]+\))` /gm)].map(([, key]) => key);
   expect(listed.toSorted()).toEqual(await keysWithoutSession(primary));
 });

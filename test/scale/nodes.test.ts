@@ -37,7 +37,7 @@ requires("redis-server", "ip", "network namespaces").describe(
 
     nodeSuite(() => nodes);
 
-    test("when one is cut off, callers go on by the other, and nothing that they were told is lost", async () => {
+    test("when one is cut off, the other serves its callers, and no confirmed record is lost", async () => {
       const { balanced, one, otherNode } = nodes;
       const calling = startCalling(balanced, scope, 4);
       const more = (count: number) => {

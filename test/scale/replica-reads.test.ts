@@ -71,7 +71,7 @@ describe("while the standby does not replay", () => {
   });
   afterAll(() => stand.standby.execute("select pg_wal_replay_resume()"));
 
-  test("its lists lag, and the chain and explanation of an action that it does not know are whole", async () => {
+  test("its lists lag, and the chain and explanation of a newer action are complete", async () => {
     const { session, clerk } = await clerkSession(stand.api, scope);
     const { body: decision } = await stand.api.authorize(session, clerk.token, read);
     expect(await listed(`session_id=${session}`)).toEqual([]);
@@ -85,16 +85,16 @@ describe("while the standby does not replay", () => {
     });
   });
 
-  test("a span that is over is answered whole, so that nothing is missed by whoever follows the record", async () => {
+  test("a list of a past time span is complete", async () => {
     await staysWhole();
   });
 
-  test("what nobody recorded is unknown", async () => {
+  test("an unknown action is not found", async () => {
     expect((await stand.api.chain(crypto.randomUUID())).status).toBe(404);
   });
 });
 
-test("a standby that replays answers spans that are over", async () => {
+test("a standby that replays serves lists of past time spans", async () => {
   const decided = await decide();
   await waitUntil("the span to be asked of the standby", async () => {
     const sent = await readsOfStandby(async () => expect(await listed(spanOf(decided))).toEqual([decided.action]));
@@ -109,7 +109,7 @@ describe.each([
     mend: () => stand.standby.start(),
   },
   {
-    fault: "stands still",
+    fault: "does not respond",
     break: async () => stand.standby.freeze(),
     mend: async () => stand.standby.thaw(),
   },
@@ -127,7 +127,7 @@ describe.each([
     await another.stop();
   };
 
-  test("is replaced by the primary, is no part of readiness, stops no start, and is asked again when it is back", async () => {
+  test("is replaced by the primary, does not affect readiness or a start, and is used again after recovery", async () => {
     const { length } = stand.controlPlane.output();
     await fault.break();
     try {
@@ -142,7 +142,7 @@ describe.each([
   });
 });
 
-test("a standby that receives nothing any more is not taken for one that has everything", async () => {
+test("a standby that no longer receives changes does not count as complete", async () => {
   await standbyServes();
   await stand.standby.detach();
   await staysWhole();

@@ -41,7 +41,7 @@ describe("without promtool and Redis", () => {
   };
   beforeEach(() => program("openssl"));
 
-  test("the tests that need them are skipped by name, and the last line counts them and says how to get the parts", async () => {
+  test("the tests that need them are skipped by name, and the last line counts them and names the packages", async () => {
     const { code, output } = await runTests({});
     expect({ code, output: output.trim().split("\n").slice(-2) }).toEqual({
       code: 0,
@@ -82,7 +82,7 @@ describe("the set-up", () => {
     symlinkSync("/usr/bin/chmod", join(folder, "chmod"));
   });
 
-  test("as root installs what is missing with one line that says what and why", async () => {
+  test("as root installs the missing parts, with one line that says what and why", async () => {
     program("apt-get", bringing("redis-server promtool"));
     expect(await setUp(root)).toEqual({
       code: 0,
@@ -94,7 +94,7 @@ describe("the set-up", () => {
     expect(await setUp(root)).toEqual({ code: 0, lines: [""] });
   });
 
-  test("as another account installs by sudo", async () => {
+  test("as another account installs with sudo", async () => {
     program("sudo", 'shift; exec "$@"');
     program("true");
     program("apt-get", bringing("redis-server promtool"));
@@ -105,7 +105,7 @@ describe("the set-up", () => {
   test.each([
     ["as another account without sudo", ordinary, "this account is not root and has no sudo without a password"],
     ["where apt-get fails", root, "E: Unable to locate package"],
-  ])("%s names what is missing and how to get it, and lets the tests run", async (_, as, reason) => {
+  ])("%s names the missing parts and how to get them, and the tests run", async (_, as, reason) => {
     program("apt-get", 'echo "E: Unable to locate package" >&2; exit 100');
     const { code, lines } = await setUp(as);
     expect({ code, lines: lines.slice(-2) }).toEqual({
@@ -117,7 +117,7 @@ describe("the set-up", () => {
     });
   });
 
-  test("installs the others where one package cannot be had", async () => {
+  test("installs the other packages where one is unavailable", async () => {
     program(
       "apt-get",
       `case "$*" in *prometheus*) exit 100;; *install*) : > "${"$"}{0%/*}/redis-server"; chmod 755 "${"$"}{0%/*}/redis-server";; esac`,

@@ -30,22 +30,22 @@ describe.each(Object.entries(decisionTables))("%s", (_, vectors) => {
   });
 });
 
-test("every deny reason is the answer of some row, and so is an allow", () => {
+test("the table covers an allow and every deny reason", () => {
   const answers = new Set(decisionVectors.map(({ want }) => want.reason ?? want.outcome));
   expect([...denyReasons, "allow"].filter((answer) => !answers.has(answer as never))).toEqual([]);
 });
 
-test("no two rows have one name", () => {
+test("every row has its own name", () => {
   const names = Object.entries(decisionTables).flatMap(([title, rows]) => rows.map(({ name }) => `${title}: ${name}`));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-test.each(decisionTables["order of checks"] ?? [])("$name: both checks fail by themselves", (vector) => {
+test.each(decisionTables["order of checks"] ?? [])("$name: each check alone denies", (vector) => {
   const { policy, hop, present } = toQuestion(vector);
   const failing = runChecks(policy, hop, present).filter(({ reason }) => reason !== undefined);
   expect(failing.length).toBeGreaterThan(1);
 });
 
-test("only a scope that was not consented to can be recovered from", () => {
+test("only a missing consent is recoverable", () => {
   expect(denyReasons.filter(isRecoverable)).toEqual(["SCOPE_NOT_CONSENTED"]);
 });

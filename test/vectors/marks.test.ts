@@ -16,7 +16,7 @@ const hopOf = ({ chain, target, effect, tokenTaint, declaredTaint }: MarkVector)
 const marksOf = (agents: Readonly<Record<string, string>> = {}, human: string | undefined) =>
   new Map<ChainMember, string>([...Object.entries(agents), ...(human === undefined ? [] : [[null, human] as const])]);
 
-describe("the marks that a call adds", () => {
+describe("the taint marks of a call", () => {
   test.each(markVectors)("$name", (vector) => {
     const delegations = (vector.delegations ?? []).map(([from, to]) => ({ from, to }));
     const added = newMarks(hopOf(vector), vector.effect, marksOf(vector.marks, vector.humanMark), delegations);
@@ -27,7 +27,7 @@ describe("the marks that a call adds", () => {
   });
 });
 
-describe("what a decided call leaves behind", () => {
+describe("the effects of a decided call", () => {
   test.each(effectVectors)("$name", ({ name, question, enforced, want }) => {
     const { policy, hop, present } = toQuestion({ name, ...question });
     const verdict = decide(policy, hop, present);

@@ -2,7 +2,7 @@ import { allowMatches, chainBreakReasons, walkChain } from "@svc/core";
 import { describe, expect, test } from "vitest";
 import { allowVectors, chainWalkVectors } from "./src/index.ts";
 
-describe("the walk from an action back to the human", () => {
+describe("the chain from an action back to the person", () => {
   test.each(chainWalkVectors)("$name", ({ hops, want }) => {
     const action = hops.at(-1);
     if (action === undefined) throw new Error("a row has at least its action");
@@ -10,7 +10,7 @@ describe("the walk from an action back to the human", () => {
     expect({ reached: chain.hops.map(({ hop }) => hop), break: chain.break }).toEqual(want);
   });
 
-  test("every break reason is the answer of some row", () => {
+  test("the table covers every break reason", () => {
     const answers = new Set(chainWalkVectors.map(({ want }) => want.break?.reason));
     expect(chainBreakReasons.filter((reason) => !answers.has(reason))).toEqual([]);
   });

@@ -13,7 +13,7 @@ export function nodeSuite(nodes: () => Nodes): void {
       Array.from({ length: times }, async (_, index) => (await call(both()[index % 2] ?? nodes().one)).status),
     );
 
-  test("a session goes on at whichever node is asked", async () => {
+  test("a session continues at either node", async () => {
     const { one, other } = nodes();
     const { session, token } = await one.consent(scope);
     const { body: decision } = await other.authorize(session, token, hops.planner);
@@ -41,14 +41,14 @@ export function nodeSuite(nodes: () => Nodes): void {
     expect(statuses.toSorted()).toEqual([200, ...Array<number>(9).fill(409)]);
   });
 
-  test("a session that was ended at one node is over at the other", async () => {
+  test("a session that ended at one node is denied at the other", async () => {
     const { one, other } = nodes();
     const { session, clerk } = await clerkSession(other, scope);
     await one.call("POST", `/v1/sessions/${session}/revoke`, { bearer: one.tokens.admin, body: {} });
     expect((await other.authorize(session, clerk.token, hops.read)).body.deny_reason).toBe("SESSION_REVOKED");
   });
 
-  test("a key that one node rotated in signs at the other, and what it signed is good at both", async () => {
+  test("a key rotated at one node signs at the other, and both accept its tokens", async () => {
     const { one, other } = nodes();
     const { body: rotated } = await one.call("POST", "/v1/keys/rotate", {
       bearer: one.tokens.admin,
@@ -59,7 +59,7 @@ export function nodeSuite(nodes: () => Nodes): void {
     for (const api of both()) expect((await api.authorize(session, token, hops.planner)).body.decision).toBe("allow");
   });
 
-  test("a session's rate limit is counted over both nodes together", async () => {
+  test("a session's rate limit holds over both nodes together", async () => {
     const { token } = await nodes().one.consent(scope);
     const ask = (api: Api) => api.call("GET", "/v1/session/targets", { bearer: token });
     const statuses = await statusesOf(ask, callsOfSession + 10);

@@ -11,7 +11,7 @@ export const ofReaders: readonly Mutation[] = [
     file: "apps/control-plane/src/http/query.ts",
     text: 'decodeURIComponent(part.replaceAll("+", " "))',
     replacement: "decodeURIComponent(part)",
-    killedBy: requests("are read from a form as everybody reads them, each once, or are refused"),
+    killedBy: requests("are read from a form as URLSearchParams reads them, each once, or are refused"),
   },
   {
     name: "control-characters-in-paths",
@@ -27,7 +27,7 @@ export const ofReaders: readonly Mutation[] = [
     file: "apps/pep/src/protocols/mcp/tool-lists.ts",
     text: "/(?:\\r\\n|\\n|\\r(?!\\n))(?:\\r\\n|\\n|\\r)/",
     replacement: "/\\n\\n/",
-    killedBy: answers("shows what is allowed and all of that, however it is written and wherever it is cut"),
+    killedBy: answers("shows exactly the allowed tools, in any spelling and any chunks"),
   },
   {
     name: "any-discovered-reference",
@@ -35,7 +35,7 @@ export const ofReaders: readonly Mutation[] = [
     text: "tools: advertised.filter(({ ref }) => toolRef.safeParse(ref).success)",
     replacement: "tools: advertised",
     killedBy: answers(
-      "what a discovery source answers, however broken, gives legal references of its own, or no answer > %s",
+      "a malformed response of a discovery source gives valid references of its own, or counts as unavailable > %s",
     ),
   },
   {
@@ -44,7 +44,7 @@ export const ofReaders: readonly Mutation[] = [
     text: "if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;",
     replacement: "if (error instanceof errors.JWTExpired) return undefined;",
     killedBy: answers(
-      "what an OpenID provider answers, however broken, makes a token speak of its subject, of nobody, or is the provider's fault",
+      "with a malformed response of an OpenID provider, a token names its own subject or none, or the provider counts as unavailable",
     ),
   },
   {
@@ -52,8 +52,6 @@ export const ofReaders: readonly Mutation[] = [
     file: "packages/hop/src/steps/decide.ts",
     text: "body.target === request.target &&",
     replacement: "",
-    killedBy: answers(
-      "what the control plane answers to a decision, however broken, allows nothing but what was asked, or is unusable",
-    ),
+    killedBy: answers("a malformed decision of the control plane allows the requested call or none"),
   },
 ];
