@@ -23,10 +23,10 @@ async function allowedRead() {
 }
 
 /** RFC 6749 section 5.2: the two members, the character set, never cached. */
-function expectRefusal(answer: Answer, status: number, error: string): void {
+function expectRefusal(answer: Answer, status: number, error: string, members: object = {}): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
-    body: { error, error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/) },
+    body: { error, error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/), ...members },
   });
   expect(answer.headers.get("cache-control")).toBe("no-store");
 }
@@ -153,6 +153,15 @@ describe("an exchange that differs from its allow is invalid_grant, and spends n
 });
 
 describe("an exchange decides again", () => {
+  /** The answer names the deny that it recorded, not the allow that it was asked to spend. */
+  async function expectRecordedDeny(answer: Answer, reason: string): Promise<void> {
+    expectRefusal(answer, 403, "invalid_target", { action_id: expect.any(String) });
+    const { body } = await api.call("GET", `/v1/audit/actions/${answer.body.action_id}/explanation`, {
+      bearer: api.tokens.audit,
+    });
+    expect(body).toMatchObject({ action_id: answer.body.action_id, decision: "deny", deny_reason: reason });
+  }
+
   test("a block set after the allow is invalid_target, and nothing is spent", async () => {
     const own = name("blocked");
     await registerLedger(api, own);
@@ -161,7 +170,7 @@ describe("an exchange decides again", () => {
     const block = `/v1/blocks/tool/${encodeURIComponent(hops.read.target)}`;
     const set = await api.call("PUT", block, { bearer: api.tokens.admin, body: { reason: "a test" } });
     expect(set.status).toBe(200);
-    expectRefusal(await api.exchange(clerk.token, hops.read, action_id), 403, "invalid_target");
+    await expectRecordedDeny(await api.exchange(clerk.token, hops.read, action_id), "TARGET_BLOCKED");
     expect((await api.call("DELETE", block, { bearer: api.tokens.admin })).status).toBe(204);
     expect((await api.exchange(clerk.token, hops.read, action_id)).status).toBe(200);
   });
@@ -169,7 +178,7 @@ describe("an exchange decides again", () => {
   test("a session ended after the allow is invalid_target", async () => {
     const { session, token, action, hops } = await allowedRead();
     await api.call("POST", `/v1/sessions/${session}/revoke`, { bearer: api.tokens.admin });
-    expectRefusal(await api.exchange(token, hops.read, action), 403, "invalid_target");
+    await expectRecordedDeny(await api.exchange(token, hops.read, action), "SESSION_REVOKED");
   });
 });
 

@@ -132,6 +132,14 @@ describe("PolicyDenied", () => {
     const error = await errorOf(meddled.authorize(ended.context(), { ...post, params: { amount: 5 } }));
     expect(error).toBeInstanceOf(PolicyDenied);
     expect(error).toMatchObject({ reason: "SESSION_REVOKED", recoverable: false, target: post.target, hop: 1 });
+    // The record that the control plane names is the deny, not the allow before it.
+    const { actionId } = error as PolicyDenied;
+    const { hops } = await svc.audit.chain(actionId ?? "");
+    expect(hops.at(-1)).toMatchObject({ actionId, decision: "deny", denyReason: "SESSION_REVOKED" });
+    expect(await svc.audit.explanation(actionId ?? "")).toMatchObject({
+      decision: "deny",
+      denyReason: "SESSION_REVOKED",
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { type BlockCause, isDataClassDeclared, type PepOutcome } from "@svc/core";
-import type { Decision, HopCredential, PoolFault, Stage, TraceHeaders } from "@svc/hop";
+import type { Allowed, HopCredential, PoolFault, RecordedDeny, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import type { Refusal } from "./decide/admit.ts";
@@ -13,7 +13,7 @@ export interface CallEnd {
   readonly outcome: PepOutcome;
   /** Of a block, and of a call that observe mode forwarded. */
   readonly refusal?: Refusal | undefined;
-  readonly decision?: Decision | undefined;
+  readonly decision?: Allowed | RecordedDeny | undefined;
   /** Named on the span only beside a decision, which verified it. */
   readonly credential?: HopCredential | undefined;
   readonly status?: number | undefined;
@@ -100,10 +100,10 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
   };
 }
 
-function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credential }: CallEnd): SpanFacts {
+function decisionFacts(telemetry: Telemetry<"pep">, { decision, credential }: CallEnd): SpanFacts {
   if (!decision) return {};
-  const isDenied = decision.outcome === "deny" || refusal?.cause === "policy";
-  const denyReason = refusal?.denyReason ?? (decision.outcome === "deny" ? decision.denyReason : null);
+  const isDenied = decision.outcome === "deny";
+  const denyReason = isDenied ? decision.denyReason : null;
   const isDeclared = !isDenied || (denyReason !== null && isDataClassDeclared(denyReason));
   const claims = credential && presentedClaims(credential.token);
   return {
@@ -113,7 +113,7 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, refusal, credent
       actChain: claims && actChain(claims),
       taintSource: decision.taintSource,
     }),
-    "authz.action_id": decision.actionId,
+    "authz.action_id": decision.actionId ?? undefined,
     "authz.session_id": credential?.sessionId,
     "authz.hop": decision.hop,
     "authz.enforced": decision.enforced,

@@ -31,7 +31,7 @@ async function setup(
 
 const envelope = (code: string, details?: object) =>
   JSON.stringify({ error: { code, message: "x" }, ...(details && { details }) });
-const oauth = (error: string) => JSON.stringify({ error, error_description: "x" });
+const oauth = (error: string, more: object = {}) => JSON.stringify({ error, error_description: "x", ...more });
 
 const page = "<html><body>login</body></html>";
 const almostAllow = {
@@ -189,6 +189,49 @@ describe("cases 68 and 69, against a double: any other answer blocks, and no byt
     controlPlane.override = ({ path }) => path !== authorize || undefined;
     const response = await fetch(`${url}/ledger/write`, { method: "POST", headers, body: "{}" });
     expect(response.headers.get("x-svc-blocked")).toBe("pdp_unreachable");
+  });
+});
+
+describe("a deny that the exchange or the mint records", () => {
+  const recorded = "0197a000-0000-7000-8000-00000000000d";
+  const late: [string, Override][] = [
+    [
+      "the exchange",
+      at(exchange, reply(403, oauth("invalid_target", { error_description: "TAINT_BLOCKED", action_id: recorded }))),
+    ],
+    ["the mint", at(mint, reply(403, envelope("mint_refused", { deny_reason: "TAINT_BLOCKED", action_id: recorded })))],
+  ];
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "write" } });
+
+  test.each(late)("at %s is named by body and log, and never the allow before it", async (_name, override) => {
+    const { url, session, controlPlane, logs } = await setup();
+    controlPlane.override = override;
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body: "{}" });
+    expect(await response.json()).toMatchObject({
+      details: { action_id: recorded, deny_reason: "TAINT_BLOCKED", recoverable: false },
+    });
+    expect(logs.at(-1)).toMatchObject({ msg: "call blocked: policy", "authz.action_id": recorded });
+  });
+
+  test.each(late)("at %s is named in a JSON-RPC error", async (_name, override) => {
+    const upstreams = [{ name: "files", url: "http://127.0.0.1:1/mcp", protocol: "mcp", data_class: "docs" }];
+    const { url, session, controlPlane } = await startedPep({ upstreams });
+    controlPlane.policies.set("mcp:files/write", { privileged: true });
+    controlPlane.override = override;
+    const headers = { ...(await session()), "content-type": "application/json" };
+    const response = await fetch(`${url}/files`, { method: "POST", headers, body });
+    expect(await response.json()).toMatchObject({
+      id: 7,
+      error: { data: { code: "policy", action_id: recorded, deny_reason: "TAINT_BLOCKED" } },
+    });
+  });
+
+  test("at the exchange of an observed call is the record that its log line names", async () => {
+    const { url, session, controlPlane, logs } = await setup("observe");
+    controlPlane.override = late[0]?.[1];
+    const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body: "{}" });
+    expect(response.status).toBe(200);
+    expect(logs.at(-1)).toMatchObject({ "authz.action_id": recorded });
   });
 });
 

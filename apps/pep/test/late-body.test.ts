@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { waitUntil } from "@svc/test-support";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -25,6 +26,8 @@ async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_0
   return { ...running, upstream, open, deny };
 }
 
+const bearerIn = (headers: { authorization?: string | undefined } = {}): string =>
+  headers.authorization?.slice("Bearer ".length) ?? "";
 const responseTo = async (request: ClientRequest): Promise<IncomingMessage> => (await once(request, "response"))[0];
 const exchange = "/v1/token/exchange";
 const authorize = "/v1/authorize";
@@ -100,8 +103,8 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect(await metric('svc_pep_calls_total{outcome="blocked"}')).toBe(1);
   });
 
-  test("ends all the same in observe mode, as a call that would have been blocked", async () => {
-    const { open, deny, upstream, metric } = await setup("observe", 50);
+  test("ends all the same in observe mode, as a call that would have been blocked, under the deny's own record", async () => {
+    const { open, deny, upstream, metric, logs } = await setup("observe", 50);
     const request = open();
     request.write("first,");
     request.write("second,");
@@ -111,6 +114,9 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect((await responseTo(request)).statusCode).toBe(200);
     expect(await upstream.received[0]?.body).toBe("first,second,third");
     expect(await metric('svc_pep_calls_total{outcome="observed_would_block"}')).toBe(1);
+    const allowed = decodeUnverifiedHopToken(bearerIn(upstream.received[0]?.headers))?.actionId;
+    expect(logs.at(-1)?.["authz.action_id"]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(logs.at(-1)?.["authz.action_id"]).not.toBe(allowed);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type Decision, type HopFailure, poolFaults, unusableFaults } from "@svc/hop";
+import { type Decision, type HopFailure, poolFaults, type RecordedDeny, unusableFaults } from "@svc/hop";
 import { describe, expect, test } from "vitest";
 import { type Refusal, refusalOf } from "../src/decide/admit.ts";
 
@@ -19,20 +19,19 @@ const decision: Extract<Decision, { outcome: "allow" }> = {
   guaranteeLevel: "full",
   decidedAt: "2026-01-01T00:00:00.000Z",
 };
+const deny: RecordedDeny = {
+  ...decision,
+  outcome: "deny",
+  actionId: "d",
+  denyReason: "TAINT_BLOCKED",
+  recoverable: false,
+  consentableScopes: [],
+};
 const response = { status: 400 };
 
 describe("the cause of a hop that ended without a token", () => {
   test.each<[name: string, failure: HopFailure, want: Refusal]>([
-    [
-      "denied",
-      { kind: "denied", step: "exchange", decision, denyReason: "TAINT_BLOCKED", response },
-      { cause: "policy", decision, denyReason: "TAINT_BLOCKED" },
-    ],
-    [
-      "denied without a reason",
-      { kind: "denied", step: "mint", decision, denyReason: null, response },
-      { cause: "policy", decision, denyReason: null },
-    ],
+    ["denied", { kind: "denied", step: "exchange", decision: deny, response }, { cause: "policy", decision: deny }],
     ["unauthorized at the lease", { kind: "unauthorized", step: "lease" }, { cause: "unauthorized" }],
     ["unauthorized at the decision", { kind: "unauthorized", step: "decide", response }, { cause: "unauthorized" }],
     [

@@ -1,12 +1,12 @@
-import { type DenyReason, highestTaint, isRecoverable, type Taint, type TargetKind } from "@svc/core";
+import { highestTaint, type Taint, type TargetKind } from "@svc/core";
 import type { TraceRecorder } from "@svc/drift/recorder";
 import {
   type Allowed,
-  type Decision,
   type ErrorResponse,
   type Hop,
   type HopFailure,
   type HopPorts,
+  type RecordedDeny,
   type SettledBody,
   takeHop,
 } from "@svc/hop";
@@ -56,7 +56,7 @@ export async function authorizeHop(
   signal?.throwIfAborted();
   const call = { target, targetKind, dataClass, ...(taint && { taint }) };
   const hop = { credential: context, call, enforced: true, ...(signal && { signal }) };
-  let decision: Decision | undefined;
+  let decision: Allowed | RecordedDeny | undefined;
   try {
     const result = await takeHop(ports, hop, async (allowed) => {
       decision = allowed;
@@ -100,9 +100,7 @@ function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal 
   const { response = spentOrRefused } = failure;
   switch (failure.kind) {
     case "denied":
-      return failure.denyReason
-        ? policyDenied(failure.decision, failure.denyReason, sessionId)
-        : rejection(request, response);
+      return policyDenied(failure.decision, sessionId) ?? rejection(request, response);
     case "unauthorized":
       return rejection(request, response);
     case "audit_unavailable":
@@ -118,26 +116,16 @@ function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal 
   }
 }
 
-/** A deny at the exchange or the mint names its reason alone; the other facts are the earlier decision's. */
-function policyDenied(decision: Decision, reason: DenyReason, sessionId: string): PolicyDenied {
-  const { target, hop, actionId, policyVersion, taint, taintSource } = decision;
-  // Taint only rises, and a later deny does not name its source.
-  const hasRisen = reason === "TAINT_BLOCKED" && taint === "trusted_internal";
-  return new PolicyDenied({
-    reason,
-    recoverable: isRecoverable(reason),
-    consentableScopes: decision.outcome === "deny" ? decision.consentableScopes : [],
-    target,
-    hop,
-    sessionId,
-    actionId,
-    policyVersion,
-    ...(hasRisen ? { taint: "untrusted_external", taintSource: null } : { taint, taintSource }),
-  });
+/** Undefined for a deny without a reason, which no control plane of this version sends. */
+function policyDenied({ denyReason: reason, ...deny }: RecordedDeny, sessionId: string): PolicyDenied | undefined {
+  const { recoverable, consentableScopes, target, hop, actionId, policyVersion, taint, taintSource } = deny;
+  if (reason === null) return undefined;
+  const facts = { recoverable, consentableScopes, target, hop, actionId, policyVersion, taint, taintSource };
+  return new PolicyDenied({ reason, sessionId, ...facts });
 }
 
 /** Records one edge for an authorize call; `decision` is undefined where there was none to act on. */
-type RecordEdge = (context: HopContext, call: Hop["call"], decision: Decision | undefined) => void;
+type RecordEdge = (context: HopContext, call: Hop["call"], decision: Allowed | RecordedDeny | undefined) => void;
 
 /** Sessions whose scope is cached. */
 const maxSessions = 10_000;

@@ -131,6 +131,7 @@ test("one context serves many calls, also concurrent ones, and no token is prese
 });
 
 describe("a deny", () => {
+  const recordedDeny = "0197a000-0000-7000-8000-ffffffffffff";
   const facts = {
     name: "PolicyDenied",
     reason: "SCOPE_NOT_CONSENTED",
@@ -174,16 +175,21 @@ describe("a deny", () => {
     [
       "the exchange",
       "POST /v1/token/exchange",
-      () => json(403, { error: "invalid_target", error_description: "no longer: AGENT_REVOKED" }),
+      () =>
+        json(403, { error: "invalid_target", error_description: "no longer: AGENT_REVOKED", action_id: recordedDeny }),
     ],
-    ["the mint", "POST /v1/token/transaction", () => refused(403, "mint_refused", { deny_reason: "AGENT_REVOKED" })],
-  ])("at %s is thrown like one at the decision", async (_, route, reply) => {
+    [
+      "the mint",
+      "POST /v1/token/transaction",
+      () => refused(403, "mint_refused", { deny_reason: "AGENT_REVOKED", action_id: recordedDeny }),
+    ],
+  ])("at %s is thrown like one at the decision, under its own record", async (_, route, reply) => {
     const { svc, plane, session } = await fakeSession();
     plane.replies.set(route, reply);
     const error = await errorOf(svc.authorize(session.context(), { ...post, params: { a: 1 } }));
     expect(error).toBeInstanceOf(PolicyDenied);
     expect(error).toMatchObject({ reason: "AGENT_REVOKED", recoverable: false, target: post.target, policyVersion: 3 });
-    expect((error as PolicyDenied).actionId).toMatch(/^0197a000/);
+    expect((error as PolicyDenied).actionId).toBe(recordedDeny);
   });
 
   test("names a taint that rose after the decision", async () => {

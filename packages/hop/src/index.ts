@@ -32,6 +32,7 @@ export {
   type HopResult,
   type HopStep,
   type HopTaken,
+  type RecordedDeny,
   type SettledBody,
   takeHop,
 } from "./take-hop.ts";

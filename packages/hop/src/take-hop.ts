@@ -1,10 +1,10 @@
-import type { DenyReason } from "@svc/core";
+import { type DenyReason, isRecoverable } from "@svc/core";
 import type { Lease, LeaseFault, LeaseResult } from "./pool/lease.ts";
 import type { RenewalPool } from "./pool/renewal-pool.ts";
-import { type Allowed, type DecideRequest, type Decision, decide } from "./steps/decide.ts";
+import { type Allowed, type DecideRequest, type Denied, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
-import { mint } from "./steps/mint.ts";
-import type { ErrorResponse } from "./steps/send.ts";
+import { type MintResult, mint } from "./steps/mint.ts";
+import { type ErrorResponse, recordedIn } from "./steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
 
 export interface HopPorts {
@@ -44,20 +44,24 @@ export interface HopTaken {
 
 export type HopStep = "lease" | "decide" | "exchange" | "mint";
 
+/** The deny that was recorded. At the exchange and the mint it has an id and a reason only where the response names them. */
+export type RecordedDeny = Omit<Denied, "actionId" | "denyReason"> & {
+  readonly actionId: string | null;
+  readonly denyReason: DenyReason | null;
+};
+
 /** Why a hop ended without a token, at which step, and the recorded decision where there is one. */
 export type HopFailure =
   | {
       readonly kind: "denied";
       readonly step: Exclude<HopStep, "lease">;
-      readonly decision: Decision;
-      /** Null where the response named none. */
-      readonly denyReason: DenyReason | null;
+      readonly decision: RecordedDeny;
       readonly response?: ErrorResponse;
     }
   /** The presented token, or at the exchange its sibling or the allow, is spent, expired or refused. */
   | {
       readonly kind: "unauthorized";
-      readonly step: Exclude<HopStep, "mint">;
+      readonly step: HopStep;
       readonly decision?: Allowed;
       readonly response?: ErrorResponse;
     }
@@ -99,7 +103,7 @@ export async function takeHop<Refusal>(
   const exchanged = await step((options) => exchange(steps, subject, exchangeRequest, options));
   if (exchanged.kind !== "exchanged") {
     if (isUnspent(exchanged)) lease.giveBack();
-    return { ...exchanged, step: "exchange", decision };
+    return failedAt("exchange", exchanged, decision);
   }
   const { token } = exchanged;
 
@@ -108,7 +112,7 @@ export async function takeHop<Refusal>(
   const minted =
     paramsJson !== undefined &&
     (await step((options) => mint(steps, narrowed, { actionId, target, paramsJson }, options)));
-  if (minted && minted.kind !== "minted") return { ...minted, step: "mint", decision };
+  if (minted && minted.kind !== "minted") return failedAt("mint", minted, decision);
   const identityAssertion = await assertIdentity?.(token.accessToken, target);
   return {
     kind: "taken",
@@ -168,8 +172,36 @@ async function leaseAndDecide(
   const { decision } = decided;
   if (decision.outcome === "allow") return { kind: "allowed", lease, decision };
   lease.giveBack();
-  return { kind: "denied", step: "decide", decision, denyReason: decision.denyReason };
+  return { kind: "denied", step: "decide", decision };
 }
+
+type Failed<Result, Success> = Exclude<Result, { readonly kind: Success }>;
+
+/** A deny replaces the allow before it: that one's id would name a call that was allowed. */
+function failedAt<Step extends "exchange" | "mint">(
+  step: Step,
+  failed: Failed<ExchangeResult, "exchanged"> | Failed<MintResult, "minted">,
+  allowed: Allowed,
+) {
+  if (failed.kind !== "denied") return { ...failed, step, decision: allowed };
+  const { denyReason, response } = failed;
+  const decision: RecordedDeny = {
+    ...allowed,
+    ...(denyReason === "TAINT_BLOCKED" && risenTaint(allowed)),
+    outcome: "deny",
+    actionId: recordedIn(response),
+    denyReason,
+    recoverable: denyReason !== null && isRecoverable(denyReason),
+    consentableScopes: [],
+  };
+  return { kind: "denied", step, decision, response } as const;
+}
+
+/** Taint only rises, and a later deny does not name its source. */
+const risenTaint = ({ taint, taintSource }: Allowed): Pick<Allowed, "taint" | "taintSource"> => ({
+  taint: "untrusted_external",
+  taintSource: taint === "untrusted_external" ? taintSource : null,
+});
 
 /** A deny spends nothing, nor does a request that was never sent; after anything else the token may be spent. */
 const isUnspent = (failed: Exclude<ExchangeResult, { kind: "exchanged" }>): boolean =>

@@ -135,6 +135,15 @@ describe("a hop that is taken", () => {
   });
 });
 
+/** Of a deny that the exchange or the mint records. */
+const recordedDeny = "0197a000-0000-7000-8000-00000000000d";
+const denied = (denyReason: string | null) => ({
+  outcome: "deny",
+  denyReason,
+  recoverable: false,
+  target: call.target,
+});
+
 const given = 1;
 const spent = 0;
 
@@ -156,7 +165,7 @@ describe("every other result of a step, and whether the lease was given back", (
     [
       "decide: deny",
       { decide: { status: 200, body: deny } },
-      { kind: "denied", step: "decide", denyReason: "TAINT_BLOCKED", decision: { outcome: "deny" } },
+      { kind: "denied", step: "decide", decision: { outcome: "deny", denyReason: "TAINT_BLOCKED", actionId } },
       given,
     ],
     ["decide: 401", { decide: refusal(401, "unauthorized") }, { kind: "unauthorized", step: "decide" }, spent],
@@ -194,15 +203,15 @@ describe("every other result of a step, and whether the lease was given back", (
       given,
     ],
     [
-      "exchange: denied, with its reason",
-      { exchange: oauthRefusal(403, "invalid_target", "AGENT_REVOKED") },
-      { kind: "denied", step: "exchange", denyReason: "AGENT_REVOKED", decision: { outcome: "allow", actionId } },
+      "exchange: denied, with its reason and its own record",
+      { exchange: oauthRefusal(403, "invalid_target", "AGENT_REVOKED", recordedDeny) },
+      { kind: "denied", step: "exchange", decision: { ...denied("AGENT_REVOKED"), actionId: recordedDeny } },
       given,
     ],
     [
-      "exchange: denied, without a reason",
+      "exchange: denied, without a reason and a record: never the allow's",
       { exchange: oauthRefusal(403, "invalid_target") },
-      { kind: "denied", step: "exchange", denyReason: null, response: { code: "invalid_target" } },
+      { kind: "denied", step: "exchange", decision: { ...denied(null), actionId: null } },
       given,
     ],
     [
@@ -251,8 +260,12 @@ describe("every other result of a step, and whether the lease was given back", (
     ],
     [
       "mint: denied",
-      { mint: refusal(403, "mint_refused", { deny_reason: "TAINT_BLOCKED" }) },
-      { kind: "denied", step: "mint", denyReason: "TAINT_BLOCKED", decision: { outcome: "allow", actionId } },
+      { mint: refusal(403, "mint_refused", { deny_reason: "TAINT_BLOCKED", action_id: recordedDeny }) },
+      {
+        kind: "denied",
+        step: "mint",
+        decision: { ...denied("TAINT_BLOCKED"), actionId: recordedDeny, taint: "untrusted_external" },
+      },
       spent,
     ],
     [
@@ -335,7 +348,7 @@ describe("deciding again", () => {
   });
 
   test.each<[string, Scripted, object, number]>([
-    ["a deny", { status: 200, body: deny }, { kind: "denied", denyReason: "TAINT_BLOCKED" }, given],
+    ["a deny", { status: 200, body: deny }, { kind: "denied", decision: { denyReason: "TAINT_BLOCKED" } }, given],
     ["a token that does not verify", refusal(401, "unauthorized"), { kind: "unauthorized" }, spent],
     ["no response", "timeout", { kind: "unusable", fault: "timeout" }, given],
   ])("%s is the same failure as of a first decision", async (_name, decide, want, givenBack) => {

@@ -99,7 +99,7 @@ export function refusalOf(failure: HopFailure): Refusal | "gone" {
   const decision = failure.kind !== "audit_unavailable" && failure.decision ? { decision: failure.decision } : {};
   switch (failure.kind) {
     case "denied":
-      return { cause: "policy", ...decision, denyReason: failure.denyReason };
+      return { cause: "policy", ...decision };
     case "unauthorized":
     case "audit_unavailable":
       return { cause: failure.kind, ...decision };

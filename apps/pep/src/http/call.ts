@@ -134,7 +134,7 @@ export function finishForwarded(call: Call, { resolved, admission }: AdmittedCal
     mode: resolved.upstream.mode,
     outcome: refusal ? "observed_would_block" : "allowed",
     refusal,
-    decision: admission.taken?.decision,
+    decision: refusal?.decision ?? admission.taken?.decision,
   });
 }
 

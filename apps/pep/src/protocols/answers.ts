@@ -1,13 +1,11 @@
-import { type BlockCause, type DenyReason, isRecoverable } from "@svc/core";
-import type { Decision } from "@svc/hop";
+import type { BlockCause } from "@svc/core";
+import type { Allowed, RecordedDeny } from "@svc/hop";
 import type { Answer } from "../message/write-answer.ts";
 
 export interface Block {
   readonly cause: BlockCause;
   /** Present where a record exists. */
-  readonly decision?: Decision;
-  /** Of a deny, at whichever step. Null where the response named none. */
-  readonly denyReason?: DenyReason | null;
+  readonly decision?: Allowed | RecordedDeny;
   /** Every slot for calls was in use. */
   readonly shed?: boolean;
 }
@@ -28,12 +26,15 @@ const table = {
 
 export const blockMessage = ({ cause }: Block): string => table[cause].message;
 
-export const blockDetails = ({ decision, denyReason = null }: Block) => ({
-  action_id: decision?.actionId ?? null,
-  deny_reason: denyReason,
-  recoverable: denyReason !== null && isRecoverable(denyReason),
-  consentable_scopes: decision?.outcome === "deny" ? decision.consentableScopes : [],
-});
+export function blockDetails({ decision }: Block) {
+  const deny = decision?.outcome === "deny" ? decision : undefined;
+  return {
+    action_id: decision?.actionId ?? null,
+    deny_reason: deny?.denyReason ?? null,
+    recoverable: deny?.recoverable ?? false,
+    consentable_scopes: deny?.consentableScopes ?? [],
+  };
+}
 
 export const httpBlockAnswer = (block: Block): Answer =>
   blockAnswer(block, block.shed ? 503 : table[block.cause].status, {

@@ -41,5 +41,9 @@ export const errorEnvelope = z
   .meta({ id: "ErrorEnvelope" });
 export type ErrorEnvelope = z.output<typeof errorEnvelope>;
 
-/** RFC 6749 section 5.2. */
-export const oauthError = z.object({ error: z.enum(oauthErrorCodes), error_description: z.string() });
+/** RFC 6749 section 5.2, which admits further members: `action_id` names the recorded deny. */
+export const oauthError = z.object({
+  error: z.enum(oauthErrorCodes),
+  error_description: z.string(),
+  action_id: z.string().optional(),
+});

@@ -97,8 +97,11 @@ const errorBody = z.union([
     })
     .transform(({ error, details }) => ({ ...error, details })),
   z
-    .object({ error: z.string(), error_description: z.string().optional() })
-    .transform((body) => ({ code: body.error, message: body.error_description, details: undefined })),
+    .object({ error: z.string(), error_description: z.string().optional(), action_id: z.string().optional() })
+    .transform(({ error: code, error_description: message, action_id }) => ({
+      ...{ code, message },
+      details: action_id === undefined ? undefined : { action_id },
+    })),
 ]);
 
 export function errorResponse(response: TransportResponse): ErrorResponse {
@@ -109,6 +112,12 @@ export function errorResponse(response: TransportResponse): ErrorResponse {
 }
 
 const reasonMember = z.object({ deny_reason: z.enum(denyReasons) });
+
+const recordMember = z.object({ action_id: z.string().min(1) });
+
+/** The record of a deny at the exchange or the mint; null where the response names none. */
+export const recordedIn = ({ details }: ErrorResponse): string | null =>
+  recordMember.safeParse(details).data?.action_id ?? null;
 
 /** `details.deny_reason` of `mint_refused` and `renewal_refused`. */
 export const denyReasonOf = ({ details }: ErrorResponse): DenyReason | null =>

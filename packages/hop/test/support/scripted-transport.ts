@@ -30,9 +30,9 @@ export const portsOf = (transport: Transport, more: Partial<StepPorts> = {}): St
   ...more,
 });
 
-export const oauthRefusal = (status: number, error: string, description = "refused"): Scripted => ({
+export const oauthRefusal = (status: number, error: string, description = "refused", action_id?: string): Scripted => ({
   status,
-  body: { error, error_description: description },
+  body: { error, error_description: description, action_id },
 });
 
 export const refusal = (status: number, code: string, details?: object): Scripted => ({

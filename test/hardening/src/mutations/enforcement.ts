@@ -112,6 +112,15 @@ export const ofHop = mutationsOf("packages/hop/src", [
     steps("a response that is no decision > %s"),
   ],
   [
+    "deny-under-an-allow",
+    "take-hop.ts",
+    "actionId: recordedIn(response),",
+    "actionId: allowed.actionId,",
+    testsOf("packages/hop/test/take-hop.test.ts")(
+      "every other result of a step, and whether the lease was given back > %s",
+    ),
+  ],
+  [
     "another-hops-token",
     "steps/exchange.ts",
     'if (!matchesRequest(claims, subject, request)) return unusable("mismatch");',

@@ -7,6 +7,7 @@ import {
   taints,
   tokenExchangeGrantType,
 } from "@svc/core";
+import type { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
 import { retryAfter } from "../../http/authentication.ts";
 import { readForm } from "../../http/form.ts";
@@ -28,7 +29,10 @@ export function exchangeRoute(app: App, deps: Deps): void {
           "RFC 6749 section 5.2: `invalid_request`, `unsupported_grant_type`, `invalid_grant`, `invalid_target`.",
         schema: oauthError,
       },
-      403: { description: "`invalid_target`: the allow no longer holds.", schema: oauthError },
+      403: {
+        description: "`invalid_target`: the allow no longer holds; the answer names the recorded deny.",
+        schema: oauthError,
+      },
       413: { description: "`invalid_request`: the body is over 1 MiB.", schema: oauthError },
       429: { description: "`slow_down`: over the session's rate (RFC 8628 section 3.5).", schema: oauthError },
       503: {
@@ -44,9 +48,9 @@ export function exchangeRoute(app: App, deps: Deps): void {
       if ("error" in reading) return refuse(400, reading.error, reading.description);
       const subject = await deps.verifySubject(reading.subjectToken);
       const waitSeconds = subject === undefined ? 0 : await deps.limits.session(subject);
-      if (waitSeconds > 0) return refuse(429, "slow_down", "too many calls: try again later", waitSeconds);
+      if (waitSeconds > 0) return refuse(429, "slow_down", "too many calls: try again later", { waitSeconds });
       return reported(c, exchange(deps, { ...reading.command, subject })).then(toAnswer, () =>
-        refuse(503, "invalid_grant", "single use cannot be decided now; start again", 1),
+        refuse(503, "invalid_grant", "single use cannot be decided now; start again", { waitSeconds: 1 }),
       );
     },
   });
@@ -65,8 +69,10 @@ function toAnswer(result: Exchanged) {
     case "invalid_grant":
       // One answer for every cause, so that no caller learns which record exists.
       return refuse(400, "invalid_grant", "no unspent allow for exactly this hop: authorize again");
-    case "denied":
-      return refuse(403, "invalid_target", `the allow no longer holds: ${result.record.denyReason}`);
+    case "denied": {
+      const { denyReason, actionId } = result.record;
+      return refuse(403, "invalid_target", `the allow no longer holds: ${denyReason}`, { actionId });
+    }
   }
 }
 
@@ -106,7 +112,14 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
-function refuse(status: number, error: OAuthErrorCode, description: string, waitSeconds = 0): Response {
+/** @param actionId of the recorded deny */
+function refuse(
+  status: number,
+  error: OAuthErrorCode,
+  description: string,
+  { waitSeconds = 0, actionId }: { readonly waitSeconds?: number; readonly actionId?: string } = {},
+): Response {
   const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
-  return jsonResponse({ error, error_description: description }, status, headers);
+  const body = { error, error_description: description, ...(actionId !== undefined && { action_id: actionId }) };
+  return jsonResponse(body satisfies z.output<typeof oauthError>, status, headers);
 }
