@@ -39,7 +39,7 @@ const blackBox = [
   "test/support",
 ];
 
-/** Tests that take minutes: `pnpm test:long` runs them alone. Those of `test/fuzz` run in both, there with more rounds. */
+/** Tests that take minutes: `pnpm test:long` runs them alone. Those of `inBoth` run in both, there with more rounds. */
 const long = [
   "apps/cli/test/{audit-verify,completion,demo,dev,examples,record}.test.ts",
   "test/browser/accessibility.test.ts",
@@ -53,7 +53,7 @@ const long = [
   "test/packages/{command,runtimes,tarballs}.test.ts",
   "test/scale/*.test.ts",
 ];
-const inBoth = ["test/fuzz/fuzz.test.ts"];
+const inBoth = ["apps/pep/test/served-paths.test.ts", "test/fuzz/fuzz.test.ts"];
 
 const within = (root: string, files: readonly string[]) =>
   files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));

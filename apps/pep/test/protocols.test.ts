@@ -29,7 +29,7 @@ test("an upstream's calls are resolved by its protocol's value alone", () => {
     takesUpgrades: false,
     ordersSessions: undefined,
     targets: () => [target],
-    resolve: (method, path) => (method === "POST" ? "message" : path === "/echo" ? target : "ambiguous"),
+    resolve: (method, path) => (method === "POST" ? "message" : path === "/echo" ? target : { ambiguous: "x" }),
     readCall: async () => ({ call: target }),
     blockAnswer: httpBlockAnswer,
     filterFor: () => undefined,

@@ -109,7 +109,8 @@ describe("an authority that no upstream lists is unresolvable", () => {
 
 describe("routes", () => {
   test.each([
-    ["compare byte by byte", "GET", "/Entries", "call ledger /Entries http:ledger/read_page public"],
+    ["a value keeps its case", "GET", "/Users", "call ledger /Users http:ledger/read_page public"],
+    ["capitals cannot dodge an earlier route", "GET", "/Entries", "unresolvable"],
     ["a trailing slash included", "GET", "/entries/", "unmapped ledger /entries/"],
     ["a name takes one segment", "GET", "/entries/7/lines", "unmapped ledger /entries/7/lines"],
     ["a star takes a rest", "GET", "/files/a/b.txt", "call ledger /files/a/b.txt http:ledger/read_file finance.files"],

@@ -13,7 +13,12 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     if (!releaseSlot) return blockCall(kind, call, { cause: "other" }, { shed: true });
     const resolved = kind.resolve(call);
     if (resolved.kind === "unresolvable") {
-      return blockCall(kind, call, { cause: inbound.credential ? "unresolvable_call" : "unauthorized" });
+      const { message } = resolved;
+      return blockCall(
+        kind,
+        call,
+        inbound.credential ? { cause: "unresolvable_call", message } : { cause: "unauthorized" },
+      );
     }
     turn = ports.order.enter(request, resolved, inbound.credential);
     await authorizeAndForward(kind, call, resolved, turn);

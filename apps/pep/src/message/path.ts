@@ -18,11 +18,44 @@ export const isPlainQuery = (query: string): boolean => !notVisible.test(query) 
 /** The segments after the leading slash; the last is empty where the path ends in a slash. */
 export const segmentsOf = (path: string): string[] => path.slice(1).split("/");
 
-/** A segment of an unambiguous path, decoded and cut before its parameters as a liberal server does (RFC 3986 section 3.3). */
-export const liberalSegment = (segment: string): string =>
-  segment.includes("%") || segment.includes(";")
-    ? decodeURIComponent(segment.slice(0, indexOfParameters(segment)))
-    : segment;
+/**
+ * The segments of an unambiguous path as the most liberal servers read them, each reading in one spelling: without a
+ * trailing slash, cut at an encoded `?` or `#`, and without blank segments
+ * (docs/reference/enforcement-point.md#one-reading-of-a-path).
+ */
+export function liberalReadings(path: string): readonly (readonly string[])[] {
+  const cut = path.search(encodedCut);
+  const paths = cut === -1 ? [path] : [path, path.slice(0, cut)];
+  return paths.flatMap((each) => {
+    const segments = liberalSegments(each);
+    const isBlank = segments.some((segment) => blank.test(segment));
+    return isBlank ? [segments, segments.filter((segment) => !blank.test(segment))] : [segments];
+  });
+}
+
+/** The spelling that servers share: without a trailing slash, and each segment by `liberalSegment`. */
+export const liberalSegments = (path: string): readonly string[] =>
+  path === "/" ? [] : segmentsOf(path.endsWith("/") ? path.slice(0, -1) : path).map(liberalSegment);
+
+/** Decoded as often as it can be, without parameters (RFC 3986 section 3.3), case, and trailing dots and spaces. */
+function liberalSegment(segment: string): string {
+  let text = withoutParameters(segment);
+  for (let next = decoded(text); next !== undefined && next !== text; next = decoded(text)) {
+    text = withoutParameters(next);
+  }
+  const folded = text.normalize("NFKC").toUpperCase().toLowerCase();
+  return folded.replace(trailing, "") || folded;
+}
+
+const encodedCut = /%(?:25)*(?:3f|23)/i;
+const blank = /^[. ]+$/;
+const trailing = /[. ]+$/;
+const parameters = /;|%3b/i;
+
+function withoutParameters(segment: string): string {
+  const found = segment.search(parameters);
+  return found === -1 ? segment : segment.slice(0, found);
+}
 
 const notVisible = /[^\x21-\x7e]/;
 const notPlain = /[^\x21-\x7e]|[\\#?]/;
@@ -45,11 +78,4 @@ function decoded(path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const parameters = /;|%3b/i;
-
-function indexOfParameters(segment: string): number {
-  const found = segment.search(parameters);
-  return found === -1 ? segment.length : found;
 }

@@ -4,6 +4,8 @@ import type { Answer } from "../message/write-answer.ts";
 
 export interface Block {
   readonly cause: BlockCause;
+  /** Replaces the cause's own text: what exactly is wrong, and what to change. Holds no secret. */
+  readonly message?: string | undefined;
   /** Present where a record exists. */
   readonly decision?: Allowed | RecordedDeny;
   /** Every slot for calls was in use. */
@@ -24,7 +26,7 @@ const table = {
   other: { status: 500, message: "the call could not be handled" },
 } as const satisfies Record<BlockCause, { status: number; message: string }>;
 
-export const blockMessage = ({ cause }: Block): string => table[cause].message;
+export const blockMessage = ({ cause, message }: Block): string => message ?? table[cause].message;
 
 export function blockDetails({ decision }: Block) {
   const deny = decision?.outcome === "deny" ? decision : undefined;

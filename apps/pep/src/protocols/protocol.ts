@@ -14,6 +14,12 @@ export interface CallTarget {
   readonly dataClass: string;
 }
 
+/** Servers could read the request differently. */
+export interface Ambiguous {
+  /** How, and what to change. */
+  readonly ambiguous: string;
+}
+
 /** The id of a message that waits for an answer; the answer repeats it. */
 export type MessageId = string | number;
 
@@ -49,7 +55,7 @@ export interface Protocol {
   /** Every target that the settings name, for `--check`. */
   targets(): readonly CallTarget[];
   /** Maps HTTP method and path (relative to `basePath`) to a call. `message`: `readCall` reads it from the body. */
-  resolve(method: string, path: string): CallTarget | "message" | "unmapped" | "ambiguous";
+  resolve(method: string, path: string): CallTarget | "message" | "unmapped" | Ambiguous;
   /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
   readCall(
     body: RequestBody,

@@ -22,18 +22,32 @@ export type Resolved = { readonly upstream: Upstream; readonly path: string } & 
 );
 
 /** `unresolvable`: servers could read the request differently, or no upstream has its host. Never forwarded, in no mode. */
-export type Resolution = Resolved | { readonly kind: "unresolvable" };
+export type Resolution = Resolved | Unresolvable;
 
-export const unresolvable = { kind: "unresolvable" } as const;
+export interface Unresolvable {
+  readonly kind: "unresolvable";
+  /** What to change, where more than the cause can be said. */
+  readonly message?: string | undefined;
+}
+
+export const unresolvable: Unresolvable = { kind: "unresolvable" };
+
+const oddPath: Unresolvable = {
+  ...unresolvable,
+  message:
+    "servers read this path differently; send it without dot segments, doubled slashes, backslashes, fragments, control characters, and without encoded slashes, backslashes or percent signs before them",
+};
 
 /** Maps a request to upstream, target and data class (docs/reference/enforcement-point.md#finding-the-target). Pure. */
 export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const place = placeOf(upstreams, line);
-  if (place === undefined || line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
+  if (line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
+  if ("kind" in place) return place;
   const { upstream, relativePath, path } = place;
   const found = relativePath === undefined ? "unmapped" : upstream.protocol.resolve(line.method, relativePath);
-  if (found === "ambiguous") return unresolvable;
-  return typeof found === "string" ? { kind: found, upstream, path } : { kind: "call", upstream, path, call: found };
+  if (typeof found === "string") return { kind: found, upstream, path };
+  if ("ambiguous" in found) return { ...unresolvable, message: found.ambiguous };
+  return { kind: "call", upstream, path, call: found };
 }
 
 /** WebSocket handshakes: unresolvable where the upstream's protocol has none. */
@@ -55,16 +69,17 @@ interface Place {
   readonly path: string;
 }
 
-function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | undefined {
+function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | Unresolvable {
   // A second Host is read differently by different servers (RFC 9112 section 3.2).
-  if (hosts.length > 1) return undefined;
+  if (hosts.length > 1) return unresolvable;
   const parts = targetParts(target);
-  if (!parts || !isUnambiguousPath(parts.path) || !isPlainQuery(parts.query)) return undefined;
+  if (!parts) return unresolvable;
+  if (!isUnambiguousPath(parts.path) || !isPlainQuery(parts.query)) return oddPath;
   const authority = normalAuthority(parts.authority ?? hosts[0] ?? "");
-  if (authority === undefined) return undefined;
+  if (authority === undefined) return unresolvable;
   const listed = upstreams.byHost.get(authority);
   if (listed) return placeUnderHost(listed, parts);
-  return parts.authority === undefined && own.has(authority) ? placeUnderPrefix(upstreams, parts) : undefined;
+  return parts.authority === undefined && own.has(authority) ? placeUnderPrefix(upstreams, parts) : unresolvable;
 }
 
 interface TargetParts {
@@ -97,10 +112,10 @@ function placeUnderHost(upstream: Upstream, { path, query }: TargetParts): Place
 }
 
 /** The first segment names the upstream; what follows is appended to its URL. */
-function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): Place | undefined {
+function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): Place | Unresolvable {
   const end = path.indexOf("/", 1);
   const upstream = upstreams.byName.get(end === -1 ? path.slice(1) : path.slice(1, end));
-  if (!upstream) return undefined;
+  if (!upstream) return unresolvable;
   const rest = end === -1 ? "" : path.slice(end);
   const { basePath } = upstream.protocol;
   const sent = basePath + rest || "/";

@@ -9,6 +9,15 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ["dot-segments-pass", "message/path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
   ["encoded-slashes-pass", "message/path.ts", "|| encodedDelimiter.test(path) ||", "||", path],
   [
+    "another-reading-unseen",
+    "protocols/read-path.ts",
+    "return other ? ambiguous(other, found) : found.call;",
+    "return found.call;",
+    testsOf("apps/pep/test/routes.test.ts")(
+      "a path that a common server could read as another route is ambiguous > %s: %s",
+    ),
+  ],
+  [
     "agent-speaks-for-us",
     "message/headers.ts",
     'name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity"',

@@ -23,6 +23,8 @@ export const partNames = [
   "openssl",
   "ip",
   "jq",
+  "nginx",
+  "lighttpd",
   "nft",
   "libfaketime",
   "network namespaces",
@@ -55,6 +57,8 @@ export const parts: Readonly<Record<PartName, Part>> = {
   openssl: { purpose: "make certificates", package: "openssl", find: () => onPath("openssl") },
   ip: { purpose: "give control planes networks of their own", package: "iproute2", find: () => onPath("ip") },
   jq: { purpose: "run the printed examples that pipe into it", package: "jq", find: () => onPath("jq") },
+  nginx: { purpose: "serve paths as nginx reads them", package: "nginx-light", find: () => onPath("nginx") },
+  lighttpd: { purpose: "serve paths as lighttpd reads them", package: "lighttpd", find: () => onPath("lighttpd") },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
   libfaketime: {
     purpose: "step a process's clock",

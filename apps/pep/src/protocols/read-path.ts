@@ -1,0 +1,96 @@
+import { liberalReadings, liberalSegments, segmentsOf } from "../message/path.ts";
+import type { Ambiguous, CallTarget } from "./protocol.ts";
+
+/** One line of a route table: literal segments, `:name` for one non-empty segment, a final `*` for a non-empty rest. */
+export interface Route {
+  readonly methods: ReadonlySet<string>;
+  readonly path: string;
+  readonly segments: readonly string[];
+  /** As a liberal server spells them. */
+  readonly folded: readonly string[];
+  /** The path holds no name and no rest. */
+  readonly isLiteral: boolean;
+  readonly call: CallTarget;
+}
+
+export function routeOf(methods: readonly string[], path: string, call: CallTarget): Route {
+  const segments = segmentsOf(path);
+  const isLiteral = !segments.some(isOpen);
+  return { methods: new Set(methods), path, segments, folded: liberalSegments(path), isLiteral, call };
+}
+
+/**
+ * Returns the first route in file order that matches byte by byte; ambiguous, where a common server could take the same
+ * bytes for a route with another target (docs/reference/enforcement-point.md#one-reading-of-a-path).
+ */
+export function readPath(routes: readonly Route[], method: string, path: string): CallTarget | "unmapped" | Ambiguous {
+  if (!path.startsWith("/")) return "unmapped";
+  const segments = segmentsOf(path);
+  const at = routes.findIndex((route) => route.methods.has(method) && matches(route.segments, segments));
+  const found = routes[at];
+  if (!found) return "unmapped";
+  const readings = liberalReadings(path);
+  const other = routes.find(
+    (route, index) =>
+      (index < at || isMoreSpecific(route, found)) &&
+      isOtherCall(route.call, found.call) &&
+      servesMethod(route, method) &&
+      // A path that the file spells whole has the suffix that it spells.
+      readings.some((reading) => matchesLiberally(route.folded, reading, !found.isLiteral)),
+  );
+  return other ? ambiguous(other, found) : found.call;
+}
+
+/** Servers give HEAD to the handler of GET (RFC 9110 section 9.3.2). */
+const servesMethod = ({ methods }: Route, method: string): boolean =>
+  methods.has(method) || (method === "HEAD" && methods.has("GET"));
+
+const isOtherCall = (one: CallTarget, other: CallTarget): boolean =>
+  one.target !== other.target || one.targetKind !== other.targetKind || one.dataClass !== other.dataClass;
+
+const isOpen = (expected: string): boolean => expected.startsWith(":") || expected === "*";
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  const last = pattern.length - 1;
+  const hasRest = pattern[last] === "*";
+  if (hasRest ? segments.length <= last : segments.length !== pattern.length) return false;
+  return pattern.every((expected, index) => {
+    if (hasRest && index === last) return segments.slice(last).join("/") !== "";
+    const segment = segments[index] ?? "";
+    return expected.startsWith(":") ? segment !== "" : segment === expected;
+  });
+}
+
+/** Some servers match a rest that is empty, too. */
+function matchesLiberally(pattern: readonly string[], segments: readonly string[], takesSuffix: boolean): boolean {
+  const last = pattern.length - 1;
+  const hasRest = pattern[last] === "*";
+  if (hasRest ? segments.length < last : segments.length !== pattern.length) return false;
+  return pattern.every((expected, index) => {
+    if (isOpen(expected)) return true;
+    const segment = segments[index] ?? "";
+    const isEnd = takesSuffix && index === segments.length - 1;
+    return segment === expected || (isEnd && differInSuffix(segment, expected));
+  });
+}
+
+/** `report` and `report.json` (Rails' `(.:format)`, Spring's suffix patterns). */
+const differInSuffix = (one: string, other: string): boolean =>
+  one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
+
+/** Servers that prefer the specific route compare from the left, or count: one segment is enough to be read first. */
+const isMoreSpecific = (route: Route, than: Route): boolean =>
+  route.segments.some((_, index) => specificity(route, index) > specificity(than, index));
+
+function specificity({ segments }: Route, index: number): number {
+  const segment = segments[index] ?? segments.at(-1);
+  if (segment === "*") return 0;
+  return segment?.startsWith(":") ? 1 : 2;
+}
+
+function ambiguous(one: Route, other: Route): Ambiguous {
+  const [first, second] = [one, other].map(({ methods, path }) => `${[...methods].join("|")} ${path}`);
+  return {
+    ambiguous: `a server could read this path as ${first} and as ${second}, which have different targets; request the path as its route spells it, or list the path itself above both`,
+  };
+}
