@@ -57,6 +57,7 @@ const ambiguous = [
   ],
   ...["/ledger/any/x#y", "/ledger/any/x?y#z"],
   ...["/ledger/%61dmin", "/ledger/adm%69n", "/ledger/admin;x", "/ledger/admin%3bx"],
+  ...["/ledger/Admin", "/ledger/READ", "/ledger/admin.json", "/ledger/admin.", "/ledger/admin%20", "/ledger/admin%3fx"],
   ...[
     "/%6cedger/read",
     "/Ledger/read",
@@ -86,7 +87,7 @@ export const paths: readonly Exchange[] = [
   sent("/ledger/any/%c3%a9", "http:ledger/any", "/any/%c3%a9"),
   sent("/ledger/any/%61%20b", "http:ledger/any", "/any/%61%20b"),
   sent("/ledger/any/%2561", "http:ledger/any", "/any/%2561"),
-  sent("/ledger/Admin", "http:ledger/page", "/Admin"),
+  sent("/ledger/Users", "http:ledger/page", "/Users"),
   sent("/ledger/*", "http:ledger/page", "/*"),
   sent("/ledger/:page", "http:ledger/page", "/:page"),
 ];

@@ -48,7 +48,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "first-of-two-hosts",
     "resolve/resolve.ts",
-    "if (hosts.length > 1) return undefined;",
+    "if (hosts.length > 1) return unresolvable;",
     "",
     wire("two Hosts are unresolvable_call"),
   ],
