@@ -53,7 +53,10 @@ const secretsOf = (objects: readonly KubernetesObject[]) => objects.filter(({ ki
 const decoded = (base64: string) => Buffer.from(base64, "base64").toString("utf8");
 const certificate = (objects: readonly KubernetesObject[], secret: string, key = "tls.crt") =>
   new X509Certificate(decoded(objectOf(objects, "Secret", secret).data[key]));
-const webhooks = (objects: readonly KubernetesObject[]) => objectOf(objects, "MutatingWebhookConfiguration").webhooks;
+const configurations = (objects: readonly KubernetesObject[]) =>
+  ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map((kind) => objectOf(objects, kind));
+const webhooks = (objects: readonly KubernetesObject[]) =>
+  configurations(objects).flatMap((configuration) => configuration.webhooks);
 
 describe("generated certificates", () => {
   let installed: readonly KubernetesObject[];
@@ -138,10 +141,11 @@ test("with cert-manager both are requested for the servers' names, and it inject
     expect(spec.dnsNames).toContain(`authz-agent-authorization-service-${service}.svc-system.svc`);
     expect(spec.issuerRef).toEqual({ name: "internal-authority", kind: "ClusterIssuer", group: "cert-manager.io" });
   }
-  const { metadata } = objectOf(objects, "MutatingWebhookConfiguration");
-  expect(metadata.annotations).toEqual({
-    "cert-manager.io/inject-ca-from": `svc-system/${objectOf(objects, "Certificate", "injector").metadata.name}`,
-  });
+  for (const { metadata } of configurations(objects)) {
+    expect(metadata.annotations).toEqual({
+      "cert-manager.io/inject-ca-from": `svc-system/${objectOf(objects, "Certificate", "injector").metadata.name}`,
+    });
+  }
   expect(secretsOf(objects)).toEqual([]);
   for (const { clientConfig } of webhooks(objects)) expect(clientConfig).not.toHaveProperty("caBundle");
 });

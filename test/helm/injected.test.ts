@@ -1,34 +1,19 @@
-import { applyPatch, type Operation } from "rfc6902";
 import { describe, expect, test } from "vitest";
 import { readConfig as readInjectorConfig } from "../../apps/injector/src/config.ts";
 import type { Pod } from "../../apps/injector/src/pod.ts";
 import { review } from "../../apps/injector/src/review.ts";
-import { aPod, creation } from "../../apps/injector/test/pods.ts";
+import { aPod, creation, patched } from "../../apps/injector/test/pods.ts";
 import { readConfig as readPepConfig } from "../../apps/pep/src/start/config.ts";
 import { environmentOf } from "./src/pods.ts";
 import { type KubernetesObject, objectOf, render } from "./src/render.ts";
 import { typeFaults, validate } from "./src/typed-objects.ts";
 import { variants } from "./src/variants.ts";
 
-const agent = aPod({
-  containers: [
-    {
-      name: "agent",
-      image: "registry.example/agent:7",
-      securityContext: { runAsUser: 1000, capabilities: { drop: ["ALL"] } },
-    },
-  ],
-});
-
 /** An agent's pod, as the injector of this variant sends it back. */
 async function injected(variant: string): Promise<KubernetesObject> {
   const read = readInjectorConfig(environmentOf(objectOf(await render(variants[variant]), "Deployment", "injector")));
   if (!read.ok) throw new Error(read.faults.join("\n"));
-  const { allowed, message, patch = [] } = review(creation(agent), read.config.injection, "strict");
-  expect([allowed, message]).toEqual([true, undefined]);
-  const pod = structuredClone(agent);
-  expect(applyPatch(pod, structuredClone(patch) as Operation[]).filter((fault) => fault !== null)).toEqual([]);
-  return pod as Pod & KubernetesObject;
+  return patched(aPod(), review(creation(aPod()), read.config.injection, "strict")) as Pod & KubernetesObject;
 }
 
 const withInjector = ["defaults", "staging", "production", "own certificates", "everything"];

@@ -33,7 +33,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
 
   test("every object has a namespace and the standard labels", () => {
     for (const { kind, metadata } of objects()) {
-      if (kind !== "MutatingWebhookConfiguration") expect([metadata.name, metadata.namespace]).not.toContain(undefined);
+      if (!kind.endsWith("WebhookConfiguration")) expect([metadata.name, metadata.namespace]).not.toContain(undefined);
       expect(metadata.labels).toMatchObject({ "app.kubernetes.io/instance": "authz" });
     }
   });

@@ -113,7 +113,15 @@ test.each([
   [
     "smallest",
     { workers: 1, databaseConnections: 10, consentTtlSeconds: 60, rateLimits: { perBearer: "1/1", perSession: "1/1" } },
-    { bindCapBytes: 1, graceSeconds: 0, upstreamTimeoutSeconds: 1, renewalIdleSeconds: 1, redirectPorts: [1] },
+    {
+      bindCapBytes: 1,
+      graceSeconds: 0,
+      upstreamTimeoutSeconds: 1,
+      renewalIdleSeconds: 1,
+      redirectPorts: [1],
+      userId: 1,
+      groupId: 0,
+    },
   ],
   [
     "largest",
@@ -129,6 +137,8 @@ test.each([
       upstreamTimeoutSeconds: 3600,
       renewalIdleSeconds: 86_400,
       redirectPorts: [65_535],
+      userId: 2_147_483_647,
+      groupId: 2_147_483_647,
     },
   ],
 ])("the %s values that the schema allows are valid settings", async (_name, controlPlane, pep) => {
@@ -203,7 +213,11 @@ test("every default of a sidecar reaches the injector's configuration", () => {
       "pep.svc/proxy-env": true,
       "pep.svc/native-sidecar": false,
       "pep.svc/redirect-ports": [80, 8080],
+      "pep.svc/quit": true,
+      "pep.svc/user-id": 1_000_660_001,
+      "pep.svc/group-id": 0,
       "pep.svc/cpu-request": "50m",
+      "pep.svc/cpu-limit": "500m",
       "pep.svc/memory-request": "128Mi",
       "pep.svc/memory-limit": "256Mi",
     },

@@ -12,18 +12,20 @@ interface Webhook {
   readonly failurePolicy: string;
   readonly timeoutSeconds: number;
   readonly sideEffects: string;
-  readonly reinvocationPolicy: string;
+  readonly reinvocationPolicy?: string;
 }
 
-let webhooks: readonly Webhook[];
+let mutating: readonly Webhook[];
+let validating: readonly Webhook[];
 beforeAll(async () => {
   const objects = await render({ values: { injector: { excludedNamespaces: ["cert-manager"] } } });
-  webhooks = objectOf(objects, "MutatingWebhookConfiguration").webhooks;
+  mutating = objectOf(objects, "MutatingWebhookConfiguration").webhooks;
+  validating = objectOf(objects, "ValidatingWebhookConfiguration").webhooks;
 });
 
 /** The paths that the API server asks about a pod with these labels in a namespace with those. */
 const asked = (namespace: string, ofNamespace: Labels, ofPod: Labels = {}) =>
-  webhooks
+  [...mutating, ...validating]
     .filter(({ namespaceSelector, objectSelector = {} }) => {
       const labels = { "kubernetes.io/metadata.name": namespace, ...ofNamespace };
       return selects(namespaceSelector, labels) && selects(objectSelector, ofPod);
@@ -45,8 +47,8 @@ test.each([
   ["a pod that asks, of a namespace that may have less", weaker, enabled, "/mutate-weaker"],
   ["a pod that declines, of a namespace that may have less", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
   ["a namespace that says nearly what it takes to have less", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
-])("%s is asked about once", (_name, ofNamespace, ofPod, path) => {
-  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path]);
+])("%s is asked about once before and once after all other webhooks", (_name, ofNamespace, ofPod, path) => {
+  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path, path.replace("mutate", "validate")]);
 });
 
 test.each([
@@ -69,6 +71,7 @@ describe("every webhook", () => {
   test("calls a path that the injector serves, at its Service", async () => {
     const objects = await render();
     const service = objectOf(objects, "Service", "injector");
+    const webhooks = [...mutating, ...validating];
     for (const { clientConfig } of webhooks) {
       expect([...pathsOfTheInjector.keys()]).toContain(clientConfig.service.path);
       expect(clientConfig.service).toMatchObject({ name: service.metadata.name, port: service.spec.ports[0].port });
@@ -76,16 +79,34 @@ describe("every webhook", () => {
     expect(new Set(webhooks.map(({ clientConfig }) => clientConfig.service.path)).size).toBe(pathsOfTheInjector.size);
   });
 
-  test("refuses the pod after a short timeout, and is called again after other webhooks", () => {
-    for (const webhook of webhooks) {
+  const always = { failurePolicy: "Fail", timeoutSeconds: 5, sideEffects: "None", matchPolicy: "Equivalent" };
+  const core = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" };
+
+  test("that changes pods refuses the pod after a short timeout, and is called again after other webhooks", () => {
+    for (const webhook of mutating) {
       expect(webhook).toMatchObject({
-        failurePolicy: "Fail",
-        timeoutSeconds: 5,
-        sideEffects: "None",
+        ...always,
         reinvocationPolicy: "IfNeeded",
-        rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+        rules: [{ ...core, operations: ["CREATE"], resources: ["pods"] }],
       });
-      expect(webhook.name.split(".").length).toBeGreaterThanOrEqual(3);
+    }
+  });
+
+  test("that validates pods is called for each change too, and for debug containers", () => {
+    for (const webhook of validating) {
+      expect(webhook).toMatchObject({
+        ...always,
+        rules: [{ ...core, operations: ["CREATE", "UPDATE"], resources: ["pods", "pods/ephemeralcontainers"] }],
+      });
+      expect(webhook).not.toHaveProperty("reinvocationPolicy");
+    }
+  });
+
+  test("has a qualified name of its own", () => {
+    for (const webhooks of [mutating, validating]) {
+      const found = webhooks.map(({ name }) => name);
+      expect(new Set(found).size).toBe(found.length);
+      for (const name of found) expect(name.split(".").length).toBeGreaterThanOrEqual(3);
     }
   });
 });

@@ -12,7 +12,7 @@ import {
   text,
   wholeNumber,
 } from "@svc/host";
-import { type OptionName, optionNames, type PodOptions, podOptions, settingOf } from "./options.ts";
+import { isBelow, limits, type OptionName, optionNames, type PodOptions, podOptions, settingOf } from "./options.ts";
 
 const own = {
   HOST: defaulted(text, "0.0.0.0", "Address to listen on."),
@@ -31,6 +31,14 @@ const defaults = Object.fromEntries(optionNames.map((name) => [settingOf(name), 
 
 export const injectorSettings = { ...own, ...defaults } satisfies Record<InjectorSettingName, Setting<unknown>>;
 
+const rules = limits.map(
+  ([limit, request]) =>
+    (values: Readonly<Record<string, unknown>>) =>
+      isBelow(values[settingOf(limit)], values[settingOf(request)])
+        ? `${settingOf(limit)}: is below ${settingOf(request)}`
+        : undefined,
+);
+
 /** The same for every sidecar. */
 export interface Injection {
   readonly pepImage: string;
@@ -42,7 +50,7 @@ export interface Injection {
 export type Config = Extract<ReturnType<typeof readConfig>, { readonly ok: true }>["config"];
 
 export function readConfig(environment: Environment) {
-  const read = readSettings(injectorSettings, environment, { knownElsewhere: everySettingName });
+  const read = readSettings(injectorSettings, environment, { knownElsewhere: everySettingName, rules });
   if (!read.ok) return read;
   const { values } = read;
   const optionOf = (name: OptionName): unknown => values[settingOf(name)];

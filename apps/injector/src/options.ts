@@ -2,6 +2,7 @@ import { agentName } from "@svc/core";
 import type { InjectorPodSettingName } from "@svc/host";
 import { defaulted, flag, oneOf, optional, type SettingsTable, type SettingValues, wholeNumber } from "@svc/host";
 import { z } from "zod";
+import { amountOf } from "./quantity.ts";
 
 /** RFC 1123: names of ConfigMaps and Secrets. */
 export const objectName = z
@@ -9,7 +10,12 @@ export const objectName = z
   .max(253)
   .regex(/^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/, "must be the name of a Kubernetes object");
 
-const quantity = z.string().regex(/^\d+(?:\.\d+)?(?:m|[KMGT]i?)?$/, "must be a quantity such as 50m or 128Mi");
+const cpu = z.string().regex(/^\d+(?:\.\d+)?m?$/, "must be a quantity of CPUs such as 50m or 0.5");
+const memory = z.string().regex(/^\d+(?:\.\d+)?(?:k|[MGT]|[KMGT]i)?$/, "must be a quantity of bytes such as 128Mi");
+
+/** Linux has no greater one; 0 is root. */
+const userId = wholeNumber({ min: 1, max: 2_147_483_647 });
+const groupId = wholeNumber({ min: 0, max: 2_147_483_647 });
 
 const portList = z
   .string()
@@ -63,9 +69,21 @@ export const podOptions = {
     portList,
     "Redirects what the agent sends to these TCP ports into the enforcement point, by an init container with `NET_ADMIN`.",
   ),
-  "pep.svc/cpu-request": defaulted(quantity, "50m", "CPU request of the sidecar."),
-  "pep.svc/memory-request": defaulted(quantity, "128Mi", "Its memory request."),
-  "pep.svc/memory-limit": defaulted(quantity, "256Mi", "Memory that it may use."),
+  "pep.svc/quit": defaulted(
+    flag,
+    "false",
+    "Lets the agent end the sidecar by `POST http://127.0.0.1:16001/__svc/quit` (`SVC_PEP_QUIT`): for pods that complete, where the sidecar is not native.",
+  ),
+  "pep.svc/user-id": defaulted(
+    userId,
+    "10001",
+    "The user that the sidecar runs as, which a redirect lets pass; on OpenShift one of the namespace's range.",
+  ),
+  "pep.svc/group-id": defaulted(groupId, "10001", "Its group."),
+  "pep.svc/cpu-request": defaulted(cpu, "50m", "CPU request of the sidecar."),
+  "pep.svc/cpu-limit": optional(cpu, "CPU that it may use; at least its request."),
+  "pep.svc/memory-request": defaulted(memory, "128Mi", "Its memory request."),
+  "pep.svc/memory-limit": defaulted(memory, "256Mi", "Memory that it may use; at least its request."),
 } satisfies SettingsTable;
 
 export type PodOptions = SettingValues<typeof podOptions>;
@@ -75,3 +93,12 @@ export const optionNames = Object.keys(podOptions) as readonly OptionName[];
 /** `pep.svc/bind-cap-bytes` to `SVC_INJECTOR_PEP_BIND_CAP_BYTES`. */
 export const settingOf = (name: OptionName): InjectorPodSettingName =>
   `SVC_INJECTOR_PEP_${name.slice("pep.svc/".length).toUpperCase().replaceAll("-", "_")}` as InjectorPodSettingName;
+
+/** The API server refuses a container whose limit is below its request. */
+export const limits = [
+  ["pep.svc/cpu-limit", "pep.svc/cpu-request"],
+  ["pep.svc/memory-limit", "pep.svc/memory-request"],
+] as const satisfies readonly (readonly [OptionName, OptionName])[];
+
+export const isBelow = (limit: unknown, request: unknown): boolean =>
+  typeof limit === "string" && typeof request === "string" && amountOf(limit) < amountOf(request);

@@ -1,4 +1,4 @@
-import { type OptionName, optionNames, type PodOptions, podOptions } from "./options.ts";
+import { isBelow, limits, type OptionName, optionNames, type PodOptions, podOptions } from "./options.ts";
 import type { Pod } from "./pod.ts";
 
 export const injectLabel = "pep.svc/inject";
@@ -41,6 +41,12 @@ export function readPodRequest({ metadata }: Pod, defaults: PodOptions): PodRequ
   const options = values as unknown as PodOptions;
   if ((options["pep.svc/agent-name"] === undefined) !== (options["pep.svc/agent-key-secret"] === undefined)) {
     faults.push("annotations pep.svc/agent-name and pep.svc/agent-key-secret go together");
+  }
+  for (const [limit, request] of limits) {
+    if (isBelow(options[limit], options[request]))
+      faults.push(
+        `${limit} (${options[limit]}) is below ${request} (${options[request]}): raise the one or lower the other`,
+      );
   }
   return faults.length > 0 ? { kind: "invalid", faults } : { kind: "inject", options, weaker };
 }

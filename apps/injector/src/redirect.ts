@@ -1,7 +1,8 @@
 import type { Injection } from "./config.ts";
 import type { PodOptions } from "./options.ts";
-import { type Container, isMeshContainer, type Pod } from "./pod.ts";
-import { agentPort, containerDefaults, redirectName, sidecarUid } from "./sidecar.ts";
+import { type Container, isMeshContainer, type SecurityContext } from "./pod.ts";
+import { confinementFaults } from "./pod-security.ts";
+import { agentPort, containerDefaults, redirectName } from "./sidecar.ts";
 
 /**
  * Redirects connections to those ports, of every user but the enforcement point's, to its listener. IPv6 is redirected to
@@ -10,7 +11,7 @@ import { agentPort, containerDefaults, redirectName, sidecarUid } from "./sideca
 export function redirectOf({ redirectImage }: Injection, options: PodOptions) {
   const ports = options["pep.svc/redirect-ports"];
   if (ports === undefined) return undefined;
-  const rule = `-t nat -A OUTPUT -p tcp -m owner ! --uid-owner ${sidecarUid} -m multiport --dports ${ports.join(",")}`;
+  const rule = `-t nat -A OUTPUT -p tcp -m owner ! --uid-owner ${options["pep.svc/user-id"]} -m multiport --dports ${ports.join(",")}`;
   const redirect = `-j REDIRECT --to-ports ${agentPort}`;
   return {
     name: redirectName,
@@ -30,52 +31,30 @@ export function redirectOf({ redirectImage }: Injection, options: PodOptions) {
   };
 }
 
-/**
- * Why the redirect would not hold: a container can change the network's rules, or can run as the user that is not
- * redirected. An unset field counts against the pod: an image may set that user, and default capabilities allow it.
- */
-export function redirectFaults(spec: Pod["spec"], { redirectImage }: Injection, others: readonly Container[]) {
+/** Why the redirect cannot be made. */
+export function redirectFaults({ redirectImage }: Injection, others: readonly Container[]): readonly string[] {
   const mesh = others.find(({ name }) => isMeshContainer(name));
-  return [
+  const rules = [
     redirectImage === undefined &&
       "pep.svc/redirect-ports needs SVC_INJECTOR_REDIRECT_IMAGE, which the injector does not have",
     mesh !== undefined &&
       `pep.svc/redirect-ports does not go with ${mesh.name}, which redirects the same packets: use pep.svc/proxy-env`,
-    ...others.flatMap(({ name, securityContext }) => {
-      const user = securityContext?.runAsUser ?? spec.securityContext?.runAsUser;
-      const { add = [], drop = [] } = securityContext?.capabilities ?? {};
-      const isPrivileged = securityContext?.privileged === true;
-      return [
-        user === undefined && `container ${name} does not set runAsUser: set it to another than ${sidecarUid}`,
-        user === sidecarUid && `container ${name} runs as user ${sidecarUid}, which is not redirected: choose another`,
-        (isPrivileged || add.some(changesNetwork)) &&
-          `container ${name} may change the network's rules, and so undo the redirect: take the capability out`,
-        (isPrivileged || add.some(changesUser) || !drop.some(changesUser)) &&
-          `container ${name} may become user ${sidecarUid}, which is not redirected: drop ALL capabilities, or SETUID`,
-      ];
-    }),
   ];
+  return rules.filter((fault) => fault !== false);
 }
 
-/** Kubernetes accepts both spellings. */
-const among =
-  (...capabilities: readonly string[]) =>
-  (name: string): boolean =>
-    capabilities.includes(name.toUpperCase().replace(/^CAP_/, ""));
-
-const changesNetwork = among("ALL", "NET_ADMIN", "SYS_ADMIN");
-const changesUser = among("ALL", "SETUID");
-
-const proxyUrl = `http://127.0.0.1:${agentPort}`;
-const proxyVariables = ["HTTP_PROXY", "http_proxy"] as const;
-
-export const missingProxyVariables = ({ env = [] }: Container) =>
-  proxyVariables
-    .filter((variable) => !env.some(({ name }) => name === variable))
-    .map((name) => ({ name, value: proxyUrl }));
-
-/** Programs differ in which of two proxy settings they use. */
-export const proxyFaults = ({ name, env = [] }: Container): readonly string[] =>
-  env
-    .filter((variable) => proxyVariables.some((ours) => ours === variable.name) && variable.value !== proxyUrl)
-    .map((variable) => `container ${name} sets ${variable.name} itself: take it out, or pep.svc/proxy-env`);
+/**
+ * Why a container would not be redirected: it runs as the user that is let pass, or can become that user, change the
+ * network's rules or send packets of its own. An unset field counts against it: an image may set that user.
+ */
+export function escapesOf(container: Container, ofPod: SecurityContext, exemptUser: number): readonly string[] {
+  const { name, securityContext } = container;
+  const user = securityContext?.runAsUser ?? ofPod?.runAsUser;
+  return [
+    ...(user === undefined ? [`container ${name} does not set runAsUser: set it to another than ${exemptUser}`] : []),
+    ...(user === exemptUser
+      ? [`container ${name} runs as user ${exemptUser}, which is not redirected: choose another`]
+      : []),
+    ...confinementFaults(container).map((fault) => `${fault}, or it may undo or pass by the redirect`),
+  ];
+}

@@ -1,11 +1,13 @@
 import type { Injection } from "./config.ts";
 import { patchOf } from "./patch.ts";
-import { type AdmissionRequest, admissionReview } from "./pod.ts";
+import { type AdmissionRequest, admissionReview, type Pod } from "./pod.ts";
 import { injectLabel, readPodRequest, weakerLabel } from "./pod-request.ts";
-import { refusalsOf } from "./refusals.ts";
+import { restrictedFaults } from "./pod-security.ts";
+import { nameFaults, quitCall, refusalsOf } from "./refusals.ts";
 import { ownPrefix } from "./sidecar.ts";
+import { updateFaults } from "./update.ts";
 
-/** By webhook: pods in the second one's namespaces may request less than the defaults. */
+/** By webhook: pods of some namespaces may request less than the defaults, and stay below the restricted standard. */
 export type Strictness = "strict" | "may_be_weaker";
 
 export interface Review {
@@ -17,13 +19,26 @@ export interface Review {
   readonly patch?: readonly unknown[];
 }
 
-const maxWarningLength = 120;
-
 /** Reviews one admission request. A pod that cannot be guarded is refused, with what to change. Pure. */
 export function review(request: AdmissionRequest, injection: Injection, strictness: Strictness): Review {
-  const { object: pod, operation, subResource } = request;
-  // The containers of a running pod cannot be changed.
-  if (operation !== "CREATE" || (subResource ?? "") !== "" || pod === null) return { allowed: true };
+  const { object: pod, oldObject: old, operation } = request;
+  if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
+  if (!pod) return refused(["the review holds no pod"]);
+  if (operation === "CREATE") return reviewCreation(pod, injection, strictness);
+  if (!old) return refused(["the review of an update does not hold the pod as it was"]);
+  const { faults, belowFloor } = updateFaults(pod, old);
+  return verdict(faults, belowFloor, [], strictness);
+}
+
+/** Reviews a pod after every webhook that could change it: it is as the injector would leave it, or refused. */
+export function finalReview(request: AdmissionRequest, injection: Injection, strictness: Strictness): Review {
+  const { patch = [], ...answer } = review(request, injection, strictness);
+  if (patch.length > 0) return refused([undoneReason]);
+  // The first review of a creation has given its warnings.
+  return request.operation === "CREATE" && answer.allowed ? { allowed: true } : answer;
+}
+
+function reviewCreation(pod: Pod, injection: Injection, strictness: Strictness): Review {
   const wanted = readPodRequest(pod, injection.defaults);
   if (wanted.kind === "invalid") return refused(wanted.faults);
   if (wanted.kind === "decline") {
@@ -35,13 +50,35 @@ export function review(request: AdmissionRequest, injection: Injection, strictne
     return refused(wanted.weaker.map((annotation) => `${annotation} needs ${needsWeaker}`));
   }
   const faults = refusalsOf(pod, injection, wanted.options);
-  if (faults.length > 0) return refused(faults);
   const patch = patchOf(pod, injection, wanted.options);
-  if (!patch) return refused([changedReason]);
-  const warnings = wanted.weaker.map((annotation) =>
-    `svc-pep: weaker than the default: ${annotation}`.slice(0, maxWarningLength),
-  );
-  return { allowed: true, patch, ...(warnings.length > 0 && { warnings }) };
+  const belowFloor = [...restrictedFaults(pod), ...nameFaults(pod.spec)];
+  const warnings = [
+    ...wanted.weaker.map((annotation) => `weaker than the default: ${annotation}`),
+    ...(wanted.options["pep.svc/quit"] &&
+    pod.spec.restartPolicy !== "Always" &&
+    !wanted.options["pep.svc/native-sidecar"]
+      ? [`completes only after the agent's ${quitCall}`]
+      : []),
+  ];
+  const answer = verdict([...faults, ...(patch ? [] : [changedReason])], belowFloor, warnings, strictness);
+  return patch && answer.allowed ? { ...answer, patch } : answer;
+}
+
+const maxWarningLength = 120;
+
+/** What is below the restricted standard is refused where enforcement is strict, and warned about elsewhere. */
+function verdict(
+  faults: readonly string[],
+  belowFloor: readonly string[],
+  warnings: readonly string[],
+  strictness: Strictness,
+): Review {
+  const isStrict = strictness === "strict";
+  const reasons = isStrict && belowFloor.length > 0 ? [...faults, ...belowFloor, floorReason] : faults;
+  if (reasons.length > 0) return refused([...new Set(reasons)]);
+  const all = [...warnings, ...(belowFloor.length > 0 ? [`not restricted: ${belowFloor.join("; ")}`] : [])];
+  if (all.length === 0) return { allowed: true };
+  return { allowed: true, warnings: all.map((warning) => `svc-pep: ${warning}`.slice(0, maxWarningLength)) };
 }
 
 const needsWeaker = `the label ${weakerLabel}: "true" on the namespace`;
@@ -51,21 +88,30 @@ const refused = (reasons: readonly string[]): Review => ({
   message: `agent authorization: ${reasons.join("; ")}`,
 });
 
-const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected: take all of them out, the injector adds them`;
+const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected, or not where: take all of them out, the injector adds them`;
+
+const undoneReason =
+  "another admission webhook changed the pod after the injector: let that one skip the containers of the enforcement point, or run before";
+
+const floorReason = `the restricted pod security standard holds here; below it needs ${needsWeaker}`;
 
 export interface Answer {
   readonly status: number;
   readonly body: object;
 }
 
-/** The two webhooks by their paths (docs/reference/kubernetes.md#webhooks). */
-export const webhooks = new Map<string, Strictness>([
-  ["/mutate", "strict"],
-  ["/mutate-weaker", "may_be_weaker"],
-]);
+type Webhook = (request: AdmissionRequest, injection: Injection) => Review;
+
+/** By their paths (docs/reference/kubernetes.md#webhooks). */
+export const webhooks: ReadonlyMap<string, Webhook> = new Map([
+  ["/mutate", (request, injection) => review(request, injection, "strict")],
+  ["/mutate-weaker", (request, injection) => review(request, injection, "may_be_weaker")],
+  ["/validate", (request, injection) => finalReview(request, injection, "strict")],
+  ["/validate-weaker", (request, injection) => finalReview(request, injection, "may_be_weaker")],
+] satisfies readonly [string, Webhook][]);
 
 /** Answers an AdmissionReview. Any other body gets 400, and the API server applies `failurePolicy`. */
-export function answerReview(body: string, injection: Injection, strictness: Strictness): Answer {
+export function answerReview(body: string, injection: Injection, webhook: Webhook): Answer {
   const read = admissionReview.safeParse(parsed(body));
   if (!read.success) {
     const [issue] = read.error.issues;
@@ -75,12 +121,13 @@ export function answerReview(body: string, injection: Injection, strictness: Str
     };
   }
   const { request } = read.data;
-  return { status: 200, body: toReview(request.uid, review(request, injection, strictness)) };
+  return { status: 200, body: toReview(request.uid, webhook(request, injection)) };
 }
 
+/** A member that is null is absent (Kubernetes API conventions: Optional vs. Required). */
 function parsed(body: string): unknown {
   try {
-    return JSON.parse(body);
+    return JSON.parse(body, (_name, value) => value ?? undefined);
   } catch {
     return undefined;
   }

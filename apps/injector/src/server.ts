@@ -43,16 +43,16 @@ async function answerRequest(config: Config, request: IncomingMessage, isReady: 
   const [path = ""] = (request.url ?? "").split("?");
   if (path === "/readyz" && !isReady) return { status: 503, body: { status: "stopping" } };
   if (path === "/livez" || path === "/readyz") return { status: 200, body: { status: "ok" } };
-  const strictness = webhooks.get(path);
-  if (strictness === undefined)
-    return { status: 404, body: { error: "unknown path; the webhooks are /mutate and /mutate-weaker" } };
+  const webhook = webhooks.get(path);
+  if (webhook === undefined)
+    return { status: 404, body: { error: `unknown path; the webhooks are ${[...webhooks.keys()].join(", ")}` } };
   if (request.method !== "POST") return { status: 405, body: { error: "a webhook is called by POST" } };
   if (!/^application\/json(?:\s*;|$)/.test(request.headers["content-type"] ?? "")) {
     return { status: 415, body: { error: "the body must be application/json" } };
   }
   const body = await readBounded(request, maxBodyBytes);
   if (body === undefined) return { status: 413, body: { error: "the body is larger than the API server sends any" } };
-  return answerReview(Buffer.from(body).toString("utf8"), config.injection, strictness);
+  return answerReview(Buffer.from(body).toString("utf8"), config.injection, webhook);
 }
 
 function reply(response: ServerResponse, { status, body }: Answer): void {

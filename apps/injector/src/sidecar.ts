@@ -3,8 +3,6 @@ import type { PodOptions } from "./options.ts";
 
 export const sidecarName = "svc-pep";
 export const redirectName = "svc-pep-redirect";
-/** Set by the image. No other container may run as this user, which the redirect does not apply to. */
-export const sidecarUid = 10_001;
 export const agentPort = 16_001;
 export const adminPort = 16_020;
 
@@ -40,7 +38,10 @@ export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: Pod
     ports: [{ name: "svc-pep-admin", containerPort: adminPort, protocol: "TCP" }],
     env: environmentOf(controlPlaneUrl, options),
     resources: {
-      limits: { memory: options["pep.svc/memory-limit"] },
+      limits: {
+        ...(options["pep.svc/cpu-limit"] !== undefined && { cpu: options["pep.svc/cpu-limit"] }),
+        memory: options["pep.svc/memory-limit"],
+      },
       requests: { cpu: options["pep.svc/cpu-request"], memory: options["pep.svc/memory-request"] },
     },
     volumeMounts: mountsOf(options),
@@ -52,9 +53,9 @@ export function sidecarOf({ pepImage, controlPlaneUrl }: Injection, options: Pod
       allowPrivilegeEscalation: false,
       capabilities: { drop: ["ALL"] },
       readOnlyRootFilesystem: true,
-      runAsGroup: sidecarUid,
+      runAsGroup: options["pep.svc/group-id"],
       runAsNonRoot: true,
-      runAsUser: sidecarUid,
+      runAsUser: options["pep.svc/user-id"],
       seccompProfile: { type: "RuntimeDefault" },
     },
   };
@@ -77,6 +78,7 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_STATE_DIR: folders.state,
     SVC_PEP_AGENT_NAME: options["pep.svc/agent-name"],
     SVC_PEP_AGENT_KEY_FILE: options["pep.svc/agent-key-secret"] && `${folders["agent-key"]}/key.pem`,
+    SVC_PEP_QUIT: options["pep.svc/quit"] ? "true" : undefined,
     SVC_TELEMETRY_KEY_FILE: `${folders.secret}/telemetry-key`,
     SVC_LOG_LEVEL: options["pep.svc/log-level"],
   };

@@ -1,24 +1,13 @@
 import fc from "fast-check";
 import { Pod as KubernetesPod } from "kubernetes-models/v1";
-import { applyPatch, type Operation } from "rfc6902";
 import { describe, expect, test } from "vitest";
 import type { Container, Pod } from "../src/pod.ts";
-import { review } from "../src/review.ts";
-import { annotated, aPod, creation, injectionOf } from "./pods.ts";
+import { finalReview, review } from "../src/review.ts";
+import { aContainer, annotated, aPod, creation, injectionOf, patched } from "./pods.ts";
 
 const injection = injectionOf();
-/** What a container must say of itself to be redirected. */
-const confined = { securityContext: { runAsUser: 1000, capabilities: { drop: ["ALL"] } } };
-const confinedAgent = { containers: [{ name: "agent", image: "registry.example/agent:7", ...confined }] };
 
-function inject(pod: Pod, given = injection): Pod {
-  const { allowed, message, patch } = review(creation(pod), given, "may_be_weaker");
-  expect(message).toBeUndefined();
-  expect(allowed).toBe(true);
-  const injected = structuredClone(pod);
-  for (const fault of applyPatch(injected, structuredClone(patch ?? []) as Operation[])) expect(fault).toBeNull();
-  return injected;
-}
+const inject = (pod: Pod, given = injection): Pod => patched(pod, review(creation(pod), given, "may_be_weaker"));
 
 /** What the API server adds once our containers are there: the pod's service account, in every container. */
 function withServiceAccount(pod: Pod): Pod {
@@ -68,20 +57,21 @@ const pods: readonly (readonly [string, Pod])[] = [
   ["a plain pod", aPod()],
   [
     "a pod with everything",
-    annotated(
-      {
-        "pep.svc/mode": "observe",
-        "pep.svc/config": "own-config",
-        "pep.svc/session-secret": "observed-session",
-        "pep.svc/agent-name": "planner",
-        "pep.svc/agent-key-secret": "planner-key",
-        "pep.svc/bind-cap-bytes": "1000",
-        "pep.svc/proxy-env": "true",
-        "pep.svc/redirect-ports": "80, 8080",
-        "kubectl.kubernetes.io/default-container": "agent",
-      },
-      confinedAgent,
-    ),
+    annotated({
+      "pep.svc/mode": "observe",
+      "pep.svc/config": "own-config",
+      "pep.svc/session-secret": "observed-session",
+      "pep.svc/agent-name": "planner",
+      "pep.svc/agent-key-secret": "planner-key",
+      "pep.svc/bind-cap-bytes": "1000",
+      "pep.svc/proxy-env": "true",
+      "pep.svc/redirect-ports": "80, 8080",
+      "pep.svc/user-id": "20001",
+      "pep.svc/group-id": "0",
+      "pep.svc/cpu-limit": "0.5",
+      "pep.svc/quit": "true",
+      "kubectl.kubernetes.io/default-container": "agent",
+    }),
   ],
   ["a pod for an older cluster", annotated({ "pep.svc/native-sidecar": "false" })],
   ["a pod in Istio's mesh", aPod(istio)],
@@ -112,14 +102,20 @@ describe.each(pods)("%s", (_name, pod) => {
     expect(injected.metadata.annotations).toMatchObject(pod.metadata.annotations ?? {});
   });
 
+  test("passes the last review, as the injector left it", () => {
+    expect(finalReview(creation(withServiceAccount(inject(pod))), injection, "may_be_weaker")).toEqual({
+      allowed: true,
+    });
+  });
+
   test("runs the enforcement point unprivileged", () => {
     expect(sidecar(inject(pod))?.securityContext).toEqual({
       allowPrivilegeEscalation: false,
       capabilities: { drop: ["ALL"] },
       readOnlyRootFilesystem: true,
-      runAsGroup: 10_001,
+      runAsGroup: pod.metadata.annotations?.["pep.svc/group-id"] === undefined ? 10_001 : 0,
       runAsNonRoot: true,
-      runAsUser: 10_001,
+      runAsUser: pod.metadata.annotations?.["pep.svc/user-id"] === undefined ? 10_001 : 20_001,
       seccompProfile: { type: "RuntimeDefault" },
     });
   });
@@ -131,9 +127,14 @@ test("a plain pod gets a sidecar that starts before the agent and ends after it"
 
 test.each([
   ["first", aPod({ initContainers: [{ name: "migrate" }] }), ["svc-pep", "migrate"]],
-  ["after its redirect", annotated({ "pep.svc/redirect-ports": "80" }, confinedAgent), ["svc-pep-redirect", "svc-pep"]],
+  ["after its redirect", annotated({ "pep.svc/redirect-ports": "80" }), ["svc-pep-redirect", "svc-pep"]],
   ["after a mesh's own, through which it speaks", aPod(istio), ["istio-init", "istio-proxy", "svc-pep", "fetch-model"]],
   ["after Linkerd's", aPod(linkerd), ["linkerd-init", "svc-pep"]],
+  [
+    "before what only follows with the name of a mesh",
+    aPod({ initContainers: [{ name: "setup" }, { name: "istio-proxy" }] }),
+    ["svc-pep", "setup", "istio-proxy"],
+  ],
 ])("starts %s", (_name, pod, order) => {
   expect(names(inject(pod).spec.initContainers)).toEqual(order);
 });
@@ -204,6 +205,165 @@ test("a pod whose svc-pep container differs in any field is refused", () => {
       expect(review(creation(forged), injection, "strict")).toMatchObject({ allowed: false });
     }),
   );
+});
+
+/** The lists of an injected pod, by the names of their containers. */
+type Order = Partial<Record<"initContainers" | "containers", readonly string[]>>;
+
+const ordered = (pod: Pod, order: Order): Pod => {
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const listed = (list: readonly string[]) =>
+    list.map((name) => all.find((container) => container.name === name) ?? aContainer({ name }));
+  const { initContainers = names(pod.spec.initContainers) ?? [], containers = names(pod.spec.containers) ?? [] } =
+    order;
+  return { ...pod, spec: { ...pod.spec, initContainers: listed(initContainers), containers: listed(containers) } };
+};
+
+const guarded = inject(aPod({ initContainers: [aContainer({ name: "migrate" })] }));
+const guardedByRedirect = inject(annotated({ "pep.svc/redirect-ports": "80" }));
+const guardedPlainly = inject(annotated({ "pep.svc/native-sidecar": "false" }));
+
+test.each<readonly [string, Pod, Order]>([
+  ["behind an init container of the agent", guarded, { initContainers: ["migrate", "svc-pep"] }],
+  ["among the agent's containers", guarded, { initContainers: ["migrate"], containers: ["svc-pep", "agent"] }],
+  ["behind the agent's containers", guarded, { initContainers: ["migrate"], containers: ["agent", "svc-pep"] }],
+  ["twice", guarded, { initContainers: ["svc-pep", "migrate"], containers: ["agent", "svc-pep"] }],
+  ["twice in its list", guarded, { initContainers: ["svc-pep", "svc-pep", "migrate"] }],
+  ["before its redirect", guardedByRedirect, { initContainers: ["svc-pep", "svc-pep-redirect"] }],
+  ["apart from its redirect", guardedByRedirect, { initContainers: ["svc-pep-redirect", "setup", "svc-pep"] }],
+  ["without its redirect", guardedByRedirect, { initContainers: ["svc-pep"] }],
+  ["without itself", guardedByRedirect, { initContainers: ["svc-pep-redirect"] }],
+  [
+    "its redirect behind an init container",
+    guardedByRedirect,
+    { initContainers: ["setup", "svc-pep-redirect", "svc-pep"] },
+  ],
+  ["as the first of the agent's containers", guardedPlainly, { containers: ["svc-pep", "agent"] }],
+  ["before the agent, though plain", guardedPlainly, { initContainers: ["svc-pep"], containers: ["agent"] }],
+])("a pod that brings the very containers of the injector elsewhere is refused: %s", (_name, pod, order) => {
+  expect(review(creation(ordered(pod, order)), injection, "may_be_weaker")).toEqual({
+    allowed: false,
+    message: expect.stringContaining("or not where"),
+  });
+});
+
+test.each<readonly [string, Pod, Order]>([
+  ["Istio's, which it puts first", guarded, { initContainers: ["istio-init", "istio-proxy", "svc-pep", "migrate"] }],
+  ["Istio's, which it puts last", guarded, { initContainers: ["svc-pep", "migrate", "istio-init"] }],
+  [
+    "Linkerd's, which it appends",
+    guardedPlainly,
+    { initContainers: ["linkerd-init"], containers: ["agent", "svc-pep", "linkerd-proxy"] },
+  ],
+])("a mesh's webhook may add its own after the injector: %s", (_name, pod, order) => {
+  const meshed = ordered(pod, order);
+  expect(inject(meshed)).toEqual(meshed);
+});
+
+describe("what the API server's own plugins add is no difference", () => {
+  const changed = (pod: Pod, change: (container: Container) => Partial<Container>): Pod => {
+    const copy = structuredClone(pod);
+    const container = sidecar(copy);
+    if (container) Object.assign(container, change(container));
+    return copy;
+  };
+  const limited = inject(annotated({ "pep.svc/cpu-limit": "0.5", "pep.svc/memory-limit": "1024Mi" }));
+
+  test.each<readonly [string, Pod, (container: Container) => Partial<Container>]>([
+    [
+      "a LimitRange's default where we leave one open",
+      guarded,
+      ({ resources }) => ({ resources: { ...resources, limits: { ...resources?.limits, cpu: "200m" } } }),
+    ],
+    [
+      "quantities as it writes them",
+      limited,
+      ({ resources }) => ({ resources: { ...resources, limits: { cpu: "500m", memory: "1Gi" } } }),
+    ],
+    ["AlwaysPullImages", guarded, () => ({ imagePullPolicy: "Always" })],
+  ])("%s", (_name, pod, change) => {
+    expect(finalReview(creation(withServiceAccount(changed(pod, change))), injection, "strict")).toEqual({
+      allowed: true,
+    });
+  });
+
+  test.each<readonly [string, (container: Container) => Partial<Container>]>([
+    ["another amount", ({ resources }) => ({ resources: { ...resources, limits: { cpu: "500m", memory: "2Gi" } } })],
+    ["no limit", ({ resources }) => ({ resources: { requests: resources?.requests } })],
+    ["claims", ({ resources }) => ({ resources: { ...resources, claims: [{ name: "gpu" }] } })],
+    ["an image that is never pulled", () => ({ imagePullPolicy: "Never" })],
+  ])("%s is one", (_name, change) => {
+    expect(review(creation(changed(limited, change)), injection, "strict").allowed).toBe(false);
+  });
+});
+
+/** OpenShift's `restricted-v2`, as it changes and judges a pod of a namespace with this range of users. */
+function restrictedV2(pod: Pod, [first, size]: readonly [number, number]): { pod: Pod; refused: string[] } {
+  const copy = structuredClone(pod);
+  const containers = [...(copy.spec.initContainers ?? []), ...copy.spec.containers];
+  copy.spec.securityContext = {
+    seccompProfile: { type: "RuntimeDefault" },
+    fsGroup: first,
+    seLinuxOptions: { level: "s0:c26,c5" },
+    ...copy.spec.securityContext,
+  };
+  for (const container of containers) {
+    container.securityContext = {
+      runAsUser: first,
+      runAsNonRoot: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      ...container.securityContext,
+    };
+  }
+  const isOutside = (user: number | undefined) => user === undefined || user < first || user >= first + size;
+  const refused = containers.filter(({ securityContext }) => isOutside(securityContext?.runAsUser));
+  return { pod: copy, refused: refused.map(({ name }) => name) };
+}
+
+describe("on OpenShift, where each namespace has a range of users", () => {
+  const range = [1_000_660_000, 10_000] as const;
+  const bare = (annotations: Record<string, string>) =>
+    restrictedV2(
+      annotated(annotations, { securityContext: undefined, containers: [aContainer({ securityContext: undefined })] }),
+      range,
+    ).pod;
+
+  test("a sidecar with a user of the range is taken, and is still what was injected", () => {
+    const injected = inject(bare({ "pep.svc/user-id": "1000660001", "pep.svc/group-id": "0" }));
+    const { pod, refused } = restrictedV2(injected, range);
+    expect(refused).toEqual([]);
+    expect(finalReview(creation(withServiceAccount(pod)), injection, "strict")).toEqual({ allowed: true });
+    expect(pod.spec).toMatchSnapshot();
+  });
+
+  test("one with the default is not", () => {
+    expect(restrictedV2(inject(bare({})), range).refused).toEqual(["svc-pep"]);
+  });
+
+  test("a setting gives all sidecars one", () => {
+    const given = injectionOf({ SVC_INJECTOR_PEP_USER_ID: "1000660001", SVC_INJECTOR_PEP_GROUP_ID: "0" });
+    expect(restrictedV2(inject(bare({}), given), range).refused).toEqual([]);
+  });
+});
+
+test("the user of the sidecar is the one that a redirect lets pass", () => {
+  const { initContainers = [] } = inject(
+    annotated({ "pep.svc/redirect-ports": "80", "pep.svc/user-id": "20001" }),
+  ).spec;
+  expect(initContainers[0]?.args).toEqual([expect.stringMatching(/! --uid-owner 20001 [^\0]*! --uid-owner 20001 /)]);
+});
+
+test.each([
+  [{ "pep.svc/cpu-limit": "0.5" }, { cpu: "0.5", memory: "256Mi" }],
+  [{}, { memory: "256Mi" }],
+])("the limits of %j are %j", (annotations: Record<string, string>, limits) => {
+  expect(sidecar(inject(annotated(annotations)))?.resources?.limits).toEqual(limits);
+});
+
+test("only a pod that says so may end its sidecar", () => {
+  expect(settingsOf(inject(aPod()))).not.toHaveProperty("SVC_PEP_QUIT");
+  expect(settingsOf(inject(annotated({ "pep.svc/quit": "true" }))).SVC_PEP_QUIT).toBe("true");
 });
 
 test("a pod with only the status annotation is injected", () => {

@@ -1,6 +1,8 @@
+import { applyPatch, type Operation } from "rfc6902";
 import type { Injection } from "../src/config.ts";
 import { readConfig } from "../src/config.ts";
-import type { AdmissionRequest, Pod } from "../src/pod.ts";
+import type { AdmissionRequest, Container, Pod } from "../src/pod.ts";
+import type { Review } from "../src/review.ts";
 
 export function injectionOf(environment: Record<string, string> = {}): Injection {
   const read = readConfig({
@@ -17,6 +19,21 @@ export function injectionOf(environment: Record<string, string> = {}): Injection
 
 type Metadata = Pod["metadata"];
 
+/** What the restricted pod security standard asks of a pod, and of each of its containers. */
+export const restrictedPod = {
+  runAsNonRoot: true,
+  runAsUser: 1000,
+  seccompProfile: { type: "RuntimeDefault" },
+};
+export const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
+
+export const aContainer = (more: Partial<Container> = {}): Container => ({
+  name: "agent",
+  image: "registry.example/agent:7",
+  securityContext: restricted,
+  ...more,
+});
+
 /** An agent's pod as the API server sends it. */
 export const aPod = (spec: Partial<Pod["spec"]> = {}, metadata: Metadata = {}): Pod => ({
   apiVersion: "v1",
@@ -24,7 +41,8 @@ export const aPod = (spec: Partial<Pod["spec"]> = {}, metadata: Metadata = {}): 
   metadata: { name: "agent-0", namespace: "agents", ...metadata },
   spec: {
     serviceAccountName: "agent",
-    containers: [{ name: "agent", image: "registry.example/agent:7", ports: [{ containerPort: 3000 }] }],
+    securityContext: restrictedPod,
+    containers: [aContainer({ ports: [{ containerPort: 3000 }] })],
     ...spec,
   },
 });
@@ -38,3 +56,20 @@ export const creation = (object: Pod | null): AdmissionRequest => ({
   operation: "CREATE",
   object,
 });
+
+export const update = (oldObject: Pod, object: Pod): AdmissionRequest => ({
+  ...creation(object),
+  operation: "UPDATE",
+  oldObject,
+});
+
+export const reviewOf = (request: object) => ({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+
+/** The pod with a review's patch applied, where it was allowed. @throws with the reasons where it was not */
+export function patched(pod: Pod, { allowed, message, patch = [] }: Review): Pod {
+  if (!allowed) throw new Error(message);
+  const changed = structuredClone(pod);
+  const faults = applyPatch(changed, structuredClone(patch) as Operation[]).filter((fault) => fault !== null);
+  if (faults.length > 0) throw faults[0];
+  return changed;
+}

@@ -1,13 +1,23 @@
 import { expect, test } from "vitest";
-import type { Pod } from "../src/pod.ts";
+import type { Container, Pod } from "../src/pod.ts";
 import { review } from "../src/review.ts";
-import { annotated, aPod, creation, injectionOf } from "./pods.ts";
+import { aContainer, annotated, aPod, creation, injectionOf, restricted, restrictedPod } from "./pods.ts";
 
 const injection = injectionOf();
 const redirected = { "pep.svc/redirect-ports": "80" };
-const agent = (more: object) => ({ containers: [{ name: "agent", ...more }] });
-/** What a container must say of itself to be redirected for sure. */
-const confined = { runAsUser: 1000, capabilities: { drop: ["ALL"] } };
+const proxied = { "pep.svc/proxy-env": "true" };
+const plain = { "pep.svc/native-sidecar": "false" };
+const agent = (more: Partial<Container>) => ({ containers: [aContainer(more)] });
+const env = (name: string, value: string) => agent({ env: [{ name, value }] });
+const onNodes = (key: string, operator: string, ...values: string[]) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }],
+      },
+    },
+  },
+});
 const secretVolume = (name: string) => ({ volumes: [{ name: "mine", secret: { secretName: name } }] });
 const withKey = { "pep.svc/agent-name": "planner", "pep.svc/agent-key-secret": "planner-key" };
 
@@ -35,18 +45,55 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
     /container setup reads Secret svc-pep/,
   ],
   [
-    "is redirected and may become any user",
-    annotated(redirected, agent({ securityContext: { runAsUser: 1000 } })),
-    /container agent may become user 10001.*drop ALL/,
+    "names our Secret for a driver to read",
+    aPod({ volumes: [{ name: "mine", csi: { driver: "d", nodePublishSecretRef: { name: "svc-pep" } } }] }),
+    /volume mine holds Secret svc-pep/,
+  ],
+  [
+    "mounts our Secret as that of a file share",
+    aPod({ volumes: [{ name: "mine", azureFile: { secretName: "svc-pep", shareName: "s" } }] }),
+    /volume mine holds Secret svc-pep/,
+  ],
+  [
+    "reads a variable out of a volume of ours",
+    aPod(
+      agent({
+        env: [{ name: "K", valueFrom: { fileKeyRef: { volumeName: "svc-pep-state", path: "p", key: "k" } } }],
+      }),
+    ),
+    /container agent mounts svc-pep-state/,
+  ],
+  [
+    "is redirected and may take the rights of a set-user-ID file",
+    annotated(redirected, agent({ securityContext: { capabilities: { drop: ["ALL"] } } })),
+    /container agent must set allowPrivilegeEscalation: false/,
+  ],
+  [
+    "is redirected and drops nothing but SETUID",
+    annotated(redirected, agent({ securityContext: { ...restricted, capabilities: { drop: ["SETUID"] } } })),
+    /container agent must drop ALL capabilities/,
+  ],
+  [
+    "is redirected and may send raw packets",
+    annotated(
+      redirected,
+      agent({ securityContext: { ...restricted, capabilities: { drop: ["ALL"], add: ["NET_RAW"] } } }),
+    ),
+    /container agent may add no capability but NET_BIND_SERVICE, not NET_RAW/,
   ],
   [
     "is redirected and does not say as whom it runs",
-    annotated(redirected, agent({ securityContext: { capabilities: { drop: ["ALL"] } } })),
+    annotated(redirected, { securityContext: { ...restrictedPod, runAsUser: undefined } }),
     /container agent does not set runAsUser/,
   ],
   ["shares the node's network", aPod({ hostNetwork: true }), /hostNetwork.*take it out/],
   ["shares its processes", aPod({ shareProcessNamespace: true }), /shareProcessNamespace.*take it out/],
+  ["shares the node's processes", aPod({ hostPID: true }), /hostPID.*take it out/],
   ["runs on Windows", aPod({ os: { name: "windows" } }), /Linux/],
+  ["is bound to Windows nodes", aPod(onNodes("kubernetes.io/os", "In", "windows")), /Linux/],
+  ["may land on a Windows node", aPod(onNodes("kubernetes.io/os", "In", "linux", "windows")), /Linux/],
+  ["avoids Linux nodes", aPod(onNodes("beta.kubernetes.io/os", "NotIn", "linux")), /Linux/],
+  ["has options of Windows", aPod({ securityContext: { windowsOptions: { runAsUserName: "u" } } }), /Linux/],
   ["is sent to a Windows node", aPod({ nodeSelector: { "kubernetes.io/os": "windows" } }), /Linux/],
   ["listens on the agent's port of ours", aPod(agent({ ports: [{ containerPort: 16_001 }] })), /agent uses port 16001/],
   ["listens on our admin port", aPod(agent({ ports: [{ containerPort: 16_020 }] })), /agent uses port 16020/],
@@ -68,40 +115,59 @@ const unsafe: readonly (readonly [string, Pod, RegExp])[] = [
   ],
   [
     "runs as the user that is not redirected",
-    annotated(redirected, agent({ securityContext: { ...confined, runAsUser: 10_001 } })),
+    annotated(redirected, agent({ securityContext: { ...restricted, runAsUser: 10_001 } })),
     /runs as user 10001/,
   ],
   [
-    "does so by the pod's setting",
-    annotated(redirected, {
-      securityContext: { runAsUser: 10_001 },
-      ...agent({ securityContext: { capabilities: { drop: ["ALL"] } } }),
-    }),
-    /runs as user 10001/,
-  ],
-  [
-    "may undo the redirect",
-    annotated(
-      redirected,
-      agent({ securityContext: { runAsUser: 1000, capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } } }),
-    ),
-    /undo the redirect/,
+    "does so by the pod's setting, and by the annotation",
+    annotated({ ...redirected, "pep.svc/user-id": "1000" }),
+    /container agent runs as user 1000/,
   ],
   [
     "is privileged and redirected",
-    annotated(redirected, agent({ securityContext: { ...confined, privileged: true } })),
-    /undo the redirect/,
+    annotated(redirected, agent({ securityContext: { ...restricted, privileged: true } })),
+    /container agent must not be privileged.*redirect/,
   ],
   [
     "is redirected by a mesh already",
     annotated(redirected, { initContainers: [{ name: "istio-init" }] }),
     /istio-init.*proxy-env/,
   ],
+  ["has a proxy of its own", annotated(proxied, env("HTTP_PROXY", "http://squid")), /sets HTTP_PROXY itself/],
+  ["has a proxy for all else", annotated(proxied, env("all_proxy", "socks5://p")), /sets all_proxy to another proxy/],
   [
-    "has a proxy of its own",
-    annotated({ "pep.svc/proxy-env": "true" }, agent({ env: [{ name: "HTTP_PROXY", value: "http://squid" }] })),
-    /sets HTTP_PROXY itself/,
+    "calls every host without the proxy",
+    annotated(proxied, env("NO_PROXY", "*")),
+    /sets NO_PROXY so that calls to every/,
   ],
+  ["does so among others", annotated(proxied, env("no_proxy", "localhost, *")), /sets no_proxy so that calls to every/],
+  ["calls every address without it", annotated(proxied, env("NO_PROXY", "0.0.0.0/0")), /sets NO_PROXY so that calls/],
+  [
+    "takes that from elsewhere",
+    annotated(proxied, agent({ env: [{ name: "NO_PROXY", valueFrom: { configMapKeyRef: { name: "c", key: "k" } } }] })),
+    /sets NO_PROXY so that calls to every host/,
+  ],
+  ...["Never", "OnFailure"].map(
+    (restartPolicy) =>
+      [
+        `completes beside a plain sidecar (${restartPolicy})`,
+        annotated(plain, { restartPolicy }),
+        /never completes.*pep\.svc\/quit: "true".*POST http:\/\/127\.0\.0\.1:16001\/__svc\/quit/,
+      ] as const,
+  ),
+  [
+    "limits memory below the request",
+    annotated({ "pep.svc/memory-limit": "64Mi" }),
+    /memory-limit \(64Mi\) is below .*memory-request \(128Mi\)/,
+  ],
+  [
+    "limits CPUs below the request",
+    annotated({ "pep.svc/cpu-limit": "0.1", "pep.svc/cpu-request": "200m" }),
+    /cpu-limit \(0\.1\) is below .*cpu-request \(200m\)/,
+  ],
+  ["asks for thousandths of a byte", annotated({ "pep.svc/memory-limit": "512m" }), /must be a quantity of bytes/],
+  ["asks for a unit that is none", annotated({ "pep.svc/memory-limit": "512K" }), /must be a quantity of bytes/],
+  ["runs the sidecar as root", annotated({ "pep.svc/user-id": "0" }), /user-id must be a whole number from 1/],
   [
     "asks for an unknown option",
     annotated({ "pep.svc/mdoe": "observe" }),
@@ -123,9 +189,7 @@ test.each(unsafe)("a pod that %s is refused by both webhooks, with what to chang
 
 test("a redirect that the injector has no image for is refused", () => {
   const without = injectionOf({ SVC_INJECTOR_REDIRECT_IMAGE: "" });
-  expect(
-    review(creation(annotated(redirected, agent({ securityContext: confined }))), without, "strict"),
-  ).toMatchObject({
+  expect(review(creation(annotated(redirected)), without, "strict")).toMatchObject({
     allowed: false,
     message: expect.stringMatching(/SVC_INJECTOR_REDIRECT_IMAGE/),
   });
@@ -144,7 +208,7 @@ const weaker: readonly (readonly [what: string, pod: Pod, environment?: Record<s
   ],
   [
     "for fewer redirected ports",
-    annotated({ "pep.svc/redirect-ports": "80" }, agent({ securityContext: confined })),
+    annotated({ "pep.svc/redirect-ports": "80" }),
     { SVC_INJECTOR_PEP_REDIRECT_PORTS: "80,8080" },
   ],
 ];
@@ -170,16 +234,65 @@ test.each([
   ["more redirected ports", { "pep.svc/redirect-ports": "80,8080" }, { SVC_INJECTOR_PEP_REDIRECT_PORTS: "80" }],
   ["more time to drain", { "pep.svc/grace-seconds": "60" }, {}],
 ])("%s is nobody's concern", (_name, annotations: Record<string, string>, environment) => {
-  expect(
-    review(creation(annotated(annotations, agent({ securityContext: confined }))), injectionOf(environment), "strict")
-      .allowed,
-  ).toBe(true);
+  expect(review(creation(annotated(annotations)), injectionOf(environment), "strict").allowed).toBe(true);
+});
+
+const chosenNames: readonly (readonly [string, Partial<Pod["spec"]>])[] = [
+  ["hostAliases", { hostAliases: [{ ip: "127.0.0.1", hostnames: ["ledger.internal"] }] }],
+  ["dnsPolicy: None", { dnsPolicy: "None", dnsConfig: { nameservers: ["192.0.2.1"] } }],
+  ["dnsConfig.nameservers", { dnsConfig: { nameservers: ["192.0.2.1"] } }],
+  ["dnsConfig.searches", { dnsConfig: { searches: ["evil.example"] } }],
+  ["hostnameOverride", { hostnameOverride: "ledger.internal" }],
+];
+
+test.each(chosenNames)(
+  "%s, by which a pod chooses the servers of its enforcement point, is refused where enforcement is strict",
+  (field, spec) => {
+    const request = creation(aPod(spec));
+    expect(review(request, injection, "strict").message).toContain(`${field} decides which servers`);
+    expect(review(request, injection, "may_be_weaker")).toMatchObject({
+      allowed: true,
+      warnings: [expect.stringContaining(`svc-pep: not restricted: ${field}`)],
+    });
+  },
+);
+
+test("a name for the control plane is refused in any namespace where nothing but the name finds it", () => {
+  const plainHttp = injectionOf({ SVC_CONTROL_PLANE_URL: "http://control-plane:8080" });
+  const pod = aPod({ hostAliases: [{ ip: "127.0.0.1", hostnames: ["control-plane"] }] });
+  expect(review(creation(pod), plainHttp, "may_be_weaker").message).toContain("hostAliases decides which servers");
+});
+
+test("how often names are looked up is nobody's concern", () => {
+  const pod = aPod({ dnsPolicy: "ClusterFirst", dnsConfig: { options: [{ name: "ndots", value: "2" }] } });
+  expect(review(creation(pod), injection, "strict")).not.toHaveProperty("message");
 });
 
 test.each([
-  ["an update", { operation: "UPDATE" }],
-  ["a deletion", { operation: "DELETE", object: null }],
-  ["a debug container", { operation: "CREATE", subResource: "ephemeralcontainers" }],
-])("%s passes unchanged: the containers of a running pod cannot be changed", (_name, more) => {
-  expect(review({ ...creation(aPod({ hostNetwork: true })), ...more }, injection, "strict")).toEqual({ allowed: true });
+  ["NO_PROXY", "localhost,127.0.0.1,.svc"],
+  ["ALL_PROXY", "http://127.0.0.1:16001"],
+  ["HTTPS_PROXY", "http://squid:3128"],
+])("%s=%s goes with the proxy", (name, value) => {
+  expect(review(creation(annotated(proxied, env(name, value))), injection, "strict")).not.toHaveProperty("message");
+});
+
+test("a pod that completes beside a plain sidecar may end it, and is told how", () => {
+  const pod = annotated({ ...plain, "pep.svc/quit": "true" }, { restartPolicy: "Never" });
+  expect(review(creation(pod), injection, "strict")).toMatchObject({
+    allowed: true,
+    warnings: ["svc-pep: completes only after the agent's POST http://127.0.0.1:16001/__svc/quit"],
+  });
+});
+
+test("a pod that completes beside a native sidecar is ended with it, without a word", () => {
+  const { warnings } = review(creation(aPod({ restartPolicy: "Never" })), injection, "strict");
+  expect(warnings).toBeUndefined();
+});
+
+test("a deletion passes", () => {
+  expect(review({ ...creation(null), operation: "DELETE" }, injection, "strict")).toEqual({ allowed: true });
+});
+
+test.each(["CREATE", "UPDATE"])("%s of nothing is refused", (operation) => {
+  expect(review({ ...creation(null), operation }, injection, "strict").allowed).toBe(false);
 });

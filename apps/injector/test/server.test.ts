@@ -6,7 +6,7 @@ import { type Child, freePort, requires, spawnApp, waitUntil } from "@svc/test-s
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect } from "vitest";
 import { writeCertificate } from "./certificate.ts";
-import { aPod, creation } from "./pods.ts";
+import { aPod, reviewOf as bodyOf, creation, update } from "./pods.ts";
 
 const { test } = requires("openssl");
 
@@ -61,8 +61,7 @@ async function call(path: string, more: { method?: "GET" | "POST"; body?: string
   };
 }
 
-const reviewOf = (request: object) =>
-  JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+const reviewOf = (request: object) => JSON.stringify(bodyOf(request));
 
 test("answers a review with the patch, under the request's uid", async () => {
   const asked = creation(aPod());
@@ -89,6 +88,26 @@ test("allows weaker pods at its second webhook alone", async () => {
   const body = reviewOf(creation(aPod({}, { labels: { "pep.svc/inject": "disabled" } })));
   expect((await call("/mutate", { body })).body.response).toMatchObject({ allowed: false });
   expect((await call("/mutate-weaker", { body })).body.response).toMatchObject({ allowed: true });
+});
+
+test.each(["annotations", "labels"])("takes null for absent: %s", async (member) => {
+  const { metadata, ...pod } = aPod({ initContainers: null, volumes: null } as never);
+  const body = reviewOf(creation({ ...pod, metadata: { ...metadata, [member]: null } } as never));
+  expect((await call("/mutate", { body })).body.response).toMatchObject({ allowed: true, patchType: "JSONPatch" });
+});
+
+test("refuses a change of the enforcement point in a running pod, and a pod that was changed after it", async () => {
+  const own = { name: "svc-pep", image: "registry.example/svc-pep:1.2.3" };
+  const running = aPod({ initContainers: [own] });
+  const changed = aPod({ initContainers: [{ ...own, image: "mine" }] });
+  for (const path of ["/validate", "/validate-weaker"]) {
+    const { body } = await call(path, { body: reviewOf(update(running, changed)) });
+    expect(body.response).toMatchObject({
+      allowed: false,
+      status: { message: expect.stringContaining("running pod") },
+    });
+    expect((await call(path, { body: reviewOf(creation(aPod())) })).body.response).toMatchObject({ allowed: false });
+  }
 });
 
 test.each([
@@ -137,13 +156,20 @@ test("serves a new certificate once it fits, and the old one until then", async 
 test("starts only with valid settings, and names every invalid one", async () => {
   const refused = spawnApp({
     main: "@svc/injector/main",
-    env: { SVC_INJECTOR_PEP_MODE: "off", SVC_INJECTOR_PEP_MODDE: "observe" },
+    env: {
+      SVC_INJECTOR_PEP_MODE: "off",
+      SVC_INJECTOR_PEP_MODDE: "observe",
+      SVC_INJECTOR_PEP_MEMORY_LIMIT: "64Mi",
+      SVC_INJECTOR_PEP_CPU_LIMIT: "10m",
+    },
   });
   expect(await refused.exited).toBe(1);
   for (const name of [
     "SVC_INJECTOR_TLS_CERT_FILE: is required",
     "SVC_INJECTOR_PEP_MODE: must be one of",
     "did you mean SVC_INJECTOR_PEP_MODE?",
+    "SVC_INJECTOR_PEP_MEMORY_LIMIT: is below SVC_INJECTOR_PEP_MEMORY_REQUEST",
+    "SVC_INJECTOR_PEP_CPU_LIMIT: is below SVC_INJECTOR_PEP_CPU_REQUEST",
   ]) {
     expect(refused.output()).toContain(name);
   }

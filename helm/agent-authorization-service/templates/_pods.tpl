@@ -31,6 +31,13 @@ tolerations:
 {{- end }}
 {{- end -}}
 
+{{- /* A quantity as a number. */ -}}
+{{- define "svc.amount" -}}
+{{- $suffix := regexFind "[a-zA-Z]*$" . -}}
+{{- $factors := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- mulf (trimSuffix $suffix . | float64) (get $factors $suffix) -}}
+{{- end -}}
+
 {{- define "svc.container" -}}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:

@@ -18,7 +18,7 @@ export interface FakeCluster {
 /** What the chart makes; helm asks that the cluster knows each. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ["ConfigMap", "Pod", "Secret", "Service", "ServiceAccount"],
-  "admissionregistration.k8s.io/v1": ["MutatingWebhookConfiguration"],
+  "admissionregistration.k8s.io/v1": ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
   "apps/v1": ["Deployment"],
   "autoscaling/v2": ["HorizontalPodAutoscaler"],
   "batch/v1": ["Job"],
@@ -30,7 +30,7 @@ const resourceOf = (kind: string) => ({
   name: `${kind.toLowerCase()}s`.replace(/ys$/, "ies"),
   singularName: kind.toLowerCase(),
   kind,
-  namespaced: kind !== "MutatingWebhookConfiguration",
+  namespaced: !kind.endsWith("WebhookConfiguration"),
   verbs: ["get"],
 });
 

@@ -1,15 +1,29 @@
 {{- /*
 The webhooks. A namespace or a pod requests injection by the label pep.svc/inject; a namespace that may have less than the
-defaults uses another path of the same server. So there are four webhooks, and at most one matches a pod.
+defaults uses another path of the same server. So there are four webhooks of each kind, and at most one of a kind matches a
+pod: one changes a pod at its creation, and one judges what came of it, and every change to it while it runs.
 Takes {root, caBundle}; without caBundle, cert-manager fills it in.
 */ -}}
 {{- define "svc.injector.webhooks" -}}
+{{- $mutating := dict "kind" "MutatingWebhookConfiguration" "path" "mutate" "operations" (list "CREATE") "resources" (list "pods") -}}
+{{- $validating := dict "kind" "ValidatingWebhookConfiguration" "path" "validate" "operations" (list "CREATE" "UPDATE") "resources" (list "pods" "pods/ephemeralcontainers") -}}
+{{- range $at, $configuration := list $mutating $validating }}
+{{- if $at }}
+---
+{{ end }}
+{{- include "svc.injector.configuration" (merge $configuration $) }}
+{{- end }}
+{{- end -}}
+
+{{- /* Takes {root, caBundle, kind, path, operations, resources}. */ -}}
+{{- define "svc.injector.configuration" -}}
 {{- $root := .root -}}
 {{- $caBundle := .caBundle -}}
+{{- $configuration := . -}}
 {{- $name := include "svc.injector.name" $root -}}
 {{- $excluded := concat (list $root.Release.Namespace "kube-system" "kube-public" "kube-node-lease") $root.Values.injector.excludedNamespaces | uniq -}}
 apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
+kind: {{ .kind }}
 metadata:
   name: {{ $name }}-{{ $root.Release.Namespace }}
   labels:
@@ -19,14 +33,14 @@ metadata:
     cert-manager.io/inject-ca-from: {{ $root.Release.Namespace }}/{{ $name }}
   {{- end }}
 webhooks:
-  {{- range $strictness := list (dict "name" "strict" "path" "/mutate" "operator" "NotIn") (dict "name" "weaker" "path" "/mutate-weaker" "operator" "In") }}
+  {{- range $strictness := list (dict "name" "strict" "path" "" "operator" "NotIn") (dict "name" "weaker" "path" "-weaker" "operator" "In") }}
   {{- range $asks := list "namespace" "pod" }}
   - name: {{ $strictness.name }}-{{ $asks }}.pep.svc
     clientConfig:
       service:
         name: {{ $name }}
         namespace: {{ $root.Release.Namespace }}
-        path: {{ $strictness.path }}
+        path: /{{ $configuration.path }}{{ $strictness.path }}
         port: 8443
       {{- with $caBundle }}
       caBundle: {{ . }}
@@ -34,13 +48,15 @@ webhooks:
     rules:
       - apiGroups: [""]
         apiVersions: [v1]
-        operations: [CREATE]
-        resources: [pods]
+        operations: {{ $configuration.operations | toJson }}
+        resources: {{ $configuration.resources | toJson }}
         scope: Namespaced
-    # No pod starts without the sidecar that it should have.
+    # No pod starts without the sidecar that it should have, and none loses it.
     failurePolicy: Fail
+    {{- if eq $configuration.path "mutate" }}
     # Another webhook may add containers after ours; asked again, ours changes nothing.
     reinvocationPolicy: IfNeeded
+    {{- end }}
     matchPolicy: Equivalent
     sideEffects: None
     admissionReviewVersions: [v1]
