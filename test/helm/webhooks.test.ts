@@ -47,7 +47,7 @@ test.each([
   ["a pod that asks, of a namespace that may have less", weaker, enabled, "/mutate-weaker"],
   ["a pod that declines, of a namespace that may have less", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
   ["a namespace that says nearly what it takes to have less", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
-])("%s is asked about once before and once after all other webhooks", (_name, ofNamespace, ofPod, path) => {
+])("%s is reviewed once before and once after all other webhooks", (_name, ofNamespace, ofPod, path) => {
   expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path, path.replace("mutate", "validate")]);
 });
 

@@ -240,7 +240,7 @@ test.each<readonly [string, Pod, Order]>([
   ],
   ["as the first of the agent's containers", guardedPlainly, { containers: ["svc-pep", "agent"] }],
   ["before the agent, though plain", guardedPlainly, { initContainers: ["svc-pep"], containers: ["agent"] }],
-])("a pod that brings the very containers of the injector elsewhere is refused: %s", (_name, pod, order) => {
+])("a pod with the injector's exact containers in another place is refused: %s", (_name, pod, order) => {
   expect(review(creation(ordered(pod, order)), injection, "may_be_weaker")).toEqual({
     allowed: false,
     message: expect.stringContaining("or not where"),
@@ -255,12 +255,12 @@ test.each<readonly [string, Pod, Order]>([
     guardedPlainly,
     { initContainers: ["linkerd-init"], containers: ["agent", "svc-pep", "linkerd-proxy"] },
   ],
-])("a mesh's webhook may add its own after the injector: %s", (_name, pod, order) => {
+])("a pod to which a mesh added its containers after the injector is admitted unchanged: %s", (_name, pod, order) => {
   const meshed = ordered(pod, order);
   expect(inject(meshed)).toEqual(meshed);
 });
 
-describe("what the API server's own plugins add is no difference", () => {
+describe("what the API server's own plug-ins add", () => {
   const changed = (pod: Pod, change: (container: Container) => Partial<Container>): Pod => {
     const copy = structuredClone(pod);
     const container = sidecar(copy);
@@ -281,7 +281,7 @@ describe("what the API server's own plugins add is no difference", () => {
       ({ resources }) => ({ resources: { ...resources, limits: { cpu: "500m", memory: "1Gi" } } }),
     ],
     ["AlwaysPullImages", guarded, () => ({ imagePullPolicy: "Always" })],
-  ])("%s", (_name, pod, change) => {
+  ])("%s is no difference", (_name, pod, change) => {
     expect(finalReview(creation(withServiceAccount(changed(pod, change))), injection, "strict")).toEqual({
       allowed: true,
     });
@@ -292,7 +292,7 @@ describe("what the API server's own plugins add is no difference", () => {
     ["no limit", ({ resources }) => ({ resources: { requests: resources?.requests } })],
     ["claims", ({ resources }) => ({ resources: { ...resources, claims: [{ name: "gpu" }] } })],
     ["an image that is never pulled", () => ({ imagePullPolicy: "Never" })],
-  ])("%s is one", (_name, change) => {
+  ])("%s is a difference", (_name, change) => {
     expect(review(creation(changed(limited, change)), injection, "strict").allowed).toBe(false);
   });
 });
@@ -329,7 +329,7 @@ describe("on OpenShift, where each namespace has a range of users", () => {
       range,
     ).pod;
 
-  test("a sidecar with a user of the range is taken, and is still what was injected", () => {
+  test("a sidecar with a user of the range passes, and equals what was injected", () => {
     const injected = inject(bare({ "pep.svc/user-id": "1000660001", "pep.svc/group-id": "0" }));
     const { pod, refused } = restrictedV2(injected, range);
     expect(refused).toEqual([]);
@@ -337,17 +337,17 @@ describe("on OpenShift, where each namespace has a range of users", () => {
     expect(pod.spec).toMatchSnapshot();
   });
 
-  test("one with the default is not", () => {
+  test("a sidecar with the default user is refused by OpenShift", () => {
     expect(restrictedV2(inject(bare({})), range).refused).toEqual(["svc-pep"]);
   });
 
-  test("a setting gives all sidecars one", () => {
+  test("a setting gives every sidecar a user of the range", () => {
     const given = injectionOf({ SVC_INJECTOR_PEP_USER_ID: "1000660001", SVC_INJECTOR_PEP_GROUP_ID: "0" });
     expect(restrictedV2(inject(bare({}), given), range).refused).toEqual([]);
   });
 });
 
-test("the user of the sidecar is the one that a redirect lets pass", () => {
+test("a redirect exempts the user of the sidecar", () => {
   const { initContainers = [] } = inject(
     annotated({ "pep.svc/redirect-ports": "80", "pep.svc/user-id": "20001" }),
   ).spec;
@@ -361,7 +361,7 @@ test.each([
   expect(sidecar(inject(annotated(annotations)))?.resources?.limits).toEqual(limits);
 });
 
-test("only a pod that says so may end its sidecar", () => {
+test("an agent may end its sidecar only with pep.svc/quit", () => {
   expect(settingsOf(inject(aPod()))).not.toHaveProperty("SVC_PEP_QUIT");
   expect(settingsOf(inject(annotated({ "pep.svc/quit": "true" }))).SVC_PEP_QUIT).toBe("true");
 });

@@ -233,7 +233,7 @@ test.each([
   ["observing where that is the default", { "pep.svc/mode": "observe" }, { SVC_INJECTOR_PEP_MODE: "observe" }],
   ["more redirected ports", { "pep.svc/redirect-ports": "80,8080" }, { SVC_INJECTOR_PEP_REDIRECT_PORTS: "80" }],
   ["more time to drain", { "pep.svc/grace-seconds": "60" }, {}],
-])("%s is nobody's concern", (_name, annotations: Record<string, string>, environment) => {
+])("%s is admitted", (_name, annotations: Record<string, string>, environment) => {
   expect(review(creation(annotated(annotations)), injectionOf(environment), "strict").allowed).toBe(true);
 });
 
@@ -257,13 +257,13 @@ test.each(chosenNames)(
   },
 );
 
-test("a name for the control plane is refused in any namespace where nothing but the name finds it", () => {
+test("names of the pod's choice are refused in any namespace where the control plane is called over plain HTTP", () => {
   const plainHttp = injectionOf({ SVC_CONTROL_PLANE_URL: "http://control-plane:8080" });
   const pod = aPod({ hostAliases: [{ ip: "127.0.0.1", hostnames: ["control-plane"] }] });
   expect(review(creation(pod), plainHttp, "may_be_weaker").message).toContain("hostAliases decides which servers");
 });
 
-test("how often names are looked up is nobody's concern", () => {
+test("options of the resolver that name no server are admitted", () => {
   const pod = aPod({ dnsPolicy: "ClusterFirst", dnsConfig: { options: [{ name: "ndots", value: "2" }] } });
   expect(review(creation(pod), injection, "strict")).not.toHaveProperty("message");
 });
@@ -276,7 +276,7 @@ test.each([
   expect(review(creation(annotated(proxied, env(name, value))), injection, "strict")).not.toHaveProperty("message");
 });
 
-test("a pod that completes beside a plain sidecar may end it, and is told how", () => {
+test("a pod that completes beside a plain sidecar is admitted where it may end it, with a warning that says how", () => {
   const pod = annotated({ ...plain, "pep.svc/quit": "true" }, { restartPolicy: "Never" });
   expect(review(creation(pod), injection, "strict")).toMatchObject({
     allowed: true,
@@ -284,7 +284,7 @@ test("a pod that completes beside a plain sidecar may end it, and is told how", 
   });
 });
 
-test("a pod that completes beside a native sidecar is ended with it, without a word", () => {
+test("a pod that completes beside a native sidecar is admitted without a warning", () => {
   const { warnings } = review(creation(aPod({ restartPolicy: "Never" })), injection, "strict");
   expect(warnings).toBeUndefined();
 });

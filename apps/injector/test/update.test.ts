@@ -84,16 +84,16 @@ test.each<readonly [string, Pod, Pod]>([
   ["a restricted debug container", running, debugged(running)],
   ["one that was there", debugged(running, { securityContext: {} }), debugged(running, { securityContext: {} })],
   ["anything, where nothing was injected", aPod(), debugged(withImage(aPod(), "agent"), { securityContext: {} })],
-])("%s is nobody's concern", (_name, old, changed) => {
+])("%s is admitted", (_name, old, changed) => {
   expect(finalReview(update(old, changed), injection, "strict")).toEqual({ allowed: true });
 });
 
-test("a sidecar of an injector that had another image is no hindrance to changes of its pod", () => {
+test("a pod whose sidecar has an earlier image may be changed", () => {
   const newer = injectionOf({ SVC_INJECTOR_PEP_IMAGE: "registry.example/svc-pep:2.0.0" });
   expect(finalReview(update(running, withImage(running, "agent")), newer, "strict")).toEqual({ allowed: true });
 });
 
-test("an update that does not say what was there is refused", () => {
+test("an update without the old pod is refused", () => {
   expect(review({ ...update(running, running), oldObject: null }, injection, "strict").allowed).toBe(false);
 });
 

@@ -148,12 +148,66 @@ export const ofClient = mutationsOf("packages/client/src", [
   ],
 ]);
 
+const refusals = testsOf("apps/injector/test/refusals.test.ts");
+const injected = testsOf("apps/injector/test/injected.test.ts");
+const updates = testsOf("apps/injector/test/update.test.ts");
+const floor = testsOf("apps/injector/test/pod-security.test.ts");
+
 export const ofInjector = mutationsOf("apps/injector/src", [
   [
     "node-network-shared",
     "refusals.ts",
     "spec.hostNetwork === true &&",
     "spec.hostNetwork === false &&",
-    testsOf("apps/injector/test/refusals.test.ts")("a pod that %s is refused by both webhooks, with what to change"),
+    refusals("a pod that %s is refused by both webhooks, with what to change"),
+  ],
+  [
+    "sidecar-anywhere",
+    "own-parts.ts",
+    "initContainers.slice(0, Math.max(first, 0)).every(({ name }) => isMeshContainer(name)) &&",
+    "",
+    injected("a pod with the injector's exact containers in another place is refused: %s"),
+  ],
+  [
+    "sidecars-user-reachable",
+    "pod-security.ts",
+    "allowPrivilegeEscalation !== false &&",
+    "allowPrivilegeEscalation === true &&",
+    refusals("a pod that %s is refused by both webhooks, with what to change"),
+  ],
+  [
+    "below-the-floor",
+    "review.ts",
+    "const belowFloor = [...restrictedFaults(pod), ...nameFaults(pod.spec)];",
+    "const belowFloor = nameFaults(pod.spec);",
+    floor("below the restricted standard > %s: %s is refused where enforcement is strict"),
+  ],
+  [
+    "names-of-the-agents-choice",
+    "review.ts",
+    "const belowFloor = [...restrictedFaults(pod), ...nameFaults(pod.spec)];",
+    "const belowFloor = restrictedFaults(pod);",
+    refusals("%s, by which a pod chooses the servers of its enforcement point, is refused where enforcement is strict"),
+  ],
+  [
+    "running-sidecar-replaced",
+    "update.ts",
+    "isDeepStrictEqual(ownParts(pod), own)",
+    "isDeepStrictEqual(own, own)",
+    updates("a change to a running pod is refused in any namespace > %s"),
+  ],
+  [
+    "debug-container-unreviewed",
+    "update.ts",
+    "const added = addedContainers(pod, old);",
+    "const added = addedContainers(pod, pod);",
+    updates("a change to a running pod is refused in any namespace > %s"),
+  ],
+  [
+    "undone-after-the-review",
+    "review.ts",
+    "if (patch.length > 0) return refused([undoneReason]);",
+    "",
+    updates("the last review of a creation > refuses a pod that %s"),
   ],
 ]);
