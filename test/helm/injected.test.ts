@@ -16,7 +16,7 @@ async function injected(variant: string): Promise<KubernetesObject> {
   return patched(aPod(), review(creation(aPod()), read.config.injection, "strict")) as Pod & KubernetesObject;
 }
 
-const withInjector = ["defaults", "staging", "production", "own certificates", "everything"];
+const withInjector = ["defaults", "staging", "production", "own certificates", "OpenShift", "everything"];
 
 describe.each(withInjector)("%s: an injected pod", (variant) => {
   test("is valid for Kubernetes, in every field", async () => {

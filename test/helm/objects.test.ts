@@ -45,8 +45,7 @@ describe.each(Object.keys(variants))("%s", (variant) => {
         enableServiceLinks: false,
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: 10_001,
-          runAsGroup: 10_001,
+          ...(variant !== "OpenShift" && { runAsUser: 10_001, runAsGroup: 10_001, fsGroup: 10_001 }),
           seccompProfile: { type: "RuntimeDefault" },
         },
       });
@@ -98,6 +97,13 @@ test.each(["defaults", "production", "everything"])("%s: a pod's grace period co
   const drainSeconds = (noticeMs + deadlineMs + lastWordsMs) / 1000;
   expect(pauseSeconds).toBe(variant === "everything" ? 0 : 5);
   expect(template.terminationGracePeriodSeconds).toBeGreaterThan(pauseSeconds + drainSeconds);
+});
+
+test("pods whose user the cluster chooses name neither user nor group", () => {
+  const pods = (rendered.get("OpenShift") ?? []).map(podSpecOf).filter((spec) => spec !== undefined);
+  expect(pods.map(({ securityContext }) => Object.keys(securityContext))).toEqual(
+    pods.map(() => ["runAsNonRoot", "seccompProfile"]),
+  );
 });
 
 test("a rollout keeps the number of pods, and a node drain removes one at a time", () => {

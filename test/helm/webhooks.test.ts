@@ -1,3 +1,4 @@
+import { run } from "@bufbuild/cel";
 import { beforeAll, describe, expect, test } from "vitest";
 import { injectLabel, weakerLabel } from "../../apps/injector/src/pod-request.ts";
 import { webhooks as pathsOfTheInjector } from "../../apps/injector/src/review.ts";
@@ -10,6 +11,7 @@ interface Webhook {
   readonly namespaceSelector: LabelSelector;
   readonly objectSelector?: LabelSelector;
   readonly failurePolicy: string;
+  readonly matchConditions?: readonly { readonly expression: string }[];
   readonly timeoutSeconds: number;
   readonly sideEffects: string;
   readonly reinvocationPolicy?: string;
@@ -99,6 +101,27 @@ describe("every webhook", () => {
         rules: [{ ...core, operations: ["CREATE", "UPDATE"], resources: ["pods", "pods/ephemeralcontainers"] }],
       });
       expect(webhook).not.toHaveProperty("reinvocationPolicy");
+    }
+  });
+
+  const pod = { metadata: { labels: { [injectLabel]: "enabled" } }, spec: { containers: [{ name: "a", image: "1" }] } };
+  const bare = { metadata: {}, spec: pod.spec };
+
+  test.each<readonly [string, string, object | null, object, boolean]>([
+    ["a creation", "CREATE", null, pod, true],
+    ["another image", "UPDATE", pod, { ...pod, spec: { containers: [{ name: "a", image: "2" }] } }, true],
+    ["a debug container", "UPDATE", pod, { ...pod, spec: { ...pod.spec, ephemeralContainers: [{ name: "b" }] } }, true],
+    ["another label", "UPDATE", pod, { ...pod, metadata: { labels: { [injectLabel]: "disabled" } } }, true],
+    ["the last label taken off", "UPDATE", pod, bare, true],
+    ["the first label", "UPDATE", bare, pod, true],
+    ["another annotation", "UPDATE", pod, { ...pod, metadata: { ...pod.metadata, annotations: { a: "b" } } }, false],
+    ["a finalizer, where no label is", "UPDATE", bare, { ...bare, metadata: { finalizers: ["f"] } }, false],
+    ["a status", "UPDATE", pod, { ...pod, status: { phase: "Running" } }, false],
+  ])("that validates pods matches %s: %s", (_name, operation, oldObject, object, isMatched) => {
+    for (const { matchConditions = [] } of validating) {
+      expect(matchConditions).toHaveLength(1);
+      for (const { expression } of matchConditions)
+        expect(run(expression, { request: { operation }, object, oldObject })).toBe(isMatched);
     }
   });
 

@@ -9,7 +9,7 @@ import { adminPort, agentPort, ownPrefix, volumesOf } from "./sidecar.ts";
 /** Why an enforcement point could not guard this pod, in any namespace: one sentence each, with what to change. */
 export function refusalsOf({ spec }: Pod, injection: Injection, options: PodOptions): readonly string[] {
   const others = othersOf(spec);
-  const secrets = secretsIn(volumesOf(options));
+  const secrets = secretsIn([...volumesOf(options), ...volumesOf(injection.defaults)]);
   const { "pep.svc/user-id": exemptUser } = options;
   return [
     ...podFaults(spec),
@@ -41,14 +41,17 @@ function podFaults(spec: PodSpec): readonly string[] {
   return rules.filter((fault) => fault !== false);
 }
 
-/** A plain sidecar serves until it is told to end, and the pod of a job is complete only then. */
-const completionFaults = ({ restartPolicy = "Always" }: PodSpec, options: PodOptions): readonly string[] =>
-  restartPolicy === "Always" || options["pep.svc/native-sidecar"] || options["pep.svc/quit"]
-    ? []
-    : [
-        `restartPolicy ${restartPolicy} with pep.svc/native-sidecar: "false" never completes: leave that out, or set ` +
-          `pep.svc/quit: "true" and let the agent end with ${quitCall}`,
-      ];
+/** A plain sidecar serves until it is told to end, and the pod of a job completes only then. */
+export const outlivesAgent = ({ restartPolicy = "Always" }: PodSpec, options: PodOptions): boolean =>
+  restartPolicy !== "Always" && !options["pep.svc/native-sidecar"];
+
+const completionFaults = (spec: PodSpec, options: PodOptions): readonly string[] =>
+  outlivesAgent(spec, options) && !options["pep.svc/quit"]
+    ? [
+        `restartPolicy ${spec.restartPolicy} with pep.svc/native-sidecar: "false" never completes: leave that out, or ` +
+          `set pep.svc/quit: "true" and let the agent end with ${quitCall}`,
+      ]
+    : [];
 
 export const quitCall = `POST http://127.0.0.1:${agentPort}/__svc/quit`;
 

@@ -3,7 +3,7 @@ import { patchOf } from "./patch.ts";
 import { type AdmissionRequest, admissionReview, type Pod } from "./pod.ts";
 import { injectLabel, readPodRequest, weakerLabel } from "./pod-request.ts";
 import { restrictedFaults } from "./pod-security.ts";
-import { nameFaults, quitCall, refusalsOf } from "./refusals.ts";
+import { nameFaults, outlivesAgent, quitCall, refusalsOf } from "./refusals.ts";
 import { ownPrefix } from "./sidecar.ts";
 import { updateFaults } from "./update.ts";
 
@@ -26,7 +26,7 @@ export function review(request: AdmissionRequest, injection: Injection, strictne
   if (!pod) return refused(["the review holds no pod"]);
   if (operation === "CREATE") return reviewCreation(pod, injection, strictness);
   if (!old) return refused(["the review of an update does not hold the pod as it was"]);
-  const { faults, belowFloor } = updateFaults(pod, old);
+  const { faults, belowFloor } = updateFaults(pod, old, injection);
   return verdict(faults, belowFloor, [], strictness);
 }
 
@@ -54,11 +54,7 @@ function reviewCreation(pod: Pod, injection: Injection, strictness: Strictness):
   const belowFloor = [...restrictedFaults(pod), ...nameFaults(pod.spec)];
   const warnings = [
     ...wanted.weaker.map((annotation) => `weaker than the default: ${annotation}`),
-    ...(wanted.options["pep.svc/quit"] &&
-    pod.spec.restartPolicy !== "Always" &&
-    !wanted.options["pep.svc/native-sidecar"]
-      ? [`completes only after the agent's ${quitCall}`]
-      : []),
+    ...(outlivesAgent(pod.spec, wanted.options) ? [`completes only after the agent's ${quitCall}`] : []),
   ];
   const answer = verdict([...faults, ...(patch ? [] : [changedReason])], belowFloor, warnings, strictness);
   return patch && answer.allowed ? { ...answer, patch } : answer;
@@ -88,7 +84,7 @@ const refused = (reasons: readonly string[]): Review => ({
   message: `agent authorization: ${reasons.join("; ")}`,
 });
 
-const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected, or not where: take all of them out, the injector adds them`;
+const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected, or stands elsewhere: take all of them out, the injector adds them`;
 
 const undoneReason =
   "another admission webhook changed the pod after the injector: let that one skip the containers of the enforcement point, or run before";

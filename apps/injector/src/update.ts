@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Injection } from "./config.ts";
 import { ownParts } from "./own-parts.ts";
 import type { Container, Pod } from "./pod.ts";
 import { injectLabel } from "./pod-request.ts";
 import { restrictedContainerFaults } from "./pod-security.ts";
 import { escapesOf } from "./redirect.ts";
 import { containerFaults, secretsIn } from "./refusals.ts";
-import { redirectName, sidecarName } from "./sidecar.ts";
+import { redirectName, sidecarName, volumesOf } from "./sidecar.ts";
 
 /** What a change to a running pod does to the enforcement point in it; nothing where the pod has none. */
 export interface UpdateFaults {
@@ -16,13 +17,13 @@ export interface UpdateFaults {
 }
 
 /** Images, debug containers and labels of a running pod can be changed (Kubernetes: Pod update and replacement). */
-export function updateFaults(pod: Pod, old: Pod): UpdateFaults {
+export function updateFaults(pod: Pod, old: Pod, { defaults }: Injection): UpdateFaults {
   const own = ownParts(old);
   const [sidecar] = own.containers.filter(({ name }) => name === sidecarName);
   if (sidecar === undefined) return { faults: [], belowFloor: [] };
   const { securityContext } = pod.spec;
   const added = addedContainers(pod, old);
-  const secrets = secretsIn(own.volumes);
+  const secrets = secretsIn([...own.volumes, ...volumesOf(defaults)]);
   const isRedirected = own.containers.some(({ name }) => name === redirectName);
   const exemptUser = sidecar.securityContext?.runAsUser ?? Number.NaN;
   return {

@@ -243,7 +243,7 @@ test.each<readonly [string, Pod, Order]>([
 ])("a pod with the injector's exact containers in another place is refused: %s", (_name, pod, order) => {
   expect(review(creation(ordered(pod, order)), injection, "may_be_weaker")).toEqual({
     allowed: false,
-    message: expect.stringContaining("or not where"),
+    message: expect.stringContaining("or stands elsewhere"),
   });
 });
 

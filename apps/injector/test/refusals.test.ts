@@ -187,6 +187,12 @@ test.each(unsafe)("a pod that %s is refused by both webhooks, with what to chang
   }
 });
 
+test("a pod that names a session of its own may not read the one of all others", () => {
+  const given = injectionOf({ SVC_INJECTOR_PEP_SESSION_SECRET: "shared" });
+  const pod = annotated({ "pep.svc/session-secret": "lent" }, secretVolume("shared"));
+  expect(review(creation(pod), given, "strict").message).toContain("volume mine holds Secret shared");
+});
+
 test("a redirect that the injector has no image for is refused", () => {
   const without = injectionOf({ SVC_INJECTOR_REDIRECT_IMAGE: "" });
   expect(review(creation(annotated(redirected)), without, "strict")).toMatchObject({

@@ -1,4 +1,4 @@
-{{- /* What all of our pods have in common. 10001 is the images' user; the group reads mounted Secrets. */ -}}
+{{- /* What all of our pods have in common. The group reads mounted Secrets. */ -}}
 {{- define "svc.pod" -}}
 automountServiceAccountToken: false
 {{- /* SVC_* variables come from us alone, never from Services that happen to be named so. */}}
@@ -11,9 +11,13 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   runAsNonRoot: true
-  runAsUser: 10001
-  runAsGroup: 10001
-  fsGroup: 10001
+  {{- with .root.Values.security.userId }}
+  runAsUser: {{ int64 . }}
+  {{- end }}
+  {{- with .root.Values.security.groupId }}
+  runAsGroup: {{ int64 . }}
+  fsGroup: {{ int64 . }}
+  {{- end }}
   seccompProfile:
     type: RuntimeDefault
 {{- with .settings }}

@@ -70,6 +70,9 @@ export const variants: Readonly<Record<string, Rendering>> = {
       monitoring: { serviceMonitor: { enabled: false }, podMonitor: { enabled: false }, rules: { enabled: false } },
     },
   },
+  OpenShift: {
+    values: { security: { userId: null, groupId: null }, pep: { userId: 1_000_660_001, groupId: 0 } },
+  },
   everything: {
     apis: monitoringApis,
     values: {

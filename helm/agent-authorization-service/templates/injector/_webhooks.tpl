@@ -56,6 +56,14 @@ webhooks:
     {{- if eq $configuration.path "mutate" }}
     # Another webhook may add containers after ours; asked again, ours changes nothing.
     reinvocationPolicy: IfNeeded
+    {{- else }}
+    # A finalizer or an annotation changes nothing that is guarded, and does not wait for the injector.
+    matchConditions:
+      - name: changes-what-is-guarded
+        expression: >-
+          request.operation == "CREATE" || object.spec != oldObject.spec ||
+          (has(object.metadata.labels) ? object.metadata.labels : {}) !=
+          (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {})
     {{- end }}
     matchPolicy: Equivalent
     sideEffects: None
