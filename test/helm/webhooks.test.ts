@@ -1,4 +1,4 @@
-import { run } from "@bufbuild/cel";
+import { type CelInput, run } from "@bufbuild/cel";
 import { beforeAll, describe, expect, test } from "vitest";
 import { injectLabel, weakerLabel } from "../../apps/injector/src/pod-request.ts";
 import { webhooks as pathsOfTheInjector } from "../../apps/injector/src/review.ts";
@@ -107,7 +107,7 @@ describe("every webhook", () => {
   const pod = { metadata: { labels: { [injectLabel]: "enabled" } }, spec: { containers: [{ name: "a", image: "1" }] } };
   const bare = { metadata: {}, spec: pod.spec };
 
-  test.each<readonly [string, string, object | null, object, boolean]>([
+  test.each<readonly [string, string, CelInput, CelInput, boolean]>([
     ["a creation", "CREATE", null, pod, true],
     ["another image", "UPDATE", pod, { ...pod, spec: { containers: [{ name: "a", image: "2" }] } }, true],
     ["a debug container", "UPDATE", pod, { ...pod, spec: { ...pod.spec, ephemeralContainers: [{ name: "b" }] } }, true],
