@@ -11,7 +11,7 @@ const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
 const audit = (path: string): Promise<Answer> => api.call("GET", `/v1/audit/${path}`, { bearer: api.tokens.audit });
 
-/** Every page of a read, one row at a time, as a reader of small pages sees it. */
+/** All rows of a read, with one row per page. */
 async function readAll(path: string, limit: number): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
   for (let cursor = ""; ; ) {

@@ -13,7 +13,7 @@ let lostClerk: string;
 const hops = ledgerHops("books");
 
 beforeAll(async () => {
-  // So that one answer of the decision point is given without a record.
+  // The decision point then returns one response without a record.
   pair = await startPair({ SVC_OBSERVE_SCOPES: "none" });
   one = pair.one;
   await registerLedger(one, "books");
@@ -26,7 +26,7 @@ afterAll(() => pair.stop());
 const admin = (method: string, path: string, body?: object) =>
   pair.other.call(method, path, { bearer: pair.other.tokens.admin, ...(body && { body }) });
 
-/** A session whose state the first process has just read, for the very calls that are asked next. */
+/** A session whose state the first process has cached for the calls that follow. */
 async function warmSession(scope: string) {
   const { session, clerk, hops } = await clerkSession(one, scope);
   const { body } = await one.authorize(session, clerk.token, hops.read);
@@ -38,7 +38,7 @@ type Warm = Awaited<ReturnType<typeof warmSession>>;
 interface Change {
   readonly name: string;
   readonly scope?: string;
-  /** At the other process, so that nothing but the database tells the first one. */
+  /** At the other process, so that the first one can learn of it only from the database. */
   readonly change: (warm: Warm) => Promise<{ readonly status: number }>;
   readonly undo?: () => Promise<unknown>;
   readonly reason: string;
@@ -126,7 +126,7 @@ test("a cached block ends at its end time", async () => {
 });
 
 describe("a response without a record never depends on cached state", () => {
-  /** Removed at the other process, so that this one still knows the key that signed the token. */
+  /** Removed at the other process, so that this one still caches the key that signed the token. */
   async function withSigningKeyGone() {
     const warm = await warmSession("books");
     const { body } = await admin("GET", "/v1/keys");

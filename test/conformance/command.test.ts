@@ -6,7 +6,7 @@ import { freePort, startApp, startChild, testBearers } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startOne } from "./src/stack.ts";
 
-// Each starts processes, some a whole run.
+// Each test starts processes; one runs the whole suite.
 const main = fileURLToPath(new URL("src/main.ts", import.meta.url));
 
 async function conformance(...args: readonly string[]) {
@@ -24,7 +24,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
   let url: string;
   let stop: () => Promise<unknown>;
   beforeAll(async () => {
-    // The account that the embedded server runs as must be able to pass through.
+    // The embedded server's account needs access to the parent folder.
     chmodSync(folder, 0o711);
     const port = String(await freePort());
     url = `http://127.0.0.1:${port}`;

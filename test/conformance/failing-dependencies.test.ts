@@ -21,22 +21,22 @@ import { withSignature } from "./src/forge.ts";
 
 const { describe, test } = requires("redis-server");
 
-/** Its example raises the epoch of another authority. */
+/** Its example raises the epoch of another issuer. */
 const raising: Call["init"] = { bearer: testBearers.admin, body: {} };
 
 let database: TestDatabase;
 let redis: OwnRedis;
 let document: ReadDocument;
-/** One request of each operation that succeeded once. */
+/** One successful request of each operation. */
 const requests = new Map<Operation, Pick<Call, "method" | "path" | "init">>();
 
-/** Another process of the same authority, in surroundings of its own. */
+/** Another process of the same issuer, with its own dependencies. */
 const startProcess = (env: Record<string, string> = {}, appUrl = database.appUrl): Promise<ControlPlane> =>
   startControlPlane({ database: { ...database, appUrl }, redis }, { SVC_ISSUER: "https://issuer.test", ...env });
 
 let usual: ControlPlane;
 
-/** Calls the operations as their examples do, and keeps the first request of each that succeeds. */
+/** Calls the operations as their examples do, and keeps the first successful request of each. */
 async function collect(names: readonly string[]): Promise<void> {
   const api = createApi(usual.url, testBearers);
   for (const name of names) await examples[name]?.(api, database);
@@ -49,7 +49,7 @@ async function collect(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Hop tokens live for a minute, which may pass on a busy machine while another process starts. */
+/** Hop tokens live for 60 s; starting another process on a busy machine can take longer. */
 const renewTokens = () => collect(["POST /v1/authorize", "POST /v1/token/transaction", "GET /v1/session/targets"]);
 
 beforeAll(async () => {
@@ -74,7 +74,7 @@ test("the examples include a request of every operation", () => {
 const refusedWith = ({ refusals }: Operation, status: number) =>
   refusals.filter((refusal) => refusal.startsWith(String(status)));
 
-/** What each operation answers to its request, as `GET /v1/agents: 503 database_unavailable`. */
+/** The response of each operation, as `GET /v1/agents: 503 database_unavailable`. */
 async function told(api: Api, operations: readonly Operation[]): Promise<readonly string[]> {
   const answers = await Promise.all(
     operations.map(async (operation) => [operation, await resend(api, operation)] as const),
@@ -148,7 +148,7 @@ test("while the identity provider is unreachable, an enrollment with a person's 
     const { begin } = enrolling(api);
     const [name, key] = [`enrolling-${crypto.randomUUID().slice(0, 8)}`, await newKey()];
     await api.attest(name, { aside: { hop_budget: 1 } });
-    // It must name the key, else nobody is asked about it.
+    // Without the key in its nonce the provider is not called.
     const principal_assertion = withSignature({ header: { alg: "ES256" }, payload: { nonce: key.kid } }, "none");
     const vouched = await begin(name, { key, principal_assertion });
     expect([vouched.status, vouched.body.error.code]).toEqual([503, "identity_provider_unavailable"]);
@@ -177,7 +177,7 @@ test("after SIGTERM a process is not ready (draining) and still serves requests"
   }
 });
 
-/** Last: it takes the tables away. */
+/** Last: it renames the schema. */
 test("an unexpected fault is 500 internal, and the response does not describe it", async () => {
   const controlPlane = await startProcess();
   const sql = postgres(database.superuserUrl, { max: 1, onnotice: () => {} });
@@ -185,7 +185,7 @@ test("an unexpected fault is 500 internal, and the response does not describe it
     await renewTokens();
     await sql`alter schema public rename to elsewhere`;
     const api = createApi(controlPlane.url, testBearers);
-    // The exchange and readiness have their own word for every fault of a store.
+    // The exchange and readiness have their own code for every fault of a store.
     const failing = document.operations.filter(
       ({ path, refusals }) =>
         path !== "/v1/token/exchange" && path !== "/readyz" && refusals.some((refusal) => refusal.startsWith("503 ")),

@@ -11,10 +11,10 @@ import { type Base, basesOf, inOrder } from "./src/hostile/bases.ts";
 import { changedTables, databaseDigests } from "./src/hostile/database-digest.ts";
 import { openWire, type WireRequest } from "./src/hostile/wire-request.ts";
 
-/** What the process writes by itself, whoever asks for what. */
+/** Tables that the process writes in the background. */
 const ofItself = ["housekeeping", "seal", "witness"];
 
-// Started here, since the document is the table of cases.
+// Started at collection, since the document is the table of cases.
 const [database, redis] = await Promise.all([createDatabase(), startRedisIfThere()]);
 const controlPlane = await startControlPlane({ database, redis });
 const owner = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
@@ -28,7 +28,7 @@ afterAll(async () => {
 await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const digest = await databaseDigests(owner, ofItself);
-/** What a refusal writes: everything else leaves the database as it was. */
+/** Tables that a refused request may write; all others must stay unchanged. */
 const recordedRefusals: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   // The report of a refused first registration is kept (docs/reference/manifest.md#statuses).
   "POST /v1/agents": {
@@ -52,10 +52,10 @@ const recordedRefusals: Readonly<Record<string, Readonly<Record<string, readonly
   "POST /v1/identity/enrollments/{enrollment_id}/complete": { "400 invalid_proof": ["enrollment"] },
 };
 
-/** What only a stack trace, a statement or a driver would say. */
+/** Text that occurs only in a stack trace, a statement or a driver's message. */
 const innards = /node_modules|\.ts:\d|at \w+ \(|select |insert into|PostgresError|ECONN|\bstack\b/;
 
-/** Whoever is refused must not read a credential back. */
+/** No refusal may contain a credential. */
 const secretsOf = ({ headers, body = "" }: WireRequest): readonly string[] => [
   ...Object.values(headers).flatMap((value) => String(value).match(/[\w.~+/-]{24,}/g) ?? []),
   ...(body.match(/ey[\w-]{20,}\.[\w-]+\.[\w-]+/g) ?? []),
@@ -64,7 +64,7 @@ const secretsOf = ({ headers, body = "" }: WireRequest): readonly string[] => [
 function faultsOf(operation: Operation, request: WireRequest, answer: Answer): readonly string[] {
   if (answer.status < 400) return faults(operation, answer);
   const refusal = `${answer.status} ${refusalCode(answer)}`;
-  // A segment that is empty or dots makes it the path of another route, or of none.
+  // An empty segment or dots would select another route, or none.
   const isElsewhere = /\/(\.{0,2}|%2e%2e)(\/|\?|$)/i.test(request.target) && /^40[45] /.test(refusal);
   return [
     ...(isElsewhere ? [] : faults(operation, answer)),
@@ -75,7 +75,7 @@ function faultsOf(operation: Operation, request: WireRequest, answer: Answer): r
   ];
 }
 
-/** A fresh one where the one before has done its service. */
+/** Replaces the token or session once a call has used it. */
 function supply(operation: Operation): (index: number, isUsedUp: boolean) => Promise<Base> {
   const makers = basesOf(operation);
   const made = new Map<number, Base>();
@@ -90,7 +90,7 @@ function supply(operation: Operation): (index: number, isUsedUp: boolean) => Pro
 }
 
 const runs = 25;
-/** Each operation's attacks are others, and the same every time. */
+/** Each operation has its own attacks, the same in every run. */
 const seedOf = (operation: Operation): number => 20_261_128 + operations.indexOf(operation);
 
 describe.each(inOrder(operations))("$name", (operation) => {

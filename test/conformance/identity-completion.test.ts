@@ -90,6 +90,6 @@ describe("completing an enrollment", () => {
   });
 });
 
-/** A token-shaped text, to bind a proof to. */
+/** A text in the shape of a token, for a proof over it. */
 const rootOf = (text: string): string =>
   `${btoa('{"alg":"ES256"}')}.${btoa(JSON.stringify({ iss: stack.api.url, text }))}.x`;

@@ -20,7 +20,7 @@ async function list(query: Record<string, string> = {}): Promise<Listed> {
   return { names, asOf: body.as_of, next: body.page.next_cursor };
 }
 
-/** Every name from `since` on, page by page. */
+/** All names from `since` on, over all pages. */
 async function walk(query: Record<string, string> = {}): Promise<readonly string[]> {
   const names: string[] = [];
   let page = await list(query);
@@ -32,7 +32,7 @@ async function walk(query: Record<string, string> = {}): Promise<readonly string
   return names;
 }
 
-/** A revocation past the service whose transaction stays open until it is told to commit. */
+/** A revocation written directly to the database, whose transaction stays open until `commit`. */
 async function revokeSlowly(agent: string) {
   const own = postgres(stack.databaseUrl, { max: 1, onnotice: () => {} });
   const gate = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ describe("the list of revocations", () => {
     for (const name of names) revokedMs = Date.parse((await stack.revoke(name)).body.as_of);
     let whole = await list({ limit: "200" });
     expect(whole.names.slice(-3)).toEqual(names);
-    // Whoever else writes on this server holds `as_of` back: what they may yet revoke must be read again.
+    // Other open transactions on this server hold `as_of` back.
     await waitUntil("the list to be whole up to these", async () => {
       whole = await list({ limit: "200" });
       return Date.parse(whole.asOf) >= revokedMs;
@@ -140,7 +140,7 @@ describe("the list of revocations", () => {
       const committed = (await stack.identity(late)).body.as_of;
       expect(Date.parse(between.asOf)).toBeLessThanOrEqual(Date.parse(committed));
       expect(await walk({ since: between.asOf })).toEqual(expect.arrayContaining([late, prompt]));
-      // What other tests write on this server holds `as_of` back for a while.
+      // Other open transactions on this server hold `as_of` back for a while.
       await waitUntil("as_of to pass it", async () => Date.parse((await list()).asOf) >= Date.parse(committed));
     });
 

@@ -11,7 +11,7 @@ const { test } = requires("redis-server");
 const { one, other } = await pairForTests();
 const hops = ledgerHops("books");
 
-/** Three requests, each of them at another process than the last: the token of one, decided by the other. */
+/** Three requests that alternate between the processes: consent, decision, exchange. */
 async function delegate(here: Api, there: Api): Promise<readonly Answer[]> {
   const consent = { bearer: here.tokens.admin, body: { scope: "books", user_sub: "ada" } };
   const consented = await here.call("POST", "/v1/consent", consent);
@@ -27,7 +27,7 @@ test("at 200 requests a second over two processes, no valid token is refused dur
   const delegations: Promise<readonly Answer[]>[] = [];
   const strangers: Promise<Answer>[] = [];
   const rotations: Promise<Answer>[] = [];
-  // Whatever was not answered yet is not waited for: the rate is that of the callers, not of the service.
+  // The callers set the rate: no response is awaited here.
   for await (const _ of every(15)) {
     const [here, there] = delegations.length % 2 === 0 ? [one, other] : [other, one];
     delegations.push(delegate(here, there));
@@ -36,7 +36,7 @@ test("at 200 requests a second over two processes, no valid token is refused dur
     if (delegations.length * 3 >= requests) break;
   }
   const answers = (await Promise.all(delegations)).flat();
-  // A service that cannot keep up says 503; it takes no token for a bad one.
+  // An overloaded service returns 503; it must not refuse a valid token.
   const refused = answers.filter(({ status }) => ![200, 201, 503].includes(status)).map(({ text }) => text);
   expect(refused).toEqual([]);
   expect(answers.filter(({ status }) => status !== 503).length).toBeGreaterThan(requests / 2);
@@ -45,7 +45,7 @@ test("at 200 requests a second over two processes, no valid token is refused dur
   expect([...toStrangers].filter((status) => status !== 503)).toEqual([401]);
 });
 
-/** Well-formed in everything but that no key of ours signed it. */
+/** Well-formed, but signed by an unknown key. */
 function tokenOfUnknownKey(): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const header = part({ alg: "ES256", typ: "at+jwt", kid: "a".repeat(43) });

@@ -80,7 +80,7 @@ describe("rotating the issuer's key", () => {
 describe("removing an issuer's key", () => {
   test("refuses its tokens at every process at once, and keeps the tokens of other keys valid", async () => {
     const doomed = await one.consent("books");
-    // Verified and remembered by both before it goes.
+    // Both processes verify and cache it before its key is removed.
     for (const api of [one, other])
       expect((await api.authorize(doomed.session, doomed.token, hops.planner)).status).toBe(200);
     const kid = signerOf(doomed.token) ?? "";

@@ -7,7 +7,7 @@ import { basesOf, inOrder } from "./src/hostile/bases.ts";
 import { openWire } from "./src/hostile/wire-request.ts";
 import { asOwner, startOne } from "./src/stack.ts";
 
-// Started here, since the document is the table of cases.
+// Started at collection, since the document is the table of cases.
 const { api, database, stop } = await startOne();
 const wire = openWire(api.url);
 afterAll(async () => {
@@ -18,7 +18,7 @@ await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 const asked = inOrder(operations);
 
-/** What a caller who means well is told, and one whose session has ended meanwhile. */
+/** The responses to valid requests, in a live session and in an ended one. */
 async function askOf(operation: Operation): Promise<{ statuses: readonly number[]; faults: readonly string[] }> {
   const answers = [];
   for (const make of basesOf(operation)) {
@@ -30,7 +30,7 @@ async function askOf(operation: Operation): Promise<{ statuses: readonly number[
   };
 }
 
-/** What the first half of a change of the schema may do to every table while this release still runs. */
+/** An expanding migration: what it may do to every table while this release still runs. */
 const expand = () =>
   asOwner(database, async (sql) => {
     const tables = await sql<{ name: string }[]>`
@@ -49,7 +49,7 @@ const expand = () =>
 describe("a process of this release on the schema of the next", () => {
   const before = new Map<Operation, readonly number[]>();
   beforeAll(async () => {
-    // Twice, since what is asked again is prepared, for the schema of that time.
+    // Twice: the second call uses a statement prepared for the schema of that time.
     for (const operation of [...asked, ...asked]) before.set(operation, (await askOf(operation)).statuses);
     expect(await expand()).toBeGreaterThan(20);
   });

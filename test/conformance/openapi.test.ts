@@ -4,14 +4,14 @@ import { type Operation, readDocument } from "./src/document.ts";
 import { examples, narrowedToken, prepare } from "./src/examples/index.ts";
 import { startOne } from "./src/stack.ts";
 
-// Started here, since the document is the table of cases.
+// Started at collection, since the document is the table of cases.
 const one = await startOne();
 const { api } = one;
 afterAll(() => one.stop());
 await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
 
-/** Every refusal that was answered, as `GET /v1/agents: 400 invalid_request`. */
+/** Every refusal that occurred, as `GET /v1/agents: 400 invalid_request`. */
 const answered = new Set<string>();
 const tell = ({ name }: Operation, ...answers: readonly Answer[]) => {
   for (const answer of answers) answered.add(`${name}: ${answer.status} ${refusalCode(answer)}`);
@@ -25,10 +25,10 @@ async function bearerOf({ scheme, path }: Operation): Promise<string | undefined
   return scheme === undefined ? undefined : api.tokens[scheme as keyof Api["tokens"]];
 }
 
-/** The route with something in place of every parameter that nobody made. */
+/** The route with an unknown value for every parameter. */
 const addressOf = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, unknownId);
 
-/** What any caller may get wrong, and how the answer is told apart. */
+/** Mistakes common to all routes, each with the refusal it causes. */
 const mistakes: readonly (readonly [string, (operation: Operation) => Promise<Answer>])[] = [
   ["no bearer", (operation) => api.call(operation.method, addressOf(operation), bodyFor(operation))],
   [
@@ -88,7 +88,7 @@ test("every example is of a documented route", () => {
   expect(Object.keys(examples).filter((name) => !documented.includes(name))).toEqual([]);
 });
 
-/** Outages and limits: these are seen in failing-dependencies.test.ts. */
+/** Outages and limits: failing-dependencies.test.ts has these. */
 const ofSurroundings = /^(429|500|503) /;
 
 test("every refusal in the document occurred here, except those of failing dependencies", () => {

@@ -21,7 +21,7 @@ let database: FaultProxy;
 let redis: OwnRedis;
 const stops: (() => Promise<unknown>)[] = [];
 const hops = ledgerHops("books");
-/** A store that never answers takes them up with every call. */
+/** A store that never responds uses these budgets up with every call. */
 const briefBudgets = budgets({
   statement: 5_000,
   commit: 5_000,

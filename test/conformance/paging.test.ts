@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const session = crypto.randomUUID();
 
-/** As many decisions as asked, in one statement; the identifiers of what was written. */
+/** Inserts this many decisions in one statement; returns their ids. */
 async function append(on: postgres.Sql | postgres.TransactionSql, count: number): Promise<readonly string[]> {
   const rows = await on<{ action_id: string }[]>`
     insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
@@ -36,7 +36,7 @@ interface Writer {
   stop(): Promise<void>;
 }
 
-/** It has written already, and nobody sees it. */
+/** It has written rows that are not yet visible. */
 async function openWriter(): Promise<Writer> {
   const [opened, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const late = sql.begin(async (tx) => {
@@ -77,7 +77,7 @@ test("10,000 rows page without repeat, gap or disorder while four writers append
     expect(status).toBe(200);
     seen.push(...body.data.map(({ action_id }: { action_id: string }) => action_id));
     cursor = body.page.next_cursor;
-    // Two of them before the cursor comes to where they wrote, two after it has passed.
+    // Two commit before the cursor reaches their rows, two after it has passed them.
     if (seen.length === 4_000) for (const writer of writers.slice(0, 2)) writer.commit();
     if (seen.length === 8_000) for (const writer of writers.slice(2)) writer.commit();
   } while (cursor !== null);

@@ -16,7 +16,7 @@ import { type One, type Pair, startOne, startPair } from "./src/stack.ts";
 const redis = requires("redis-server");
 const hops = ledgerHops("books");
 const calls = 5;
-/** Long enough that no test sees a budget refilled that it did not wait for. */
+/** Long enough that a budget is refilled only in the test that waits for it. */
 const perSession = { SVC_RATE_LIMIT_PER_SESSION: `${calls}/600` };
 
 const targets = (api: Api, token: string) => api.call("GET", "/v1/session/targets", { bearer: token });
@@ -185,7 +185,7 @@ redis.describe("while the cache store", () => {
     store = await startOwnRedis();
     const controlPlane = await startControlPlane(
       { database, redis: store },
-      // Few: every call waits so long for a store that stands still.
+      // Few: every call waits this long for a stopped store.
       { ...perSession, ...budgets({ rateLimit: 1_000 }) },
     );
     stops.push(controlPlane.stop, store.stop, database.drop);

@@ -42,7 +42,7 @@ const toldTo = async (store: OwnRedis): Promise<number> => {
 };
 const told = ({ status, ...answer }: Answer): string => `${status} ${refusalCode({ status, ...answer })}`;
 
-/** What callers still hold who were served before the backup. */
+/** Tokens and allows that callers had before the backup. */
 let session: string;
 let unspent: string;
 let spentSince: { readonly token: string; readonly action: string };
@@ -70,7 +70,7 @@ beforeAll(async () => {
   const kept = await countOf(backup);
   await waitUntil("the cache store to be told of what is newer", async () => (await toldTo(redis)) > kept);
   await after.stop();
-  // As if their entries had lived out: nothing but the witness remembers what the backup does not.
+  // As if their entries had expired: only the high-water mark shows that the backup is older.
   for (const key of String(await redis.command("KEYS", "svc:guard:*")).split(",")) await redis.command("DEL", key);
 });
 
@@ -139,7 +139,7 @@ describe("two processes on a database that was restored from a backup", () => {
 
   test("notice a second restore without a restart", async () => {
     const { session: running, token } = await one.consent("books");
-    // An hour of counting, and then a standby in its place that lacks all of it.
+    // An hour of counting, then a standby that lacks all of it.
     const acknowledged = await countOf(backup);
     await setCount(acknowledged + 1_800);
     await waitUntil("the cache store to be told of it", async () => (await toldTo(redis)) > acknowledged + 1_000);

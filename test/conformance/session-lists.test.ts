@@ -21,7 +21,7 @@ describe("listing sessions", () => {
       const page = await sessions.list(`user_sub=${user}&limit=2${cursor && `&cursor=${cursor}`}`);
       seen.push(...idsOf(page));
       cursor = page.body.page.next_cursor;
-      // Younger than the page: it must not move what follows.
+      // Newer than the page: it must not shift the next page.
       await sessions.consentOf(user);
     }
     expect(seen).toEqual(made);

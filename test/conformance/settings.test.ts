@@ -7,7 +7,7 @@ import { ledgerHops, registerLedger } from "./src/ledger.ts";
 const rotated = "the-next-admin-token-of-the-tests-0123456789";
 const issuer = "https://authorization.test";
 
-/** Every setting with an effect that callers see, turned away from its default. */
+/** Every setting with an effect that callers see, changed from its default. */
 const { api } = await oneForTests({
   SVC_ADMIN_TOKEN: `${testBearers.admin},on-call=${rotated}`,
   SVC_CONSENT_TTL_SECONDS: "120",

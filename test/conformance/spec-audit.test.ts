@@ -5,7 +5,7 @@ import { clerkSession, ledgerHops } from "./src/ledger.ts";
 const { api, scope } = await ledgerForTests();
 const hops = ledgerHops(scope);
 
-/** A session's five decisions: two delegations, a read that was made, a privileged call that was not, and a deny. */
+/** A session's five decisions: two delegations, a read that was called, a privileged call that was not, and a deny. */
 const { session, actions } = await decideFiveTimes();
 async function decideFiveTimes() {
   const { session, planner, clerk } = await clerkSession(api, scope);

@@ -19,7 +19,7 @@ async function allowedRead() {
   return { session, token: clerk.token, action: action_id as string, hop: hops.read };
 }
 
-/** Presents a token wherever one is taken: the exchange as its form says, the others as a bearer. */
+/** Presents a token to every route that takes one: the exchange in its form, the others as a bearer. */
 async function presentEverywhere(token: string): Promise<Record<string, unknown>> {
   const { session, action, hop } = genuine;
   const [exchanged, decided, renewed, minted, listed] = await Promise.all([

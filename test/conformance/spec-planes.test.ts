@@ -16,7 +16,7 @@ const opens: Readonly<Record<Plane, readonly string[]>> = {
   identity: ["identity", "audit", "admin"],
 };
 
-/** Every route with a plane. What is sent is malformed or unknown, so that an admitted request changes nothing. */
+/** Every route with a plane. The requests are malformed or unknown, so that an accepted one changes nothing. */
 const routes: readonly (readonly [method: string, path: string, plane: Plane])[] = [
   ["POST", "/v1/agents", "admin"],
   ["GET", "/v1/agents", "admin"],
@@ -74,7 +74,7 @@ describe.each(routes)("%s %s", (method, path, plane) => {
 
   test("accepts the admin's bearer", async () => {
     const { status } = await send(method, path, api.tokens.admin);
-    // 409: where the settings give the issuer's key, none is removed.
+    // 409: a configured issuer key is not removed.
     expect([200, 204, 400, 404, 409]).toContain(status);
   });
 

@@ -132,7 +132,7 @@ describe("a manifest whose capabilities cannot be discovered", () => {
 
   test("is never discovered at a private address: the source counts as unavailable", async () => {
     const metadata = ["http://169.254.169.254/latest", "http://[::ffff:169.254.169.254]/"];
-    // Another's settings may admit agents of its own private network; metadata servers, nobody's.
+    // A deployment may allow its own private network, but never metadata servers.
     for (const url of has.issuerKey ? [...metadata, "http://10.0.0.1/"] : metadata) {
       const scope = name("scope");
       const manifest = { discovery: { kind: "http", url }, ...manifestOf(scope, `http:${scope}/read`) };

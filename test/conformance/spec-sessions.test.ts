@@ -49,7 +49,7 @@ describe("a session", () => {
 
   test("that was revoked is refused from the next decision on, and shows who ended it and why", async () => {
     const { session, token } = await api.consent(scope);
-    // Decided before, so that whoever remembers the session is found out.
+    // Decided before, so that a stale cache would show.
     expect((await api.authorize(session, token, hops.planner)).body.decision).toBe("allow");
     const first = await revoke(session, { reason: "left the company" });
     expect([first.status, first.body]).toMatchObject([

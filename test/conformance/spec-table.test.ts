@@ -32,7 +32,7 @@ test("every route of the API document has a row", () => {
 
 test("every status and code of the API document has a row, and every row has one in the document", () => {
   const documented = operations.flatMap(({ refusals }) => refusals);
-  // What meets no route at all is of no operation.
+  // A request to an unknown route has no operation.
   const unrouted = ["404 route_not_found", "405 method_not_allowed"];
   const inRows = rows
     .filter(({ section, cells }) => section === "Errors" && cells.length === 4)

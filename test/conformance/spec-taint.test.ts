@@ -6,7 +6,7 @@ import { clerkSession, ledgerHops } from "./src/ledger.ts";
 const { api, scope, name } = await ledgerForTests();
 const hops = ledgerHops(scope);
 
-/** Who is marked in a session, sorted; the human as null. */
+/** The marked members of a session, sorted; the person as null. */
 async function markedIn(session: string): Promise<(string | null)[]> {
   const { body } = await api.call("GET", `/v1/sessions/${session}`, { bearer: api.tokens.audit });
   return body.taint_marks.map(({ agent }: { agent: string | null }) => agent).sort();

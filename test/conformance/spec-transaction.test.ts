@@ -12,7 +12,7 @@ const bound = async () => {
   const { session, clerk } = await clerkSession(api, scope);
   return { session, ...(await api.hop(session, clerk.token, hops.post)) };
 };
-/** As text, since no JSON writer makes some of these. */
+/** As text, since no JSON writer produces some of these. */
 const mintText = (token: string, action: string, params: string) =>
   api.call("POST", "/v1/token/transaction", {
     bearer: token,

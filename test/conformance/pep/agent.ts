@@ -4,7 +4,7 @@ import type { Exchange } from "./exchange.ts";
 
 const continued = /^HTTP\/1\.1 100 Continue\r\n\r\n/;
 
-/** Sends one exchange's bytes over a connection of its own, and answers everything that came back until its end. */
+/** Sends one exchange's bytes over its own connection, and returns everything received until its end. */
 export async function converse(
   port: number,
   { send, afterContinue, agent }: Exchange,
@@ -16,7 +16,7 @@ export async function converse(
   let received = "";
   let hasContinued = false;
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  // Cut off on purpose by some of them: what was received until then is what counts.
+  // Some exchanges cut the connection on purpose; the bytes until then count.
   socket.on("error", () => {});
   socket.on("data", (text: string) => {
     received += text;
@@ -36,7 +36,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** The final answer in what was received; interim ones before it are passed over. */
+/** The final response; interim responses before it are skipped. */
 export function lastAnswer(received: string): Answer {
   const [, final = ""] = /^(?:HTTP\/1\.1 1\d\d [\s\S]*?\r\n\r\n)*([\s\S]*)$/.exec(received) ?? [];
   const [head = "", ...rest] = final.split("\r\n\r\n");

@@ -5,19 +5,19 @@ import { expect } from "vitest";
 import { type Answer, lastAnswer } from "./agent.ts";
 import type { Sent, Want } from "./exchange.ts";
 
-/** What came of one exchange, on both sides of the enforcement point. */
+/** The result of one exchange, on both sides of the enforcement point. */
 export interface Outcome {
-  /** Its answer has no body. */
+  /** Its response has no body. */
   readonly isHead: boolean;
-  /** Everything that the agent received. */
+  /** All bytes that the agent received. */
   readonly text: string;
-  /** Everything that the upstream received. */
+  /** All requests that the upstream received. */
   readonly requests: readonly ReceivedRequest[];
   /** Its bytes, as Latin-1. */
   readonly bytes: string;
 }
 
-/** Holds the outcome against what was wanted of it. */
+/** Compares the result with the expectation. */
 export function judge(want: Want, outcome: Outcome, fill: (text: string) => string): void {
   const answer = lastAnswer(outcome.text);
   if ("blocked" in want) {
@@ -96,7 +96,7 @@ const valueIn = ({ rawHeaders }: ReceivedRequest, wanted: string): string | unde
 const tokenIn = (request: ReceivedRequest) =>
   decodeUnverifiedHopToken(valueIn(request, "authorization")?.replace("Bearer ", "") ?? "");
 
-/** Whether it carries a transaction token, which then must name the very body that arrived. */
+/** Whether it has a transaction token, which must then hold the hash of the body that arrived. */
 function isBound(request: ReceivedRequest): boolean {
   const token = valueIn(request, "txn-token");
   if (token === undefined) return false;

@@ -14,7 +14,7 @@ import {
 import type { Api } from "../src/api.ts";
 import { startOne } from "../src/stack.ts";
 
-/** A real control plane, a real enforcement point before it, and one upstream behind that keeps what it is sent. */
+/** A real control plane and enforcement point, with one upstream that records its requests. */
 export interface Stand {
   readonly api: Api;
   readonly controlPlane: ControlPlane;
@@ -23,10 +23,10 @@ export interface Stand {
   readonly port: number;
   readonly upstream: Pick<EchoUpstream, "url" | "received"> & {
     readonly requests: readonly ReceivedRequest[];
-    /** How it answers from now on. */
+    /** Sets its response from now on. */
     answerWith(respond: Respond): void;
   };
-  /** The value of one series of the enforcement point's. */
+  /** The value of one of the enforcement point's series. */
   metric(series: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface Stand {
 export type Respond = (response: ServerResponse) => void;
 
 export interface StandOptions {
-  /** Of the one agent, by scope. */
+  /** The one agent's, by scope. */
   readonly scopes: Record<string, unknown>;
   /** Entries of the upstreams file, given the upstream's address. */
   readonly upstreams: (url: string, folder: string) => readonly unknown[];
@@ -56,7 +56,7 @@ export async function openStand(options: StandOptions): Promise<Stand> {
   const registered = await api.attest("courier", options.scopes);
   if (registered.status !== 201) throw new Error(`registration: ${registered.status} ${registered.text}`);
   const enforcementPoint = await startEnforcementPoint(api.url, configFile, {
-    // Nobody is left to be served when a test ends.
+    // No call is open when a test ends.
     SVC_PEP_GRACE_SECONDS: "0",
     ...options.enforcementPoint,
   });

@@ -65,7 +65,7 @@ beforeAll(async () => {
 });
 afterAll(() => stand?.stop());
 
-/** What stands for what in the corpus. */
+/** Values of the corpus' placeholders. */
 const fill = (text: string): string =>
   text
     .replaceAll("{bearer}", agent.token)

@@ -1,8 +1,8 @@
-/** The control plane as a client sees it: plain HTTP, nothing of ours in between. */
+/** The control plane over plain HTTP, without our client. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads any response.
   readonly body: any;
   readonly text: string;
 }
@@ -32,7 +32,7 @@ export interface CallInit {
   readonly raw?: RequestInit;
 }
 
-/** One request and what was answered. */
+/** One request and its response. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -41,8 +41,7 @@ export interface Call {
 }
 
 /**
- * The code of a refusal in either error shape (docs/reference/conventions.md#errors); undefined where nothing was
- * refused.
+ * The code of a refusal in either error shape (docs/reference/conventions.md#errors); undefined for a success.
  */
 export const refusalCode = ({ body }: Answer): string | undefined =>
   typeof body?.error === "string" ? body.error : body?.error?.code;
@@ -85,13 +84,13 @@ export function createApi(url: string, tokens: Tokens) {
   return {
     url,
     tokens,
-    /** Every call so far, in the order of their answers. */
+    /** Every call so far, in the order of the responses. */
     calls: calls as readonly Call[],
     call,
     exchangeForm,
     authorize,
     exchange,
-    /** Registers an agent whose discovery is not asked: a human attests the manifest. */
+    /** Registers an agent without discovery: an override accepts the manifest. */
     attest: (name: string, scopes: Record<string, unknown>) =>
       call("POST", "/v1/agents", {
         bearer: tokens.admin,
@@ -105,7 +104,7 @@ export function createApi(url: string, tokens: Tokens) {
       if (status !== 201) throw new Error(`consent to ${scope}: ${status} ${JSON.stringify(body)}`);
       return { session: body.session_id as string, token: body.root_grant as string, body };
     },
-    /** Decides, again while the record cannot be written just now, and exchanges; throws where either refuses. */
+    /** Decides (again while the record is unavailable) and exchanges; throws where either is refused. */
     hop: async (session: string, token: string, hop: Hop) => {
       const decision = await whenDecided(() => authorize(session, token, hop));
       if (decision.body?.decision !== "allow") throw new Error(`authorize: ${decision.text}`);
@@ -122,8 +121,8 @@ export function createApi(url: string, tokens: Tokens) {
 }
 
 /**
- * Asks again while the answer is 503, "cannot be decided now": sixty calls at once on a busy machine may find the replay
- * guard too slow, and the suite judges how the single use was decided in the end.
+ * Repeats while the response is 503: sixty parallel calls on a busy machine can exceed the replay guard's deadline, and
+ * the suite judges the final result.
  */
 export async function whenDecided(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++) {

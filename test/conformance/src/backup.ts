@@ -1,12 +1,12 @@
 import { type TestDatabase, waitUntil } from "@svc/test-support";
 import postgres from "postgres";
 
-/** A second database as the first one is now, which nobody may be using. */
+/** A copy of the first database, which must have no connections. */
 export async function backUp(database: TestDatabase): Promise<TestDatabase> {
   const name = `${nameOf(database.ownerUrl)}_backup`;
   const sql = postgres(at(database.superuserUrl, "postgres"), { max: 1, onnotice: () => {} });
   const { username: owner } = new URL(database.ownerUrl);
-  // Connections of processes that were just ended end a moment later.
+  // Connections of processes that just ended close a moment later.
   await waitUntil("the database to be left", async () => {
     await sql`create database ${sql(name)} template ${sql(nameOf(database.ownerUrl))} owner ${sql(owner)}`;
     return true;

@@ -2,20 +2,20 @@ import { createDatabase, startControlPlane, startRedisIfThere, testBearers } fro
 import { generatePrivateJwk, type PrivateJwk } from "@svc/tokens";
 import { type Api, createApi, type Tokens } from "./api.ts";
 
-/** A control plane that is compared with the reference. */
+/** The control plane under test. */
 export interface Deployment {
   readonly url: string;
   readonly adminToken: string;
-  /** Null where it is not known: the admin token reads in its place. */
+  /** Null where unknown; the admin token is used then. */
   readonly auditToken: string | null;
   readonly identityToken: string | null;
-  /** Null where it is not known, which it is of no deployment but our own. */
+  /** Null where unknown; known for our own deployment alone. */
   readonly issuerKey: PrivateJwk | null;
-  /** Whether an agent's capabilities may be read from this machine's loopback addresses. */
+  /** Whether agents' capabilities may be discovered on this machine's loopback addresses. */
   readonly readsLoopback: boolean;
 }
 
-/** How the runner tells the processes of the tests which deployment is meant: environment variables are all they share. */
+/** The runner passes the deployment to the test processes by environment variables, the only thing they share. */
 export const deploymentVariable = "CONFORMANCE_DEPLOYMENT";
 
 const named = (): Deployment | undefined => {
@@ -23,7 +23,7 @@ const named = (): Deployment | undefined => {
   return text === undefined ? undefined : JSON.parse(text);
 };
 
-/** What a test may need beyond the interface; known before any test runs, so that titles can say what was missing. */
+/** Capabilities beyond the interface, known at collection so that a skipped test's title can name them. */
 export const has = {
   loopbackDiscovery: named()?.readsLoopback ?? true,
   issuerKey: named() === undefined || named()?.issuerKey !== null,
@@ -34,12 +34,12 @@ export const has = {
 export interface Opened {
   readonly api: Api;
   readonly deployment: Deployment;
-  /** A name that no other run and no other test uses: many runs may ask one deployment. */
+  /** A name that no other run or test uses: several runs may share a deployment. */
   name(label: string): string;
   close(): Promise<void>;
 }
 
-/** The deployment that was named, else one of our own on a real PostgreSQL and a real Redis, where the machine has one. */
+/** The named deployment, else our own on a real PostgreSQL, and on a real Redis where the machine has one. */
 export async function openDeployment(): Promise<Opened> {
   const given = named();
   const { deployment, stop } =

@@ -7,7 +7,7 @@ interface Content {
 }
 
 interface Response {
-  /** Of a refusal: its codes, each in backticks. */
+  /** A refusal's description: its codes in backticks. */
   readonly description: string;
   readonly content?: Readonly<Record<string, Content>>;
 }
@@ -30,11 +30,11 @@ export interface Operation {
   readonly name: string;
   readonly method: string;
   readonly path: string;
-  /** The first scheme that opens it; undefined for a route that needs none. */
+  /** The first security scheme; undefined for a route without one. */
   readonly scheme: string | undefined;
   readonly mayBeAnonymous: boolean;
   readonly bodyType: string | undefined;
-  /** Names of its parameters in the query. */
+  /** Names of its query parameters. */
   readonly query: readonly string[];
   readonly statuses: readonly string[];
   /** `404 agent_not_found`, one for each status and code. */
@@ -43,16 +43,16 @@ export interface Operation {
 
 export interface ReadDocument {
   readonly operations: readonly Operation[];
-  /** The operation that a request is of; `path` may have a query. */
+  /** The operation of a request; `path` may have a query. */
   operationOf(method: string, path: string): Operation | undefined;
-  /** Where an answer is not as documented: nothing, or one line a fault. */
+  /** One line for each difference between a response and the document. */
   faults(operation: Operation, answer: Answer): readonly string[];
 }
 
-// Its default export is hidden behind the module's, as Node sees CommonJS.
+// Node's CommonJS interop hides its default export behind the module's.
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default;
 
-/** An answer may hold what the document names, and nothing that it does not. */
+/** A response may have only the members that the document names. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -107,7 +107,7 @@ function toOperation(method: string, path: string, documented: Documented): Oper
   };
 }
 
-/** A path without parameters goes before one with: `/v1/agents/resolve` is nobody's id. */
+/** A path without parameters precedes one with: `/v1/agents/resolve` is no id. */
 function findOperation(operations: readonly Operation[], method: string, path: string): Operation | undefined {
   const bare = path.replace(/\?.*$/, "");
   const found = operations.filter(

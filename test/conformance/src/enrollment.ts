@@ -12,7 +12,7 @@ export interface EnrollmentInput {
   readonly enroll_token?: string;
 }
 
-/** What an agent does to enroll, step by step or at once. */
+/** The agent's steps of an enrollment, one by one or at once. */
 export const enrolling = (api: Api) => {
   const begin = (agent: string, { key, ...more }: EnrollmentInput, bearer: string | undefined = api.tokens.admin) =>
     api.call("POST", "/v1/identity/enrollments", {
@@ -21,7 +21,7 @@ export const enrolling = (api: Api) => {
     });
   const complete = (enrollmentId: string, proof: string) =>
     api.call("POST", `/v1/identity/enrollments/${enrollmentId}/complete`, { body: { proof } });
-  /** By default as a server that is its own issuer asks for it. */
+  /** By default for a server that is its own issuer. */
   const prove = (agent: string, key: SigningKey, nonce: string, changes: Partial<Statement> = {}) =>
     signActorProof(key, { ...statement(agent, api.url), ...changes }, { nonce });
   /** Begins and completes; throws where the first step is refused. */
@@ -35,14 +35,14 @@ export const enrolling = (api: Api) => {
     complete,
     prove,
     enroll,
-    /** Enrolls with a fresh key, vouched for by `person`; throws where it does not end enrolled. */
+    /** Enrolls with a new key and an assertion of `person`; throws unless the agent is enrolled. */
     async enrolled(agent: string, provider: IdentityProvider, person = "ada"): Promise<SigningKey> {
       const key = await newKey();
       const { body, text } = await enroll(agent, { key, principal_assertion: await provider.idToken(person, key.kid) });
       if (body.status !== "enrolled") throw new Error(`enrollment of ${agent}: ${text}`);
       return key;
     },
-    /** The actor token that goes with a subject token. */
+    /** The actor token for a subject token. */
     actorToken: (agent: string, key: SigningKey, subjectToken: string, changes: Partial<Statement> = {}) =>
       signActorProof(key, { ...statement(agent, issuerOf(subjectToken)), ...changes }, { subjectToken }),
     identity: (agent: string, headers: Record<string, string> = {}) =>

@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 import { Transform } from "node:stream";
 
-/** What becomes of an answer on its way. */
+/** A fault of a response in transit. */
 export type AnswerFault =
   | { readonly kind: "delayed"; readonly ms: number }
-  /** After so many bytes of it the connection is reset, ends, or carries nothing more. */
+  /** After this many bytes the connection is reset, ends, or stalls. */
   | { readonly kind: "reset" | "ended" | "stalled"; readonly afterBytes: number }
-  /** Other bytes come in its place, and the connection ends. */
+  /** Replaced by these bytes, after which the connection ends. */
   | { readonly kind: "replaced"; readonly by: string };
 
-/** A relay towards `client` that passes everything on until it is told what to spoil. */
+/** A relay to `client` that forwards unchanged until a fault is set. */
 export function spoilable(client: Socket): Transform & { spoil(fault: AnswerFault): void } {
   let fault: AnswerFault | undefined;
   let carried = 0;
@@ -32,7 +32,7 @@ export function spoilable(client: Socket): Transform & { spoil(fault: AnswerFaul
       const rest = whole.subarray(0, Math.max(0, room - carried));
       carried += rest.length;
       if (rest.length > 0) this.push(rest);
-      // Once what was pushed is on its way.
+      // After the pushed bytes were sent.
       if (carried >= room) setImmediate(breakOff, kind);
       done();
     },

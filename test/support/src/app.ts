@@ -5,7 +5,7 @@ import { freePort } from "./free-port.ts";
 import { ownBudgets } from "./patience.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The entry points of the apps, run as they are published: compiled, configured by environment only. */
+/** The entry points of the apps, run as published: compiled, configured by environment alone. */
 export type AppMain =
   | "@svc/control-plane/main"
   | "@svc/pep/main"
@@ -16,11 +16,11 @@ export type AppMain =
 export interface AppOptions {
   readonly main: AppMain;
   readonly args?: readonly string[];
-  /** All it sees besides `PATH`. */
+  /** Its whole environment besides `PATH`. */
   readonly env: Readonly<Record<string, string>>;
-  /** Started when this answers 200. */
+  /** It has started when this returns 200. */
   readonly readyUrl: string;
-  /** A command that becomes the program somewhere else, such as `["ip", "netns", "exec", name]`. */
+  /** A prefix command, such as `["ip", "netns", "exec", name]`. */
   readonly within?: readonly string[];
 }
 
@@ -34,14 +34,14 @@ const bePatient = new URL("./be-patient.ts", import.meta.url).href;
 /** Starts an app without waiting for it. */
 export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions, "readyUrl">): Child {
   const [file = process.execPath, ...before] = [...within, process.execPath];
-  // Before the program, whose own child processes get it too.
+  // Before the program, so that its child processes inherit it.
   const patient = env.TEST_BUDGETS === ownBudgets.TEST_BUDGETS ? [] : ["--import", bePatient];
   return startChild(file, [...before, ...patient, programOf(main), ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
 }
 
-/** Throws with the app's output when it ends before it is ready, or is not ready in time. */
+/** Throws with the app's output when it exits before it is ready, or is not ready in time. */
 export async function startApp({ readyUrl, ...options }: AppOptions): Promise<Child> {
   const child = spawnApp(options);
   try {
@@ -62,13 +62,13 @@ async function answersOk(url: string): Promise<boolean> {
 
 export interface ControlPlane extends Child {
   readonly url: string;
-  /** Ends it at once: what is left behind is in its stores. */
+  /** SIGKILL: only its stores keep state. */
   stop(): ReturnType<Child["stop"]>;
-  /** Ends it as an orchestrator would: SIGTERM, and time to drain. */
+  /** As an orchestrator does: SIGTERM, and time to drain. */
   shutDown(): ReturnType<Child["stop"]>;
 }
 
-/** The bearers of a control plane that `startControlPlane` started. */
+/** The bearers of control planes from `startControlPlane`. */
 export const testBearers = {
   admin: "admin-token-of-the-tests-0123456789abcdef",
   audit: "audit-token-of-the-tests-0123456789abcdef",
@@ -76,10 +76,10 @@ export const testBearers = {
 } as const;
 
 /**
- * A control plane on a free port and the given stores; loopback discovery is admitted.
- * @param env further settings, which win over those made here
- * @param within a command that becomes the program somewhere else
- * @param servesOnce the path that answers 200 once it serves: `/livez` where it is not to be ready
+ * A control plane on a free port and the given stores; it may discover on loopback.
+ * @param env further settings, which override those made here
+ * @param within a prefix command
+ * @param servesOnce the path that returns 200 once it serves: `/livez` where it does not become ready
  */
 export async function startControlPlane(
   stores: ControlPlaneStores,
@@ -91,7 +91,7 @@ export async function startControlPlane(
     try {
       return await startControlPlaneOn(env.PORT ?? String(await freePort()), { stores, env, within, servesOnce });
     } catch (cause) {
-      // A port that was free a moment ago may be taken, and on a busy machine the database may answer too late.
+      // Another process may have taken the free port, and on a busy machine the database may respond too late.
       const isTransient = /EADDRINUSE|no answer within/.test(String(cause));
       if (env.PORT !== undefined || attempt === 5 || !isTransient) throw cause;
     }
@@ -151,7 +151,7 @@ export interface EnforcementPoint extends Child {
 /**
  * An enforcement point, on free ports unless `env` says otherwise.
  * @param configFile its upstreams, as YAML or JSON
- * @param env further settings, which win over those made here
+ * @param env further settings, which override those made here
  */
 export async function startEnforcementPoint(
   controlPlaneUrl: string,

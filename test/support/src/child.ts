@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A started program whose output is kept. Ends at the latest with this process, also when a test failed. */
+/** A started program and its output. It ends at the latest with this process, also after a failed test. */
 export interface Child {
   readonly pid: number;
   /** Everything written so far, standard output and error interleaved. */
@@ -14,7 +14,7 @@ export interface Child {
   /** Exit code, or the name of the signal that ended it. */
   readonly exited: Promise<number | NodeJS.Signals>;
   kill(signal?: NodeJS.Signals): void;
-  /** SIGTERM, and SIGKILL when that was not enough. Idempotent. */
+  /** SIGTERM, then SIGKILL after a while. Idempotent. */
   stop(): Promise<number | NodeJS.Signals>;
 }
 
@@ -25,8 +25,8 @@ export interface ChildOptions {
 }
 
 /**
- * Kills a process when this one ends, even by SIGKILL, as test runners end a worker that hangs: the pipe closes then.
- * @returns lets it live on, or be gone
+ * Kills a process when this one ends, even by SIGKILL, as test runners end a hanging worker: the pipe then closes.
+ * @returns a function that lets it live on
  */
 function endWithThisProcess(pid: number): () => void {
   const script = 'read -r _ || kill -KILL "$1"';

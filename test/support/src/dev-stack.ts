@@ -2,7 +2,7 @@ import { spawnApp } from "./app.ts";
 import type { Child } from "./child.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** The line that `svc dev --json` prints when everything runs (docs/reference/settings.md#dev---json). */
+/** The line that `svc dev --json` prints once everything runs (docs/reference/settings.md#dev---json). */
 export interface DevLine {
   readonly control_plane: string;
   readonly pep: string;

@@ -15,14 +15,14 @@ export interface EchoUpstream {
   readonly url: string;
   readonly port: number;
   readonly requests: readonly ReceivedRequest[];
-  /** Every byte that any connection carried to it, in order of arrival. */
+  /** All bytes of all its connections, in order of arrival. */
   received(): Buffer;
   stop(): Promise<void>;
 }
 
 /**
- * An HTTP server that keeps what it was sent and answers it as JSON, unless `respond` answers.
- * @param respond called once the request is whole
+ * An HTTP server that records its requests and returns them as JSON, unless `respond` responds.
+ * @param respond called once the request is complete
  */
 export async function startEchoUpstream(
   respond: (request: ReceivedRequest, response: ServerResponse) => void = echo,

@@ -4,29 +4,29 @@ import type { Transform } from "node:stream";
 import { type AnswerFault, spoilable } from "./answer-fault.ts";
 import { freePort } from "./free-port.ts";
 
-/** A TCP relay before a loopback port, to break connections in ways that no server offers. */
+/** A TCP relay to a loopback port that breaks connections on command. */
 export interface FaultProxy {
   readonly port: number;
   /** Open connections stay open and carry nothing more, in either direction; new ones work. */
   stall(): void;
   /** Resets every open connection; new ones work. */
   sever(): void;
-  /** Resets every open connection and refuses new ones: the server is gone. */
+  /** Resets every open connection and refuses new ones, as if the server were down. */
   refuse(): Promise<void>;
-  /** Takes connections again. */
+  /** Accepts connections again. */
   accept(): Promise<void>;
-  /** Carries nothing, on open connections and new ones alike: the network swallows everything. */
+  /** Carries nothing, on open and new connections, as if the network dropped every packet. */
   freeze(): void;
-  /** Carries everything again, what was held back included. */
+  /** Carries everything again, including what it held back. */
   thaw(): void;
   /**
-   * From now on the answer to every request that holds `text` arrives as the fault has it. The request itself reaches
-   * the server and is carried out.
+   * From now on the response to every request that contains `text` has this fault. The request itself reaches the
+   * server and takes effect.
    */
   spoil(text: string, fault: AnswerFault): void;
-  /** Answers arrive as they are again, on new connections. */
+  /** Responses are unchanged again, on new connections. */
   heal(): void;
-  /** What clients sent, in order of arrival. */
+  /** Bytes that clients sent, in order of arrival. */
   sent(): Buffer;
   stop(): Promise<void>;
 }
@@ -34,11 +34,11 @@ export interface FaultProxy {
 interface Connection {
   readonly client: Socket;
   readonly target: Socket;
-  /** Between the target's answers and the client. */
+  /** Between the target's responses and the client. */
   readonly answers: Transform;
 }
 
-/** @param keepsSent whether `sent` is asked for; what is kept grows with every call */
+/** @param keepsSent whether `sent` is recorded, which grows with every call */
 export async function startFaultProxy(targetPort: number, { keepsSent = true } = {}): Promise<FaultProxy> {
   const open = new Set<Connection>();
   const chunks: Buffer[] = [];

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * A loopback port that nobody listens on. Below 32768, where the kernel takes the ports of outgoing connections from, so
- * that only another search like this one can take it before its server starts.
+ * A free loopback port below 32768, where the kernel's ports of outgoing connections begin, so that only another search
+ * like this one can take it before its server starts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -13,7 +13,7 @@ export async function freePort(): Promise<number> {
       await once(probe, "listening");
       return port;
     } catch {
-      // Taken; another one will do.
+      // Taken; the next one is tried.
     } finally {
       await new Promise((resolve) => probe.close(resolve));
     }

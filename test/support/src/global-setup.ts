@@ -6,7 +6,7 @@ const projectsWithDatabase = ["control-plane", "cli", "conformance", "e2e", "bro
 
 const workspace = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Compiles what changed, for the apps that tests start, and starts one database server where a project needs it. */
+/** Compiles changed sources for the apps that tests start, and starts one database server for projects that need it. */
 export async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
   execFileSync(`${workspace}node_modules/.bin/tsc`, ["-b"], { cwd: workspace, stdio: "inherit" });
   if (!vitest.projects.some(({ name }) => projectsWithDatabase.includes(name))) return undefined;

@@ -1,6 +1,6 @@
 import type { Access, GuaranteeLevel, Taint } from "@svc/core";
 
-/** A manifest as it is written and sent (docs/reference/manifest.md#the-document). */
+/** A manifest as sent (docs/reference/manifest.md#the-document). */
 export interface ManifestDocument {
   discovery?: object;
   scopes: Record<string, ScopeDocument>;
@@ -23,7 +23,7 @@ export interface ToolDocument {
   guarantee_level?: GuaranteeLevel;
 }
 
-/** A readable tool of one data class; `changes` say what is special about it. */
+/** A readable tool of one data class, with `changes`. */
 export const aTool = (ref: string, changes: Partial<ToolDocument> = {}): ToolDocument => ({
   ref,
   data_classes: ["finance.entries"],
@@ -32,12 +32,12 @@ export const aTool = (ref: string, changes: Partial<ToolDocument> = {}): ToolDoc
 
 export const aScope = (changes: Partial<ScopeDocument> = {}): ScopeDocument => ({ hop_budget: 4, ...changes });
 
-/** A manifest of one scope; no discovery, so it needs an override to be accepted. */
+/** A manifest of one scope without discovery, so it needs an override. */
 export const aManifest = (scope: string, changes: Partial<ScopeDocument> = {}): ManifestDocument => ({
   scopes: { [scope]: aScope(changes) },
 });
 
-/** What a source of kind `http` advertises so that `manifest` reconciles against it. */
+/** The advertisement of an `http` source that matches `manifest`. */
 export function capabilitiesOf(manifest: ManifestDocument): { tools: { ref: string }[]; downstream_agents: string[] } {
   const scopes = Object.values(manifest.scopes);
   return {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startEmbeddedPostgres } from "@svc/embedded/database";
 import postgres from "postgres";
 
-/** A server and the two login roles that every test database is made for. */
+/** A server and the two login roles of every test database. */
 export interface PostgresServer {
   readonly superuserUrl: string;
   readonly ownerUrl: string;
@@ -13,7 +13,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-/** The server that `DATABASE_URL` names (its user must be able to create roles and databases), else an embedded one. */
+/** The server of `DATABASE_URL` (its user must be able to create roles and databases), else an embedded one. */
 export async function startPostgres(): Promise<PostgresServer> {
   const url = process.env.DATABASE_URL;
   return url === undefined ? embeddedServer() : externalServer(url);
@@ -21,7 +21,7 @@ export async function startPostgres(): Promise<PostgresServer> {
 
 async function embeddedServer(): Promise<PostgresServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "svc-postgres-"));
-  // The account that the server runs as must be able to pass through.
+  // The server's account needs access to the parent folder.
   chmodSync(dataDir, 0o711);
   const remove = () => rmSync(dataDir, { recursive: true, force: true });
   process.once("exit", remove);
@@ -54,18 +54,18 @@ async function externalServer(superuserUrl: string): Promise<PostgresServer> {
   };
 }
 
-/** A fresh database that nothing else uses. */
+/** A new database for one test. */
 export interface TestDatabase {
   /** For migrations. */
   readonly ownerUrl: string;
   /** For the service. */
   readonly appUrl: string;
-  /** For what only a database administrator can do to it. */
+  /** For acts of a database administrator. */
   readonly superuserUrl: string;
   drop(): Promise<void>;
 }
 
-/** On the run's shared server, or on one of this process where there is none. */
+/** On the run's shared server, else on this process's own. */
 export async function createDatabase(): Promise<TestDatabase> {
   const server = await sharedServer();
   const name = `svc_test_${randomBytes(6).toString("hex")}`;
@@ -79,7 +79,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Where the processes of a test run find its server: environment variables are all they share. */
+/** Test processes find the run's server by environment variables, the only thing they share. */
 export const sharedServerVariable = "TEST_POSTGRES";
 
 let ownServer: Promise<PostgresServer> | undefined;

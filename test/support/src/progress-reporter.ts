@@ -8,12 +8,12 @@ interface Progress {
   failed: number;
 }
 
-/** Between two lines of progress, where no project ended. */
+/** Between two lines of progress while no project ends. */
 const quietMs = 5_000;
 
 /**
- * A line of progress now and then, each failed test at once by its name, all failures in full at the end, and then what
- * passed, failed and was skipped, why, and how long it took.
+ * Prints progress, each failed test at once by name, all failures in full at the end, and then the numbers of passed,
+ * failed and skipped tests, the reasons, and the duration.
  */
 export class ProgressReporter extends DefaultReporter {
   readonly #startedMs = performance.now();
@@ -70,7 +70,7 @@ export class ProgressReporter extends DefaultReporter {
     const totals = `${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped in ${this.#elapsed()}`;
     const skipped = tests.filter((test) => test.result().state === "skipped").map(({ fullName }) => fullName);
     const reasons = skipped.length === 0 ? [] : [`Skipped: ${reasonsOf(skipped)}`];
-    // Last of all, after what other reporters print.
+    // Last, after other reporters.
     this.ctx.onClose(() => this.log([totals, ...reasons].join("\n")));
   }
 

@@ -12,26 +12,26 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** A server of our own, to be frozen, killed and started again. */
+/** Our own server, which can be stopped, killed and started again. */
 export interface OwnRedis extends RedisServer {
   readonly port: number;
   /** Sends one command, such as `command("CONFIG", "SET", "maxmemory", "1mb")`. */
   command(...args: string[]): Promise<unknown>;
-  /** Stands still, its connections open: SIGSTOP. */
+  /** SIGSTOP: does not respond, and its connections stay open. */
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Starts it on the same port; what it held is gone. */
+  /** Starts it on the same port, without its data. */
   restart(): Promise<void>;
 }
 
-/** The server that `REDIS_URL` names, else one of our own. */
+/** The server of `REDIS_URL`, else our own. */
 export async function startRedis(): Promise<RedisServer> {
   const url = process.env.REDIS_URL;
   return url === undefined ? startOwnRedis() : { url, stop: async () => {} };
 }
 
-/** A server of our own; undefined where the machine has none, and control planes guard replays in process. */
+/** Our own server; undefined where the machine has none, and control planes then guard replays in process. */
 export const startRedisIfThere = async (): Promise<OwnRedis | undefined> =>
   isThere("redis-server") ? startOwnRedis() : undefined;
 
@@ -67,7 +67,7 @@ export async function startOwnRedis(
   };
 }
 
-/** A port that was free a moment ago may be taken, and a cluster's second port, 10,000 above it, nobody asked for. */
+/** Another process may take the free port, or a cluster's second port, 10,000 above it. */
 async function startSomewhere(folder: string, settings: readonly string[], flags: readonly string[]) {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();

@@ -3,7 +3,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** A clock that moves only when told to, and its timers. */
+/** A clock and timers that move only on command. */
 export class TestTime {
   readonly #startedAt = Date.parse("2026-01-01T00:00:00Z");
   readonly #timers = new Set<Timer>();
@@ -21,7 +21,7 @@ export class TestTime {
     return this.#timers.size;
   }
 
-  /** Runs what falls due on the way, each at its own time, and what it set in motion. */
+  /** Runs the timers that come due, each at its own time, and their consequences. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#elapsedMs + ms;
     for (;;) {
@@ -37,5 +37,5 @@ export class TestTime {
   }
 }
 
-/** Everything that waits for nothing outside has happened. */
+/** Resolves when all pending promise callbacks have run. */
 export const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Less than a test's time limit, so that a failure names the condition; on a busy machine nothing else takes so long. */
+/** Below a test's time limit, so that a failure names the condition. */
 const patienceMs = 240_000;
 
 /**
- * Waits until `condition` holds, that is neither throws nor returns false, and returns what it returned.
+ * Waits until `condition` neither throws nor returns false, and returns its result.
  * @param what completes "waited 240000 ms for ..."
  */
 export async function waitUntil<T>(

@@ -1,9 +1,9 @@
 import { allowLifetimeMs, type DecisionRecord, type ExchangeRequest } from "@svc/core";
 import { recorded, sessionId } from "./records.ts";
 
-/** One row on which recorded decision an exchange may spend (docs/reference/routes.md#token-exchange). */
+/** One row: which recorded decision an exchange may spend (docs/reference/routes.md#token-exchange). */
 export interface AllowVector {
-  /** What the row promises. */
+  /** The row's guarantee. */
   readonly name: string;
   readonly record: DecisionRecord;
   readonly request: ExchangeRequest;

@@ -1,9 +1,9 @@
 import type { ChainBreakReason, DecisionRecord, RecordedHop } from "@svc/core";
 import { recorded } from "./records.ts";
 
-/** One row on the walk from an action back to the human (docs/reference/record.md#chain-reads). */
+/** One row: the chain from an action back to the person (docs/reference/record.md#chain-reads). */
 export interface ChainVector {
-  /** What the row promises. */
+  /** The row's guarantee. */
   readonly name: string;
   /** The recorded hops, in order; the last is the action whose chain is read. */
   readonly hops: readonly RecordedHop[];

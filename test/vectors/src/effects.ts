@@ -2,9 +2,9 @@ import type { CallEffect } from "@svc/core";
 import { agent, tool } from "./manifest.ts";
 import { allow, type DecisionVector, deny } from "./vector.ts";
 
-/** One row on what a decided call leaves behind (docs/reference/decision.md#effective-taint). */
+/** One row: the effects of a decided call (docs/reference/decision.md#effective-taint). */
 export interface EffectVector {
-  /** What the row promises. */
+  /** The row's guarantee. */
   readonly name: string;
   readonly question: Omit<DecisionVector, "name">;
   /** False where the enforcement point only observes. */

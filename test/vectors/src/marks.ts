@@ -1,13 +1,13 @@
 import type { CallEffect, Taint } from "@svc/core";
 
-/** One row on the marks that a decision adds (docs/reference/decision.md#effective-taint). */
+/** One row: the marks that a decision adds (docs/reference/decision.md#effective-taint). */
 export interface MarkVector {
-  /** What the row promises. */
+  /** The row's guarantee. */
   readonly name: string;
-  /** The agents up to the caller; empty where the human calls. */
+  /** The agents up to the caller; empty where the person calls. */
   readonly chain: readonly string[];
   readonly target: string;
-  /** `none` where the call was refused; where a deny is only observed, what it does once forwarded. */
+  /** `none` for a refused call; a deny in observe mode has the effect of the forwarded call. */
   readonly effect: CallEffect;
   /** Absent: trusted. */
   readonly tokenTaint?: Taint;
@@ -19,7 +19,7 @@ export interface MarkVector {
   readonly delegations?: readonly (readonly [from: string, to: string])[];
   /** The marks added: by agent name, the source. */
   readonly want: Readonly<Record<string, string>>;
-  /** The mark added on the human. */
+  /** The mark added on the person. */
   readonly wantOnHuman?: string;
 }
 

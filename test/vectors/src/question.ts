@@ -12,7 +12,7 @@ import {
 import type { Manifests } from "./manifest.ts";
 import type { DecisionVector, PresentFacts } from "./vector.ts";
 
-/** The arguments of `decide`, as the real schema and the real compiler make them from a row. */
+/** The arguments of `decide`, made from a row by the real schema and compiler. */
 export interface Question {
   readonly policy: PolicyIndex;
   readonly hop: HopRequest;
@@ -43,7 +43,7 @@ type Registered = ReadonlyMap<string, AgentManifest>;
 const parseAll = (manifests: Manifests): Registered =>
   new Map(Object.entries(manifests).map(([name, document]) => [name, agentManifest.parse(document)]));
 
-/** First versions all: nothing in a row depends on a number. */
+/** All first versions: no row depends on a version number. */
 export function policyOf(scope: string, registered: Registered): PolicyIndex {
   const declarations = [...registered].flatMap(([agent, manifest]) => {
     const declared = manifest.scopes.get(scope);
@@ -54,7 +54,7 @@ export function policyOf(scope: string, registered: Registered): PolicyIndex {
   return indexPolicy({ scope, version: 1, document: compilation.document });
 }
 
-/** The other scopes of the caller; where the human calls, those of this scope's entry agents. */
+/** The other scopes of the caller; where the person calls, those of this scope's entry agents. */
 function otherScopesOf(vector: DecisionVector, policy: PolicyIndex, registered: Registered): readonly string[] {
   const caller = vector.chain.at(-1);
   const agents = caller === undefined ? [...policy.human.downstream] : [caller];

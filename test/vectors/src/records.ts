@@ -2,7 +2,7 @@ import type { DecisionRecord } from "@svc/core";
 
 export const sessionId = "session-1";
 
-/** A recorded allow as authorize writes it; a row of a table changes what it is about. */
+/** A recorded allow, as authorize writes it; a table row changes its subject. */
 export const recorded = (actionId: string, hop: number, changes: Partial<DecisionRecord> = {}): DecisionRecord => ({
   actionId,
   recordVersion: 2,

@@ -2,42 +2,41 @@ import type { Block, DenyReason, GuaranteeLevel, IdentityStatus, Outcome, Taint,
 import type { Manifests } from "./manifest.ts";
 
 /**
- * One row of a decision table: who asks whom for what, in which state, and what the contract answers
- * (docs/reference/decision.md#the-ten-checks). Plain data, so that the verdict function, the endpoints and the drift
- * gate can all be held to it.
+ * One row of a decision table: caller, target, state, and the decision (docs/reference/decision.md#the-ten-checks).
+ * Plain data, so that the verdict function, the endpoints and the drift gate can be tested with it.
  */
 export interface DecisionVector {
-  /** What the row promises. */
+  /** The row's guarantee. */
   readonly name: string;
   /** By agent name, in wire form: every registered agent. */
   readonly manifests: Manifests;
   /** The session's scope. */
   readonly scope: string;
-  /** The agents up to the caller; empty where the human calls. */
+  /** The agents up to the caller; empty where the person calls. */
   readonly chain: readonly string[];
-  /** The token's hop; absent: one more than the chain is long, as in every token that an exchange issued. */
+  /** The token's hop; absent: the chain's length plus one, as in every issued token. */
   readonly hop?: number;
   readonly target: string;
   readonly targetKind: TargetKind;
   /** One data class; for an agent several, separated by spaces. */
   readonly dataClass: string;
   /**
-   * What the subject token was narrowed to. Absent: everything that could have been delegated to the caller; at hop 1
-   * nothing, a root grant being as wide as the consent.
+   * The subject token's narrowed scope. Absent: everything that could have been delegated to the caller; at hop 1
+   * nothing, since a root grant has the whole consent.
    */
   readonly narrowedTo?: readonly string[];
   /** Absent: trusted. */
   readonly tokenTaint?: Taint;
-  /** Absent: the request says nothing of taint. */
+  /** Absent: the request declares no taint. */
   readonly declaredTaint?: Taint;
-  /** Absent: a live session, nobody enrolled, nothing blocked, nothing marked. */
+  /** Absent: a live session; no enrollments, blocks or marks. */
   readonly present?: PresentFacts;
   readonly want: Wanted;
-  /** False where no request leads here: the chain, hop or claim is one that no exchange issues, or the wire refuses it. */
+  /** False where no request can reach it: no exchange issues this chain, hop or claim, or the wire format refuses it. */
   readonly overHttp?: false;
 }
 
-/** The present state, as far as it differs from a quiet one. */
+/** The present state, where it differs from the default. */
 export interface PresentFacts {
   readonly session?: "expired" | "revoked" | "expired and revoked";
   /** By agent name; an agent that never enrolled is absent. */
@@ -46,20 +45,20 @@ export interface PresentFacts {
   readonly blocks?: readonly Block[];
   /** By agent name: the source of its mark. */
   readonly marks?: Readonly<Record<string, string>>;
-  /** The source of the mark on the human. */
+  /** The source of the mark on the person. */
   readonly humanMark?: string;
 }
 
-/** The answer. What is absent has the value that a quiet call has: trusted, unmarked, unprivileged, nothing to consent to. */
+/** The decision. Absent members have their default: trusted, unmarked, unprivileged, nothing to consent to. */
 export interface Wanted {
   readonly outcome: Outcome;
-  /** Exactly for a deny. */
+  /** For a deny only. */
   readonly reason?: DenyReason;
   readonly consentableScopes?: readonly string[];
   readonly taint?: Taint;
   readonly taintSource?: string;
   readonly privileged?: boolean;
-  /** Absent: not looked at. */
+  /** Absent: not compared. */
   readonly guaranteeLevel?: GuaranteeLevel | null;
 }
 
@@ -75,9 +74,9 @@ export const deny = (reason: DenyReason, facts: Omit<Wanted, "outcome" | "reason
 export const consentTo = (...consentableScopes: readonly string[]): Wanted =>
   deny("SCOPE_NOT_CONSENTED", { consentableScopes });
 
-/** What a row of a table says of itself; all else it takes from the table's base. */
+/** A row's own members; the others come from the table's base. */
 type Row = Pick<DecisionVector, "name" | "want"> & Partial<DecisionVector>;
 
-/** Rows that each vary one base, a call as it is allowed. */
+/** Rows that each vary one base, an allowed call. */
 export const table = (base: Omit<DecisionVector, "name" | "want">, rows: readonly Row[]): readonly DecisionVector[] =>
   rows.map((row) => ({ ...base, ...row }));

@@ -18,7 +18,7 @@ const unusable = (name: string, bytes: string): Exchange => ({
 const ok = (...headers: readonly string[]): string =>
   ["HTTP/1.1 200 OK", "Content-Length: 2", ...headers, "", "ok"].join("\r\n");
 
-/** Cases 59 to 63 and 67: nothing that an upstream says can speak for us, move us elsewhere or pass for whole. */
+/** Cases 59 to 63 and 67: an upstream's response cannot set our headers, redirect us or hide a truncated body. */
 export const answers: readonly Exchange[] = [
   ...[301, 302, 303, 307, 308].map((status) =>
     answered(

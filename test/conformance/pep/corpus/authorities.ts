@@ -14,7 +14,7 @@ const absolute = (target: string, want: Exchange["want"], host = "evil.example")
   want,
 });
 
-/** Cases 54 and 55: who is meant, by the authority alone, and methods that lead nowhere. */
+/** Cases 54 and 55: the authority alone selects the upstream, and some methods are not forwarded. */
 export const authorities: readonly Exchange[] = [
   ...["ledger.internal", "LEDGER.internal", "ledger.internal.", "ledger.internal:80", "ledger.internal:443"].map(
     (host) => underHost(host, { passes: { ...read, headers: ["host: {upstream}"], without: ["internal"] } }),

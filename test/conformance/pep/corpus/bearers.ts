@@ -9,7 +9,7 @@ const presented = (name: string, ...lines: readonly string[]): Exchange => ({
   want: unauthorized,
 });
 
-/** Cases 44 and 57: whoever does not present exactly one bearer with its session is nobody. */
+/** Cases 44 and 57: a request without exactly one bearer and its session is unauthorized. */
 export const bearers: readonly Exchange[] = [
   presented("nothing at all"),
   presented("a session without a bearer", session),

@@ -16,7 +16,7 @@ const taken = (name: string, body: string, headers: readonly string[] = []): Exc
   want: { passes: { ...bound, body } },
 });
 
-/** Cases 27 to 33 and 52, on the wire: the bytes that are bound are the bytes that are sent. */
+/** Cases 27 to 33 and 52, on the wire: the bound bytes are the bytes that are sent. */
 export const bodies: readonly Exchange[] = [
   ...[
     ["a list", "[]"],

@@ -1,8 +1,8 @@
 import { acting, type Exchange, request } from "../exchange.ts";
 
 /**
- * Case 53: bytes that two readers could frame differently are no request. Answered by the parser and closed, before
- * anything is asked of anybody (RFC 9112 sections 2.2, 5 and 6.3).
+ * Case 53: bytes that two readers could frame differently are no request. The parser responds and closes before any
+ * decision (RFC 9112 sections 2.2, 5 and 6.3).
  */
 const bad = (name: string, send: string, malformed: readonly number[] = [400]): Exchange => ({
   name,

@@ -9,7 +9,7 @@ const dropped = (name: string, headers: readonly string[]): Exchange => ({
   want: { passes: { ...read, without: ["forged"] } },
 });
 
-/** Cases 51, 52 and 57: what an agent may say about itself, about the hop, and about whom it speaks for. */
+/** Cases 51, 52 and 57: headers of an agent about itself, about the hop, and about its authority. */
 export const headers: readonly Exchange[] = [
   {
     name: "100 Continue comes after the decision and before the body, and is not asked for upstream",

@@ -11,7 +11,7 @@ import { paths } from "./paths.ts";
 /** One subject of the corpus. */
 export interface Group {
   readonly about: string;
-  /** Where its exchanges stand, from the folder above. */
+  /** Path of its exchanges, from the folder above. */
   readonly file: string;
   readonly exchanges: readonly Exchange[];
 }

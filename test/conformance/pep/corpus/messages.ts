@@ -23,7 +23,7 @@ const inBand = (name: string, body: string, cause: BlockCause, id: string | numb
   want: { inBand: cause, id },
 });
 
-/** The message itself is sound, so its request gets an answer. */
+/** The message itself is valid, so its request gets a response. */
 const disagreeing = (name: string, headers: readonly string[]): Exchange => ({
   name: `an MCP message: ${name}`,
   send: post("/files", read, headers),
@@ -31,7 +31,7 @@ const disagreeing = (name: string, headers: readonly string[]): Exchange => ({
 });
 
 /**
- * What an MCP message calls stands in its bytes, and nowhere else (docs/reference/enforcement-point.md#mcp-messages).
+ * The bytes of an MCP message alone determine the call (docs/reference/enforcement-point.md#mcp-messages).
  */
 export const messages: readonly Exchange[] = [
   calls("a tool", read, "mcp:files/read_file"),

@@ -1,6 +1,6 @@
 import { type Exchange, request } from "../exchange.ts";
 
-/** Case 56: a path means one thing to everybody who may read it, or it is refused. */
+/** Case 56: a path with more than one reading is refused. */
 const refused = (path: string): Exchange => ({
   name: `the path ${JSON.stringify(path)} is ambiguous`,
   send: request(`GET ${path}`),

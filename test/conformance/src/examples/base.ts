@@ -7,15 +7,15 @@ export const hops = ledgerHops(scope);
 export const clerk = hops.clerk.target;
 export const unknownId = "01a00000-0000-7000-8000-000000000000";
 
-/** What the examples stand on: a scope with its agents. */
+/** A scope with its agents, shared by the examples. */
 export const prepare = (api: Api): Promise<void> => registerLedger(api, scope);
 
 /**
- * Calls of one route as its callers make them: at least one that succeeds, and every refusal that the document names and
- * that no mistake common to all routes brings about. The database is for what today's service writes no more.
+ * Calls of one route: at least one that succeeds, and every documented refusal that no mistake common to all routes
+ * causes. The database is for rows that today's service no longer writes.
  */
 export type Example = (api: Api, database: TestDatabase) => Promise<readonly Answer[]>;
-/** By operation, as the document names it. */
+/** By the document's operation name. */
 export type Examples = Readonly<Record<string, Example>>;
 
 const bearing =
@@ -26,7 +26,7 @@ export const admin = bearing("admin");
 export const audit = bearing("audit");
 export const identity = bearing("identity");
 
-/** One after the other: what one did, the next may find. */
+/** In order: later examples may depend on earlier ones. */
 export const inTurn = async (...calls: readonly (() => Promise<Answer>)[]): Promise<readonly Answer[]> => {
   const answers: Answer[] = [];
   for (const call of calls) answers.push(await call());
@@ -38,7 +38,7 @@ export const agentId = async (api: Api, name: string = clerk): Promise<string> =
 
 let agents = 0;
 export const newName = (): string => `documented-${++agents}`;
-/** An agent that only this example knows. */
+/** An agent of this example alone. */
 export async function newAgent(api: Api): Promise<string> {
   const name = newName();
   await api.attest(name, { [`${scope}-aside`]: { hop_budget: 2 } });
@@ -56,7 +56,7 @@ export const anAction = async (api: Api): Promise<string> => {
   return (await api.authorize(session, held.token, hops.read)).body.action_id;
 };
 
-/** What the mint takes: the token of an exchange for a privileged call. */
+/** The mint's input: the token of an exchange for a privileged call. */
 export async function narrowedToken(api: Api): Promise<string> {
   const { session, clerk: held } = await clerkSession(api, scope);
   return (await api.hop(session, held.token, hops.post)).token;

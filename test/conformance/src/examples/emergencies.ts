@@ -3,7 +3,7 @@ import type { Answer, Api } from "../api.ts";
 import { startOne } from "../stack.ts";
 import { admin, audit, type Examples, inTurn } from "./base.ts";
 
-/** On an authority of its own, whose settings name the key. */
+/** On its own issuer, whose key is configured. */
 async function withConfiguredKey(call: (api: Api) => Promise<Answer>): Promise<Answer> {
   const { api, stop } = await startOne({ SVC_ISSUER_PRIVATE_KEY: JSON.stringify(await generatePrivateJwk()) });
   try {
@@ -39,7 +39,7 @@ export const emergencies: Examples = {
     );
   },
   "POST /v1/issuer-epoch": async () => {
-    // It ends every session, so on an authority of its own.
+    // On its own issuer, since it ends every session.
     const other = await startOne();
     try {
       return await inTurn(() => admin(other.api, "POST", "/v1/issuer-epoch", {}));

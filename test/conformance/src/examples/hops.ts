@@ -2,7 +2,7 @@ import type { Api } from "../api.ts";
 import { clerkSession } from "../ledger.ts";
 import { type Examples, endSession, hops, inTurn, scope, unknownId } from "./base.ts";
 
-/** An allow, and what spends it. */
+/** An allow, and the token to spend with it. */
 async function grantedHop(api: Api) {
   const { session, clerk: held } = await clerkSession(api, scope);
   const { action_id: action } = (await api.authorize(session, held.token, hops.read)).body;

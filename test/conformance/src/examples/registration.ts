@@ -6,14 +6,14 @@ const manifestOf = (tool: string) => ({
   scopes: { [scope]: { hop_budget: 2, tools: [{ ref: tool, data_classes: ["web"] }] } },
 });
 
-/** Answers that the agent can do nothing at all. */
+/** Advertises no capability at all. */
 const startEmptySource = (): Promise<EchoUpstream> =>
   startEchoUpstream((_request, response) => {
     response.setHeader("content-type", "application/json");
     response.end('{"tools": [], "downstream_agents": []}');
   });
 
-/** Seven agents of which each may delegate to every other: more paths than a policy may have, with the last of them. */
+/** Seven agents that may all delegate to each other: with the last one, more paths than a policy may have. */
 async function almostTooLarge(api: Api): Promise<{ last: string; manifest: object }> {
   const wide = newName();
   const names = Array.from({ length: 7 }, (_, n) => `${wide}-${n}`);

@@ -4,7 +4,7 @@ import { type Attack, type BearerChoice, type BodyChoice, percentEncoded } from 
 import type { Base } from "./bases.ts";
 import type { WireRequest } from "./wire-request.ts";
 
-/** The attack on this operation, as it goes out. */
+/** The attack on this operation, as sent. */
 export function aim(operation: Operation, base: Base, attack: Attack, tokens: Tokens): WireRequest {
   const { method, bodyType } = operation;
   return {
@@ -21,7 +21,7 @@ export function aim(operation: Operation, base: Base, attack: Attack, tokens: To
 const planeBearer = ({ scheme }: Operation, tokens: Tokens): string | undefined =>
   scheme === undefined ? undefined : tokens[scheme as keyof Tokens];
 
-/** The request of the base itself. */
+/** The valid request. */
 export const wellMeant = (operation: Operation, base: Base, tokens: Tokens): WireRequest =>
   aim(operation, base, noAttack, tokens);
 
@@ -66,7 +66,7 @@ type Members = Readonly<Record<string, unknown>>;
 type Change = Exclude<BodyChoice, { kind: "raw" }>;
 type Path = readonly (string | number)[];
 
-/** Stands for JSON text that is no value of its own until everything around it is written. */
+/** Placeholder for JSON text, replaced after the surrounding document is serialized. */
 const sentinel = "\u0001here\u0001";
 
 function jsonOf(members: Members, choice: Change): string {
@@ -87,10 +87,10 @@ function jsonOf(members: Members, choice: Change): string {
 }
 
 const spliced = (value: unknown, json: string): string =>
-  // As a function, since a replacement text would be read for its dollar signs.
+  // As a function, since a replacement string would interpret dollar signs.
   JSON.stringify(value).replace(JSON.stringify(sentinel), () => json);
 
-/** Every member and element, however deep. */
+/** Every member and element, at any depth. */
 function placesOf(value: unknown, path: Path = []): readonly Path[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => [[...path, name], ...placesOf(inner, [...path, name])]);
@@ -119,7 +119,7 @@ function formOf(members: Members, choice: Change): string {
   return [...changed, ...added].map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(value)}`).join("&");
 }
 
-/** The text that a JSON string is of, else the JSON itself. */
+/** The value of a JSON string, else the JSON itself. */
 function textOf(choice: Change): string {
   if (!("json" in choice)) return "";
   return choice.json.startsWith('"') ? (JSON.parse(choice.json) as string) : choice.json;

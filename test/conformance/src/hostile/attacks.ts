@@ -1,14 +1,14 @@
 import fc from "fast-check";
 
-/** What an attacker does to a request that was well meant. Indices are taken modulo what there is. */
+/** A change to a valid request. Indices are taken modulo the number of candidates. */
 export interface Attack {
   readonly base: number;
-  /** A path segment, percent-encoded as it is, in place of the placeholder of this index. */
+  /** A path segment, already percent-encoded, for the placeholder at this index. */
   readonly segment: { readonly at: number; readonly text: string } | undefined;
-  /** In place of the operation's parameter of this index, or of a parameter that it has not. */
+  /** For the operation's parameter at this index, or as an unknown parameter. */
   readonly query: readonly { readonly at: number | "unknown"; readonly value: string }[];
   readonly bearer: BearerChoice;
-  /** Undefined: the right one. */
+  /** Undefined: the valid one. */
   readonly contentType: string | undefined;
   readonly body: BodyChoice;
 }
@@ -17,14 +17,14 @@ export type BearerChoice = "right" | "none" | "twice" | "admin" | "audit" | "ide
 
 export type BodyChoice =
   | { readonly kind: "kept" | "removed" | "repeated"; readonly at: number }
-  /** `json` is JSON text, since hostile numbers and nesting have no value of their own. */
+  /** `json` is JSON text, since hostile numbers and nesting have no JavaScript value. */
   | { readonly kind: "replaced"; readonly at: number; readonly json: string }
   | { readonly kind: "added"; readonly name: string; readonly json: string }
   | { readonly kind: "raw"; readonly text: string };
 
 const unicode = fc.string({ unit: "binary", maxLength: 40 });
 
-/** Text that databases, parsers, templates and loggers have tripped over. */
+/** Text that broke databases, parsers, templates and loggers. */
 const hostileText = fc.oneof(
   fc.constantFrom(
     "",
@@ -91,7 +91,7 @@ const hostileJson = fc.oneof(
   fc.json({ maxDepth: 3 }),
 );
 
-/** Percent-encoding of any string: half a surrogate pair as three bytes, which no decoder of UTF-8 takes. */
+/** Percent-encoding of any string: half a surrogate pair as three bytes, which UTF-8 decoders reject. */
 export const percentEncoded = (text: string): string =>
   [...text]
     .map((character) => (/^[\ud800-\udfff]$/.test(character) ? halfEncoded(character) : encodeURIComponent(character)))

@@ -5,11 +5,11 @@ import { enrolling, newKey } from "../enrollment.ts";
 import { agentId, anAction, clerk, endSession, hops, newAgent, newName, scope } from "../examples/base.ts";
 import { clerkSession } from "../ledger.ts";
 
-/** What a caller who means well sends to an operation, so that a hostile one is but a step away. */
+/** A valid request of an operation, to which attacks are applied. */
 export interface Base {
   readonly params: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** Undefined where a plane's own does, or none is needed. */
+  /** Undefined for the plane's own bearer, or none. */
   readonly bearer?: string;
   /** Members of a JSON body, fields of a form. */
   readonly body?: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ const manifest = () => ({
   scopes: { [newName()]: { hop_budget: 2, tools: [{ ref: "http:documented/aside", data_classes: ["web"] }] } },
 });
 
-/** The human's allow at hop 1, and the token that is to spend it. */
+/** The person's allow at hop 1, and the token to spend with it. */
 async function allowOf(api: Api) {
   const { session, token } = await api.consent(scope);
   const { action_id } = (await api.authorize(session, token, hops.planner)).body;
@@ -52,7 +52,7 @@ async function mintOf(api: Api) {
   };
 }
 
-/** After the session's end, for what a refusal of the present state leaves behind. */
+/** After the session's end, for refusals by the present state. */
 async function ended({ session, base }: { session: string; base: Base }, api: Api): Promise<Base> {
   await endSession(api, session);
   return base;
@@ -68,7 +68,7 @@ async function enrollmentOf(api: Api): Promise<Base> {
 const session = async (api: Api) => ({ session_id: (await api.consent(scope)).session });
 const block = async () => ({ kind: "tool", ref: newName() });
 
-/** By operation; those that want nothing but a bearer have none. The first of each succeeds, unless something is wrong. */
+/** By operation; operations that need only a bearer have none. The first of each succeeds on a working service. */
 const bases: Readonly<Record<string, readonly MakeBase[]>> = {
   "POST /v1/agents": [
     withBody(() => ({ name: newName(), manifest: manifest(), override: { reason: "seen" } })),
@@ -115,7 +115,7 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
   ],
   "DELETE /v1/blocks/{kind}/{ref}": [withParams(block)],
   "POST /v1/keys/rotate": [withBody(() => ({ now: false }))],
-  // The next key, so that the one that signs stays.
+  // The next key, so that the active one stays.
   "DELETE /v1/keys/{kid}": [
     withParams(async (api) => {
       const rotated = await api.call("POST", "/v1/keys/rotate", { bearer: api.tokens.admin, body: {} });
@@ -142,7 +142,7 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
 
 const ofNothing: readonly MakeBase[] = [async () => ({ params: {} })];
 
-/** @throws {Error} where an operation wants more than a bearer and nobody wrote down what. */
+/** @throws {Error} where an operation needs more than a bearer and has no entry here. */
 export function basesOf({ name, path, bodyType }: Operation): readonly MakeBase[] {
   const made = bases[name];
   if (made === undefined && (bodyType !== undefined || path.includes("{"))) {
@@ -151,7 +151,7 @@ export function basesOf({ name, path, bodyType }: Operation): readonly MakeBase[
   return made ?? ofNothing;
 }
 
-/** In an order in which no operation takes from the next what it stands on: the epoch ends every session and token. */
+/** In an order that keeps each operation's prerequisites: the epoch ends every session and token. */
 export const inOrder = (operations: readonly Operation[]): readonly Operation[] =>
   operations.toSorted((one, other) => Number(endsAll(one)) - Number(endsAll(other)));
 

@@ -1,9 +1,9 @@
 import type postgres from "postgres";
 
-/** A count and a checksum of every table, by its name. */
+/** A row count and a checksum of every table, by its name. */
 export type DatabaseDigest = Readonly<Record<string, string>>;
 
-/** Reads them all but `others` in one snapshot, as often as it is called. */
+/** Reads all tables but `others` in one snapshot, at every call. */
 export async function databaseDigests(
   sql: postgres.Sql,
   others: readonly string[],

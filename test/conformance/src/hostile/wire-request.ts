@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { Agent, request } from "node:http";
 import type { Answer } from "../api.ts";
 
-/** A request as it goes out: no client tidies up its target or headers. */
+/** A request as sent: no client normalizes its target or headers. */
 export interface WireRequest {
   readonly method: string;
-  /** Path and query, percent-encoded as they are. */
+  /** Path and query, already percent-encoded. */
   readonly target: string;
-  /** Several values are several headers of that name. */
+  /** Several values become several headers of that name. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string | undefined;
 }
@@ -17,7 +17,7 @@ export interface Wire {
   close(): void;
 }
 
-/** Speaks to one server over connections that it keeps. */
+/** Calls one server over kept-alive connections. */
 export function openWire(url: string): Wire {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);

@@ -4,8 +4,8 @@ import { howToGet, type PartName, parts } from "./parts.ts";
 export const isThere = (name: PartName): boolean => parts[name].find() !== undefined;
 
 /**
- * The path of a part, installed first where that is possible.
- * @throws where it cannot be had, with the reason and how to get it
+ * The path of a part, which is first installed where possible.
+ * @throws where it is unavailable, with the reason and how to get it
  */
 export function locate(name: PartName): string {
   const { find, purpose, package: debianPackage } = parts[name];

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 export const foldersOnPath = (): string[] =>
   (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
 
-/** The first of these programs that the PATH has. */
+/** The first of these programs on the PATH. */
 export const onPath = (...names: readonly string[]): string | undefined =>
   foldersOnPath()
     .flatMap((folder) => names.map((name) => join(folder, name)))

@@ -9,7 +9,7 @@ export interface Part {
   readonly purpose: string;
   /** Debian's package. Without it the part is a right of the account or a feature of the kernel. */
   readonly package?: string;
-  /** Not needed by the test command, but by `pnpm faults`. */
+  /** Needed by `pnpm faults`, not by the test command. */
   readonly onDemand?: true;
   /** The path of its program, folder or library; undefined where it is missing. */
   readonly find: () => string | undefined;
@@ -91,10 +91,10 @@ export function howToGet(names: readonly PartName[]): string {
   return [...installed, ...(isRight ? ["run as root"] : [])].join(", ");
 }
 
-/** Ends the name of a test that is skipped without these parts. */
+/** Suffix for the name of a test that is skipped without these parts. */
 export const skipSuffix = (missing: readonly PartName[]): string => ` (skipped: needs ${missing.join(" and ")})`;
 
-/** The parts without which a test of that name was skipped. */
+/** The missing parts in the name of a skipped test. */
 export const missingPartsOf = (testName: string): string[] =>
   /\(skipped: needs ([^)]+)\)/.exec(testName)?.[1]?.split(" and ") ?? [];
 

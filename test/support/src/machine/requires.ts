@@ -4,7 +4,7 @@ import { isThere } from "./locate.ts";
 import { type PartName, parts, skipSuffix } from "./parts.ts";
 
 /**
- * `describe` and `test` for tests that need parts of the machine. Where one is missing the tests are skipped with its
+ * `describe` and `test` for tests that need parts of the machine. Where one is missing the tests are skipped, with its
  * name in theirs. In CI they run and fail, if the part could have been installed.
  */
 export function requires(...names: readonly [PartName, ...PartName[]]): Required {
@@ -22,8 +22,8 @@ interface Required {
   readonly describe: SuiteAPI;
   readonly test: TestAPI;
   /**
-   * Runs what tests need already while they are collected. Where they are skipped it does not run, and returns a
-   * value whose members, results and elements are such values again.
+   * Runs a setup during collection. Where the tests are skipped it does not run, and returns a value whose members,
+   * results and elements are such values again.
    */
   readonly start: <T extends object>(begin: () => Promise<T>) => Promise<T>;
 }
@@ -31,7 +31,7 @@ interface Required {
 function standIn<T extends object>(): T {
   const value: T = new Proxy((() => value) as unknown as T, {
     get: (_target, key) => {
-      // `await` must not take it for a promise.
+      // `await` must not treat it as a promise.
       if (key === "then") return undefined;
       if (key === Symbol.toPrimitive) return () => "";
       return key === Symbol.iterator ? () => [].values() : value;
@@ -46,10 +46,10 @@ const failsWithout = (name: PartName): boolean =>
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** These take a table or a condition, and return what takes the name. */
+/** These take a table or a condition, and return the function that takes the name. */
 const curried = new Set<PropertyKey>(["each", "for", "skipIf", "runIf"]);
 
-/** The same function of vitest, which appends to the name of everything defined by it. */
+/** The same vitest function, which appends to the name of everything it defines. */
 function suffixed(define: object, suffix: string): unknown {
   return new Proxy(define as Callable, {
     apply: (target, self, [name, ...rest]) => Reflect.apply(target, self, [`${name}${suffix}`, ...rest]),

@@ -27,7 +27,7 @@ const byPlanner = {
   dataClass: "finance.entries",
 } as const;
 
-/** What a tool is asked for. */
+/** The requested data classes. */
 const toolRows = table(byPlanner, [
   { name: "exactly the declared data class", want: allow },
   { name: "a second declared data class", dataClass: "crm", want: allow },
@@ -49,7 +49,7 @@ const toolRows = table(byPlanner, [
   { name: "several declared data classes at once", dataClass: "finance.entries crm", want: undeclared },
 ]);
 
-/** A tool is asked for one data class: a second one cannot hide behind the first. */
+/** A call to a tool has one data class: a second one cannot pass with the first. */
 const smuggledRows = table({ ...byPlanner, target: "http:shared/read", dataClass: "finance" }, [
   { name: "one data class", want: allow },
   { name: "a foreign class behind one within the declared", dataClass: "finance.entries law", want: undeclared },
@@ -68,7 +68,7 @@ const humanRows = table({ ...byPlanner, chain: [], target: "http:shared/read" },
   },
 ]);
 
-/** Delegating: what the agent, or transitively its downstream agents, declare. */
+/** Delegating: the classes that the agent, or transitively its downstream agents, declare. */
 const agentRows = table(
   {
     ...byPlanner,

@@ -18,7 +18,7 @@ const byHuman = { ...base, chain: [], target: "http:ledger/read" };
 const byClerk = { ...base, chain: ["planner", "clerk"], target: "http:ledger/post" };
 const toAuditor = { ...byClerk, target: "auditor", targetKind: "agent" } as const;
 
-/** Checks 2 and 3 look at the same agents: every row holds for a revoked one and for a quarantined one. */
+/** Checks 2 and 3 cover the same agents: every row holds for a revoked one and for a quarantined one. */
 const shutOut = (status: IdentityStatus, reason: DenyReason): readonly DecisionVector[] => [
   ...table(byClerk, [
     { name: `the caller is ${status}`, present: { identities: { clerk: status } }, want: deny(reason) },

@@ -5,7 +5,7 @@ import { allow, type DecisionVector, deny, type PresentFacts, table } from "../v
 const vote = tool("http:ledger/vote", "finance", { accepts_taint: false });
 const trips = agent("travel", 4, { tools: [tool("http:trips/book", "finance")] });
 
-/** They delegate in a row; `last` has no hop left to call anything. */
+/** They delegate in a row; `last` has no hop left for a call. */
 const manifests = {
   first: agent("expenses", 4, { downstream_agents: ["second"] }),
   second: agent("expenses", 4, { downstream_agents: ["third"] }),
@@ -26,7 +26,7 @@ interface Fault extends Partial<Omit<DecisionVector, "name" | "want" | "present"
   readonly present?: PresentFacts;
 }
 
-/** One way to fail each check, in members of their own, so that two can be had at once. */
+/** One way to fail each check, in separate members, so that two can be combined. */
 const faults: Record<DenyReason, Fault> = {
   SESSION_EXPIRED: { present: { session: "expired" } },
   SESSION_REVOKED: { present: { session: "revoked" } },
@@ -43,7 +43,7 @@ const faults: Record<DenyReason, Fault> = {
   TAINT_BLOCKED: { tokenTaint: "untrusted_external", overHttp: false },
 };
 
-/** Pairs that one check decides (see session and identity), or that no call can have: taint is a declared target's to admit. */
+/** Pairs of one check (session, identity), or impossible for a call: only a declared target can accept taint. */
 const apart: readonly (readonly [DenyReason, DenyReason])[] = [
   ["SESSION_EXPIRED", "SESSION_REVOKED"],
   ["AGENT_QUARANTINED", "IDENTITY_REQUIRED"],
@@ -63,7 +63,7 @@ const both = (a: Fault, b: Fault): Fault => ({
   present: { ...a.present, ...b.present, identities: { ...identitiesOf(a), ...identitiesOf(b) } },
 });
 
-/** Each fault by itself, so that a pair below is known to have two. */
+/** Each fault alone, to prove that a pair below has two. */
 export const singleFaultVectors = table(base, [
   { name: "a call without a fault", want: allow },
   ...denyReasons.map((reason) => ({

@@ -6,7 +6,7 @@ const overBudget = deny("HOP_BUDGET_EXCEEDED");
 
 const work = { tools: [tool("http:ledger/read", "finance")] };
 
-/** Budgets stand behind each agent's name; `ghost` never registered, and `hermit` has nothing to do with this scope. */
+/** Budgets follow each agent's name; `ghost` never registered, and `hermit` is not part of this scope. */
 const graph: Manifests = {
   alpha: agent("expenses", 4, {
     ...work,
@@ -66,7 +66,7 @@ export const chainVectors = [
   ]),
 ];
 
-/** Who may be delegated to by the human, and how far a chain may go. */
+/** Agents that the person may delegate to, and the length a chain may reach. */
 export const budgetVectors = [
   ...table({ ...from(), ...to("plain") }, [
     { name: "the human delegates to an agent that no other lists", want: allow },
@@ -117,7 +117,7 @@ const longest: Manifests = Object.fromEntries(
   ]),
 );
 
-/** The largest budget there is. */
+/** The largest possible budget. */
 export const longestChainVectors = table({ ...call, manifests: longest, chain: names.slice(0, 31) }, [
   { name: "hop 32 of a chain whose budgets are all 32", want: allow },
   { name: "a delegation on hop 32", ...to("link-32"), want: allow },

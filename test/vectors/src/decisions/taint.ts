@@ -31,12 +31,12 @@ const manifests = {
 
 const base = { manifests, scope: "expenses", targetKind: "tool", dataClass: "finance" } as const;
 const byPlanner = { ...base, chain: ["planner"], target: "http:ledger/read" };
-/** A tool that refuses taint, asked where the chain is two agents long. */
+/** A tool that refuses taint, called by a chain of two agents. */
 const guarded = { ...base, chain: ["planner", "clerk"], target: "http:ledger/vote" };
 const blockedBy = (taintSource?: string) =>
   deny("TAINT_BLOCKED", { taint: tainted, ...(taintSource !== undefined && { taintSource }) });
 
-/** What admits taint. */
+/** The declarations that accept taint. */
 const admissionRows = table({ ...byPlanner, declaredTaint: tainted }, [
   {
     name: "an unprivileged tool admits taint unless it says otherwise",
@@ -89,7 +89,7 @@ const mergedRows = table(byPlanner, [
   },
 ]);
 
-/** Where taint comes from. */
+/** The sources of taint. */
 const sourceRows = [
   ...table(guarded, [
     { name: "no taint from anywhere", want: allow },

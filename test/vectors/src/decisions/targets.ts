@@ -5,8 +5,8 @@ const nowhere = deny("TARGET_NOT_DECLARED");
 const elsewhere = deny("SCOPE_NOT_CONSENTED");
 
 /**
- * `expenses` is consented. `planner` is its entry and an entry of the others too; `clerk` stands under `planner` in
- * `expenses`, `travel` and, with no hop left, in `hurry`, but under nobody in `payroll` and `archive`.
+ * `expenses` is consented. `planner` is its entry and an entry of the others; `clerk` is downstream of `planner` in
+ * `expenses`, `travel` and, with no hop left, in `hurry`, but of no agent in `payroll` and `archive`.
  */
 const manifests = {
   planner: acrossScopes(
@@ -154,7 +154,7 @@ export const targetVectors = [
   ]),
 ];
 
-/** Check 8, as far as another scope answers it. */
+/** Check 8, where another scope has the target. */
 export const otherScopeClassVectors = [
   ...table({ ...byPlanner, ...trips }, [
     { name: "data that another scope declares for the tool", want: consentTo("travel") },
@@ -205,7 +205,7 @@ export const noOtherScopeVectors = table(
     dataClass: "trips",
   },
   [
-    // Nothing could be delegated to a caller that reaches no data class, so no exchange issues its token.
+    // A caller without any data class cannot be delegated to, so no exchange issues its token.
     {
       name: "a tool that only another agent declares, under a scope that the caller has not",
       want: nowhere,
