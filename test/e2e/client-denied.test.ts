@@ -16,7 +16,7 @@ import {
   startClientStand,
 } from "./src/client/stand.ts";
 
-/** What a control plane's decision can end in, brought about by a real one, with all its members. */
+/** Each deny of a real control plane as the client's error, with all members. */
 let stand: ClientStand;
 let svc: AuthzClient;
 
@@ -115,7 +115,7 @@ describe("PolicyDenied", () => {
     });
   });
 
-  /** The decision was an allow; what came to pass before the named step makes it a deny. */
+  /** The decision is an allow; a change before the named step makes it a deny. */
   test.each(["/v1/token/exchange", "/v1/token/transaction"])("for a session that ends before %s", async (path) => {
     let ended: Session | undefined;
     const meddling: typeof fetch = async (url, init) => {

@@ -14,7 +14,7 @@ import {
 
 const { describe, test } = requires("redis-server");
 
-/** Each exception but a deny, brought about by a real control plane, with all its members. */
+/** Each exception but a deny, caused by a real control plane, with all members. */
 let stand: ClientStand;
 let redis: OwnRedis;
 let discovery: EchoUpstream;
@@ -176,7 +176,7 @@ describe("ManifestRejected", () => {
       expect.objectContaining({ ref: "http:ledger/drop", kind: "exceeds", remedy: expect.any(String) }),
     ]);
     expect(error.remedies()).toEqual([`http:ledger/drop: ${error.diff[0]?.remedy}`]);
-    // An override accepts ignorance, never a contradiction.
+    // An override accepts missing capabilities, never contradicting ones.
     const again = svc.admin.registerAgent({ name: "greedy", manifest: exceeding(), overrideReason: "let me" });
     expect(await errorOf(again)).toMatchObject({ status: 422, needsReview: false });
   });

@@ -27,7 +27,7 @@ const http = (status: string, body: string, headers = "content-type: application
   by: `HTTP/1.1 ${status}\r\n${headers}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
 });
 
-/** What arrives, what the client makes of it, and its `timeout` where that has to end the wait. */
+/** The response's fault, the client's error, and its `timeout` where that ends the wait. */
 const faults: [string, () => AnswerFault, Partial<ControlPlaneUnavailable>, number?][] = [
   ["is too late", () => ({ kind: "delayed", ms: 20_000 }), { fault: "timeout", status: null }, 2],
   ["never arrives", () => ({ kind: "stalled", afterBytes: 0 }), { fault: "timeout" }, 2],
@@ -56,7 +56,7 @@ const steps = ["/v1/token/renew", "/v1/authorize", "/v1/token/exchange", "/v1/to
 
 const postCall = (url: string) => ({ ...post, params: { amount: 5 }, request: { url: `${url}/entries` } });
 
-/** What reached the tool for one session: the credentials of each request. */
+/** The credentials of each request that reached the tool in one session. */
 const arrivals = (sessionId: string): readonly string[] =>
   stand.tool.requests
     .filter(({ rawHeaders }) => rawHeaders.includes(sessionId))
@@ -76,7 +76,7 @@ describe.concurrent.each(steps)("where the response of %s", (path) => {
       const { svc, line } = on;
       line.spoil(`POST ${path} `, fault());
       const sessions: string[] = [];
-      // On a busy machine another step may fail first: then once more, with a session of its own.
+      // On a busy machine another step may fail first: it is then repeated in a new session.
       const { session, error } = await waitUntil(`${path} to fail`, async () => {
         const session = await svc.consent(consent);
         sessions.push(session.sessionId);
@@ -89,7 +89,7 @@ describe.concurrent.each(steps)("where the response of %s", (path) => {
       expect(sessions.flatMap(arrivals)).toEqual([]);
       expect(elsewhere.requests).toEqual([]);
       line.heal();
-      // Only where the root grant itself may have been spent is the session's start lost.
+      // Only a lost renewal of the root grant needs a new consent.
       const again = path === "/v1/token/renew" ? await waitUntil("a consent", () => svc.consent(consent)) : session;
       const response = await waitUntil("a call to pass", () => svc.call(again.context(), postCall(stand.tool.url)));
       expect(response.status).toBe(200);

@@ -21,7 +21,7 @@ let url: string;
 beforeAll(async () => {
   const { api, stop } = await startOne();
   stops.unshift(stop);
-  // `none` is never called: it grants the housekeeping of a server without tools.
+  // `none` is never called: it grants the methods of a server without tools.
   const refs = clientScenarios.flatMap((scenario) =>
     ["none", ...tools[scenario]].map((tool) => `mcp:${scenario.replaceAll("_", "-")}/${tool}`),
   );

@@ -18,8 +18,8 @@ const methods = [
   ...["prompts/list", "prompts/get", "completion/complete", "logging/setLevel"],
 ];
 
-// Run once both ways, before the tests are collected: each of them compares one scenario. The suite knows of no
-// credentials, so its session is the ambient one.
+// Run once both ways during collection: each test compares one scenario. The suite sends no credentials, so its session
+// is the ambient one.
 const folder = mkdtempSync(join(tmpdir(), "svc-mcp-"));
 const sessionFile = join(folder, "session.json");
 const server = await startConformanceServer();

@@ -20,7 +20,7 @@ async function agent() {
   return { ...(await connectAgent(url, headers)), session };
 }
 
-/** Sends messages as they stand. */
+/** Sends messages unchanged. */
 async function poster() {
   const { url, headers } = await credential();
   const json = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -78,7 +78,7 @@ describe("the official client, with two granted tools of the official server,", 
 });
 
 describe("a denial has the id of its request, as sent", () => {
-  // What is refused before it is sent needs no MCP session.
+  // A request that is refused before it is forwarded needs no MCP session.
   const ids = ['"a string"', '""', '"7"', '"9007199254740993"', '"\\u00fc"', "0", "7", "-1", "1.5", "9007199254740991"];
 
   test.each(ids)("%s", async (id) => {

@@ -4,7 +4,7 @@ import { everyTool, everything, openEverything } from "./src/mcp/everything.ts";
 import { steps, walk } from "./src/mcp/steps.ts";
 import { decisionsOf } from "./src/pep/record.ts";
 
-// Walked once both ways, before the tests are collected: each of them compares one step.
+// Run once both ways during collection: each test compares one step.
 const stand = await openEverything();
 afterAll(() => stand.stop());
 const { session, token } = await stand.api.consent(everything);
@@ -14,7 +14,7 @@ const guarded = await connectAgent(`${stand.enforcementPoint.url}/${everything}`
 const [straight, through] = await Promise.all([walk(direct), walk(guarded)]);
 await Promise.all([direct.close(), guarded.close()]);
 
-/** Those that are to fail, by the server's word. */
+/** Steps that must fail with the server's own error. */
 const failing = [/that is not there/, /by an error$/, /^DELETE/];
 
 describe("the official MCP client gets the same results from the official server through the enforcement point as directly", () => {

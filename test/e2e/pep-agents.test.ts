@@ -9,7 +9,7 @@ import { arrivalsOf, decisionsOf, expectEachRecorded } from "./src/pep/record.ts
 let stand: Stand;
 beforeAll(async () => {
   stand = await openGuarded();
-  // Whom it was called for, as it was told, and what was asked.
+  // The session and request that the upstream received.
   stand.upstream.answerWith((response) => {
     const { authorization = "", "x-svc-session": session } = response.req.headers;
     const token = decodeUnverifiedHopToken(authorization.replace("Bearer ", ""));
@@ -28,7 +28,7 @@ test("many agents that call at once each use their own session and get their own
     for (let round = 0; round < 10; round++) {
       const paths = [1, 2, 3].map((n) => `/any/${agent}-${round}-${n}`);
       const came = await Promise.all(paths.map((path) => call(path)));
-      // A busy machine lets some calls miss their time; whoever is answered is answered rightly.
+      // On a busy machine some calls time out; every response must be the right one.
       const served = came.map(({ status, body }) => (status === 200 ? String(body) : `${status}`));
       answered += served.filter((text) => text !== "503").length;
       expect(served).toEqual(served.map((text, at) => (text === "503" ? text : `${session} ${session} ${paths[at]}`)));
@@ -43,7 +43,7 @@ test("many agents that call at once each use their own session and get their own
   await Promise.all(works);
 });
 
-/** Every address of this machine but the one that agents of this pod call. */
+/** Every address of this machine but the agents' loopback address. */
 const others = [
   "127.0.0.2",
   ...Object.values(networkInterfaces()).flatMap((interfaces = []) =>

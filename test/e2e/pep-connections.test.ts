@@ -11,10 +11,10 @@ import { remotePortsOf } from "./src/telemetry/processes.ts";
 const begun = headOf(["HTTP/1.1 200 OK", "Content-Length: 1000"]).concat("half");
 const eventStream = headOf(["HTTP/1.1 200 OK", "Content-Type: text/event-stream"]).concat("data: 1\n\n");
 const switched = headOf(["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"]);
-/** The first bytes of a TLS hello, where nobody speaks TLS. */
+/** The first bytes of a TLS hello, on a plain-text port. */
 const tlsHello = "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003";
 
-/** Answers, and resets the connection when the bytes are on their way. */
+/** Responds, and resets the connection while the bytes are in transit. */
 const thenResets =
   (bytes: string): Behaviour =>
   (socket) =>
@@ -33,7 +33,7 @@ const upstreamFaults: Record<string, Behaviour> = {
   "/any/garbage": (socket) => socket.end(Buffer.alloc(100_000, 0xff)),
 };
 
-// A thousand of anything takes its time beside other tests.
+// A thousand connections take long beside other tests.
 let stand: Stand;
 let upstream: RawUpstream;
 let headers: AgentHeaders;
@@ -63,7 +63,7 @@ const own = () => [
 ];
 const head = (line: string, ...more: string[]) => headOf([`${line} HTTP/1.1`, ...own(), ...more]);
 
-/** A busy machine lets some calls miss their time. */
+/** On a busy machine some calls time out. */
 function countBlocked(agents: readonly Socket[]): () => number {
   const blocked = new Set<Socket>();
   for (const agent of agents) {
@@ -89,21 +89,21 @@ async function agentOf(bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** What the process holds open, besides its kept connections to the control plane. */
+/** The process's descriptors, without its kept-alive connections to the control plane. */
 function descriptors(): number {
   const { pid } = stand.enforcementPoint;
   const controlPlanePort = Number(new URL(stand.api.url).port);
   return descriptorsOf(pid) - remotePortsOf(pid).filter((port) => port === controlPlanePort).length;
 }
 
-/** A call passes, on a connection of its own; on a busy machine it may take another. */
+/** A call passes on its own connection; on a busy machine it may be repeated. */
 async function served(): Promise<void> {
   const { call, close } = callerOf(`${stand.enforcementPoint.url}/app`, headers);
   await waitUntil("a call to pass", async () => (await call("/any/plain")).status === 200);
   close();
 }
 
-/** How many the process holds when it has nothing to do. */
+/** The number of descriptors at rest. */
 async function idleDescriptors(): Promise<number> {
   await served();
   await waitUntil("the upstream's connections to close", () => upstream.sockets.size === 0);
@@ -172,7 +172,7 @@ describe("no socket error ends the process, and every descriptor is freed", () =
   test.each(resets)("agents that reset %s", async (_name, bytes) => {
     const before = await idleDescriptors();
     const agents = await Promise.all(Array.from({ length: 20 }, () => agentOf(bytes())));
-    // Some at once, some when the enforcement point is at work on it.
+    // Some at once, some while the enforcement point is deciding.
     for (const agent of agents.splice(0, 10)) agent.resetAndDestroy();
     await served();
     for (const agent of agents) agent.resetAndDestroy();
@@ -203,7 +203,7 @@ describe("no socket error ends the process, and every descriptor is freed", () =
   });
 });
 
-/** Reads on to the end of the connection, whichever way it ends. */
+/** Reads to the end of the connection, clean or not. */
 function closed(agent: Socket): Promise<void> {
   agent.resume().on("end", () => agent.end());
   return agent.closed ? Promise.resolve() : new Promise((resolve) => agent.once("close", () => resolve()));

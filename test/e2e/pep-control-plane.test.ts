@@ -34,7 +34,7 @@ async function agent() {
 
 const unreachable = ["pdp_unreachable", "exchange_unreachable"];
 
-/** A dead control plane is told apart from one that is only slow by what becomes of the call in flight. */
+/** The call in flight shows whether the control plane is dead or slow. */
 const losses: [string, () => Promise<void> | void, () => Promise<void> | void][] = [
   ["swallowed by the network", () => line.freeze(), () => line.thaw()],
   ["gone", () => line.refuse(), () => line.accept()],
@@ -47,7 +47,7 @@ test.each(losses)(
     await passes();
     await lose();
     const before = stand.upstream.received().length;
-    // More than are asked before the enforcement point stops asking.
+    // More calls than open the circuit breaker.
     for (let call = 0; call < 8; call++) expect(unreachable).toContain(await read());
     expect(stand.upstream.received().length).toBe(before);
     await regain();
@@ -68,7 +68,7 @@ test("repeated resets of its connections fail calls, but no call is delivered tw
     return lost() > 20;
   });
   clearInterval(severing);
-  // A token whose renewal was lost with its spares ends the session; nothing else may be told.
+  // A token whose renewal and spares were lost ends the session; no other cause is allowed.
   for (const came of seen.keys()) expect([200, "unauthorized", ...unreachable]).toContain(came);
   expect(arrivals().length).toBeGreaterThanOrEqual(seen.get(200) ?? 0);
   await expectEachRecorded(stand, session, arrivals());

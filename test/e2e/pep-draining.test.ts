@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => stand?.stop());
 
-/** An enforcement point of its own, through which a fresh agent listens to a stream that stays open. */
+/** Its own enforcement point, with a new agent on a stream that stays open. */
 async function withStream(graceSeconds: number) {
   streams = [];
   const pep = await startBeside(stand, { SVC_PEP_GRACE_SECONDS: String(graceSeconds) });
@@ -38,7 +38,7 @@ describe("SIGTERM", () => {
     await becomesUnready();
     expect((await fetch(`${pep.adminUrl}/__svc/livez`)).status).toBe(200);
     const came = new Set<number>();
-    // Each over a connection of its own: whether one more is taken is the question.
+    // Each over its own connection: the question is whether one more is accepted.
     const isRefused = async () => {
       const sent = fetch(`${pep.url}/app/read`, { headers: { ...headers, connection: "close" } });
       const status = await sent.then((response) => response.status).catch(() => undefined);

@@ -14,7 +14,7 @@ const mib = 2 ** 20;
 const gigabyte = 1024 * mib;
 const chunk = Buffer.alloc(64 * 1024, "x");
 
-/** So many bytes, made as they are read. */
+/** This many bytes, generated while they are read. */
 function bytes(count: number): Readable {
   let left = count;
   return new Readable({
@@ -26,7 +26,7 @@ function bytes(count: number): Readable {
   });
 }
 
-/** A megabyte that is a gigabyte to whoever decodes it: many members, each of nothing but zeros (RFC 1952 section 2.2). */
+/** A megabyte that decodes to a gigabyte: many members, each of zeros only (RFC 1952 section 2.2). */
 const bomb = Buffer.concat(Array(64).fill(gzipSync(Buffer.alloc(16 * mib))));
 
 async function lengthOf(message: IncomingMessage): Promise<number> {
@@ -70,13 +70,13 @@ async function upload(count: number, length: Record<string, string>): Promise<nu
   return Number((await came).body);
 }
 
-/** What it takes to carry something, beyond what the process had after carrying a little of it. */
+/** The additional memory of a large transfer, after a small one. */
 async function extraMib(little: () => Promise<number>, much: () => Promise<number>): Promise<number> {
   const { pid } = stand.enforcementPoint;
   for (let time = 0; time < 3; time++) await little().catch(() => undefined);
   const before = residentMibOf(pid);
   const peak = watchPeakMib(pid);
-  // On a busy machine the first may be blocked.
+  // On a busy machine the first call may be blocked.
   await waitUntil("a gigabyte to arrive", async () => (await much()) === gigabyte);
   return peak() - before;
 }

@@ -68,7 +68,7 @@ test("after repeated kills under load it continues every session and uses no tok
   const calling = agents.flatMap((agent) => [keepCalling(agent), keepCalling(agent)]);
   for (let life = 0; life < 5; life++) {
     const before = stand.upstream.requests.length;
-    // A lost renewal costs a spare; each life lasts until every session has renewed.
+    // A lost renewal costs a spare token; each run lasts until every session has renewed.
     await Promise.all(agents.map(({ passes }) => passes()));
     await waitUntil("calls to arrive", () => stand.upstream.requests.length > before + 50 + 7 * life);
     await point.kill();
@@ -77,7 +77,7 @@ test("after repeated kills under load it continues every session and uses no tok
   await Promise.all(agents.map(({ passes }) => passes()));
   isOver = true;
   await Promise.all(calling);
-  // Right after a start the control plane may be asked for longer than a call can wait; no token is refused.
+  // Right after a start the control plane may respond too late for a call; no token is refused.
   for (const came of seen) expect([200, "cut", "pdp_unreachable", "exchange_unreachable"]).toContain(came);
   for (const { session, arrivals } of agents) await expectEachRecorded(stand, session, arrivals());
 });

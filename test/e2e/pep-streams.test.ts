@@ -13,7 +13,7 @@ let pep: Hurried;
 const receiver = await startSpanReceiver();
 const ended: ServerResponse[] = [];
 
-/** An event every few milliseconds, numbered, for as long as anybody listens. */
+/** A numbered event every few milliseconds, while a client reads. */
 function count(response: ServerResponse): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   let event = 0;
@@ -40,7 +40,7 @@ const outcomes = async () => ({
   blocked: await pep.metric('svc_pep_calls_total{outcome="blocked"}'),
 });
 
-/** A fresh agent that listens, and the record of its session. */
+/** A new agent that reads the stream, and the record of its session. */
 async function listen() {
   const headers = await headersOf(stand);
   const traceId = crypto.randomUUID().replaceAll("-", "");

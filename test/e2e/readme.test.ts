@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As typed by a reader, one block after the other in one shell; only the ports are this run's own. */
+/** Typed one block after the other in one shell; only the ports are this run's own. */
 async function type(...names: string[]): Promise<string> {
   const code = names.map((name) => blocks.get(name) ?? "exit 1").join("\n");
   const here = code

@@ -27,7 +27,7 @@ import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts
 
 const { describe, test, start } = requires("redis-server");
 
-// Driven once, before the tests are collected: each of them reads one thing of what was emitted meanwhile.
+// Driven once during collection: each test reads one aspect of what was emitted.
 const driven = await start(async () => {
   const surface = await openSurface();
   afterAll(() => surface.stop());
@@ -155,7 +155,7 @@ describe("levels", () => {
   const sharedFields = ["authz.session_id", "authz.action_id", "authz.hop"];
 
   test("every span has a log line with the same session, action and hop", () => {
-    // A call whose agent went away before anything was decided is none.
+    // A call whose agent disconnected before a decision has no attributes.
     const finished = told.filter(({ attributes }) => Object.keys(attributes).length > 0);
     const ownLines = joined.filter(({ line, span }) =>
       [...sharedFields, "error.type"].every((field) => line.record[field] === span.attributes[field]),
@@ -205,7 +205,7 @@ const counts = (family: string, label?: string, value?: string): boolean =>
       familyOf(sample.name) === family && isMoved(sample) && (label === undefined || sample.labels[label] === value),
   ) || libraries.counted.some(([name, labels]) => name === family && (label === undefined || labels[label] === value));
 
-/** Rows that no ordinary call moves; each is seen where it is brought about. */
+/** Rows that no ordinary call moves; the named test causes each. */
 const seenElsewhere: Readonly<Record<string, string>> = {
   svc_telemetry_dropped_total: "telemetry-losses.test.ts",
   svc_telemetry_identity_disclosure: "telemetry-disclosure.test.ts",
@@ -215,7 +215,7 @@ const seenElsewhere: Readonly<Record<string, string>> = {
 };
 const rows = (names: readonly string[]) => names.filter((name) => !(name in seenElsewhere));
 
-/** The denies of all reasons, the drift gate's results and the verifier's refusals have tables of their own elsewhere. */
+/** The denies of all reasons, the drift gate's results and the verifier's refusals have their own tables elsewhere. */
 const inTablesOfTheirOwn = ["svc_denials", "svc_drift_runs", "svc_transaction_rejections"];
 const closedLabels = Object.entries<MetricSpec>(metrics)
   .filter(([name]) => !(name in seenElsewhere) && !inTablesOfTheirOwn.includes(name))
@@ -245,7 +245,7 @@ describe("every row of the contract's tables is emitted", () => {
 
   test.each(Object.keys(logFields))("the log field %s", (field) => {
     const values = new Set([...lines, ...libraries.logs].map(({ record }) => record[field]));
-    // The command line writes for people and has no log.
+    // The command line has no log.
     if (field === "authz.component") expect([...values, "cli"].sort()).toEqual([...components].sort());
     else expect([...values].some((value) => value !== undefined)).toBe(true);
   });

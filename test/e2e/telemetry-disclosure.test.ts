@@ -11,7 +11,7 @@ import { emitterOf, openSurface, processNames } from "./src/telemetry/surface.ts
 
 const { describe, test, start } = requires("redis-server");
 
-// Driven once, before the tests are collected, as in telemetry-contract.test.ts, which holds what is told without it.
+// Driven once during collection, as in telemetry-contract.test.ts, which tests telemetry without disclosure.
 const { surface, scrapes, rows, logs } = await start(async () => {
   const surface = await openSurface({ env: { SVC_TELEMETRY_DISCLOSE_IDENTITIES: "true" } });
   afterAll(() => surface.stop());

@@ -98,7 +98,7 @@ test("log lines to a closed pipe are counted as lost, and the enforcement point 
       signal: "log",
     });
   const blocked = async () => expect((await ask(`http://${listen}`, "/app/read")).status).toBe(401);
-  // Some are on their way when the reader is found gone.
+  // Some lines are in transit when the closed pipe is noticed.
   await waitUntil("lines to be lost", async () => {
     await blocked();
     return (await lostLines()) > 0;

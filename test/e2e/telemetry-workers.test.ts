@@ -44,7 +44,7 @@ const metricsFolder = (): string => {
   return folder;
 };
 
-/** Serves with so many workers, all of them up. */
+/** Serves with this many workers, all of them up. */
 async function start(workers: number, env: Record<string, string> = {}): Promise<ControlPlane> {
   const controlPlane = await startControlPlane({ database, redis }, { SVC_WORKERS: String(workers), ...env });
   cleanups.push(() => controlPlane.stop());
@@ -66,7 +66,7 @@ async function openSession({ url }: ControlPlane): Promise<Session> {
   return admin.consent("books", "ada");
 }
 
-/** Each on a connection of its own, so that the workers share the questions. */
+/** Each on its own connection, so that the workers share the requests. */
 const decide = ({ url }: ControlPlane, session: Session) => createAdmin(url).authorize(session, tool);
 const scrape = async ({ url }: ControlPlane): Promise<Scrape> => readScrape((await ask(url, "/metrics")).text);
 const allows = (scraped: Scrape) => total(scraped, "svc_decisions_total", { outcome: "allow" });
@@ -80,7 +80,7 @@ function fallen(before: Scrape, after: Scrape): string[] {
 }
 
 describe("with a shared metrics folder", () => {
-  // Which worker serves what is the kernel's affair: one may have had nothing to do, and so nothing to write.
+  // The kernel picks the worker of a connection: one may have had none, and so no file.
   test("any worker returns the metrics of all", async () => {
     const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     const session = await openSession(controlPlane);
@@ -121,7 +121,7 @@ describe("with a shared metrics folder", () => {
     await Promise.all(running);
     expect(falls).toEqual([]);
     expect(childrenOf(controlPlane.pid).filter((worker) => first.includes(worker))).toEqual([]);
-    // What a killed worker had not written yet is lost, a second's worth at most; what was scraped is not.
+    // A killed worker loses up to a second of unwritten counts, but none that was scraped.
     expect(allows(await scrape(controlPlane))).toBeGreaterThanOrEqual(allows(before));
     expect(allows(before)).toBeGreaterThan(0);
   });
@@ -163,7 +163,7 @@ test("the supervisor has no connection to a store; its workers have", async () =
   expect(remotePortsOf(controlPlane.pid)).toEqual([]);
 });
 
-/** A question whose body comes later: it is under way until then. */
+/** A request whose body is sent later, so that it stays open until then. */
 function decideSlowly({ url }: ControlPlane, { id, token }: Session) {
   const sending = request(`${url}/v1/authorize`, {
     method: "POST",

@@ -22,13 +22,13 @@ import {
   startClientStand,
 } from "./src/client/stand.ts";
 
-/** A verifier whose way to a real control plane breaks: what it cannot know it does not admit. */
+/** A verifier whose connection to a real control plane breaks: without fresh keys and view it refuses. */
 let stand: ClientStand;
 let svc: AuthzClient;
 beforeAll(async () => {
   stand = await startClientStand();
   svc = clientOf(stand.url);
-  // Before anything was revoked there is nothing to roll back: the list is as of 1970.
+  // Without any revocation there is nothing to roll back: the list is as of 1970.
   const manifest = { scopes: { spare: { hop_budget: 1 } } };
   await svc.identity.revoke((await svc.admin.registerAgent({ name: "spare", manifest, overrideReason })).agentId);
 });
@@ -37,14 +37,14 @@ afterAll(async () => {
   await stand?.stop();
 });
 
-/** Of the auditor, behind the planner. */
+/** The auditor's, downstream of the planner. */
 async function newGrant(): Promise<Grant> {
   const [, first] = await svc.hop((await svc.consent(consent)).context(), planner);
   const [, second] = await svc.hop(first, auditor);
   return svc.authorize(second, read);
 }
 
-/** A grant's token lives for a minute, and a test on a busy machine may take longer. */
+/** A grant's token lives for 60 s, and a test on a busy machine may take longer. */
 async function freshGrants(): Promise<() => Promise<Grant>> {
   let grant = await newGrant();
   let atMs = performance.now();
@@ -134,7 +134,7 @@ describe.concurrent("issuer keys", () => {
 
 const view = { refreshSeconds: 0.2 };
 const viewing = (freshnessSeconds: number) => (url: string) => ({
-  // Past the line: here it is the view that breaks.
+  // Directly to the control plane: here the view's connection breaks.
   jwksUrl: `${stand.url}/.well-known/jwks.json`,
   identityView: { ...view, url, token: bearers.identityToken },
   freshnessSeconds,
@@ -199,14 +199,14 @@ requires("redis-server").test("replicas that share a store in Redis accept a tra
   const outcomes = await Promise.all(replicas.map(({ verifier }) => outcomeOf(verifier, paid, params)));
   expect(outcomes.toSorted()).toEqual(["admitted", ...Array(9).fill("replayed")]);
   await redis.stop();
-  // A store that cannot tell admits nobody.
+  // A store that fails accepts no transaction.
   const next = await svc.authorize((await svc.consent(consent)).context(), { ...post, params });
   expect(await outcomeOf(one.verifier, next, params)).not.toBe("admitted");
 });
 
 test("a verifier sees a revocation within its window, and keeps it while the control plane is unreachable", async () => {
   await using on = await verifierOnLine(viewing(5));
-  // A revoked agent gets no fresh one.
+  // A revoked agent gets no new token.
   const grant = await newGrant();
   const outcome = () => outcomeOf(on.verifier, grant);
   expect(await outcome()).toBe("admitted");

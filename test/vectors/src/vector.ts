@@ -32,7 +32,7 @@ export interface DecisionVector {
   /** Absent: a live session; no enrollments, blocks or marks. */
   readonly present?: PresentFacts;
   readonly want: Wanted;
-  /** False where no request can reach it: no exchange issues this chain, hop or claim, or the wire format refuses it. */
+  /** False where no request can reach it: no exchange issues this chain, hop or claim, or the wire refuses it. */
   readonly overHttp?: false;
 }
 

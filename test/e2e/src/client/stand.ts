@@ -23,7 +23,7 @@ export const bearers = {
 export const consent = { scope: "expenses", userSub: "alice" } as const;
 export const read = { target: "http:ledger/read", targetKind: "tool", dataClass: "finance.entries" } as const;
 export const post = { target: "http:ledger/post", targetKind: "tool", dataClass: "finance.entries" } as const;
-/** Its answers are untrusted. */
+/** Its results are untrusted. */
 export const browse = { target: "http:web/browse", targetKind: "tool", dataClass: "finance.entries" } as const;
 /** Declared under another scope only. */
 export const pay = { target: "http:bank/pay", targetKind: "tool", dataClass: "payroll" } as const;
@@ -44,7 +44,7 @@ const manifests: Readonly<Record<string, Pick<ManifestDocument, "scopes">>> = {
   auditor: aManifest("expenses", { entry: false, tools: [aTool(read.target)] }),
 };
 
-/** A control plane with two agents, and a tool that keeps what reaches it. */
+/** A control plane with two agents, and a tool that records its requests. */
 export interface ClientStand {
   readonly url: string;
   readonly tool: EchoUpstream;
@@ -53,7 +53,7 @@ export interface ClientStand {
 
 export const overrideReason = "nothing to discover in a test";
 
-/** @param redis its cache store; in process where there is none */
+/** @param redis its cache store; in process where absent */
 export async function startClientStand(
   env: Readonly<Record<string, string>> = {},
   redis?: { readonly url: string },
@@ -78,7 +78,7 @@ export async function startClientStand(
 export const clientOf = (url: string, options: Partial<AuthzClientOptions> = {}): AuthzClient =>
   new AuthzClient({ baseUrl: url, ...bearers, timeout: patience.clientSeconds, ...options });
 
-/** A client whose way to the control plane can be broken; both end with their block. */
+/** A client whose connection to the control plane can be broken; both end with their block. */
 export async function clientOnLine(
   { url }: ClientStand,
   options: Partial<AuthzClientOptions> = {},
@@ -95,7 +95,7 @@ export async function clientOnLine(
   };
 }
 
-/** Every token that was presented to be spent, by exchange or renewal, in order. */
+/** Every token presented to an exchange or a renewal, in order. */
 export function presentedToBeSpent(line: FaultProxy): readonly string[] {
   const sent = line.sent().toString("latin1");
   return [
@@ -104,7 +104,7 @@ export function presentedToBeSpent(line: FaultProxy): readonly string[] {
   ].map(([, token = ""]) => token);
 }
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {

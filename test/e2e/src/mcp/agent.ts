@@ -10,15 +10,15 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { waitUntil } from "@svc/test-support";
 
-/** The official client, able to answer whatever a server may ask of it. */
+/** The official client, able to respond to every server request. */
 export interface McpAgent {
   readonly client: Client;
   readonly transport: StreamableHTTPClientTransport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the server told unasked: log messages, and resources that changed. */
+  /** The server's notifications: log messages and changed resources. */
   readonly told: { readonly logs: unknown[]; readonly updated: string[] };
-  /** What the server asked, by method. */
+  /** The server's requests, by method. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
     },
   });
   await client.connect(transport as Parameters<Client["connect"]>[0]);
-  // What a server tells before somebody listens is lost.
+  // A server's notification before the handler is registered would be lost.
   await waitUntil("the stream to be listened on", () => isListening);
   return {
     client,
@@ -87,7 +87,7 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
 
 type RequestTasks = NonNullable<Parameters<Parameters<Client["setRequestHandler"]>[1]>[1]["taskStore"]>;
 
-/** Says at once that there will be a result, as a task whose result is there when it is asked for. */
+/** Returns a task at once; its result is ready when it is fetched. */
 async function laterResult(tasks: RequestTasks | undefined, result: Record<string, unknown>) {
   if (!tasks) throw new Error("no task store");
   const task = await tasks.createTask({ ttl: 60_000 });

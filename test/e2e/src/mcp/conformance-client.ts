@@ -7,18 +7,18 @@ import { throughEnv } from "./conformance-suite.ts";
 
 /**
  * The official client as the official suite starts it: `conformance-client.ts URL`. It lists the tools and calls each.
- * Where the environment names an enforcement point the suite's server becomes an upstream of that first.
+ * Where the environment names an enforcement point, the suite's server first becomes an upstream of it.
  */
 
 const [, , server = ""] = process.argv;
 const scenario = String(process.env.MCP_CONFORMANCE_SCENARIO).replaceAll("_", "-");
 
-/** Each scenario's server takes a port of its own, so the upstreams file is written anew and taken up while it serves. */
+/** Each scenario's server has its own port, so the upstreams file is rewritten and reloaded while serving. */
 async function through(url: string, configFile: string): Promise<string> {
   const upstream = { name: scenario, url: server, protocol: "mcp", data_class: "docs" };
   writeFileSync(configFile, JSON.stringify({ upstreams: [upstream] }));
   const endpoint = `${url}/${scenario}`;
-  // Told in band once there is such an upstream, and never sent to it.
+  // An in-band probe until the upstream is known; never forwarded to it.
   const nothing = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "nobody/knows" });
   const headers = { "content-type": "application/json" };
   const isTaken = async () => (await fetch(endpoint, { method: "POST", headers, body: nothing })).status === 200;
@@ -33,7 +33,7 @@ const client = new Client(
   { capabilities: { elicitation: { form: { applyDefaults: true } } } },
 );
 client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: {} }));
-// Answered before anything is called: the suite takes the first stream after a tool's was cut for its resumption.
+// Completed before any call: the suite takes the first stream after a tool's was cut for its resumption.
 const listening = Promise.withResolvers<void>();
 const transport = new StreamableHTTPClientTransport(new URL(endpoint), {
   async fetch(input, init) {

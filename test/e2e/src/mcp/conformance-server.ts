@@ -20,7 +20,7 @@ const contents = {
   test_multiple_content_types: [text("Multiple content types test:"), image, embedded("test://mixed")],
 };
 
-/** What the tools, resources and prompts of the official conformance suite are called, and do. */
+/** The tools, resources and prompts that the official conformance suite expects. */
 function conformanceServer(): McpServer {
   const server = new McpServer(
     { name: "conformance", version: "1" },
@@ -88,7 +88,7 @@ function offerPrompts(server: McpServer): void {
   server.registerPrompt("test_prompt_with_image", {}, () => said(image, text("analyze it")));
 }
 
-/** The same over Streamable HTTP on a free port, a server for each session. */
+/** The same over Streamable HTTP on a free port, with one server per session. */
 export async function startConformanceServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const handle = async (request: IncomingMessage, response: ServerResponse) => {

@@ -6,10 +6,10 @@ import { startChild } from "@svc/test-support";
 
 export type Outcomes = Readonly<Record<string, readonly string[]>>;
 
-/** Runs the official suite against a server: by scenario, what each check of it came to and why. */
+/** Runs the official suite against a server: by scenario, the result of each check and its reason. */
 export const suiteAgainst = (url: string): Promise<Outcomes> => run(["server", "--url", url, "--suite", "all"]);
 
-/** The scenarios for clients that are not about OAuth, whose paths beside the endpoint are no part of an MCP upstream. */
+/** The scenarios for clients without OAuth: OAuth's paths beside the endpoint are no part of an MCP upstream. */
 export const clientScenarios = [
   "initialize",
   "tools_call",
@@ -17,10 +17,10 @@ export const clientScenarios = [
   "sse-retry",
 ] as const;
 
-/** How the client is told of the enforcement point that it goes through, and of the upstreams file that it writes. */
+/** Environment variables for the client: the enforcement point, and the upstreams file that it writes. */
 export const throughEnv = { url: "SVC_E2E_THROUGH_URL", configFile: "SVC_E2E_THROUGH_CONFIG" } as const;
 
-/** Runs one scenario of the official suite against the official client, through an enforcement point where one is named. */
+/** Runs one scenario of the official suite against the official client, directly or through an enforcement point. */
 export function suiteOfClient(
   scenario: (typeof clientScenarios)[number],
   through?: { readonly url: string; readonly configFile: string },
@@ -56,6 +56,6 @@ interface Check {
   readonly details?: { readonly slightlyLate?: boolean; readonly veryLate?: boolean };
 }
 
-/** A busy machine makes a client reconnect late. Only one that reconnects too early, or never, breaks the rule. */
+/** On a busy machine a client reconnects late. Only one that reconnects too early, or never, breaks the rule. */
 const statusOf = ({ status, details }: Check): string =>
   details?.slightlyLate || details?.veryLate ? "SUCCESS" : status;

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { openStand, type Stand } from "@svc/test-conformance/stand";
 import { freePort, startChild, waitUntil } from "@svc/test-support";
 
-/** What the official server that exercises all of MCP offers to a client that can do everything. */
+/** What the official server for all of MCP offers to a client with every capability. */
 export const everyTool = [
   ...["echo", "get-annotated-message", "get-env", "get-resource-links", "get-resource-reference", "get-roots-list"],
   ...["get-structured-content", "get-sum", "get-tiny-image", "gzip-file-as-resource", "simulate-research-query"],
@@ -11,17 +11,17 @@ export const everyTool = [
   ...["trigger-sampling-request-async", "trigger-url-elicitation"],
 ] as const;
 
-/** Declared, so that it is the server who says that there is no such tool. */
+/** Declared, so that the server itself reports the unknown tool. */
 export const absentTool = "no-such-tool";
 
-/** Every request that a client may make beside those of the session and `tools/call`. */
+/** Every client request beside those of the session and `tools/call`. */
 const everyMethod = [
   ...["resources/list", "resources/read", "resources/templates/list", "resources/subscribe", "resources/unsubscribe"],
   ...["prompts/list", "prompts/get", "completion/complete", "logging/setLevel"],
   ...["tasks/get", "tasks/result", "tasks/list", "tasks/cancel"],
 ] as const;
 
-/** Granted to an agent that may not do everything; the first is privileged. */
+/** Granted to a restricted agent; the first is privileged. */
 export const someTools = ["get-sum", "echo"] as const;
 
 export const everything = "everything";
@@ -39,7 +39,7 @@ export interface EverythingStand extends Stand {
 
 /**
  * `@modelcontextprotocol/server-everything` over Streamable HTTP behind a real enforcement point: once under
- * `everything` with all that it offers declared, and once under `partly` with a few tools of it and filtered lists.
+ * `everything` with all that it offers declared, and once under `partly` with a few of its tools and filtered lists.
  */
 export async function openEverything(): Promise<EverythingStand> {
   const port = await freePort();

@@ -1,7 +1,7 @@
 import type { McpAgent } from "./agent.ts";
 
 /**
- * Follows a call by its event ids, then asks for all after the first as a client does whose stream broke there
+ * Reads a call's stream by event ids, then requests everything after the first, like a client whose stream broke there
  * (MCP: Resumability and Redelivery).
  */
 export async function resumed({ client, transport, url, headers }: McpAgent): Promise<unknown> {
@@ -30,7 +30,7 @@ async function readUntil(response: Response, lastId: string): Promise<string> {
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
-    // The event is whole when the empty line after it is there.
+    // An event is complete at the empty line after it.
     if (text.slice(text.indexOf(`id: ${lastId}`)).includes("\n\n") && text.includes(`id: ${lastId}`)) break;
   }
   return text;

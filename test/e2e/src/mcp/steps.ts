@@ -4,7 +4,7 @@ import type { McpAgent } from "./agent.ts";
 import { absentTool } from "./everything.ts";
 import { resumed } from "./resumed.ts";
 
-/** One thing that a client does, and what came of it. */
+/** One client action and its result. */
 export type Step = (agent: McpAgent) => Promise<unknown>;
 
 const tool =
@@ -12,7 +12,7 @@ const tool =
   ({ client }) =>
     client.callTool({ name, arguments: args });
 
-/** Calls a tool as a task: created, asked after, and its result fetched when it is there. */
+/** Calls a tool as a task: creates it, polls it, and fetches its result. */
 const task =
   (name: string, args: Record<string, unknown>): Step =>
   async ({ client }) => {
@@ -96,7 +96,7 @@ const completions: Step = async ({ client }) => {
 
 const listedTools: Step = async ({ client }) => (await client.listTools()).tools;
 
-/** From `data:`, so that nothing is fetched; under a name of its own, since the server holds one such file for all. */
+/** From `data:`, so that nothing is fetched; under its own name, since the server keeps one such file for all. */
 const gzipped: Step = ({ client, transport }) => {
   const file = { name: `${transport.sessionId}.gz`, data: "data:text/plain,hello", outputType: "resource" };
   return client.callTool({ name: "gzip-file-as-resource", arguments: file });
@@ -109,7 +109,7 @@ const newRoots: Step = async ({ client, asked }) => {
   return "asked";
 };
 
-/** The whole protocol as one session goes through it, in this order; the end is taken by `ending`. */
+/** The whole protocol in one session, in this order; `ending` takes the end. */
 export const steps: Readonly<Record<string, Step>> = {
   ping: ({ client }) => client.ping(),
   "what the server is": async ({ client }) => [
@@ -163,7 +163,7 @@ export const steps: Readonly<Record<string, Step>> = {
   },
 };
 
-/** What comes of each step, the errors among them; what differs from run to run is named by what it is. */
+/** The result of each step, errors included; values that differ between runs are replaced by their kind. */
 export async function walk(agent: McpAgent): Promise<Readonly<Record<string, unknown>>> {
   const outcomes: Record<string, unknown> = {};
   for (const [name, step] of Object.entries(steps)) {

@@ -5,7 +5,7 @@ import type { Stand } from "@svc/test-conformance/stand";
 import { type EnforcementPoint, startEnforcementPoint } from "@svc/test-support";
 import { routes } from "./guarded.ts";
 
-/** One more enforcement point before a stand's control plane and upstream, to be ended while they go on. */
+/** A further enforcement point for a stand's control plane and upstream, which it does not stop. */
 export async function startBeside(stand: Stand, settings: Readonly<Record<string, string>>): Promise<EnforcementPoint> {
   const folder = mkdtempSync(join(tmpdir(), "svc-beside-"));
   const configFile = join(folder, "pep.json");

@@ -1,17 +1,17 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 
-/** An event stream as an agent reads it. */
+/** An agent's side of an event stream. */
 export interface EventStream {
   readonly status: number;
-  /** Everything that came so far. */
+  /** Everything received so far. */
   text(): string;
-  /** Cleanly, where the agent was told that this is the end; aborted, where its connection was cut. */
+  /** Cleanly at a normal end; aborted where the connection was cut. */
   readonly ended: Promise<"cleanly" | "aborted">;
-  /** The agent goes away. */
+  /** Closes the agent's connection. */
   leave(): void;
 }
 
-/** Begins to listen; resolves with the head of the answer. */
+/** Opens the stream; resolves with the response's head. */
 export function eventStream(url: string, headers: Readonly<Record<string, string>>): Promise<EventStream> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { agent: new Agent(), headers: { ...headers, accept: "text/event-stream" } });
@@ -21,7 +21,7 @@ export function eventStream(url: string, headers: Readonly<Record<string, string
       response.setEncoding("utf8").on("data", (piece: string) => {
         text += piece;
       });
-      // A cut connection is told of twice; its end below is what counts.
+      // A cut connection raises two errors; its end below counts.
       response.on("error", () => {});
       const ended = new Promise<"cleanly" | "aborted">((settle) => {
         response.once("close", () => settle(response.complete ? "cleanly" : "aborted"));

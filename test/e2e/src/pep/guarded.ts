@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { openStand, type Stand, type StandOptions } from "@svc/test-conformance/stand";
 
-/** What the agent of these tests may do, and under which paths. */
+/** The declared tools of these tests' agent, and their paths. */
 const operations = {
   read: { methods: ["GET"], path: "/read" },
   write: { methods: ["POST"], path: "/write", privileged: true },
-  /** May be called under taint, so that a body streams. */
+  /** Accepts taint, so that a body streams. */
   any: { methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"], path: "/any/*" },
 } as const;
 
@@ -25,7 +25,7 @@ const tools = Object.entries(operations).map(([name, operation]) => ({
 
 export const scope = "work";
 
-/** A real control plane and a real enforcement point before it; `app` is the upstream of the stand unless named here. */
+/** A real control plane and enforcement point; `app` is the stand's upstream unless named here. */
 export const openGuarded = (options: Partial<StandOptions> & { appUrl?: string; app?: object } = {}): Promise<Stand> =>
   openStand({
     scopes: { [scope]: { hop_budget: 2, tools } },
@@ -38,7 +38,7 @@ export interface AgentHeaders extends Record<string, string> {
   readonly "x-svc-session": string;
 }
 
-/** What an agent of a fresh session sends with every call. */
+/** The headers of an agent in a new session. */
 export async function headersOf({ api }: Stand): Promise<AgentHeaders> {
   const { session, token } = await api.consent(scope);
   return { authorization: `Bearer ${token}`, "x-svc-session": session };
@@ -46,7 +46,7 @@ export async function headersOf({ api }: Stand): Promise<AgentHeaders> {
 
 export interface Came {
   readonly status: number;
-  /** The cause of a block of ours. */
+  /** The cause of a block. */
   readonly blocked: string | undefined;
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
@@ -59,7 +59,7 @@ export async function cameOf(sent: ClientRequest): Promise<Came> {
   return { status: response.statusCode ?? 0, blocked: blocked?.toString(), headers: response.headers, body };
 }
 
-/** Calls through an enforcement point, over connections that are kept. */
+/** Calls through an enforcement point, over kept-alive connections. */
 export function callerOf(url: string, headers: Record<string, string>) {
   const agent = new Agent({ keepAlive: true });
   return {

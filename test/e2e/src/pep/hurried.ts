@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createTelemetry } from "@svc/telemetry";
 import type { Stand } from "@svc/test-conformance/stand";
 import { startPep } from "../../../../apps/pep/src/pep.ts";
-// By their paths: an app gives nothing away but its program, and how often it decides again is no setting.
+// By their paths: an app exports its program alone, and the interval between decisions is no setting.
 import { readConfig } from "../../../../apps/pep/src/start/config.ts";
 import { routes } from "./guarded.ts";
 
@@ -15,7 +15,7 @@ export interface Hurried {
   stop(): Promise<void>;
 }
 
-/** An enforcement point in this process, before a stand's control plane and upstream, that decides again more often. */
+/** An enforcement point in this process, for a stand's control plane and upstream, that decides again often. */
 export async function startHurried(
   stand: Stand,
   { redecideMs, otel }: { readonly redecideMs: number; readonly otel: Readonly<Record<string, string>> },

@@ -4,7 +4,7 @@ import type { Stand } from "@svc/test-conformance/stand";
 import type { FaultProxy, OwnRedis } from "@svc/test-support";
 import { refuseConnections, withholdMints } from "./stores.ts";
 
-/** What stands around an enforcement point and can be broken. */
+/** The breakable dependencies of an enforcement point. */
 export interface Surroundings {
   readonly stand: Stand;
   /** Between the enforcement point and its control plane. */
@@ -14,26 +14,26 @@ export interface Surroundings {
   readonly stateDir: string;
 }
 
-/** A call that is to be blocked. */
+/** A call that must be blocked. */
 export interface Provoked {
   readonly cause: BlockCause;
-  /** What brings it about. */
+  /** Its cause. */
   readonly by: string;
   readonly path: string;
   readonly body?: string;
   readonly status: number;
   readonly isAnonymous?: true;
-  /** Breaks something for the time of the call; resolves with what mends it. */
+  /** Breaks a dependency for the time of the call; resolves with the repair. */
   readonly fault?: (around: Surroundings) => Promise<() => unknown>;
-  /** Its session has called before: no token must be renewed through what is broken. */
+  /** Its session has called before, so that no token must be renewed through the broken dependency. */
   readonly isWarm?: true;
-  /** Whether a decision stands behind it. */
+  /** Whether it has a decision. */
   readonly isDecided?: true;
 }
 
 const page = "<html>maintenance</html>";
 
-/** Whatever the control plane answers there, something in between answers this page. */
+/** Replaces any response of the control plane by this page. */
 const answering =
   (path: string) =>
   async ({ line }: Surroundings) => {
@@ -47,7 +47,7 @@ async function refuseTheLine({ line }: Surroundings) {
   return line.accept;
 }
 
-/** Renewed tokens must be kept before they are used, and here they cannot be. */
+/** Renewed tokens must be stored before use, and here they cannot be. */
 async function loseStateDir({ stateDir }: Surroundings) {
   renameSync(stateDir, `${stateDir}.away`);
   writeFileSync(stateDir, "");
@@ -70,7 +70,7 @@ async function stopRedis({ redis }: Surroundings) {
 const read = { path: "/read" } as const;
 const write = { path: "/write", body: '{"a":1}' } as const;
 
-/** Every cause; those of the control plane by what stands in between as well as by its own failing. */
+/** Every cause; those of the control plane by a broken connection and by its own failure. */
 export const provoked: readonly Provoked[] = [
   { cause: "policy", by: "a target that nobody declared", path: "/denied", status: 403, isDecided: true },
   { cause: "unauthorized", by: "no bearer", ...read, status: 401, isAnonymous: true },

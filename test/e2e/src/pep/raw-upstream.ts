@@ -16,8 +16,8 @@ export const plainAnswer = headOf(["HTTP/1.1 200 OK", "Content-Length: 4", "Conn
 export const answers: Behaviour = (socket) => void socket.end(plainAnswer);
 
 /**
- * A TCP server that reads no more than the head of a request, and then does to the connection what stands in `byPath`
- * under the request's path, or else answers.
+ * A TCP server that reads a request's head only, and then applies the action in `byPath` for the request's path, or
+ * responds.
  */
 export async function startRawUpstream(byPath: Readonly<Record<string, Behaviour>>): Promise<RawUpstream> {
   const sockets = new Set<Socket>();

@@ -26,12 +26,12 @@ export async function decisionsOf({ api }: Pick<Stand, "api">, session: string):
   return rows;
 }
 
-/** One request as an upstream received it: only what the record is joined over. */
+/** An upstream's request, with the members that join it to the record. */
 export interface Arrival {
   readonly authorization: string | undefined;
 }
 
-/** The calls of one session in an upstream's log, or of all of them. */
+/** The calls of one session in an upstream's log, or of all. */
 export const arrivalsOf = (requests: readonly ReceivedRequest[], session?: string): Arrival[] =>
   requests
     .map(({ rawHeaders }) => new Map(pairsOf(rawHeaders)))
@@ -41,7 +41,7 @@ export const arrivalsOf = (requests: readonly ReceivedRequest[], session?: strin
 const pairsOf = (raw: readonly string[]): [string, string][] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), raw[at + 1] ?? ""] as [string, string]] : []));
 
-/** Holds the upstream's log against the record: every arrival is one spent allow of its own, and no token came twice. */
+/** Compares the upstream's log with the record: each request has its own spent allow, and no token arrived twice. */
 export async function expectEachRecorded(stand: Pick<Stand, "api">, session: string, arrivals: readonly Arrival[]) {
   const tokens = arrivals.map(({ authorization = "" }) =>
     decodeUnverifiedHopToken(authorization.replace("Bearer ", "")),

@@ -5,17 +5,17 @@ import type { Stand } from "@svc/test-conformance/stand";
 import { type EnforcementPoint, freePort, startEnforcementPoint } from "@svc/test-support";
 import { routes } from "./guarded.ts";
 
-/** An enforcement point that keeps its state in a folder, killed and started again at one address. */
+/** An enforcement point with a state folder, killed and started again at one address. */
 export interface Restartable {
   readonly url: string;
   readonly stateDir: string;
-  /** Ends it by SIGKILL; resolves when it is gone. */
+  /** SIGKILL; resolves when it has exited. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param prepare makes of the state folder what it is to be before the first start */
+/** @param prepare changes the state folder before the first start */
 export async function startRestartable(stand: Stand, prepare?: (stateDir: string) => void): Promise<Restartable> {
   const folder = mkdtempSync(join(tmpdir(), "svc-restart-"));
   const stateDir = join(folder, "state");

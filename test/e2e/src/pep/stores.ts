@@ -2,12 +2,12 @@ import { asOwner } from "@svc/test-conformance/stack";
 import type { Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 
-/** Ways in which the control plane's own database fails it, and nobody else on that server. Each resolves with what mends it. */
+/** Faults of the control plane's own database that spare others on the server. Each resolves with the repair. */
 
-/** Every connection to it is ended, and no new one is taken. */
+/** Ends every connection, and refuses new ones. */
 export async function refuseConnections({ database, api }: Stand): Promise<() => Promise<void>> {
   const name = new URL(database.appUrl).pathname.slice(1);
-  // From another database: none can be closed to the connection that asks for it.
+  // From another database: a connection cannot close its own to new ones.
   const server = {
     ...database,
     ownerUrl: Object.assign(new URL(database.superuserUrl), { pathname: "/postgres" }).href,
@@ -22,7 +22,7 @@ export async function refuseConnections({ database, api }: Stand): Promise<() =>
   };
 }
 
-/** Somebody holds the table of mints: what decides and exchanges does not notice, what mints waits in vain. */
+/** Locks the mint table: decisions and exchanges continue, mints wait. */
 export async function withholdMints({ database }: Stand): Promise<() => Promise<void>> {
   const locked = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();

@@ -21,7 +21,7 @@ export const large = Buffer.alloc(5 * 2 ** 20, "0123456789abcdef-");
 
 type Answer = (response: ServerResponse, body: Buffer, request: IncomingMessage) => unknown;
 
-/** One of every way in which servers answer. */
+/** One response for each way in which servers respond. */
 const answers: Record<string, Answer> = {
   plain: (response) => response.writeHead(200, { "content-length": 5, "x-odd": "\u00e9" }).end("plain"),
   echo: (response, body) => response.writeHead(200, { "content-length": body.length }).end(body),

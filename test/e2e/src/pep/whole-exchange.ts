@@ -1,6 +1,6 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 
-/** One request of an application, as it writes it whatever stands in between. */
+/** An application's request, the same with and without an enforcement point. */
 export interface AppRequest {
   readonly name: string;
   readonly method: string;
@@ -9,7 +9,7 @@ export interface AppRequest {
   readonly body?: Buffer | readonly string[];
 }
 
-/** Everything that an application can see of an answer. */
+/** All that an application can see of a response. */
 export interface Seen {
   readonly interim: readonly { status: number; link: unknown }[];
   readonly status: number;
@@ -19,7 +19,7 @@ export interface Seen {
   readonly trailers: readonly string[];
 }
 
-/** Where requests go: to a base address, or in absolute form to a proxy. */
+/** Destination of requests: a base address, or a proxy for the absolute form. */
 export interface Way {
   readonly url: string;
   readonly pathOf: (path: string) => string;
@@ -28,7 +28,7 @@ export interface Way {
 const lines = (raw: readonly string[]): string[] =>
   raw.flatMap((name, at) => (at % 2 === 0 ? [`${name.toLowerCase()}: ${raw[at + 1]}`] : [])).sort();
 
-/** What each neighbour on the way says for itself. */
+/** Headers that each intermediary sets for itself. */
 const ofTheConnection = /^(via|date|connection|keep-alive): /;
 
 export function whole({ url, pathOf }: Way, { method, path, headers = [], body }: AppRequest): Promise<Seen> {

@@ -14,7 +14,7 @@ export interface Session {
 
 const jsonType = { "content-type": "application/json" };
 
-/** @param send by default straight to `url` */
+/** @param send by default directly to `url` */
 export function createAdmin(url: string, send: typeof ask = ask) {
   const json = (method: string, path: string, bearer: string | undefined, body?: unknown): Promise<Answer> =>
     send(url, path, {
@@ -53,14 +53,14 @@ export function createAdmin(url: string, send: typeof ask = ask) {
     exchange,
     get: (path: string, bearer: string = testBearers.admin) => json("GET", path, bearer),
     post: (path: string, body?: unknown, bearer: string = testBearers.admin) => json("POST", path, bearer, body),
-    /** Registers an agent that nothing is discovered of. */
+    /** Registers an agent without discovery. */
     register: (name: string, scopes: object, reason = "a test") =>
       json("POST", "/v1/agents", testBearers.admin, { name, manifest: { scopes }, override: { reason } }),
     async consent(scope: string, user_sub: string): Promise<Session> {
       const { json: body } = await json("POST", "/v1/consent", testBearers.admin, { scope, user_sub });
       return { id: body.session_id, token: body.root_grant };
     },
-    /** Decides and exchanges: the session as the target holds it. */
+    /** Decides and exchanges: the session as the target sees it. */
     async delegate(session: Session, hop: Hop): Promise<Session & { action: string }> {
       const action = (await authorize(session, hop)).json.action_id;
       return { id: session.id, token: (await exchange(session, hop, action)).json.access_token, action };

@@ -13,12 +13,12 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads any response.
   readonly json: any;
 }
 
 /**
- * One request on a connection of its own, its path as it is written and its headers as they are listed.
+ * One request on its own connection, with path and headers unchanged.
  * @param target beginning with the path
  */
 export function ask(base: string, target: string, { method = "GET", headers = {}, body }: Question = {}) {
@@ -36,7 +36,7 @@ export function ask(base: string, target: string, { method = "GET", headers = {}
       },
     );
     sending.on("error", reject);
-    // CONNECT that is refused is answered like any other request, but told of otherwise.
+    // A refused CONNECT has a response like others, but Node emits another event.
     sending.on("connect", (response, socket) => {
       socket.destroy();
       resolve({ status: response.statusCode ?? 0, headers: response.headers, text: "", json: undefined });

@@ -6,8 +6,8 @@ import type { Tool } from "./tool.ts";
 const tokenPattern = /eyJ[\w-]+\.[\w-]+\.[\w-]*/g;
 
 /**
- * Everything that the drive sent or was answered and that telemetry may not tell: every token with its `jti` and its
- * signature, the bearers and keys, and whatever was named so that it can be found again.
+ * Everything in requests and responses that telemetry must not contain: every token with its `jti` and signature,
+ * bearers, keys, and names chosen to be found again.
  */
 export function canariesOf(apis: readonly Api[], { requests }: Tool, names: readonly string[]): ReadonlySet<string> {
   const heard = [
@@ -23,6 +23,6 @@ export function canariesOf(apis: readonly Api[], { requests }: Tool, names: read
   return new Set([...tokens, ...signatures, ...jtis, ...others, ...Object.values(testBearers), ...names]);
 }
 
-/** Those of them that stand in the text. */
+/** Those that occur in the text. */
 export const found = (text: string, canaries: ReadonlySet<string>): string[] =>
   [...canaries].filter((canary) => text.includes(canary));

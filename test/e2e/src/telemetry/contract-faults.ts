@@ -5,13 +5,13 @@ import { isOfKind } from "./kinds.ts";
 import type { LogLine } from "./log-lines.ts";
 
 /**
- * What in a scrape, a span or a log line lies outside the contract's tables; nothing for what keeps to them. The tables
- * themselves are held to the specification's in `packages/telemetry`.
+ * Differences of a scrape, a span or a log line from the contract's tables. `packages/telemetry` compares these with
+ * the specification's.
  */
 
 const specs: Readonly<Record<string, MetricSpec>> = metrics;
 
-/** `svc_decisions_total` is of `svc_decisions`, `svc_pep_calls_total` of itself, a bucket of its histogram. */
+/** `svc_decisions_total` belongs to `svc_decisions`, `svc_pep_calls_total` to itself, a bucket to its histogram. */
 export const familyOf = (sample: string): string =>
   [sample, sample.replace(/_total$/, ""), sample.replace(/_(bucket|sum|count)$/, "")].find((name) => name in specs) ??
   sample;
@@ -52,7 +52,7 @@ const plaintextOf = {
 } as const;
 
 export interface SpanRules {
-  /** Whether names may stand where pseudonyms do. */
+  /** Whether names are allowed in place of pseudonyms. */
   readonly isDisclosed: boolean;
 }
 
@@ -88,7 +88,7 @@ const headFields: Readonly<Record<string, (value: unknown) => boolean>> = {
   msg: (value) => typeof value === "string",
 };
 
-/** @param messages every message there is */
+/** @param messages all messages of the sources */
 export function logFaults({ record, text }: LogLine, component: string, messages: ReadonlySet<string>): string[] {
   const faults = [
     record["authz.component"] !== component && `is of ${record["authz.component"]}`,

@@ -8,7 +8,7 @@ interface Row {
   readonly taint_source: string | null;
 }
 
-/** Every decision on record, by its id. */
+/** Every recorded decision, by its id. */
 export async function decisionsById(api: Api): Promise<ReadonlyMap<string, Row>> {
   const rows: Row[] = [];
   let cursor: string | null = null;
@@ -20,14 +20,14 @@ export async function decisionsById(api: Api): Promise<ReadonlyMap<string, Row>>
   return new Map(rows.map((row) => [row.action_id, row]));
 }
 
-/** As in docs/reference/telemetry.md#pseudonyms, computed apart from the service's code. */
+/** As in docs/reference/telemetry.md#pseudonyms, computed without the service's code. */
 const pseudonymOf = (kind: string, value: string): string =>
   createHmac("sha256", "telemetry-key-of-the-tests")
     .update(`${kind.length}:${kind}:${value}`)
     .digest("hex")
     .slice(0, 32);
 
-/** Spans that say otherwise of who acted, or whence its taint came, than the record of their decision. */
+/** Spans whose agent or taint source differs from their decision's record. */
 export function misnamed(spans: readonly ReceivedSpan[], rows: ReadonlyMap<string, Row>, isDisclosed: boolean) {
   const shown = (kind: string, name: string | null | undefined) =>
     name == null ? undefined : isDisclosed ? name : pseudonymOf(kind, name);
@@ -41,6 +41,6 @@ export function misnamed(spans: readonly ReceivedSpan[], rows: ReadonlyMap<strin
   });
 }
 
-/** The chain's own form in a span: its JSON array, the human first. */
+/** The chain's form in a span: its JSON array, the person first. */
 export const chainShown = (chain: readonly string[], isDisclosed: boolean): string =>
   isDisclosed ? JSON.stringify(chain) : pseudonymOf("act_chain", JSON.stringify(chain));

@@ -7,7 +7,7 @@ import { waitUntil } from "@svc/test-support";
 import { type Answer, ask, type Question } from "./ask.ts";
 import { bindCapBytes, type Surface } from "./surface.ts";
 
-/** What an agent does through the enforcement points, so that each outcome and each cause of a block comes about. */
+/** Calls through the enforcement points that cause each outcome and each block cause. */
 
 const scope = "canary-calls";
 const tool = (ref: string, more: object = {}) => ({ ref, data_classes: ["docs"], ...more });
@@ -31,7 +31,7 @@ export const registerCourier = async ({ api }: Surface): Promise<void> => {
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What a fresh session's agent sends with every call. */
+/** The headers of a new session's agent. */
 export async function headersOf({ api }: Surface, more: object = {}): Promise<Headers> {
   const { session, token } = await api.consent(scope, { user_sub: "canary-user", ...more });
   return { authorization: `Bearer ${token}`, "x-svc-session": session };
@@ -57,7 +57,7 @@ export async function callThrough(surface: Surface): Promise<void> {
 
 const json = { "content-type": "application/json" };
 
-/** A request, and the cause of the block that it ends in; undefined where it passes. */
+/** A request, and the cause of its block; undefined where it passes. */
 interface Ask {
   readonly path: string;
   readonly question?: Question;
@@ -103,7 +103,7 @@ const asks: readonly Ask[] = [
   message("resources/read", { uri: "file:///canary-resource" }, "unresolvable_call"),
 ];
 
-/** Each until it ends as it should: a busy machine may cost one its time. */
+/** Repeats each call until it has its expected result: on a busy machine one may time out. */
 async function callEach(url: string, headers: Headers, isEnforcing: boolean): Promise<void> {
   for (const { path, question, cause } of asks) {
     await waitUntil(`${path} to end as ${cause ?? "passed"}`, async () => {
@@ -142,7 +142,7 @@ const answerOf = (status: string, body: string): string =>
   ].join("\r\n");
 const broken = answerOf("500 Internal Server Error", '{"canary":"canary-fault"}');
 
-/** By the block's cause: the request whose answer is spoilt, and what comes in its place. */
+/** By the block's cause: the request whose response is replaced, and the replacement. */
 const unusable: readonly (readonly [cause: BlockCause, request: string, answer: string])[] = [
   ["pdp_unreachable", "POST /v1/authorize", broken],
   ["exchange_unreachable", "POST /v1/token/exchange", broken],
@@ -157,7 +157,7 @@ const unusable: readonly (readonly [cause: BlockCause, request: string, answer: 
 const write = (url: string, headers: Headers): Promise<Answer> =>
   ask(url, "/canary-app/write", { method: "POST", headers: { ...headers, ...json }, body: '{"note":"canary-param"}' });
 
-/** Until it is blocked for that: kept connections may carry one more sound answer. */
+/** Until it is blocked for that cause: kept-alive connections may deliver one more valid response. */
 async function blockedAs(url: string, headers: Headers, cause: BlockCause): Promise<void> {
   await waitUntil(`a call that ends as ${cause}`, async () => {
     const { headers: answered } = await write(url, headers);
@@ -165,7 +165,7 @@ async function blockedAs(url: string, headers: Headers, cause: BlockCause): Prom
   });
 }
 
-/** A pool that cannot be kept is not used: nobody would know what was spent. */
+/** A pool that cannot be stored is not used: after a crash its spent tokens would be unknown. */
 async function loseTheState(surface: Surface): Promise<void> {
   const headers = await headersOf(surface);
   rmSync(surface.stateDir, { recursive: true, force: true });

@@ -8,12 +8,12 @@ import { asOwner } from "@svc/test-conformance/stack";
 import { waitUntil } from "@svc/test-support";
 import type { Surface } from "./surface.ts";
 
-/** What is asked of the control plane by itself, so that it tells of everything it can tell of. */
+/** Direct requests to the control plane that cause everything it emits. */
 
 const scope = "canary";
 const hops = ledgerHops(scope);
 
-/** Every operation of the API document as its callers make it. */
+/** Every operation of the API document, as its callers use it. */
 export async function callEveryRoute({ api, database }: Surface): Promise<void> {
   await prepare(api);
   const { operations } = readDocument((await api.call("GET", "/openapi.json")).body);
@@ -61,7 +61,7 @@ async function delegate({ api, database }: Surface): Promise<void> {
 }
 const traceContexts = [{ traceparent: "canary-traceparent" }, { baggage: "user=canary-baggage" }];
 
-/** Names that would break a line, colour a terminal or pass for a record, were they ever written; some are refused. */
+/** Names that would break a log line, colour a terminal or imitate a record; some are refused. */
 const hostileNames = ["canary\r\nlevel=error", "\u001b[31mcanary\u001b[0m", '{"msg":"canary"}', "canary\u2028%s%j"];
 
 async function consentForHostileNames(api: Api): Promise<void> {
@@ -72,7 +72,7 @@ async function consentForHostileNames(api: Api): Promise<void> {
   }
 }
 
-/** Written before records carried their parent: its chain breaks there. */
+/** A record from before records had a parent: its chain breaks there. */
 async function recordOfAnEarlierRelease(database: Surface["database"], session: string): Promise<string> {
   const action = crypto.randomUUID();
   await asOwner(
@@ -116,14 +116,14 @@ async function revokeOnTheWay(api: Api): Promise<void> {
   await api.authorize(session, leaver.token, read);
 }
 
-/** Enrolled and not, and every way in which a proof of possession can fail. */
+/** Enrolled and not, and every way in which a proof of possession fails. */
 async function enrollAndProve({ api, strict, provider }: Surface): Promise<void> {
   const { begin, complete, prove, actorToken } = enrolling(api);
   const audience = { audience: "https://issuer.test" };
   const completedAs = async (status: string, agent: string, person?: string) => {
     const key = await newKey();
     const vouched = person !== undefined && { principal_assertion: await provider.idToken(person, key.kid) };
-    // A busy machine may cost the provider its time.
+    // On a busy machine the provider may time out.
     await waitUntil(`${agent} to be ${status}`, async () => {
       const { body } = await begin(agent, { key, ...vouched });
       const done = await complete(body.enrollment_id, await prove(agent, key, body.challenge, audience));

@@ -6,7 +6,7 @@ import { type CounterSample, createVerifier, type VerifierSink } from "@svc/veri
 import { readScrape, type Scrape } from "./exposition.ts";
 import { type LogLine, readLog } from "./log-lines.ts";
 
-/** What the libraries tell: the verifier to its sink, the drift gate into a file. */
+/** Telemetry of the libraries: the verifier's sink, the drift gate's file. */
 export interface Libraries {
   readonly counted: readonly (readonly [name: string, labels: Readonly<Record<string, string>>])[];
   readonly gauges: ReadonlySet<string>;
@@ -17,7 +17,7 @@ export interface Libraries {
 
 const scope = "canary";
 
-/** Needs the ledger of that scope. */
+/** Needs the scope's ledger. */
 export async function driveLibraries(api: Api): Promise<Libraries> {
   const counted: Libraries["counted"][number][] = [];
   const gauges = new Set<string>();

@@ -3,7 +3,7 @@ import { ask } from "./ask.ts";
 import { type Headers, headersOf } from "./drive-calls.ts";
 import type { Surface } from "./surface.ts";
 
-/** What callers make up, out of a seed: whatever it is, it may add nothing to what is told. */
+/** Random requests from a seed, which must add no series. */
 
 const methods = "GET POST PUT DELETE HEAD OPTIONS PATCH QUERY PROPFIND PURGE LINK M-SEARCH CANARY".split(" ");
 const pieces = "canary any read write socket .. . %2e %2F %00 %0d%0a %1b[31m %22 ; : @ # ? = & \\ ~ %zz é* 7 v1 agents";
@@ -36,7 +36,7 @@ const request = fc.oneof(
 
 const parallel = 8;
 
-/** @returns how many were answered */
+/** @returns the number of responses */
 export async function callAtRandom(
   surface: Surface,
   { calls, seed }: { calls: number; seed: number },
@@ -55,7 +55,7 @@ export async function callAtRandom(
   const work = async () => {
     for (const [index, { method, path, headers }] of queue) {
       const [url, credential] = places[index % places.length] ?? ["", {}];
-      // A method that HTTP's own parser refuses ends the connection, or the answer is not one.
+      // A method that Node's HTTP parser refuses ends the connection.
       const answer = await ask(url, path, { method, headers: { ...credential, ...headers } }).catch(() => undefined);
       if (answer !== undefined) answered += 1;
     }

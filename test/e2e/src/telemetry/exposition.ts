@@ -1,7 +1,7 @@
-/** A scrape, read (Prometheus text format 0.0.4). */
+/** A parsed scrape (Prometheus text format 0.0.4). */
 export interface Scrape {
   readonly text: string;
-  /** Family name to its type, as announced. */
+  /** Family name to its declared type. */
   readonly types: ReadonlyMap<string, string>;
   readonly samples: readonly Sample[];
 }
@@ -10,7 +10,7 @@ export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Name and labels as written: what tells one series from another. */
+  /** Name and labels as written: the series' identity. */
   readonly series: string;
 }
 
@@ -39,14 +39,14 @@ function readSample(line: string): Sample {
   };
 }
 
-/** The sum over a family's samples that carry these labels. */
+/** The sum over a family's samples with these labels. */
 export const total = ({ samples }: Scrape, name: string, labels: Readonly<Record<string, string>> = {}): number =>
   samples
     .filter((sample) => sample.name === name)
     .filter((sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
     .reduce((sum, { value }) => sum + value, 0);
 
-/** Counters, and what histograms count: the series that must not fall. */
+/** Counters and histogram counts: the series that must not decrease. */
 export const rising = ({ types, samples }: Scrape): Sample[] =>
   samples.filter(({ name }) => {
     const family = types.has(name) ? name : name.replace(/_(bucket|sum|count)$/, "");

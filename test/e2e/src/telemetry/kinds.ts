@@ -8,7 +8,7 @@ const text = (pattern: RegExp) => (value: unknown) => typeof value === "string" 
 const whole = (from: number, to: number) => (value: unknown) =>
   Number.isSafeInteger(value) && Number(value) >= from && Number(value) <= to;
 
-/** What a value of each kind looks like from outside, said again: the service's own check is what is held to it. */
+/** The expected form of each kind of value, written again to test the service's own check. */
 const looksLike: Record<NamedKind, (value: unknown) => boolean> = {
   uuid: text(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/),
   ordinal: whole(1, 32),

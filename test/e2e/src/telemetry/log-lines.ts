@@ -6,7 +6,7 @@ export interface LogLine {
   readonly record: Readonly<Record<string, unknown>>;
 }
 
-/** What a process wrote on standard output: one JSON object a line, and nothing between them. */
+/** A process's standard output: one JSON object a line, and nothing else. */
 export const readLog = (stdout: string): readonly LogLine[] =>
   stdout
     .split("\n")
@@ -16,7 +16,7 @@ export const readLog = (stdout: string): readonly LogLine[] =>
 const workspace = fileURLToPath(new URL("../../../../", import.meta.url));
 const folders = ["apps/control-plane/src", "apps/pep/src", "packages/telemetry/src", "packages/host/src"];
 
-/** Every text that stands in the sources as it is: a message that is not among them was put together (rule: static). */
+/** Every string literal of the sources: a message that is none of them was composed (rule: static). */
 export function literalsOfTheSources(): ReadonlySet<string> {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: workspace }));
   return new Set(

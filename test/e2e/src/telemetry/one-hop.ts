@@ -7,13 +7,13 @@ import { readScrape, type Scrape } from "./exposition.ts";
 const target = { target: "http:app/read", target_kind: "tool", data_class: "docs" } as const;
 const routes = [{ methods: ["GET"], path: "/read", target: target.target, data_class: target.data_class }];
 
-/** An agent that may read one thing, an enforcement point, a control plane, and where their spans go. */
+/** An agent with one readable tool, an enforcement point, a control plane, and a receiver of their spans. */
 export interface OneHop {
   readonly stand: Stand;
   readonly receiver: SpanReceiver;
-  /** One call through the enforcement point, or one decision asked of the control plane itself. */
+  /** One call through the enforcement point, or one decision at the control plane. */
   readonly ways: Readonly<Record<App, { ask(headers: HeaderList): Promise<Answer>; scrape(): Promise<Scrape> }>>;
-  /** The spans of the one trace that a span of this name, which came after, belongs to. */
+  /** The spans of the one trace with a later span of this name. */
   traceOf(name: string, seenBefore: number): Promise<readonly ReceivedSpan[]>;
   stop(): Promise<void>;
 }

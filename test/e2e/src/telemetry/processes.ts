@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** What Linux tells of a process. */
+/** Linux's facts of a process. */
 
 export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 
-/** Whether it still runs; one that ended and was not waited for yet does not. */
+/** Whether it still runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -14,7 +14,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** TCP ports that a process is connected to. */
+/** Remote TCP ports of its connections. */
 export function remotePortsOf(pid: number): number[] {
   const inodes = new Set(openSockets(pid));
   return readFileSync(`/proc/${pid}/net/tcp`, "utf8")

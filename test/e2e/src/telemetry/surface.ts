@@ -21,28 +21,28 @@ import { readScrape, type Scrape } from "./exposition.ts";
 import { type LogLine, readLog } from "./log-lines.ts";
 import { startTool, type Tool } from "./tool.ts";
 
-/** Where the service as a whole can be seen from outside: every process of it, and what each one tells. */
+/** The whole service from outside: every process, and its telemetry. */
 export interface Surface {
   readonly database: TestDatabase;
   readonly api: Api;
-  /** Of a second control plane of the same authority, which asks for a proof with every hop. */
+  /** Of a second control plane of the same issuer, which requires a proof with every hop. */
   readonly strict: Api;
   readonly provider: IdentityProvider;
   readonly tool: Tool;
   readonly enforcing: EnforcementPoint;
-  /** Lets pass what it would block, and what was not decided too. */
+  /** Forwards denied and undecided calls. */
   readonly observing: EnforcementPoint;
   /** Between the enforcement points and the control plane. */
   readonly hopLine: FaultProxy;
   /** Between the control plane and its database. */
   readonly databaseLine: FaultProxy;
   readonly receiver: SpanReceiver;
-  /** Where the enforcing one keeps its state. */
+  /** The state folder of the enforcing one. */
   readonly stateDir: string;
   scrapes(): Promise<Readonly<Record<ProcessName, Scrape>>>;
-  /** Lets every process end in peace, so that all it had to tell is told. */
+  /** Ends every process gracefully, so that all telemetry is sent. */
   finish(): Promise<void>;
-  /** What each process wrote to standard output. */
+  /** Each process's standard output. */
   logs(): Readonly<Record<ProcessName, readonly LogLine[]>>;
   stop(): Promise<void>;
 }
@@ -51,10 +51,10 @@ export const processNames = ["control plane", "strict control plane", "enforcing
 export type ProcessName = (typeof processNames)[number];
 export const emitterOf = (name: ProcessName) => (name.endsWith("control plane") ? "control_plane" : "pep");
 
-/** The smallest cap that is allowed to be told from no cap: over it a body cannot be bound. */
+/** The smallest allowed cap that differs from no cap: a body over it cannot be bound. */
 export const bindCapBytes = 4_096;
 
-/** The upstreams of both enforcement points. Privileged, untrusted and undeclared is the policy's word, not this file's. */
+/** The upstreams of both enforcement points. Privileged, untrusted and undeclared is the policy's matter. */
 export const upstreams = (tool: Tool) => [
   {
     name: "canary-app",

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** What stands behind the enforcement point here: it answers with the status that ends the path, and takes WebSockets. */
+/** The upstream: it returns the status at the end of the path, and accepts WebSockets. */
 export interface Tool {
   readonly url: string;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface Tool {
 
 const statusOf = (path: string): number => {
   const status = Number(/\/([2-5]\d\d)$/.exec(path)?.[1]);
-  // Nothing follows these two, so that an answer with a body would not be one.
+  // These two have no body (RFC 9110 section 6.4.1).
   return Number.isNaN(status) || status === 204 || status === 304 ? 200 : status;
 };
 

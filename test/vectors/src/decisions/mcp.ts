@@ -26,7 +26,7 @@ const byPlanner = {
   dataClass: "protocol",
 } as const;
 
-/** The implicit tool of an MCP server, for each agent that declares the server (docs/reference/manifest.md#mcp-servers). */
+/** The implicit tool of an MCP server, per agent that declares the server (docs/reference/manifest.md#mcp-servers). */
 export const mcpProtocolVectors = [
   ...table(byPlanner, [
     { name: "the protocol of a server whose tool the agent declares", want: allow },
