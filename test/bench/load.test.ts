@@ -9,7 +9,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
 });
 
-/** A server, and a load on it whose clock moves by 10 ms with each request, so that no busy machine ends it early. */
+/** A server, and a load whose clock moves by 10 ms with each request, so that a busy machine does not end it early. */
 async function targetOf(listener: RequestListener) {
   let requests = 0;
   const server = createServer((request, response) => {

@@ -28,7 +28,7 @@ const use = <T extends { stop(): Promise<unknown> }>(one: T): T => {
   return one;
 };
 
-/** What the tool was asked. */
+/** Requests that the tool received. */
 let asked: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
 const tool = createServer(async (call, response) => {
   const chunks = await call.toArray();
@@ -116,7 +116,7 @@ test.each(Object.entries(kinds))("no %s is returned before its row is committed"
       return waiting.length > 0;
     });
     expect(isAnswered).toBe(false);
-    // Not the promise itself, for which the transaction would wait.
+    // As a member, since the transaction would await the promise itself.
     return { answer };
   });
   await asking.answer;
@@ -154,7 +154,7 @@ test("the skeleton's requests and responses have the length of the product's", a
 
 const near1 = expect.closeTo(1, 1);
 
-/** Their lengths, and the token's. */
+/** Lengths of the responses, and of the token. */
 async function answersOf(url: string, sessionId: string, token: string): Promise<Readonly<Record<string, number>>> {
   const body = authorizeBody(sessionId, read);
   const decision = await post<{ action_id: string }>(`${url}/v1/authorize`, token, "application/json", body);

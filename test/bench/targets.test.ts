@@ -6,7 +6,7 @@ import { judge } from "./src/report/targets.ts";
 
 const summary = (median: number, clean = 5): Summary => ({ median, least: median, most: median, samples: 5, clean });
 
-/** Every figure that the table asks for, at one value. */
+/** Every figure of the table, at one value. */
 function everyFigure(value: number, clean = 5): Map<string, Summary> {
   const figures = new Map<string, Summary>();
   const note = (key: string) => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Watch, whenIdle } from "./src/machine/idle-gate.ts";
 import { runTrial, type Subject } from "./src/measure/trial.ts";
 
-/** A watch by which others take the given shares, one for each sample, and nothing while nothing is sampled. */
+/** A gate that reports the given shares, one for each sample, and zero between samples. */
 function watchOf(shares: readonly number[], sampling: { current: boolean }): Watch {
   let next = 0;
   return {

@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (options.json) console.log(JSON.stringify(toJson(kept, targets, results)));
 }
 
-/** What is started and weighed is what ships. */
+/** The published build is started and measured. */
 function buildFirst(): void {
   const compiler = `${root}node_modules/.bin/tsc`;
   execFileSync(compiler, ["-b", "apps/control-plane", "apps/pep"], { cwd: root, stdio: ["ignore", 2, 2] });

@@ -29,7 +29,7 @@ export interface Options {
   readonly save: boolean;
 }
 
-/** @returns undefined where help was asked for. @throws {Error} which says what to write instead. */
+/** @returns undefined for --help. @throws {Error} that names the valid options. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -22,7 +22,7 @@ import { type Bench, createBench, type Pace, type Results } from "./rig/bench.ts
 import { startServer } from "./rig/node-server.ts";
 import { startStores } from "./rig/stores.ts";
 
-/** One or more trials and what they need. */
+/** One or more trials and their setup. */
 export type Group = (bench: Bench, rig: HopRig) => Promise<void>;
 
 const groups: Readonly<Record<Part, readonly Group[]>> = {
@@ -37,7 +37,7 @@ export const run = (parts: readonly Part[], pace: Pace): Promise<Results> =>
     pace,
   );
 
-/** In one run on the same stores. What a group started ends with it. */
+/** In one run on the same stores. Everything that a group starts ends with it. */
 export async function runGroups(asked: readonly Group[], pace: Pace): Promise<Results> {
   const stores = await startStores();
   const upstream = await startServer("servers/upstream.ts");
@@ -67,7 +67,7 @@ async function runGroup(
   try {
     await group(bench, rig);
   } catch (cause) {
-    // What was measured before is worth telling, and so is what comes after.
+    // A failed group does not end the run.
     whole.failed.set(group.name, cause instanceof Error ? cause.message : String(cause));
   } finally {
     await stopAll();

@@ -1,11 +1,11 @@
 import { createTelemetry, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { quantile } from "./measure/statistics.ts";
 
-/** What one call through the enforcement point tells, at a given amount of it. */
+/** The telemetry of one call through the enforcement point, at a given level. */
 export interface TelemetryCost {
-  /** Microseconds that a call waits, the serialisation of the batches that it fills included. */
+  /** Microseconds of latency, with its share of serializing batches. */
   readonly callMicros: number;
-  /** Microseconds of processor time, with what comes after: the spans on their way, the garbage. */
+  /** Microseconds of processor time, with deferred work: sending spans, garbage collection. */
   readonly wholeMicros: number;
 }
 
@@ -43,7 +43,7 @@ function oneCall(telemetry: Telemetry<"pep">): void {
   });
 }
 
-/** @param collector where spans go */
+/** @param collector receives the spans */
 export function telemetryOf(amount: Amount, collector: string): Telemetry<"pep"> {
   return createTelemetry({
     app: "pep",
@@ -55,12 +55,12 @@ export function telemetryOf(amount: Amount, collector: string): Telemetry<"pep">
       logLevel: amount === "counters" ? "fatal" : "info",
       otel: amount === "and span" ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector } : {},
     },
-    // Whole lines, to nowhere: what a reader costs is not ours.
+    // Whole lines, discarded: a reader's cost is not ours.
     io: { logDestination: { write: () => {} } },
   });
 }
 
-/** What the span processor sends at once, and fewer than its queue holds, so that none is lost. */
+/** The span processor's batch size, smaller than its queue, so that no span is lost. */
 const callsAtOnce = 512;
 
 export async function measureEvents(telemetry: Telemetry<"pep">, calls: number): Promise<TelemetryCost> {
@@ -70,11 +70,11 @@ export async function measureEvents(telemetry: Telemetry<"pep">, calls: number):
     const started = performance.now();
     for (let call = 0; call < callsAtOnce; call++) oneCall(telemetry);
     batchMillis.push(performance.now() - started);
-    // Whatever was left for later has its turn.
+    // Deferred work runs here.
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   const { user, system } = process.cpuUsage(before);
-  // Where the fastest tenth ends: others run on this machine too.
+  // The fastest tenth, since other processes run on this machine too.
   const undisturbedMillis = quantile(
     batchMillis.sort((a, b) => a - b),
     0.1,

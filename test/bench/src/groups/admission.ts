@@ -20,7 +20,7 @@ import { readHop } from "./hop-targets.ts";
 export const admissionTrial = "admission";
 const issuer = "http://127.0.0.1";
 
-/** Admission of tokens that were not seen before, by the processor time of one core that each takes. */
+/** Verification of tokens that were not seen before, by processor time on one core. */
 export async function admission(bench: Bench): Promise<void> {
   const { seconds } = bench.pace;
   const key = await importIssuerKey(await generatePrivateJwk());
@@ -53,7 +53,7 @@ export async function admission(bench: Bench): Promise<void> {
   await bench.trial(admissionTrial, [admit, bare, jose, await haproxy(bench, `${pem}`, stock)]);
 }
 
-/** One ES256 signature as the runtime checks it, of bytes that are there already: no admission costs less. */
+/** One ES256 verification by the runtime, of prepared bytes: the lower bound of any token verification. */
 function checkingSignature(token: string, publicKeyPem: string): () => void {
   const end = token.lastIndexOf(".");
   const signed = Buffer.from(token.slice(0, end));

@@ -10,7 +10,7 @@ export const auditTrial = "audit";
 export const fewRows = 10_000;
 export const manyRows = ({ isQuick }: Bench["pace"]): number => (isQuick ? 100_000 : 10_000_000);
 
-/** What readers ask of a small log and of a large one, through the audit plane. */
+/** Audit reads of a small log and of a large one, through the audit plane. */
 export async function audit(bench: Bench): Promise<void> {
   const many = manyRows(bench.pace);
   bench.note(auditTrial, "many", "rows", many);
@@ -26,7 +26,7 @@ export async function readsOf(bench: Bench, label: string, rows: number): Promis
   const reads: Readonly<Record<string, () => string>> = {
     page: () => "/v1/audit/decisions?limit=50",
     "filtered page": () => "/v1/audit/decisions?limit=50&outcome=deny&agent=seed-agent-3",
-    // Somewhere in the log each time, and the last of its chain.
+    // Anywhere in the log, and the last action of its chain.
     chain: () => {
       turn = (turn + 7_919) % Math.floor(rows / 4);
       return `/v1/audit/actions/${seededActionId(turn * 4 + 3)}/chain`;

@@ -4,7 +4,7 @@ import { rolldown } from "rolldown";
 import type { Bench } from "../rig/bench.ts";
 import { footprintTrial } from "./footprint.ts";
 
-/** What a resource server's bundle grows by: the verifier and all it imports, minified, as for Node and compressed. */
+/** The size that the verifier adds to a resource server's bundle: with its imports, minified, for Node, compressed. */
 export async function bundleSize(bench: Bench): Promise<void> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL("../../../../packages/verifier/src/index.ts", import.meta.url)),

@@ -9,7 +9,7 @@ import { readsOf } from "./audit.ts";
 import { type HopRig, longestChain } from "./hop-rig.ts";
 import { processesOf, throughPep } from "./hop-targets.ts";
 
-/** A curve is a trial whose subjects are named by what grows. */
+/** A curve is a trial whose subjects are named by the growing value. */
 export const curveNames = {
   connections: "by connections",
   chains: "by chain",
@@ -32,7 +32,7 @@ export async function byConnections(bench: Bench, { stack, line }: HopRig): Prom
   await bench.trial(curveNames.connections, subjects);
 }
 
-/** In agents between the human and the tool. A hop budget is 32 at the most, so that is where the curve ends. */
+/** In agents between the person and the tool. The largest hop budget is 32, so the curve ends there. */
 export async function byChain(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const subjects: Subject[] = [];
   for (const chain of bench.pace.isQuick ? [1, 8, longestChain] : [1, 2, 4, 8, 16, longestChain]) {

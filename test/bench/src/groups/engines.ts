@@ -2,7 +2,7 @@ import { type EntityUidJson, preparsePolicySet, statefulIsAuthorized } from "@ce
 import { agentManifest, compile, decide, indexPolicy, type PolicyIndex, type PresentState } from "@svc/core";
 import { newEnforcer, newModelFromString, StringAdapter } from "casbin";
 
-/** Asks one question of so many rules, one allow for one tool each; every time of the next tool. */
+/** Evaluates the same request over this many rules, one allow for one tool each; each time for the next tool. */
 export type Question = () => void;
 
 const turnOf = (count: number): (() => number) => {

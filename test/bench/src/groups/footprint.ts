@@ -8,7 +8,7 @@ import type { Bench } from "../rig/bench.ts";
 
 export const footprintTrial = "start";
 
-/** From the start to the first 200, and the memory at rest: as built, under the flags of the images, and of Node alone. */
+/** Time from the start to the first 200, and memory at rest: as built, under the images' flags, and of Node alone. */
 export async function footprint(bench: Bench): Promise<void> {
   const database = await bench.stores.database();
   const controlPlane = (port: number) => ({
@@ -45,7 +45,7 @@ export async function footprint(bench: Bench): Promise<void> {
     subject("enforcement point", pep),
     subject("control plane", controlPlane),
   ];
-  // The first start makes the schema.
+  // The first start creates the schema.
   await subjects.at(-1)?.sample();
   await bench.trial(footprintTrial, subjects);
 }
@@ -68,7 +68,7 @@ function asShipped(app: "control-plane" | "pep"): readonly string[] {
 
 const restMs = 2_000;
 
-/** Without types to be stripped, which by itself takes half as much memory again. */
+/** Without stripping types, which takes half as much memory again. */
 const bareServer = `require("node:http").createServer((_, response) => response.end()).listen(process.env.PORT, "127.0.0.1")`;
 
 const subject = (name: string, start: (port: number, adminPort: number) => Started): Subject => ({

@@ -13,7 +13,7 @@ import { prepareParts } from "./limits.ts";
 
 export const aloneTrial = "hop at 1";
 
-/** One client: what a hop takes, and its decision alone, beside the parts they are made of. */
+/** One client: the latency of a hop, and of its decision alone, beside the parts of both. */
 export async function hopAlone(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const { stores, pace } = bench;
   const processes = processesOf(stack, stores);

@@ -19,7 +19,7 @@ import { prepareParts } from "./limits.ts";
 export const crowdTrial = "hop at 32";
 const connections = 32;
 
-/** Many clients: the hop, the naive reference and what one would take instead, beside the parts in their batches. */
+/** Many clients: the hop, the naive reference and its alternatives, beside the parts in their batches. */
 export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const agents = await liveAgents(stack, line, 1, connections);
   const hop = loaded({
@@ -40,7 +40,7 @@ export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig):
   await bench.trial(crowdTrial, [hop, bare, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
 }
 
-/** More than the reference has ever made of it. */
+/** More than the reference ever reached. */
 const mostPerSecond = 4_000;
 
 async function reference(bench: Bench): Promise<Subject> {
@@ -74,7 +74,7 @@ async function reference(bench: Bench): Promise<Subject> {
     };
     return { origin: pep.url, call };
   };
-  // The last half second of it may take some more.
+  // The last half second may use some more.
   await warmUp(bench, await target(warmingCalls(pace) + mostPerSecond));
   return loaded({
     name: "naive reference",

@@ -10,11 +10,11 @@ import { throughPep } from "./hop-targets.ts";
 export interface HopRig {
   readonly stack: Stack;
   readonly line: AgentLine;
-  /** What the same hop is without all that makes it safe. */
+  /** The same hop without any of the guarantees. */
   readonly skeleton: Skeleton;
 }
 
-/** The longest chain that is measured: the largest hop budget is 32, and the tool's is the last hop of it. */
+/** The longest measured chain: the largest hop budget is 32, and the tool's hop is the last. */
 export const longestChain = 31;
 
 export async function prepareHopRig(bench: Bench): Promise<HopRig> {
@@ -29,12 +29,12 @@ export async function prepareHopRig(bench: Bench): Promise<HopRig> {
 const warmingConnections = 8;
 
 /**
- * Whatever is ours and whatever it is compared with has answered so many calls before it is measured: a hop got faster for some
- * 15,000 (990 a second in the first three seconds, 1,200 to 1,350 from the sixth such on).
+ * Ours and its alternatives serve this many calls before they are measured: a hop got faster for some 15,000 (990 a
+ * second in the first three seconds, 1,200 to 1,350 from the sixth such interval on).
  */
 export const warmingCalls = ({ isQuick }: Bench["pace"]): number => (isQuick ? 2_000 : 15_000);
 
-/** Asks until that many were answered, for a minute at the longest. */
+/** Calls until this many responses, for a minute at most. */
 export async function warmUp({ pace }: Bench, target: Target): Promise<void> {
   const calls = warmingCalls(pace);
   const until = performance.now() + 60_000;

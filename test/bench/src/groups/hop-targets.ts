@@ -8,7 +8,7 @@ import type { TokenStock } from "../rig/tokens.ts";
 
 export const readHop = { target: readTool.ref, targetKind: "tool", dataClass: "bench" } as const;
 
-/** A call through the enforcement point; each connection is an agent of its own. */
+/** A call through the enforcement point; each connection is its own agent. */
 export async function throughPep({ pep }: Stack, agents: LiveAgents): Promise<Target> {
   const credentials = await agents.current();
   return {
@@ -29,20 +29,20 @@ export const processesOf = ({ controlPlane, pep }: Stack, { postgresPid, redisPi
   Redis: redisPid,
 });
 
-/** A control plane, or what stands in for one. */
+/** A control plane or a replacement of it. */
 interface Deciding {
   readonly controlPlane: { readonly url: string };
 }
 
 type Tokens = Pick<TokenStock, "take">;
 
-/** Decisions alone, each with a token that was not seen before. */
+/** Decisions alone, each with a token not seen before. */
 export const authorizing = ({ controlPlane }: Deciding, sessionId: string, tokens: Tokens): Target => ({
   origin: controlPlane.url,
   call: () => authorizeCall(sessionId, tokens.take()),
 });
 
-/** One authorize and its exchange, which together are one call. */
+/** One authorize and its exchange, counted as one call. */
 export const authorizingAndExchanging = ({ controlPlane }: Deciding, sessionId: string, tokens: Tokens): Target => ({
   origin: controlPlane.url,
   call() {

@@ -7,8 +7,8 @@ import { processesOf, throughPep } from "./hop-targets.ts";
 export const wideTrial = "more of it";
 
 /**
- * The same hop for more at once, and at the end of a longer chain. Above 64 calls a core the enforcement point sheds, and says
- * when to come again: the clients do, so a sample must last longer than that second.
+ * The same hop with more connections, and at the end of a longer chain. Above 64 calls a core the enforcement point
+ * sheds with Retry-After: the clients wait for it, so a sample must last longer than that second.
  */
 export async function hopWide(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const processes = processesOf(stack, bench.stores);

@@ -11,7 +11,7 @@ import { hopHeaders, processesOf, throughPep } from "./hop-targets.ts";
 export const kindsTrial = "by kind of hop";
 const connections = 8;
 
-/** What else a hop may carry or meet: a body that is bound, proofs of possession, denials that change all the while. */
+/** Other kinds of hops: with a bound body, with proofs of possession, during a stream of new denials. */
 export async function byKind(bench: Bench, rig: HopRig): Promise<void> {
   const { stack, line } = rig;
   const agents = await liveAgents(stack, line, 1, connections);
@@ -50,7 +50,7 @@ const writing = (credential: Credential | undefined) => ({
   body: params,
 });
 
-/** Every change replaces the denials' epoch, so that whatever is being decided is decided again. */
+/** Every change replaces the denial epoch, so that every decision in progress is repeated. */
 const duringBlocks = (controlPlaneUrl: string, subject: Subject): Subject => ({
   name: subject.name,
   async sample() {
@@ -64,7 +64,7 @@ const duringBlocks = (controlPlaneUrl: string, subject: Subject): Subject => ({
       }
     };
     const changing = change();
-    // Whatever went wrong is told where it is awaited.
+    // A failure is reported where the promise is awaited.
     changing.catch(() => {});
     try {
       return await subject.sample();

@@ -22,7 +22,7 @@ const requestBody = JSON.stringify({
   target: "http:bench/read",
 });
 
-/** What a hop is made of, each part alone and as bare as it can be here. */
+/** The parts of a hop, each alone and with the least overhead possible. */
 export interface Parts {
   /** For one client. */
   readonly alone: readonly Subject[];
@@ -67,7 +67,7 @@ export async function prepareParts(bench: Bench): Promise<Parts> {
     repeated({ name: partNames.verify, seconds, act: crypto.verify }),
   ];
   const commit = repeated({ name: partNames.commit, seconds, processes: store, act: () => insertRow(sql) });
-  // Two batches of 16 under way: what 32 callers make of it.
+  // Two batches of 16 in flight: what 32 callers form.
   const batches = repeated({
     name: partNames.commit,
     seconds,

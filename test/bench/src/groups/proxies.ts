@@ -10,10 +10,10 @@ import { warmUp } from "./hop-rig.ts";
 export const proxiesTrial = "proxies";
 const connections = 32;
 
-/** Proxies by name, the enforcement point's own forwarding among them; what cannot be had is told as missing. */
+/** Proxies by name, with the enforcement point's own forwarding; an unavailable one is reported as missing. */
 export interface Proxies {
   readonly servers: ReadonlyMap<string, RunningServer>;
-  /** The prefix that the proxy wants before the upstream's own path. */
+  /** The prefix that the proxy expects before the upstream's own path. */
   prefixOf(name: string): string;
 }
 
@@ -23,7 +23,7 @@ const nodeProxies = {
   skeleton: "reference/skeleton/pass-through.ts",
 };
 
-/** Observing, and forwarding also what no decision was had on: nothing but the proxy works. */
+/** Observing, and forwarding undecided calls too: only the proxy works. */
 export const startForwarding = (bench: Bench): Promise<Stack> =>
   startStack({
     stores: bench.stores,

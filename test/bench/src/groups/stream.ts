@@ -7,7 +7,7 @@ import type { Proxies } from "./proxies.ts";
 export const streamTrial = "stream";
 const mebibyte = 1024 * 1024;
 
-/** One long answer through the enforcement point and through nginx; and what the former's memory grew by meanwhile. */
+/** One long response through the enforcement point and through nginx; and the enforcement point's memory growth. */
 export async function stream(bench: Bench, { servers, prefixOf }: Proxies): Promise<void> {
   const bytes = (bench.pace.isQuick ? 128 : 1024) * mebibyte;
   const subjects = ["PEP", "nginx"].flatMap((name): Subject[] => {

@@ -10,7 +10,7 @@ import { authorizingAndExchanging, processesOf } from "./hop-targets.ts";
 export const tokensTrial = "tokens";
 const connections = 32;
 
-/** A decision on record and a narrowed token, against an issuer that only issues, from memory. */
+/** A recorded decision and a narrowed token, against an issuer that only issues, from memory. */
 export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const { seconds } = bench.pace;
   const [credential] = await (await liveAgents(stack, line, 1, 1)).current();
@@ -57,7 +57,7 @@ export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): P
   await bench.trial(tokensTrial, [ours, bare, grants]);
 }
 
-/** Else a refusal would be compared with a token. */
+/** Otherwise a refusal would be compared with a token. */
 async function issuesTokens(url: string, form: string): Promise<void> {
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const answer = await request(`${url}/token`, { method: "POST", headers, body: form });

@@ -10,13 +10,13 @@ import { processesOf, throughPep } from "./hop-targets.ts";
 export const toldTrial = "telemetry";
 const connections = 32;
 
-/** What is on by default, with a collector to send to; and as little as can be asked for. Counters are always on. */
+/** Default telemetry with a collector, and the least that can be configured. Counters are always on. */
 export const telemetrySettings = (collector: string) => ({
   on: { OTEL_EXPORTER_OTLP_ENDPOINT: collector, SVC_LOG_LEVEL: "info" },
   off: { OTEL_SDK_DISABLED: "true", SVC_LOG_LEVEL: "error" },
 });
 
-/** Whole hops with spans exported and lines logged, against the same without either. */
+/** Whole hops with exported spans and log lines, against the same without either. */
 export async function told(bench: Bench): Promise<void> {
   const collector = bench.use(await startServer("servers/telemetry-collector.ts"));
   const subjects = [];

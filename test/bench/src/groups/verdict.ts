@@ -9,7 +9,7 @@ export const verdictTrial = "verdict";
 const toolCounts = [10, 40, 400, 10_000];
 const ruleCounts = [40, 400];
 
-/** The same question, asked of each engine in its own way: may this agent read this one of so many tools. */
+/** The same request, evaluated by each engine: may this agent read this one of many tools. */
 export async function verdict(bench: Bench): Promise<void> {
   const { seconds } = bench.pace;
   const subject = (name: string, batch: number, act: Question) => repeated({ name, seconds, batch, act });

@@ -1,7 +1,7 @@
 import { type DecisionRecord, recordVersion } from "@svc/core";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
-// By their paths: nothing but the apps' own tests and their benchmark may know them.
+// By their paths: only the apps' own tests and their benchmark may import them.
 import { connect, poolOf } from "../../../../apps/control-plane/src/postgres/database.ts";
 import { decisionLog } from "../../../../apps/control-plane/src/postgres/decisions.ts";
 import { repeated } from "../measure/repeated.ts";
@@ -40,7 +40,7 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
   await bench.trial(writerTrial, subjects, bench.pace.closeRounds);
 }
 
-/** Rows of a bare table in such batches, and nothing about them. */
+/** Rows of a bare table in batches of this size. */
 async function skeletonWriter(bench: Bench): Promise<Subject> {
   const { superuserUrl } = await bench.stores.database();
   await createRowTable(superuserUrl);

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { readMachine, readProcesses, ticksOfTrees } from "./proc.ts";
 
-/** Tells what of the machine's time others took. */
+/** Measures the share of the machine's time that other processes took. */
 export interface Watch {
-  /** Process trees that are ours, by root, beside this process's own. */
+  /** Roots of our own process trees, beside this process. */
   own(pid: number): void;
-  /** Begins to count; the answer ends it with the share, 0 to 1, of all cores' time. */
+  /** Begins to count; the returned function ends it with the share, 0 to 1, of all cores' time. */
   begin(): () => number;
 }
 
@@ -35,14 +35,14 @@ export interface GateOptions {
   readonly atMost: number;
   /** For one sample, at the most. */
   readonly waitMs: number;
-  /** Of the whole run: a machine that is never idle is measured all the same. */
+  /** For the whole run: a machine that is never idle is measured too. */
   readonly patience: Patience;
-  /** How long to look before it is told whose the machine is. */
+  /** Length of one look at the machine. */
   readonly lookMs: number;
   readonly onWait: (foreign: number) => void;
 }
 
-/** Waits until the machine is ours alone, but not for ever: whoever measures on says what it was like. */
+/** Waits until the machine is idle or the wait is over; the caller measures either way and records the share. */
 export async function whenIdle(watch: Watch, options: GateOptions): Promise<void> {
   const { atMost, waitMs, patience, lookMs, onWait } = options;
   const startedMs = performance.now();

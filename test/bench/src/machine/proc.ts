@@ -3,15 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Clock ticks of the kernel's accounting: USER_HZ is 100 on every Linux that Node runs on (proc(5)). */
 export const ticksPerSecond = 100;
 
-/** Ticks that the whole machine worked, and that passed, over all cores. */
+/** Ticks of work and of time of the whole machine, over all cores. */
 export interface MachineTicks {
   readonly worked: number;
   readonly passed: number;
 }
 
 /**
- * The first line of /proc/stat. Interrupts are left out of the work: those of our own traffic are nobody's in the accounting
- * of processes, and would look foreign. Time stolen by other machines counts.
+ * The first line of /proc/stat. Interrupts are left out of the work: the kernel assigns those of our own traffic to no
+ * process, so they would count as others' work. Stolen time counts.
  */
 export function parseMachine(stat: string): MachineTicks {
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = stat
@@ -27,11 +27,11 @@ export function parseMachine(stat: string): MachineTicks {
 export interface ProcessTicks {
   readonly pid: number;
   readonly parent: number;
-  /** Its own, and those of its children that have ended. */
+  /** Its own ticks, and those of its children that have exited. */
   readonly worked: number;
 }
 
-/** /proc/PID/stat; the name stands in brackets and may hold anything. */
+/** /proc/PID/stat; the name is in brackets and may contain anything. */
 export function parseProcess(stat: string): ProcessTicks {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3]);
@@ -47,12 +47,12 @@ export function readProcesses(): readonly ProcessTicks[] {
       try {
         return [parseProcess(readFileSync(`/proc/${pid}/stat`, "utf8"))];
       } catch {
-        return []; // It ended meanwhile.
+        return []; // It exited meanwhile.
       }
     });
 }
 
-/** Ticks of the given processes and all that descend from them. */
+/** Ticks of the given processes and all their descendants. */
 export function ticksOfTrees(processes: readonly ProcessTicks[], roots: readonly number[]): number {
   const children = new Map<number, ProcessTicks[]>();
   for (const process of processes) {
@@ -69,7 +69,7 @@ export function ticksOfTrees(processes: readonly ProcessTicks[], roots: readonly
   return processes.filter(({ pid }) => roots.includes(pid)).reduce((sum, root) => sum + total(root), 0);
 }
 
-/** Bytes of memory in use by one process, and the most it ever used (VmRSS and VmHWM of /proc/PID/status). */
+/** Bytes of memory in use by one process, and its peak (VmRSS and VmHWM of /proc/PID/status). */
 export function memoryOf(pid: number): { readonly bytes: number; readonly peakBytes: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   const kibibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? Number.NaN);

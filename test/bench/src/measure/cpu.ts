@@ -1,9 +1,9 @@
 import { readProcesses, ticksOfTrees, ticksPerSecond } from "../machine/proc.ts";
 
-/** Process trees by what they are for; a pid of 0 runs elsewhere and counts nothing. */
+/** Process trees by their role; a pid of 0 runs elsewhere and is not counted. */
 export type Processes = Readonly<Record<string, number>>;
 
-/** Counts processor time; the answer ends it with seconds by process. This process counts without those it started. */
+/** Counts processor time; the returned function ends it, in seconds by process. This process counts without children. */
 export function countCpu(processes: Processes): () => Readonly<Record<string, number>> {
   const read = () => {
     const all = readProcesses();
@@ -20,7 +20,7 @@ export function countCpu(processes: Processes): () => Readonly<Record<string, nu
   };
 }
 
-/** Of one of `count` calls, as figures `cpu <name> us`; `cpu us` is the sum without the generator of the load. */
+/** Per call of `count`, as figures `cpu <name> us`; `cpu us` is the sum without the load generator. */
 export function cpuFigures(seconds: Readonly<Record<string, number>>, count: number): Record<string, number> {
   const micros = Object.entries(seconds).map(([name, spent]) => [name, (spent * 1e6) / Math.max(1, count)] as const);
   const served = micros.filter(([name]) => name !== "load").reduce((sum, [, spent]) => sum + spent, 0);

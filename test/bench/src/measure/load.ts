@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 import { ascending, quantile } from "./statistics.ts";
 
-/** One request of a load; asked for anew each time, so that single-use tokens can be handed out. */
+/** One request of a load; built anew each time, so that single-use tokens can be taken. */
 export interface Call {
   readonly method?: "GET" | "POST";
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | Readable;
-  /** What is asked after a 200, given its text; only with the last answer the call is over. */
+  /** The next request after a 200, made from its text; the call ends with the last response. */
   readonly next?: (text: string) => Call;
 }
 
@@ -29,10 +29,9 @@ export interface LoadResult {
 }
 
 /**
- * A closed loop: every connection asks again as soon as it was answered. A call that was shed (503) is asked again when it may
- * be. Any other answer than 200 is a failure, and more than one in a hundred end the measurement: on a crowded machine a call may
- * outlive its time, but what mostly fails is not what was to be measured.
- */
+ * A closed loop: every connection calls again after each response. A shed call (503) is repeated after Retry-After. Any
+ * other status than 200 is a failure, and more than one in a hundred end the measurement: on a busy machine a call may
+ * time out, but a load that mostly fails measures something else.
 export async function load(
   target: Target,
   connections: number,
@@ -78,7 +77,7 @@ async function ask(client: Client, call: Call): Promise<Answer> {
   return answer.status === 200 && call.next ? ask(client, call.next(answer.text)) : answer;
 }
 
-/** Dispatch is the cheapest way through undici: the generator shares its cores with what it measures. */
+/** Dispatch is undici's cheapest call: the generator shares its cores with the measured processes. */
 function askOnce(client: Client, { method = "GET", path, headers, body, next }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let status = 0;

@@ -6,9 +6,9 @@ export interface LoadedOptions {
   readonly name: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Whose processor time is told, beside that of this process. */
+  /** Processes whose processor time is reported, beside this one. */
   readonly processes: Processes;
-  /** Asked before each sample: what must be fresh is made then. */
+  /** Called before each sample, to make fresh tokens. */
   readonly target: () => Target | Promise<Target>;
 }
 
@@ -16,9 +16,9 @@ export interface LoadedOptions {
 const mostUncounted = 0.5;
 
 /**
- * A subject that is loaded over HTTP. It had stood still while others were measured, and begins with what does not last: agents
- * whose tokens ran out come all at once, and caches are cold (after twelve seconds a hop's first 0.4 took 2,250 us each, those after
- * them 1,150 to 1,370). So each sample of many has a beginning that does not count; one client alone brings it on with one call.
+ * A subject under HTTP load. It was idle while others were measured, so tokens have expired and caches are cold (after
+ * twelve idle seconds the first 0.4 s of hops took 2,250 us each, later ones 1,150 to 1,370). So each sample with many
+ * connections begins with an uncounted part; with one client, one call is enough.
  */
 export const loaded = ({ name, connections, seconds, processes, target }: LoadedOptions): Subject => ({
   name,

@@ -5,17 +5,17 @@ import type { Subject } from "./trial.ts";
 export interface RepeatedOptions {
   readonly name: string;
   readonly seconds: number;
-  /** At once; each asks again as soon as it was answered. Default 1. */
+  /** Concurrency; each calls again after its response. Default 1. */
   readonly connections?: number;
   readonly processes?: Processes;
-  /** Before each sample: what must be fresh is made then. */
+  /** Before each sample, to make fresh tokens. */
   readonly prepare?: () => Promise<void>;
-  /** What takes less than a clock can tell is done so many times between two looks at it. Default 1. */
+  /** Operations between two readings of the clock, for those shorter than its resolution. Default 1. */
   readonly batch?: number;
   readonly act: (connection: number) => unknown;
 }
 
-/** A subject that this process does by itself, over and over: one statement, one signature. */
+/** A subject that this process repeats by itself: one statement, one signature. */
 export const repeated = ({ name, prepare, ...options }: RepeatedOptions): Subject => ({
   name,
   async sample() {
@@ -44,7 +44,7 @@ async function sampleOf({ seconds, connections = 1, processes = {}, batch = 1, a
   const elapsedSeconds = (performance.now() - started) / 1000;
   const done = latenciesMs.length * batch;
   const cpu = cpuFigures(count(), done);
-  // Here this process is no bystander.
+  // Here this process is the measured one.
   const whole = (cpu["cpu us"] ?? 0) + (cpu["cpu load us"] ?? 0);
   return { rate: done / elapsedSeconds, p50Ms: quantile(ascending(latenciesMs), 0.5), ...cpu, "cpu us": whole };
 }

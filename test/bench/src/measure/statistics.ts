@@ -4,7 +4,7 @@ export const quantile = (sorted: readonly number[], q: number): number =>
 
 export const ascending = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b);
 
-/** Of an even number of values the mean of the two in the middle. */
+/** For an even number of values the mean of the two in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = ascending(values);
   const middle = sorted.length >> 1;
@@ -12,13 +12,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** What several samples of one figure came to. */
+/** The summary of several samples of one figure. */
 export interface Summary {
   readonly median: number;
   readonly least: number;
   readonly most: number;
   readonly samples: number;
-  /** Samples during which the machine was ours; the median is over these where there are enough of them. */
+  /** Samples without disturbance; the median uses these where there are enough. */
   readonly clean: number;
 }
 
@@ -27,7 +27,7 @@ export interface Observed {
   readonly isClean: boolean;
 }
 
-/** With so many clean samples the others are left out. */
+/** With this many clean samples the others are left out. */
 export const enoughClean = 3;
 
 export function summarize(observed: readonly Observed[]): Summary {

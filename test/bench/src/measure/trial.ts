@@ -1,7 +1,7 @@
 import { type GateOptions, type Watch, whenIdle } from "../machine/idle-gate.ts";
 import { type Observed, type Summary, summarize } from "./statistics.ts";
 
-/** What one sample of a subject came to, by figure. Units end the names. */
+/** The figures of one sample of a subject. Units end the names. */
 export type Sampled = Readonly<Record<string, number>>;
 
 export interface Subject {
@@ -9,7 +9,7 @@ export interface Subject {
   sample(): Promise<Sampled>;
 }
 
-/** Subjects that are compared with each other, and so measured in turns. */
+/** Subjects that are compared, and so measured in turns. */
 export interface Trial {
   readonly name: string;
   readonly subjects: readonly Subject[];
@@ -17,7 +17,7 @@ export interface Trial {
 
 export interface TrialOptions {
   readonly rounds: number;
-  /** Rounds that may be added for samples that others disturbed. */
+  /** Rounds that may be added for disturbed samples. */
   readonly extraRounds: number;
   readonly watch: Watch;
   readonly gate: Omit<GateOptions, "onWait">;
@@ -29,12 +29,12 @@ export type Figures = ReadonlyMap<string, Summary>;
 
 export const figureKey = (trial: string, subject: string, figure: string): string => `${trial}/${subject}/${figure}`;
 
-/** The share of the machine that others took during each sample is a figure of its own. */
+/** The share of the machine that others took during each sample is its own figure. */
 export const foreignFigure = "foreign";
 
 /**
- * Measures in turns, so that whatever drifts on the machine drifts for all of them, and turns the order with every round,
- * since the second of a pair finds a warmer machine. Each sample waits until the machine is ours.
+ * Measures in turns, so that drift of the machine affects all subjects, and alternates the order every round, since
+ * the second of a pair finds a warmer machine. Each sample waits until the machine is idle.
  */
 export async function runTrial({ name, subjects }: Trial, options: TrialOptions): Promise<Figures> {
   const observed = new Map<string, Observed[]>();
@@ -53,7 +53,7 @@ export async function runTrial({ name, subjects }: Trial, options: TrialOptions)
       for (const [figure, value] of Object.entries(sampled)) note(subject.name, figure, { value, isClean });
       note(subject.name, foreignFigure, { value: foreign, isClean });
     }
-    // Without any disturbance there are as many clean rounds as rounds.
+    // Without disturbance every round is clean.
     if (isCleanRound) clean++;
   }
   return new Map([...observed].map(([key, values]) => [key, summarize(values)]));

@@ -5,8 +5,8 @@ import postgres from "postgres";
 import { createClient } from "redis";
 
 /**
- * What one writes first: jose, one query for each fact, one insert for each record, nothing remembered and nothing grouped. It
- * verifies, decides, commits a record, spends once and signs, like the real thing, and is kept to be compared with.
+ * A naive first version: jose, one query for each fact, one insert for each record, no cache and no batches. It
+ * verifies, decides, commits a record, spends once and signs, like the real one, and serves as a comparison.
  */
 const { PORT, DATABASE_URL = "", REDIS_URL = "", ISSUER_JWK = "" } = process.env;
 const jwk = JSON.parse(ISSUER_JWK);

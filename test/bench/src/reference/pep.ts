@@ -2,7 +2,7 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { Agent, request } from "undici";
 
-/** The naive enforcement point: decide, exchange, forward, each awaited, with what undici gives out of the box. */
+/** The naive enforcement point: decide, exchange, forward, each awaited, with undici's defaults. */
 const [controlPlane = "", upstream = ""] = process.argv.slice(2);
 const dispatcher = new Agent({ connections: 64 });
 const app = new Hono();

@@ -1,6 +1,6 @@
 import postgres from "postgres";
 
-/** What the naive reference keeps: no partitions, no append-only triggers, no marks. */
+/** The naive reference's tables: no partitions, no append-only triggers, no marks. */
 export async function createReferenceSchema(
   url: string,
   session: { readonly sessionId: string; readonly tools: readonly object[] },

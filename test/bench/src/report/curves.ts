@@ -9,7 +9,7 @@ interface CurveDefinition {
   readonly title: string;
   readonly xTitle: string;
   readonly yTitle: string;
-  /** The line that a subject belongs to and where on it; undefined for those that are on none. */
+  /** The subject's line and its position on it; undefined for a subject of no curve. */
   readonly place: (subject: string) => readonly [line: string, x: number] | undefined;
 }
 
@@ -69,7 +69,7 @@ const curves: readonly CurveDefinition[] = [
   },
 ];
 
-/** A plot for each curve of which two points were measured, by file name. */
+/** A plot for each curve with two measured points, by file name. */
 export function plotsOf(figures: Measured): ReadonlyMap<string, Plot> {
   const tables = tablesOf(figures);
   return new Map(

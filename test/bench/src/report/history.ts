@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Measured, TargetResult } from "./targets.ts";
 
-/** One run, as it is kept: what was measured where, and the median of every figure. */
+/** One run: its machine and options, and the median of every figure. */
 export interface KeptRun {
   readonly at: string;
   readonly commit: string;
@@ -12,7 +12,7 @@ export interface KeptRun {
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** So many runs are kept; the oldest goes first. */
+/** The number of runs that are kept; the oldest is removed first. */
 export const keptRuns = 50;
 
 export const toKeptRun = (
@@ -25,7 +25,7 @@ export const toKeptRun = (
   figures: Object.fromEntries([...figures].map(([key, { median }]) => [key, Number(median.toPrecision(4))])),
 });
 
-/** @throws {Error} where the file is no history, so that it is not written over */
+/** @throws {Error} where the file is no history, so that it is not overwritten */
 export function readHistory(file: string): readonly KeptRun[] {
   let text: string;
   try {
@@ -39,7 +39,7 @@ export function readHistory(file: string): readonly KeptRun[] {
   return runs as KeptRun[];
 }
 
-/** Replaces the file as a whole, so that a run cut short leaves the old one. */
+/** Replaces the file atomically, so that an interrupted run leaves the old one. */
 export function keepRun(file: string, run: KeptRun): void {
   const runs = [...readHistory(file), run].slice(-keptRuns);
   mkdirSync(dirname(file), { recursive: true });
@@ -47,7 +47,7 @@ export function keepRun(file: string, run: KeptRun): void {
   renameSync(`${file}.partial`, file);
 }
 
-/** What changed most since the last run of the same kind on the same machine, as ratios now / then. */
+/** The largest changes since the last run of the same kind on the same machine, as ratios now / then. */
 export function changesSince(
   runs: readonly KeptRun[],
   run: KeptRun,

@@ -13,10 +13,10 @@ export interface Plot {
 
 const [width, height] = [720, 380];
 const margin = { left: 72, right: 24, top: 44, bottom: 52 };
-/** Told apart also by those who see red and green alike (Okabe and Ito). */
+/** Colours that red-green colour-blind readers can distinguish (Okabe and Ito). */
 const colors = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
-/** Both axes are logarithmic: what doubles is as far from each other everywhere. Bars show the spread of the samples. */
+/** Both axes are logarithmic: equal ratios have equal distances. Bars show the spread of the samples. */
 export function drawPlot({ title, xTitle, yTitle, lines }: Plot): string {
   const points = lines.flatMap((line) => line.points);
   const x = scale(

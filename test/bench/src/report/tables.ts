@@ -2,7 +2,7 @@ import type { Summary } from "../measure/statistics.ts";
 import { foreignFigure, percent } from "../measure/trial.ts";
 import type { ComparisonResult, Measured, TargetResult } from "./targets.ts";
 
-/** Figures that a table shows, in this order. Others are kept in the history alone. */
+/** Figures in a table's columns, in this order. The history has the others too. */
 const columns: readonly (readonly [figure: string, title: string])[] = [
   ["rate", "per second"],
   ["p50Ms", "p50 ms"],
@@ -18,7 +18,7 @@ const columns: readonly (readonly [figure: string, title: string])[] = [
   ["cpu load us", "generator us"],
 ];
 
-/** `trial/subject/figure`; a subject may hold a slash, a trial and a figure may not. */
+/** `trial/subject/figure`; only a subject may contain a slash. */
 function splitKey(key: string): readonly [trial: string, subject: string, figure: string] {
   const [first, last] = [key.indexOf("/"), key.lastIndexOf("/")];
   return [key.slice(0, first), key.slice(first + 1, last), key.slice(last + 1)];
@@ -37,7 +37,7 @@ export function tablesOf(figures: Measured): Tables {
   return trials;
 }
 
-/** One Markdown table a trial: medians with their spread, and what others took of the machine meanwhile. */
+/** One Markdown table per trial: medians with their spread, and the others' share of the machine. */
 export function writeTables(figures: Measured): string {
   return [...tablesOf(figures)].map(([trial, subjects]) => `## ${trial}\n\n${writeTable(subjects)}`).join("\n\n");
 }
@@ -57,7 +57,7 @@ function writeTable(subjects: ReadonlyMap<string, ReadonlyMap<string, Summary>>)
 const writeCell = (summary: Summary | undefined): string =>
   summary === undefined ? "" : `${short(summary.median)} (${short(summary.least)}-${short(summary.most)})`;
 
-/** Processor time of each process for one hop, beside the time it took: both share the same cores. */
+/** Processor time of each process for one hop, beside its latency: both share the same cores. */
 export function writeCpu(figures: Measured): string {
   const rows: string[][] = [];
   for (const [trial, subjects] of tablesOf(figures)) {
@@ -88,7 +88,7 @@ export function writeTargets(results: readonly TargetResult[]): string {
 const verdictOf = ({ ratio, met, clean }: ComparisonResult): string =>
   ratio === null ? "" : `${met ? "met" : "NOT MET"}${clean ? "" : ", disturbed"}`;
 
-/** Three digits that say something, whatever its size. */
+/** Three significant digits. */
 const short = (value: number): string =>
   Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
 

@@ -1,4 +1,4 @@
-/** Reads the median of a figure by `trial/subject/figure`; NaN where it was not measured. */
+/** Returns the median of a figure by `trial/subject/figure`; NaN where unmeasured. */
 export type ReadFigure = (key: string) => number;
 
 type Ratio = (figure: ReadFigure) => number;
@@ -8,7 +8,7 @@ export interface Comparison {
   readonly ratio: Ratio;
   readonly target: number;
   readonly isAtMost: boolean;
-  /** What a skeleton of the same reaches: with nothing that makes it safe, so that nothing safe does better. It judges nothing. */
+  /** The skeleton's figure for the same, without any guarantee: a lower bound. It decides nothing. */
   readonly ceiling?: Ratio;
 }
 
@@ -41,12 +41,12 @@ const ratioOf =
   (figure) =>
     figure(over) / figure(under);
 
-/** Client to enforcement point, twice on to the control plane, on to the tool: four requests of one hop. */
+/** Client to enforcement point, two requests to the control plane, one to the tool: four requests of one hop. */
 const requests = 4;
 /** The decision's row and the spend's. */
 const commits = 2;
 
-/** One client waits for all of it, one after the other. */
+/** One client waits for all of it in sequence. */
 const partsMs = (figure: ReadFigure): number =>
   requests * figure("hop at 1/http/p50Ms") +
   commits * figure("hop at 1/commit/p50Ms") +
@@ -55,8 +55,8 @@ const partsMs = (figure: ReadFigure): number =>
   figure("hop at 1/sign/p50Ms");
 
 /**
- * Of the four requests three are served by us and three are sent by us. A commit is a batch of 16 rows, the guard's command one
- * of 32 under way.
+ * Of the four requests we serve three and send three. A commit is a batch of 16 rows, the guard's command one of 32 in
+ * flight.
  */
 const partsMicros = (figure: ReadFigure): number =>
   3 * (figure("hop at 32/http/cpu server us") + figure("hop at 32/http/cpu load us")) +
@@ -74,7 +74,7 @@ const verdict = (rules: number, engine: string): Comparison =>
 const grown = (read: string): Comparison =>
   atMost(2, `${read} on many rows / on few`, [`audit/${read} on many/p50Ms`, `audit/${read} on few/p50Ms`]);
 
-/** In the order that they are promised in. */
+/** In the order of the published targets. */
 export const targets: readonly TargetDefinition[] = [
   {
     id: 1,

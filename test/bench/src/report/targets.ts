@@ -1,17 +1,17 @@
 import type { Summary } from "../measure/statistics.ts";
 import { type Comparison, targets } from "./target-table.ts";
 
-/** One comparison of a target, as it came out. */
+/** The result of one comparison of a target. */
 export interface ComparisonResult {
   readonly of: string;
-  /** Null where one of its sides was not measured. */
+  /** Null where one of its sides is unmeasured. */
   readonly ratio: number | null;
   readonly target: number;
   readonly isAtMost: boolean;
   readonly met: boolean;
-  /** Whether all that it is made of was measured on a machine that was ours. */
+  /** Whether all its figures were measured without disturbance. */
   readonly clean: boolean;
-  /** The skeleton's ratio to the same other side; null where there is no skeleton, or it was not measured. It judges nothing. */
+  /** The skeleton's ratio to the same reference; null where there is none, or it is unmeasured. It decides nothing. */
   readonly ceiling: number | null;
   readonly isCeilingClean: boolean;
 }
@@ -19,7 +19,7 @@ export interface ComparisonResult {
 export interface TargetResult {
   readonly id: number;
   readonly name: string;
-  /** Of the comparison that is furthest from its target. */
+  /** Of the worst comparison. */
   readonly ratio: number | null;
   readonly target: number;
   readonly met: boolean;
@@ -30,7 +30,7 @@ export interface TargetResult {
 
 export type Measured = ReadonlyMap<string, Summary>;
 
-/** All fourteen, in the order of the table; what was not measured is not met. */
+/** All fourteen, in the order of the table; an unmeasured target is not met. */
 export const judge = (figures: Measured): readonly TargetResult[] =>
   targets.map(({ id, name, comparisons }) => {
     const results = comparisons.map((comparison) => compare(comparison, figures));
@@ -48,7 +48,7 @@ function compare({ of, ratio, target, isAtMost, ceiling }: Comparison, figures: 
   return { of, ratio: value, target, isAtMost, met, clean, ceiling: reached.value, isCeilingClean: reached.clean };
 }
 
-/** @returns null where a figure that it asks for was not measured */
+/** @returns null where one of its figures is unmeasured */
 function evaluate(
   ratio: Comparison["ratio"],
   figures: Measured,
@@ -64,6 +64,6 @@ function evaluate(
   return Number.isFinite(value) ? { value, clean } : { value: null, clean: false };
 }
 
-/** Above 1 is unmet; what was not measured is furthest away. */
+/** Above 1 is unmet; unmeasured is the worst. */
 const distance = ({ ratio, target, isAtMost }: ComparisonResult): number =>
   ratio === null ? Number.POSITIVE_INFINITY : isAtMost ? ratio / target : target / ratio;

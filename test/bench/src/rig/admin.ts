@@ -1,7 +1,7 @@
 import { testBearers } from "@svc/test-support";
 import { request } from "undici";
 
-/** An answer that was no success. */
+/** A response without success. */
 export class Answered extends Error {
   override readonly name = "Answered";
   readonly status: number;
@@ -12,7 +12,7 @@ export class Answered extends Error {
   }
 }
 
-/** On a crowded machine the second that a step is given can pass; whoever is told so begins again. */
+/** On a busy machine a step's one-second deadline can pass; it is then repeated. */
 export async function untilAvailable<T>(act: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -23,7 +23,7 @@ export async function untilAvailable<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** One call on the admin plane; anything but 2xx ends the run. */
+/** One call on the admin plane; any status but 2xx ends the run. */
 export async function admin<T>(controlPlaneUrl: string, path: string, body: object): Promise<T> {
   return post<T>(controlPlaneUrl + path, testBearers.admin, "application/json", JSON.stringify(body));
 }

@@ -2,7 +2,7 @@ import { admin, post } from "./admin.ts";
 import { authorizeBody, exchangeBody } from "./hop-bodies.ts";
 import { readTool, writeTool } from "./stack.ts";
 
-/** A session, and the token that an agent of it was given. */
+/** A session and an agent's token of it. */
 export interface Credential {
   readonly sessionId: string;
   readonly token: string;
@@ -14,7 +14,7 @@ export interface AgentLine {
   readonly agents: readonly string[];
 }
 
-/** Agents that delegate to each other in a row, as long as the longest chain asked for: every prefix may use the tools. */
+/** Agents that delegate to each other in a row, as long as the longest requested chain: each prefix may use the tools. */
 export async function registerLine(controlPlaneUrl: string, scope: string, length: number): Promise<AgentLine> {
   const agents = Array.from({ length }, (_, index) => `${scope}-agent-${index + 1}`);
   for (const [index, name] of agents.entries()) {
@@ -41,7 +41,7 @@ interface ConsentAnswer {
   readonly root_grant: string;
 }
 
-/** A session of its own, delegated down the line: the token of the agent at `chain`, counted from 1. */
+/** A new session, delegated down the line: the token of the agent at `chain`, counted from 1. */
 export async function delegate(controlPlaneUrl: string, line: AgentLine, chain: number): Promise<Credential> {
   const consent = await admin<ConsentAnswer>(controlPlaneUrl, "/v1/consent", { scope: line.scope, user_sub: "bench" });
   let credential = { sessionId: consent.session_id, token: consent.root_grant };

@@ -5,14 +5,14 @@ import { progress } from "../progress.ts";
 import type { RunningServer } from "./node-server.ts";
 import type { Stores } from "./stores.ts";
 
-/** How long a run may take. */
+/** The duration of a run. */
 export interface Pace {
   readonly isQuick: boolean;
   readonly rounds: number;
-  /** Where a target lies closer to what is measured than single samples lie to each other. */
+  /** More samples where a target is close to the measured value. */
   readonly closeRounds: number;
   readonly seconds: number;
-  /** Of waiting for others, before each sample, and in vain altogether. */
+  /** Longest wait for an idle machine, before each sample and in total. */
   readonly idleWaitMs: number;
   readonly patience: Patience;
 }
@@ -35,15 +35,15 @@ export const quickPace = (): Pace => ({
   patience: { leftMs: 10_000 },
 });
 
-/** What a group of trials works with. */
+/** The tools of a group of trials. */
 export interface Bench {
   readonly pace: Pace;
   readonly stores: Stores;
   readonly upstream: RunningServer;
   readonly watch: Watch;
-  /** Measures, in turns, and keeps the figures. @param rounds those of the pace, where not given */
+  /** Measures in turns, and keeps the figures. @param rounds default: those of the pace */
   trial(name: string, subjects: readonly (Subject | undefined)[], rounds?: number): Promise<void>;
-  /** Something to compare with is not there, and why. */
+  /** Records that a comparison is unavailable, and why. */
   missing(what: string, why: string): void;
   /** Stops it when the run ends, or sooner. */
   use<T extends { stop(): Promise<unknown> }>(started: T): T;
@@ -54,11 +54,11 @@ export interface Bench {
 export interface Results {
   readonly figures: Map<string, Figures extends ReadonlyMap<string, infer S> ? S : never>;
   readonly missing: Map<string, string>;
-  /** Groups of trials that could not be measured to their end, and why. */
+  /** Groups of trials that failed, and why. */
   readonly failed: Map<string, string>;
 }
 
-/** Others may take so much of the machine during a sample. */
+/** The share of the machine that others may take during a sample. */
 export const idleAtMost = 0.05;
 
 export function createBench(

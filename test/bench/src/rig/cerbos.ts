@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type { RunningServer } from "./node-server.ts";
 import { startProgram } from "./program.ts";
 
-/** The real server, with one resource policy of so many rules; undefined where its package is for other machines. */
+/** The real server, with one resource policy of this many rules; undefined where its package excludes the machine. */
 export async function startCerbos(rules: number): Promise<RunningServer | undefined> {
   const path = serverPath();
   if (path === undefined) return undefined;
@@ -24,7 +24,7 @@ function serverPath(): string | undefined {
 
 export const cerbosPath = "/api/check/resources";
 
-/** Asks the same question that a hop asks: may this agent do this with this tool. */
+/** The same question as a hop's: may this agent do this with this tool. */
 export const cerbosQuestion = (tool: number): string =>
   JSON.stringify({
     requestId: "bench",

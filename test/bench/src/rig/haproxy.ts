@@ -1,7 +1,7 @@
 import type { RunningServer } from "./node-server.ts";
 import { startProgram } from "./program.ts";
 
-/** One thread that verifies an ES256 bearer and answers; nothing stands behind it. */
+/** One thread that verifies an ES256 bearer and responds, without an upstream. */
 export const startHaproxy = (path: string, publicKeyPem: string): Promise<RunningServer> =>
   startProgram({
     path,

@@ -5,20 +5,20 @@ import { Answered, untilAvailable } from "./admin.ts";
 import { type AgentLine, type Credential, delegate } from "./agents.ts";
 import type { Stack } from "./stack.ts";
 
-/** Agents that act for sessions of their own, whenever they are asked to. */
+/** Agents in their own sessions, whose tokens are renewed on demand. */
 export interface LiveAgents {
-  /** Their tokens as they present them now. */
+  /** Their current tokens. */
   current(): Promise<readonly Credential[]>;
 }
 
-/** The enforcement point forgets an agent's renewed tokens after five minutes without a call. */
+/** The enforcement point drops an agent's renewed tokens after five minutes without a call. */
 const idleMs = 200_000;
 const lifetimeSeconds = 3_600;
 const openedAtOnce = 8;
 
 /**
- * As many as there are connections, so that no two share a session. An agent that paused for minutes between two samples would
- * have to be given a token anew: it is signed one like that which it was given.
+ * One for each connection, so that no two share a session. An agent that paused for minutes between two samples would
+ * need a new token: the bench signs one like its first.
  */
 export async function liveAgents(stack: Stack, line: AgentLine, chain: number, count: number): Promise<LiveAgents> {
   let credentials: readonly Credential[] = [];
@@ -44,7 +44,7 @@ export async function liveAgents(stack: Stack, line: AgentLine, chain: number, c
   };
 }
 
-/** The first call of an agent has its tokens renewed; that so many agents come at the same moment is not what is measured. */
+/** The first call of an agent renews its tokens; so many first calls at once are not measured. */
 const callOnce = ({ pep }: Stack, { sessionId, token }: Credential): Promise<void> =>
   untilAvailable(async () => {
     const url = `${pep.url}/bench/read`;

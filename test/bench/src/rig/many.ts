@@ -2,7 +2,7 @@ import { admin } from "./admin.ts";
 
 const toolsOfAgent = 100;
 
-/** So many tools, in the hands of a hundredth as many agents, all within one scope. */
+/** This many tools, used by a hundredth as many agents, all in one scope. */
 export async function registerMany(controlPlaneUrl: string, scope: string, count: number): Promise<void> {
   const register = (name: string, tools: readonly string[]) =>
     admin(controlPlaneUrl, "/v1/agents", {

@@ -1,13 +1,13 @@
 import type { RunningServer } from "./node-server.ts";
 import { startProgram } from "./program.ts";
 
-/** A JSON body that nginx itself sends for each call to what decides, since its own subrequests have none. */
+/** A JSON body that nginx sends with each decision request, since its own subrequests have none. */
 export interface AuthRequest {
   readonly url: string;
   readonly body: string;
 }
 
-/** One worker for each core, as Debian ships it, without logs. */
+/** One worker per core, as Debian configures it, without logs. */
 export const startNginx = (path: string, upstream: string, auth?: AuthRequest): Promise<RunningServer> =>
   startProgram({
     path,

@@ -10,8 +10,8 @@ export interface RunningServer {
 }
 
 /**
- * A server of its own process, so that load generator, proxies and upstream do not share an event loop. It listens on `PORT`,
- * below the ports that outgoing connections are given, and says so with one message.
+ * A server in its own process, so that load generator, proxies and upstream do not share an event loop. It listens on
+ * `PORT`, below the range of outgoing connections, and reports it with one message.
  * @param file within this package's sources
  */
 export async function startServer(

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { freePort } from "@svc/test-support";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 
-/** The least of an OpenID provider that an ID token can be verified against. */
+/** The minimum of an OpenID provider for verifying an ID token. */
 export interface Person {
   readonly issuer: string;
   readonly audience: string;

@@ -17,7 +17,7 @@ export interface PgbenchOptions {
   readonly processes: Processes;
 }
 
-/** Commits one row at a time, as fast as PostgreSQL's own driver can. pgbench measures in whole seconds. */
+/** Commits one row at a time, at the speed of PostgreSQL's own driver. pgbench measures in whole seconds. */
 export const pgbench = (options: PgbenchOptions): Subject => ({
   name: options.name,
   async sample() {
@@ -35,7 +35,7 @@ async function run({ path, url, clients, seconds, processes }: PgbenchOptions, f
   const wholeSeconds = Math.max(1, Math.round(seconds));
   const load = ["-c", `${clients}`, "-j", `${Math.min(2, clients)}`, "-T", `${wholeSeconds}`];
   const count = countCpu(processes);
-  // Prepared statements, no vacuum of its own tables, a log line for each transaction.
+  // Prepared statements, no vacuum, a log line for each transaction.
   await promisify(execFile)(path, ["-n", "-M", "prepared", "-f", "insert.sql", "-l", ...load], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...connectionOf(url) },
@@ -49,7 +49,7 @@ async function run({ path, url, clients, seconds, processes }: PgbenchOptions, f
   };
 }
 
-/** For libpq, in the environment: a command line can be read by anybody. */
+/** For libpq, in the environment: every user can read a command line. */
 function connectionOf(url: string): Readonly<Record<string, string>> {
   const { hostname, port, username, password, pathname } = new URL(url);
   return { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password, PGDATABASE: pathname.slice(1) };

@@ -6,13 +6,13 @@ import { freePort, installDebianPackages, startChild, waitUntil } from "@svc/tes
 import { request } from "undici";
 import type { RunningServer } from "./node-server.ts";
 
-/** Debian packages of programs that are compared with. */
+/** Debian packages of the compared programs. */
 const packages = { nginx: "nginx-light", haproxy: "haproxy", pgbench: "postgresql" } as const;
 export type Program = keyof typeof packages;
 
 const folders = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin"];
 
-/** Its path, installed first where that is possible; undefined where it cannot be had, and then why. */
+/** Its path, first installed where possible; undefined where unavailable, with the reason. */
 export function findProgram(name: Program): { readonly path: string } | { readonly why: string } {
   const found = () =>
     spawnSync("/bin/sh", ["-c", `command -v ${name}`], { env: environment() })
@@ -30,9 +30,9 @@ export interface ProgramOptions {
   readonly path: string;
   /** @param folder where `files` are */
   readonly args: (folder: string) => readonly string[];
-  /** By name, given the port it shall listen on. */
+  /** By name, made for the port it listens on. */
   readonly files: (port: number, folder: string) => Readonly<Record<string, string>>;
-  /** Answers 200 when it runs. */
+  /** Returns 200 once it runs. */
   readonly readyPath: string;
 }
 

@@ -9,11 +9,11 @@ import { type Person, startPerson } from "./person.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 export interface ProvenStack extends Stack {
-  /** Of the one agent whose key the enforcement point holds. */
+  /** Of the one agent whose key the enforcement point has. */
   readonly agents: LiveAgents;
 }
 
-/** A stack whose agent is enrolled, and whose enforcement point proves possession of its key with every exchange. */
+/** A stack with an enrolled agent, whose enforcement point proves possession of its key with every exchange. */
 export async function startProvenStack(bench: Bench, sessions = 8): Promise<ProvenStack> {
   const person = bench.use(await startPerson());
   const jwk = await generatePrivateJwk();

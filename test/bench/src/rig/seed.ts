@@ -6,10 +6,10 @@ import { progress } from "../progress.ts";
 const rowsAtOnce = 100_000;
 const rowsInSession = 100;
 
-/** A moment of this month, so that the records lie in a partition of their own. */
+/** A moment of this month, so that the records have their own partition. */
 const firstMs = () => Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), 1);
 
-/** Time-ordered, as RFC 9562 section 5.7 has it, and known from the row's number alone. */
+/** Time-ordered (RFC 9562 section 5.7), and computable from the row's number. */
 export function seededActionId(row: number): string {
   const time = (firstMs() + row).toString(16).padStart(12, "0");
   const rest = createHash("md5").update(String(row)).digest("hex");
@@ -18,8 +18,8 @@ export function seededActionId(row: number): string {
 }
 
 /**
- * Records as a control plane would have written them: sessions of a hundred, chains of four hops, a twentieth denied. The scope
- * "bench" must have been compiled.
+ * Records as a control plane writes them: sessions of a hundred, chains of four hops, a twentieth denied. The scope
+ * "bench" must be compiled.
  */
 export async function seedDecisions(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
@@ -38,11 +38,11 @@ export async function seedDecisions(url: string, rows: number): Promise<void> {
   }
 }
 
-/** Of a row a seal keeps an identifier and a leaf. */
+/** A seal stores an identifier and a leaf per row. */
 const entryBytes = 48;
 
 /**
- * A control plane seals what is there, and so much at once keeps it busy for minutes: whoever reads meanwhile waits behind that.
+ * A control plane would seal these rows for minutes, and readers would wait for it.
  */
 const untilSealed = (sql: Sql, rows: number): Promise<boolean> =>
   waitUntil(

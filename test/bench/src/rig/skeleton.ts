@@ -7,19 +7,19 @@ import { createRowTable } from "./row-table.ts";
 import type { TokenStock } from "./tokens.ts";
 
 /**
- * The least that a hop of this architecture can cost on this runtime: what takes more than this does so for what makes it safe,
- * and what misses its target even so is out of reach.
+ * The lower bound of a hop of this architecture on this runtime: time above it buys guarantees, a target below it
+ * is out of reach.
  */
 export interface Skeleton {
   readonly controlPlane: RunningServer;
   readonly enforcementPoint: RunningServer;
-  /** Of what it signs with. */
+  /** Its signing key's. */
   readonly publicKey: KeyObject;
-  /** Of its one table. */
+  /** Its one table's. */
   readonly databaseUrl: string;
   readonly sessionId: string;
   readonly processes: Processes;
-  /** Each presented once, of a hop token's size. They mean nothing: nobody reads them. */
+  /** Each presented once, of a hop token's size. Their content is never read. */
   readonly tokens: Pick<TokenStock, "take">;
 }
 

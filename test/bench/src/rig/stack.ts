@@ -13,22 +13,22 @@ import {
 import { generatePrivateJwk, importIssuerKey, type SigningKey } from "@svc/tokens";
 import type { Stores } from "./stores.ts";
 
-/** Control plane and enforcement point as in production: a database of their own, Redis, defaults throughout. */
+/** Control plane and enforcement point as in production: their own database, Redis, defaults throughout. */
 export interface Stack {
   readonly controlPlane: ControlPlane;
   readonly pep: EnforcementPoint;
   readonly database: TestDatabase;
-  /** What the control plane signs with, so that single-use tokens can be made beforehand. */
+  /** The control plane's signing key, so that single-use tokens can be made beforehand. */
   readonly key: SigningKey;
   stop(): Promise<void>;
 }
 
 export interface StackOptions {
   readonly stores: Stores;
-  /** Where calls to `/bench/...` go. */
+  /** Upstream of calls to `/bench/...`. */
   readonly upstream: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Given a folder to put files into. */
+  /** Called with a folder for files. */
   readonly pepEnv?: (folder: string) => Readonly<Record<string, string>>;
   readonly controlPlaneEnv?: Readonly<Record<string, string>>;
 }

@@ -3,11 +3,11 @@ import { createDatabase, type OwnRedis, startOwnRedis, type TestDatabase } from 
 import postgres from "postgres";
 import { readProcesses } from "../machine/proc.ts";
 
-/** The stores that everything of a run shares: what is compared commits to the same disk. */
+/** The stores that all subjects of a run share, so that they commit to the same disk. */
 export interface Stores {
   readonly redis: OwnRedis;
   readonly redisPid: number;
-  /** The server's first process; the others descend from it. */
+  /** The server's first process; the others are its descendants. */
   readonly postgresPid: number;
   database(): Promise<TestDatabase>;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export async function startStores(): Promise<Stores> {
   };
 }
 
-/** Zero where the server runs elsewhere: its work cannot be counted then. */
+/** Zero where the server runs elsewhere, so that its work cannot be counted. */
 async function postmasterOf(url: string): Promise<number> {
   const sql = postgres(url, { max: 1 });
   try {

@@ -2,15 +2,15 @@ import { randomUUID } from "node:crypto";
 import { decodeUnverifiedHopToken, type HopClaims, issueHopToken, type SigningKey } from "@svc/tokens";
 import type { Credential } from "./agents.ts";
 
-/** Unspent tokens at one place in a chain, made before they are measured: what was verified once is remembered. */
+/** Unspent tokens at one position in a chain, made before the measurement, since a verified token is cached. */
 export interface TokenStock {
-  /** Makes more, so that there are as many. */
+  /** Makes tokens up to this number. */
   fill(count: number): Promise<void>;
-  /** @throws where all were taken: the caller filled too few */
+  /** @throws where none is left */
   take(): string;
 }
 
-/** @param lifetimeSeconds how long they can be used */
+/** @param lifetimeSeconds of each token */
 export function tokenStock(key: SigningKey, { token }: Credential, lifetimeSeconds = 600): TokenStock {
   const claims = decodeUnverifiedHopToken(token);
   if (claims === undefined) throw new Error("no hop token");

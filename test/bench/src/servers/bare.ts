@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { listen } from "./listen.ts";
 
-/** What any HTTP service in Node costs at the least: the body is read, and a JSON answer of a hop's size is sent. */
+/** The lower bound of an HTTP service in Node: it reads the body and returns JSON of a hop's size. */
 const answer = JSON.stringify({ access_token: "x".repeat(700), token_type: "Bearer", expires_in: 60 });
 
 listen(

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import { Provider } from "oidc-provider";
 import { listen } from "./listen.ts";
 
-/** Issues ES256 access tokens for a resource server, with the adapter that keeps everything in memory. */
+/** Issues ES256 access tokens for a resource server, with the in-memory adapter. */
 const { privateKey } = await generateKeyPair("ES256", { extractable: true });
 const port = process.env.PORT ?? "";
 const resourceServer = {

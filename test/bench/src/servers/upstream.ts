@@ -3,13 +3,13 @@ import { pipeline } from "node:stream/promises";
 import { someBytes } from "../measure/blocks.ts";
 import { listen } from "./listen.ts";
 
-/** The tool behind everything: one small JSON answer, or as many bytes as are asked for by `/bytes/<n>`. */
+/** The tool: one small JSON response, or `/bytes/<n>` for n bytes. */
 const body = JSON.stringify({ id: 7, amount: "12.50", currency: "EUR", note: "x".repeat(200) });
 
 listen(
   createServer((request, response) => {
     const [, bytes] = /\/bytes\/(\d+)$/.exec(request.url ?? "") ?? [];
-    // The whole of what is sent is read before the answer.
+    // Reads the whole body before the response.
     request.resume().once("end", () => {
       if (bytes !== undefined) return sendBytes(Number(bytes), response);
       response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
@@ -22,6 +22,6 @@ function sendBytes(count: number, response: ServerResponse): void {
   response.writeHead(200, { "content-type": "application/octet-stream", "content-length": count });
   const bytes = someBytes(count);
   if (Buffer.isBuffer(bytes)) response.end(bytes);
-  // Whoever went away meanwhile needs no more of them.
+  // A client that disconnected needs no more bytes.
   else pipeline(bytes, response).catch(() => {});
 }

@@ -7,8 +7,8 @@ import { listen } from "../../servers/listen.ts";
 import { groupedRows } from "./rows.ts";
 
 /**
- * The least that any control plane of this architecture does for a hop: it reads two requests, commits two rows, spends once and
- * signs, and answers in the sizes of the real one. Nothing is verified, decided, bounded, logged or counted.
+ * The lower bound of any control plane of this architecture for a hop: it reads two requests, commits two rows, spends
+ * once and signs, with responses of the real size. It does not verify, decide, limit, log or count.
  */
 const { DATABASE_URL = "", REDIS_URL = "", ISSUER_JWK = "" } = process.env;
 const issuer = createPrivateKey({ key: JSON.parse(ISSUER_JWK), format: "jwk" });
@@ -53,7 +53,7 @@ const sessionId = uuidv7();
 async function exchange(body: string): Promise<Answer> {
   const form = new URLSearchParams(body);
   const presented = form.get("subject_token") ?? "";
-  // The signature stands for the token: nothing else of it is read.
+  // The signature identifies the token: nothing else of it is read.
   const key = presented.slice(presented.lastIndexOf(".") + 1);
   const first = await redis.set(key, "1", { condition: "NX", expiration: { type: "PX", value: 120_000 } });
   if (first === null) return { status: 400, body: { error: "invalid_grant" } };
@@ -67,7 +67,7 @@ const issued_token_type = "urn:ietf:params:oauth:token-type:jwt";
 const encode = (text: string): string => Buffer.from(text).toString("base64url");
 const header = encode(JSON.stringify({ alg: "ES256", typ: "at+jwt", kid: "k".repeat(43) }));
 
-/** Claims as many and as long as a hop token's. */
+/** Claims of a hop token's number and length. */
 function signed(jti: string, form: URLSearchParams): string {
   const iat = Math.floor(Date.now() / 1000);
   const claims = {

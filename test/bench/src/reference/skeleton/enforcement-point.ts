@@ -3,7 +3,7 @@ import { authorizeBody, exchangeBody } from "../../rig/hop-bodies.ts";
 import { listen } from "../../servers/listen.ts";
 import { forward, poolOf } from "./forward.ts";
 
-/** The least that any enforcement point of this architecture does for a hop: it asks twice, one after the other, and forwards. */
+/** The lower bound of any enforcement point of this architecture: two sequential requests, then the forward. */
 const [controlPlane = "", upstream = ""] = process.argv.slice(2);
 const [decisions, tools] = [poolOf(controlPlane), poolOf(upstream)];
 const read = { target: "http:bench/read", targetKind: "tool", dataClass: "bench" } as const;
@@ -32,7 +32,7 @@ async function hop(request: IncomingMessage, response: ServerResponse): Promise<
 
 const refuse = (response: ServerResponse): void => void response.writeHead(403).end();
 
-/** Members of the control plane's answers that a hop needs. */
+/** Members of the control plane's responses that a hop needs. */
 type Answer = Partial<Record<"decision" | "action_id" | "access_token", string>>;
 
 /** @returns undefined for anything but 200 */

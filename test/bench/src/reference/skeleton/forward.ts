@@ -3,7 +3,7 @@ import { type Dispatcher, Pool } from "undici";
 
 export const poolOf = (origin: string): Pool => new Pool(origin, { connections: 64, pipelining: 1 });
 
-/** Sends a request on as it came, with these headers, and its answer back as it comes. */
+/** Forwards a request with these headers, and streams its response back. */
 export function forward(pool: Pool, request: IncomingMessage, response: ServerResponse, headers: string[]): void {
   const { method = "GET", url: path = "/" } = request;
   const body = method === "GET" || method === "HEAD" ? null : request;

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { listen } from "../../servers/listen.ts";
 import { forward, poolOf } from "./forward.ts";
 
-/** The least that a proxy on `node:http` and undici does: no decision, no header rules, no record, no limits. */
+/** The lower bound of a proxy on `node:http` and undici: no decision, no header rules, no record, no limits. */
 const [upstream = ""] = process.argv.slice(2);
 const pool = poolOf(upstream);
 

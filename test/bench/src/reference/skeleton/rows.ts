@@ -7,11 +7,11 @@ interface Waiting {
   readonly reject: (cause: unknown) => void;
 }
 
-/** As the product has it: one batch is made while another is flushed, and each is worth its commit from so many rows on. */
+/** As in the product: one batch is collected while another commits, and a second one starts from this many rows on. */
 const batchesInFlight = 2;
 const worthACommit = 32;
 
-/** Commits the rows of one turn of the event loop together, in two statements where they are worth it, and then answers them. */
+/** Commits the rows of one turn of the event loop together, in two statements for many, then resolves them. */
 export function groupedRows(sql: Sql): (row: Row) => Promise<void> {
   const waiting: Waiting[] = [];
   let inFlight = 0;
