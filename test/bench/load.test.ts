@@ -26,10 +26,10 @@ async function targetOf(listener: RequestListener) {
 }
 
 test("a shed call counts neither as failure nor as response, and is repeated", async () => {
-  let asked = 0;
+  let requests = 0;
   const { loaded } = await targetOf((_, response) => {
-    asked += 1;
-    if (asked % 2 === 1) response.writeHead(503, { "retry-after": "0" }).end();
+    requests += 1;
+    if (requests % 2 === 1) response.writeHead(503, { "retry-after": "0" }).end();
     else response.end("ok");
   });
   const result = await loaded(1);
@@ -45,10 +45,10 @@ test("a load that mostly fails is no measurement, and the error has the first re
 });
 
 test("one failure does not end a measurement, and is reported", async () => {
-  let asked = 0;
+  let requests = 0;
   const { loaded } = await targetOf((_, response) => {
-    asked += 1;
-    response.writeHead(asked === 1 ? 401 : 200).end("ok");
+    requests += 1;
+    response.writeHead(requests === 1 ? 401 : 200).end("ok");
   });
   expect(figuresOf(await loaded(1))).toMatchObject({ failed: 1, shedShare: 0 });
 });

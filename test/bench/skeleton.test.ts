@@ -29,10 +29,10 @@ const use = <T extends { stop(): Promise<unknown> }>(one: T): T => {
 };
 
 /** Requests that the tool received. */
-let asked: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
+let received: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = [];
 const tool = createServer(async (call, response) => {
   const chunks = await call.toArray();
-  asked.push({ headers: call.headers, body: Buffer.concat(chunks).toString() });
+  received.push({ headers: call.headers, body: Buffer.concat(chunks).toString() });
   response.writeHead(200, { "content-type": "text/plain", "x-tool": "bench" }).end("done");
 });
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
   use({ stop: () => sql.end() });
 });
 beforeEach(() => {
-  asked = [];
+  received = [];
 });
 afterAll(async () => {
   for (const one of started.reverse()) await one.stop();
@@ -73,17 +73,17 @@ test("a hop commits its two rows, and reaches the tool with a newly signed token
   const token = skeleton.tokens.take();
   expect(await hop(token)).toMatchObject({ status: 200, text: "done", fields: { "x-tool": "bench" } });
   expect((await rows()) - before).toBe(2);
-  const presented = String(asked[0]?.headers.authorization).slice("Bearer ".length);
+  const presented = String(received[0]?.headers.authorization).slice("Bearer ".length);
   expect(presented).not.toBe(token);
   expect(holds(presented, skeleton.publicKey)).toBe(true);
-  expect(asked[0]?.headers["x-svc-session"]).toBe(skeleton.sessionId);
+  expect(received[0]?.headers["x-svc-session"]).toBe(skeleton.sessionId);
 });
 
 test("a token is spent once: a second call does not reach the tool", async () => {
   const token = skeleton.tokens.take();
   const answers = await Promise.all([hop(token), hop(token), hop(token)]);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403, 403]);
-  expect(asked).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 const kinds = {
@@ -140,7 +140,7 @@ test("the pass-through forwards requests and responses unchanged", async () => {
   const answer = await request(`${url}/write`, { method: "POST", headers, body: "a body" });
   expect(await answer.body.text()).toBe("done");
   expect(answer).toMatchObject({ statusCode: 200, headers: { "x-tool": "bench" } });
-  expect(asked).toMatchObject([{ body: "a body", headers }]);
+  expect(received).toMatchObject([{ body: "a body", headers }]);
 });
 
 test("the skeleton's requests and responses have the length of the product's", async () => {

@@ -10,12 +10,12 @@ import { type Stand, startStand } from "./src/stand.ts";
 
 const { describe, test } = requires("chromium");
 
-// A browser on a busy machine takes its time.
+// A browser on a busy machine is slow.
 let stand: Stand;
 let browser: Browser;
 beforeAll(async () => {
   [stand, browser] = await Promise.all([startStand(), launchBrowser()]);
-  await writeHistory(stand.database, stand.told, { decisions: 12, spanMs: 3_000_000 });
+  await writeHistory(stand.database, stand.story, { decisions: 12, spanMs: 3_000_000 });
 });
 afterAll(async () => {
   await browser?.close();
@@ -26,11 +26,11 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 
 const schemes = ["light", "dark"] as const;
 type Scheme = (typeof schemes)[number];
-/** The narrow one first: there a page has just been loaded, and growing is never in its way. */
+/** The narrow one first: a page has just loaded then, and a window can grow at any time. */
 const widths = [375, 1440] as const;
 const height = 900;
 
-/** What axe calls serious or critical, one line each. */
+/** Violations that axe rates serious or critical, one line each. */
 async function faults(page: Page): Promise<string[]> {
   const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as AxeResults;
   return violations
@@ -38,16 +38,16 @@ async function faults(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`));
 }
 
-/** By so many pixels it is wider than the window, once what follows the window's size has done so. */
+/** By how many pixels the page is wider than the window. */
 const overflow = (page: Page): Promise<number> =>
   page.evaluate(async () => {
     for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
     return document.documentElement.scrollWidth - document.documentElement.clientWidth;
   });
 
-/** Everything wrong with the page that is open, at each width. What is folded away counts too. */
+/** All faults of the open page, at each width, including folded content. */
 async function examine(page: Page): Promise<string[]> {
-  // Past the page's policy, which admits no foreign script.
+  // Bypasses the page's policy, which allows no foreign script.
   await page.evaluate(axe);
   await page.locator("details").evaluateAll((all) => {
     for (const details of all) details.setAttribute("open", "");
@@ -63,7 +63,7 @@ async function examine(page: Page): Promise<string[]> {
   return found;
 }
 
-/** A visitor for each scheme, both at once. */
+/** One visitor for each scheme, in parallel. */
 let pages: readonly { readonly scheme: Scheme; readonly page: Page }[];
 beforeAll(async () => {
   const open = async (scheme: Scheme) => {
@@ -98,15 +98,15 @@ describe("in light and dark mode, at 375 and 1440 px", () => {
   test.each<[string, (stand: Stand) => string]>([
     ["the overview", () => "/console"],
     ["the decisions", () => "/console/decisions?limit=8"],
-    ["a denied action", ({ told }) => `/console/actions/${told.tainted}`],
-    ["an allowed action", ({ told }) => `/console/actions/${told.allowed}`],
+    ["a denied action", ({ story }) => `/console/actions/${story.tainted}`],
+    ["an allowed action", ({ story }) => `/console/actions/${story.allowed}`],
     ["the would-block review", () => "/console/would-block?scope=expenses"],
     ["the scopes", () => "/console/scopes"],
     ["a scope", () => "/console/scope?name=expenses"],
     ["the agents", () => "/console/agents"],
     ["an agent", () => "/console/agents/planner"],
     ["the sessions", () => "/console/sessions"],
-    ["a session", ({ told }) => `/console/sessions/${told.sessionId}`],
+    ["a session", ({ story }) => `/console/sessions/${story.sessionId}`],
     ["the denials", () => "/console/denials"],
     ["a page that is not there", () => "/console/nowhere"],
     ["a refused address", () => "/console/decisions?outcome=perhaps"],

@@ -7,19 +7,19 @@ import { type Stand, startStand } from "./src/stand.ts";
 
 const { describe, test } = requires("chromium");
 
-// A browser on a busy machine takes its time.
+// A browser on a busy machine is slow.
 let stand: Stand;
 let browser: Browser;
 beforeAll(async () => {
   [stand, browser] = await Promise.all([startStand(), launchBrowser()]);
-  await writeHistory(stand.database, stand.told, { decisions: 600, spanMs: 86_400_000 });
+  await writeHistory(stand.database, stand.story, { decisions: 600, spanMs: 86_400_000 });
 });
 afterAll(async () => {
   await browser?.close();
   await stand?.stop();
 });
 
-/** A visitor who signed in, and all that their browser complained of. */
+/** A signed-in visitor, and all errors of their browser. */
 async function signedIn(path: string, options: Parameters<typeof visit>[2] = {}) {
   const page = await visit(browser, stand.plane.url, options);
   const complaints: string[] = [];
@@ -67,7 +67,7 @@ describe("a visitor", () => {
     const { page, complaints } = await signedIn("/console");
     await page.getByRole("link", { name: "the session touched untrusted data" }).click();
     await page.waitForURL("**/console/decisions?deny_reason=TAINT_BLOCKED");
-    await page.locator(`a[href="/console/actions/${stand.told.tainted}"]`).click();
+    await page.locator(`a[href="/console/actions/${stand.story.tainted}"]`).click();
     expect(await page.locator(".notice").textContent()).toContain("(TAINT_BLOCKED)");
     const decisive = page.getByRole("row").filter({ hasText: "no: denied" });
     expect(await decisive.textContent()).toContain("mcp:web/fetch");
@@ -144,7 +144,7 @@ describe("the page's script", () => {
     const { page, complaints } = await signedIn("/console/decisions");
     const before = await page.locator("tbody tr").first().textContent();
     await page.getByLabel("Follow live").check();
-    await writeHistory(stand.database, stand.told, { decisions: 40, spanMs: 1_000 });
+    await writeHistory(stand.database, stand.story, { decisions: 40, spanMs: 1_000 });
     await page.locator("tr.fresh").first().waitFor();
     expect(await page.locator("tbody tr").first().textContent()).not.toBe(before);
     expect(await page.getByRole("status").textContent()).toMatch(/^Following\. \d+ new at/);

@@ -23,7 +23,7 @@ describe("an invalid proof of possession is refused and spends nothing", () => {
     ["that expired", (token) => sign(token, { nowSeconds: now() - 61 })],
     ["from the future", (token) => sign(token, { nowSeconds: now() + 10 })],
     [
-      "that answers a challenge",
+      "over an enrollment challenge",
       (token) =>
         signActorProof(
           keyOf("clerk"),

@@ -76,7 +76,7 @@ describe("audit events", () => {
   test.each([
     ["since", (ts: string) => `since=${ts}`, (at: string, ts: string) => at >= ts],
     ["until", (ts: string) => `until=${ts}`, (at: string, ts: string) => at < ts],
-  ])("take %s to the millisecond", async (_, query, holds) => {
+  ])("accept %s to the millisecond", async (_, query, holds) => {
     const whole: { ts: string }[] = await events("limit=200");
     const { ts } = whole[3] ?? { ts: "" };
     expect(await events(`limit=200&${query(ts)}`)).toEqual(whole.filter((row) => holds(row.ts, ts)));

@@ -1,7 +1,7 @@
 import { requires, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Api } from "./src/api.ts";
-import { blockForAMoment } from "./src/lapsing-block.ts";
+import { blockForAMoment } from "./src/short-block.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 import { asOwner, type Pair, startPair } from "./src/stack.ts";
 

@@ -65,7 +65,7 @@ describe("on the embedded defaults, with nothing but tokens set", () => {
 
   test("a refused admin token is reported before any test runs", async () => {
     const { code, output } = await conformance("--base-url", url, "--admin-token", "x".repeat(40));
-    expect([code, output]).toEqual([2, expect.stringContaining("--admin-token is not taken (401)")]);
+    expect([code, output]).toEqual([2, expect.stringContaining("--admin-token is refused (401)")]);
   });
 });
 
@@ -81,7 +81,7 @@ describe("a deployment that cannot be tested is reported in one line, before any
   });
 
   test.each([
-    ["nobody listens", ["--base-url", "http://127.0.0.1:1", "--admin-token", "x"], "no answer"],
+    ["no server listens", ["--base-url", "http://127.0.0.1:1", "--admin-token", "x"], "no response"],
     ["no admin token", ["--base-url", "http://127.0.0.1:1"], "--base-url needs --admin-token"],
     ["no URL", ["--base-url", "here", "--admin-token", "x"], "--base-url must be a URL"],
     ["an unknown option", ["--url", "x"], "--url"],

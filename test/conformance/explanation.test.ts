@@ -1,7 +1,7 @@
 import { runChecks } from "@svc/core";
 import { type DecisionVector, decisionTables, toQuestion } from "@svc/test-vectors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStage, type Stage } from "./src/staged.ts";
+import { openStage, type Stage } from "./src/inserted-state.ts";
 
 const vectors = (decisionTables["single faults"] ?? []).filter(({ overHttp }) => overHttp !== false);
 const isRequired = ({ present }: DecisionVector): boolean => present?.identityRequired ?? false;
@@ -22,8 +22,8 @@ describe.each([false, true])("with identity required: %s", (identityRequired) =>
     const { body } = await stage.api.call("GET", `/v1/audit/actions/${decided.body.action_id}/explanation`, {
       bearer: stage.api.tokens.audit,
     });
-    const { policy, hop: asked, present } = toQuestion(vector);
-    const failing = runChecks(policy, asked, present).find(({ reason }) => reason !== undefined);
+    const { policy, hop: call, present } = toQuestion(vector);
+    const failing = runChecks(policy, call, present).find(({ reason }) => reason !== undefined);
     expect([body.decision, body.deny_reason]).toEqual([vector.want.outcome, failing?.reason ?? null]);
     expect(body.checks.find(({ passed }: { passed: boolean }) => !passed)?.check).toBe(failing?.name);
     expect(body.remedy === null).toBe(failing === undefined);

@@ -75,7 +75,7 @@ const refusedWith = ({ refusals }: Operation, status: number) =>
   refusals.filter((refusal) => refusal.startsWith(String(status)));
 
 /** The response of each operation, as `GET /v1/agents: 503 database_unavailable`. */
-async function told(api: Api, operations: readonly Operation[]): Promise<readonly string[]> {
+async function responsesOf(api: Api, operations: readonly Operation[]): Promise<readonly string[]> {
   const answers = await Promise.all(
     operations.map(async (operation) => [operation, await resend(api, operation)] as const),
   );
@@ -108,14 +108,14 @@ describe("while the database refuses connections", () => {
 
   test("every operation that needs it is 503, with the code that the document names", async () => {
     const needing = document.operations.filter((operation) => refusedWith(operation, 503).length > 0);
-    const answers = await told(createApi(controlPlane.url, testBearers), needing);
+    const answers = await responsesOf(createApi(controlPlane.url, testBearers), needing);
     expect(answers).toEqual(namedBy(needing, (operation) => refusedWith(operation, 503)[0]));
   });
 
   test("every other operation is served", async () => {
     const others = document.operations.filter((operation) => refusedWith(operation, 503).length === 0);
     expect(others.map(({ path }) => path)).toContain("/.well-known/jwks.json");
-    const answers = await told(createApi(controlPlane.url, testBearers), others);
+    const answers = await responsesOf(createApi(controlPlane.url, testBearers), others);
     expect(answers).toEqual(namedBy(others, () => "200 undefined"));
   });
 });
@@ -132,7 +132,7 @@ describe("over a rate limit", () => {
     const api = createApi(controlPlane.url, testBearers);
     const limited = document.operations.filter((operation) => refusedWith(operation, 429).length > 0);
     for (const operation of limited) await resend(api, operation);
-    const answers = await told(api, limited);
+    const answers = await responsesOf(api, limited);
     expect(answers).toEqual(namedBy(limited, (operation) => refusedWith(operation, 429)[0]));
     const waits = api.calls
       .filter(({ answer }) => answer.status === 429)
@@ -190,7 +190,7 @@ test("an unexpected fault is 500 internal, and the response does not describe it
       ({ path, refusals }) =>
         path !== "/v1/token/exchange" && path !== "/readyz" && refusals.some((refusal) => refusal.startsWith("503 ")),
     );
-    expect(await told(api, failing)).toEqual(namedBy(failing, () => "500 internal"));
+    expect(await responsesOf(api, failing)).toEqual(namedBy(failing, () => "500 internal"));
     const said = new Set(api.calls.filter(({ answer }) => answer.status === 500).map(({ answer }) => answer.text));
     expect([...said]).toEqual(['{"error":{"code":"internal","message":"The request could not be served."}}']);
   } finally {

@@ -69,8 +69,8 @@ function faultsOf(operation: Operation, request: WireRequest, answer: Answer): r
   return [
     ...(isElsewhere ? [] : faults(operation, answer)),
     ...(isElsewhere || operation.refusals.includes(refusal) ? [] : [`${refusal} is not documented`]),
-    ...(answer.status >= 500 ? [`${answer.status} is a fault of ours`] : []),
-    ...(innards.test(answer.text) ? ["it tells of its innards"] : []),
+    ...(answer.status >= 500 ? [`${answer.status} is a server fault`] : []),
+    ...(innards.test(answer.text) ? ["it reveals internals"] : []),
     ...(secretsOf(request).some((secret) => answer.text.includes(secret)) ? ["it repeats a credential"] : []),
   ];
 }

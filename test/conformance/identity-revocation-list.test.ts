@@ -65,7 +65,7 @@ describe("the list of revocations", () => {
     let whole = await list({ limit: "200" });
     expect(whole.names.slice(-3)).toEqual(names);
     // Other open transactions on this server hold `as_of` back.
-    await waitUntil("the list to be whole up to these", async () => {
+    await waitUntil("the list to include these", async () => {
       whole = await list({ limit: "200" });
       return Date.parse(whole.asOf) >= revokedMs;
     });

@@ -91,7 +91,7 @@ describe("removing an issuer's key", () => {
       expect(await answersTo(api, doomed.session, doomed.token, hops.planner)).toEqual(refusedByAll);
       expect((await api.authorize(spared.session, spared.token, hops.planner)).body.decision).toBe("allow");
     }
-    await waitUntil("it to be published nowhere", async () =>
+    await waitUntil("it to be unpublished", async () =>
       (await Promise.all([one, other].map(published))).every((kids) => !kids.includes(kid)),
     );
   });

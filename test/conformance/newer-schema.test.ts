@@ -16,10 +16,10 @@ afterAll(async () => {
 });
 await prepare(api);
 const { operations, faults } = readDocument((await api.call("GET", "/openapi.json")).body);
-const asked = inOrder(operations);
+const ordered = inOrder(operations);
 
 /** The responses to valid requests, in a live session and in an ended one. */
-async function askOf(operation: Operation): Promise<{ statuses: readonly number[]; faults: readonly string[] }> {
+async function callOf(operation: Operation): Promise<{ statuses: readonly number[]; faults: readonly string[] }> {
   const answers = [];
   for (const make of basesOf(operation)) {
     answers.push(await wire.send(wellMeant(operation, await make(api), testBearers)));
@@ -50,12 +50,12 @@ describe("a process of this release on the schema of the next", () => {
   const before = new Map<Operation, readonly number[]>();
   beforeAll(async () => {
     // Twice: the second call uses a statement prepared for the schema of that time.
-    for (const operation of [...asked, ...asked]) before.set(operation, (await askOf(operation)).statuses);
+    for (const operation of [...ordered, ...ordered]) before.set(operation, (await callOf(operation)).statuses);
     expect(await expand()).toBeGreaterThan(20);
   });
 
-  test.each(asked)("serves $name as before, writes included", async (operation) => {
-    const answered = await askOf(operation);
+  test.each(ordered)("serves $name as before, writes included", async (operation) => {
+    const answered = await callOf(operation);
     expect(answered).toEqual({ statuses: before.get(operation), faults: [] });
     expect(operation.statuses).toContain(String(answered.statuses[0]));
     expect(answered.statuses[0]).toBeLessThan(300);

@@ -32,11 +32,11 @@ const addressOf = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, u
 const mistakes: readonly (readonly [string, (operation: Operation) => Promise<Answer>])[] = [
   ["no bearer", (operation) => api.call(operation.method, addressOf(operation), bodyFor(operation))],
   [
-    "a bearer of nobody",
+    "an unknown bearer",
     (operation) => api.call(operation.method, addressOf(operation), { bearer: "nobody's", ...bodyFor(operation) }),
   ],
   ["a parameter that is not there", (operation) => send(operation, `${addressOf(operation)}?nonsense=1`)],
-  ["a name that nobody has", (operation) => send(operation, addressOf(operation))],
+  ["an unknown name", (operation) => send(operation, addressOf(operation))],
   ["a body that is no JSON", (operation) => raw(operation, "{", "application/json")],
   ["a body of a wrong type", (operation) => raw(operation, "x", "text/plain")],
   ["a body that is too large", (operation) => raw(operation, `"${"x".repeat(1_100_000)}"`, operation.bodyType ?? "")],

@@ -119,7 +119,7 @@ const storeOutages = [
     mend: () => redis.restart(),
   },
   {
-    name: "stands still",
+    name: "does not respond",
     break: async () => redis.freeze(),
     mend: async () => redis.thaw(),
   },

@@ -170,7 +170,7 @@ test("a budget is full again after its period", async () => {
       return waits.length > 0;
     });
     expect(waits).toEqual(["1"]);
-    await waitUntil("it to be whole again", async () => (await list()).status === 200);
+    await waitUntil("the list to work again", async () => (await list()).status === 200);
   } finally {
     await stop();
   }
@@ -198,7 +198,7 @@ redis.describe("while the cache store", () => {
 
   test.each([
     ["is killed", () => store.kill(), () => store.restart()],
-    ["stands still", async () => store.freeze(), async () => store.thaw()],
+    ["does not respond", async () => store.freeze(), async () => store.thaw()],
   ])("%s, decisions are served and each process counts by itself", async (_how, breakIt, mend) => {
     const { session, token } = await api.consent("books");
     await breakIt();

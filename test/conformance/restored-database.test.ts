@@ -36,11 +36,11 @@ async function startOn(database: TestDatabase, servesOnce: "/readyz" | "/livez")
 
 const countOf = (database: TestDatabase): Promise<number> =>
   asOwner(database, async (sql) => Number((await sql`select count from witness`)[0]?.count));
-const toldTo = async (store: OwnRedis): Promise<number> => {
+const cachedCount = async (store: OwnRedis): Promise<number> => {
   const [key = ""] = String(await store.command("KEYS", "svc:witness:*")).split(",");
   return Number(await store.command("GET", key));
 };
-const told = ({ status, ...answer }: Answer): string => `${status} ${refusalCode({ status, ...answer })}`;
+const codeOf = ({ status, ...answer }: Answer): string => `${status} ${refusalCode({ status, ...answer })}`;
 
 /** Tokens and allows that callers had before the backup. */
 let session: string;
@@ -68,7 +68,7 @@ beforeAll(async () => {
   const after = await startOn(database, "/readyz");
   expect((await after.api.exchange(spentSince.token, hops.read, spentSince.action)).status).toBe(200);
   const kept = await countOf(backup);
-  await waitUntil("the cache store to be told of what is newer", async () => (await toldTo(redis)) > kept);
+  await waitUntil("the cache store to have the newer count", async () => (await cachedCount(redis)) > kept);
   await after.stop();
   // As if their entries had expired: only the high-water mark shows that the backup is older.
   for (const key of String(await redis.command("KEYS", "svc:guard:*")).split(",")) await redis.command("DEL", key);
@@ -82,7 +82,7 @@ describe("two processes on a database that was restored from a backup", () => {
       ({ api }) => api,
     ) as [Api, Api];
   });
-  const readiness = async () => (await Promise.all([one, other].map((api) => api.call("GET", "/readyz")))).map(told);
+  const readiness = async () => (await Promise.all([one, other].map((api) => api.call("GET", "/readyz")))).map(codeOf);
 
   test("are not ready, and readiness names the remedy", async () => {
     expect(await readiness()).toEqual(Array(2).fill("503 restore_unacknowledged"));
@@ -95,11 +95,11 @@ describe("two processes on a database that was restored from a backup", () => {
     for (const api of [one, other]) {
       const consent = { bearer: testBearers.admin, body: { scope: "books", user_sub: "ada" } };
       expect({
-        authorize: told(await api.authorize(session, unspent, hops.read)),
-        exchange: told(await api.exchange(spentSince.token, hops.read, spentSince.action)),
-        renew: told(await api.renew(unspent, 1)),
-        mint: told(await api.mint(narrowed.token, narrowed.action, {})),
-        consent: told(await api.call("POST", "/v1/consent", consent)),
+        authorize: codeOf(await api.authorize(session, unspent, hops.read)),
+        exchange: codeOf(await api.exchange(spentSince.token, hops.read, spentSince.action)),
+        renew: codeOf(await api.renew(unspent, 1)),
+        mint: codeOf(await api.mint(narrowed.token, narrowed.action, {})),
+        consent: codeOf(await api.call("POST", "/v1/consent", consent)),
       }).toEqual({
         authorize: "503 audit_unavailable",
         exchange: "503 invalid_grant",
@@ -126,11 +126,11 @@ describe("two processes on a database that was restored from a backup", () => {
   test("become ready after the issuer's epoch is raised at one, and refuse earlier tokens", async () => {
     const raised = await raiseEpoch(one, { reason: "restored from Monday" });
     expect(raised.status).toBe(200);
-    expect(told(await one.call("GET", "/readyz"))).toBe("200 undefined");
+    expect(codeOf(await one.call("GET", "/readyz"))).toBe("200 undefined");
     expect(await readiness()).toEqual(Array(2).fill("200 undefined"));
     for (const api of [one, other]) {
       expect((await api.authorize(session, unspent, hops.read)).status).toBe(401);
-      expect(told(await api.exchange(spentSince.token, hops.read, spentSince.action))).toBe("400 invalid_request");
+      expect(codeOf(await api.exchange(spentSince.token, hops.read, spentSince.action))).toBe("400 invalid_request");
       await clerkSession(api, "books");
     }
   });
@@ -142,7 +142,7 @@ describe("two processes on a database that was restored from a backup", () => {
     // An hour of counting, then a standby that lacks all of it.
     const acknowledged = await countOf(backup);
     await setCount(acknowledged + 1_800);
-    await waitUntil("the cache store to be told of it", async () => (await toldTo(redis)) > acknowledged + 1_000);
+    await waitUntil("the cache store to have the new count", async () => (await cachedCount(redis)) > acknowledged + 1_000);
     await setCount(acknowledged);
     await waitUntil("it to be noticed", async () => (await one.authorize(running, token, hops.planner)).status === 503);
     expect(await readiness()).toEqual(Array(2).fill("503 restore_unacknowledged"));
@@ -160,7 +160,7 @@ describe("two processes on a database that was restored from a backup", () => {
 test("a new database with an old cache store is ready at once", async () => {
   const fresh = await createDatabase();
   stops.push(fresh.drop);
-  await waitUntil("the cache store to know another deployment", async () => (await toldTo(redis)) > 0);
+  await waitUntil("the cache store to know another deployment", async () => (await cachedCount(redis)) > 0);
   const { api } = await startOn(fresh, "/readyz");
   await registerLedger(api, "books");
   await clerkSession(api, "books");

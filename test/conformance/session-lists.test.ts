@@ -128,8 +128,8 @@ describe("revoking sessions by a filter", () => {
     ["no filter", {}, ""],
     ["a reason alone", { reason: "x" }, ""],
     ["an unknown filter", { user: "ada" }, ""],
-    ["a status that is none", { status: "ended" }, "status"],
-    ["a user that is no text", { user_sub: 1 }, "user_sub"],
+    ["an unknown status", { status: "ended" }, "status"],
+    ["a user that is no string", { user_sub: 1 }, "user_sub"],
   ])("refuses %s", async (_name, body, path) => {
     const answer = await sessions.revokeAll(body);
     expect([answer.status, answer.body.error.code, answer.body.details.issues[0].path]).toEqual([

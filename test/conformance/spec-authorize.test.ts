@@ -45,9 +45,9 @@ describe("a decision", () => {
     ["TARGET_NOT_DECLARED", ({ read }) => ({ ...read, target: "http:no/where" })],
     ["DATA_CLASS_NOT_DECLARED", ({ read }) => ({ ...read, data_class: "web" })],
     ["TARGET_NOT_DECLARED", ({ planner }) => ({ ...planner, data_class: "web" })],
-  ])("that denies has reason %s, is recorded, and cannot be recovered", async (reason, asked) => {
+  ])("that denies has reason %s, is recorded, and cannot be recovered", async (reason, hopOf) => {
     const { session, clerk } = await clerkSession(api, scope);
-    const { status, body } = await api.authorize(session, clerk.token, asked(hops));
+    const { status, body } = await api.authorize(session, clerk.token, hopOf(hops));
     expect([status, body.decision, body.deny_reason, body.recoverable]).toEqual([200, "deny", reason, false]);
     const { hops: chain } = (await api.chain(body.action_id)).body;
     expect(chain.at(-1)).toMatchObject({ action_id: body.action_id, decision: "deny", deny_reason: reason });
@@ -154,8 +154,8 @@ test("the list of targets contains exactly the targets that a decision allows", 
   const { clerk } = await clerkSession(api, scope);
   const { status, body } = await api.call("GET", "/v1/session/targets", { bearer: clerk.token });
   expect(status).toBe(200);
-  const told = body.data.map(({ target, privileged }: Record<string, unknown>) => [target, privileged]);
-  expect(told.sort()).toEqual([
+  const listed = body.data.map(({ target, privileged }: Record<string, unknown>) => [target, privileged]);
+  expect(listed.sort()).toEqual([
     [hops.browse.target, false],
     [hops.post.target, true],
     [hops.read.target, false],

@@ -48,14 +48,14 @@ test("a block on an agent denies delegations to it, and on an MCP server all its
   const { session, token } = await api.consent(own);
   const delegation = { target: agent, target_kind: "agent", data_class: "docs" } as const;
   const call = { target: `mcp:${server}/read`, target_kind: "tool", data_class: "docs" } as const;
-  for (const [kind, ref, asked] of [
+  for (const [kind, ref, hop] of [
     ["agent", agent, delegation],
     ["tool", `mcp:${server}`, call],
   ] as const) {
     expect((await set(kind, ref)).status).toBe(200);
-    expect((await api.authorize(session, token, asked)).body.deny_reason).toBe("TARGET_BLOCKED");
+    expect((await api.authorize(session, token, hop)).body.deny_reason).toBe("TARGET_BLOCKED");
     expect((await lift(kind, ref)).status).toBe(204);
-    expect((await api.authorize(session, token, asked)).body.decision).toBe("allow");
+    expect((await api.authorize(session, token, hop)).body.decision).toBe("allow");
   }
 });
 

@@ -78,8 +78,8 @@ describe("an exchange of a recorded allow", () => {
   test("of 64 at once succeeds for one; 63 are invalid_grant", async () => {
     const { fields } = await allowedRead();
     const answers = await Promise.all(Array.from({ length: 64 }, () => whenDecided(() => api.exchangeForm(fields))));
-    const told = answers.map(({ status, body }) => `${status} ${body.error ?? ""}`).sort();
-    expect(told).toEqual(["200 ", ...Array(63).fill("400 invalid_grant")]);
+    const codes = answers.map(({ status, body }) => `${status} ${body.error ?? ""}`).sort();
+    expect(codes).toEqual(["200 ", ...Array(63).fill("400 invalid_grant")]);
   });
 
   test("of one allow by two tokens succeeds for one", async () => {
@@ -153,7 +153,7 @@ describe("an exchange that differs from its allow is invalid_grant, and spends n
 });
 
 describe("an exchange decides again", () => {
-  /** The answer names the deny that it recorded, not the allow that it was asked to spend. */
+  /** The response names the new deny, not the allow in the request. */
   async function expectRecordedDeny(answer: Answer, reason: string): Promise<void> {
     expectRefusal(answer, 403, "invalid_target", { action_id: expect.any(String) });
     const { body } = await api.call("GET", `/v1/audit/actions/${answer.body.action_id}/explanation`, {

@@ -74,7 +74,7 @@ describe("a token that the issuer did not sign is refused at every route that ta
     ["a kid that is a statement", () => byStranger({ kid: "' or 1=1 --" })],
     ["a kid with NUL", () => byStranger({ kid: `${published.kid}\0` })],
     ["a kid of 10 kB", () => byStranger({ kid: "k".repeat(10_000) })],
-    ["a kid of Object's", () => byStranger({ kid: "__proto__" })],
+    ["a kid named like a member of Object", () => byStranger({ kid: "__proto__" })],
     ["no kid", () => byStranger({ kid: undefined })],
     ["a changed payload", () => withSignature(parts({}, { scope: "finance" }), partsOf(genuine.token).signature)],
     ["a longer life", () => withSignature(parts({}, { exp: 9_999_999_999 }), partsOf(genuine.token).signature)],
@@ -133,7 +133,7 @@ describe("a token that the issuer's key signed with an invalid claim or header i
       {},
       () => ({ act: { sub: "a", act: { sub: "b", act: { sub: "c", act: { sub: "ada" } } } } }),
     ],
-    ["a taint that is none", {}, () => ({ taint: "clean" })],
+    ["an unknown taint", {}, () => ({ taint: "clean" })],
   ])("%s", async (_case, header, payload) => {
     expect(await presentEverywhere(reissued(header, payload()))).toEqual(refusedEverywhere);
   });

@@ -5,10 +5,10 @@ import { hop, requiringIdentities } from "./src/identity-required.ts";
 
 const { stack, api, proofOf, actionFor, take, clerkToken, renew, mint, keyOf } = await requiringIdentities();
 
-const crowd = 20;
-/** So many at once, each told its number. */
-const atOnce = <T>(ask: (n: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: crowd }, (_, n) => ask(n)));
+const parallelCount = 20;
+/** Runs this many in parallel, each with its number. */
+const atOnce = <T>(run: (n: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: parallelCount }, (_, n) => run(n)));
 
 const admin = (method: string, path: string, body?: object) =>
   api.call(method, path, { bearer: api.tokens.admin, ...(body !== undefined && { body }) });
@@ -19,192 +19,192 @@ const scopesOf = (scope: string, tool: string) => ({
   [scope]: { hop_budget: 2, tools: [{ ref: `http:${tool}`, data_classes: ["finance"] }] },
 });
 
-/** What the crowd is told: one of it, where only one can have what all want, and all others. */
-interface Told {
+/** The parallel responses: one of `one`, where only one can succeed, and `others`. */
+interface Expected {
   readonly one?: string;
   readonly others: string;
 }
 
-/** What one caller of a crowd does to what all of them want, and what they are told together. */
-interface Crowd {
+/** One operation that many callers run in parallel, and their responses. */
+interface ParallelOperation {
   /** Unique keys of the schema that its inserts meet. */
   readonly keys: readonly string[];
-  readonly ask: () => Promise<readonly Answer[]>;
-  readonly told: Told;
+  readonly run: () => Promise<readonly Answer[]>;
+  readonly expected: Expected;
 }
 
-const all = (others: string): Told => ({ others });
-const oneOf = (one: string, others: string): Told => ({ one, others });
+const all = (others: string): Expected => ({ others });
+const oneOf = (one: string, others: string): Expected => ({ one, others });
 
-const crowds: Readonly<Record<string, Crowd>> = {
+const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
   "register one name": {
     keys: ["agent_name_key", "agent_pkey", "reconciliation_report_pkey"],
-    async ask() {
+    async run() {
       const [name, scope] = [newName(), newName()];
       return atOnce(() => api.attest(name, scopesOf(scope, newName())));
     },
-    told: oneOf("201", "409 agent_exists"),
+    expected: oneOf("201", "409 agent_exists"),
   },
   "register agents that share a tool and a scope": {
     keys: ["claimed_name_pkey", "compiled_policy_pkey"],
-    async ask() {
+    async run() {
       const [scope, tool] = [newName(), newName()];
       return atOnce(() => api.attest(newName(), scopesOf(scope, tool)));
     },
-    told: all("201"),
+    expected: all("201"),
   },
   "submit manifests of one agent": {
     keys: ["manifest_version_pkey", "manifest_scope_pkey", "compiled_policy_pkey"],
-    async ask() {
+    async run() {
       const [agent, scope] = [newName(), newName()];
       await api.attest(agent, scopesOf(scope, newName()));
       return atOnce(() =>
         admin("POST", "/v1/manifests", { agent, manifest: { scopes: scopesOf(scope, newName()) }, override: {} }),
       );
     },
-    told: all("201"),
+    expected: all("201"),
   },
   "consent to one scope": {
     keys: ["session_pkey", "session_state_pkey", "administrative_event_pkey"],
-    ask: () => atOnce(() => admin("POST", "/v1/consent", { scope: "books", user_sub: "ada" })),
-    told: all("201"),
+    run: () => atOnce(() => admin("POST", "/v1/consent", { scope: "books", user_sub: "ada" })),
+    expected: all("201"),
   },
   "authorize one hop": {
     keys: ["decision_pkey"],
-    async ask() {
+    async run() {
       const { session, clerk } = await clerkToken();
       return atOnce(() => api.authorize(session, clerk, hop.read));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "authorize one hop under taint, which marks": {
     keys: ["taint_mark_once", "decision_pkey"],
-    async ask() {
+    async run() {
       const { session, clerk } = await clerkToken();
       return atOnce(() => api.authorize(session, clerk, hop.read, { taint: "untrusted_external" }));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "exchange one token and one allow": {
     keys: ["spend_pkey", "spend_action_id_key", "spend_proof_jti_hash_key"],
-    async ask() {
+    async run() {
       const { session, clerk } = await clerkToken();
       const action = await actionFor(session, clerk, hop.read);
       const proof = await proofOf("clerk", clerk);
       return atOnce(() => whenDecided(() => api.exchange(clerk, hop.read, action, proof)));
     },
-    told: oneOf("200", "400 invalid_grant"),
+    expected: oneOf("200", "400 invalid_grant"),
   },
   "exchange one token under taint, which marks": {
     keys: ["spend_pkey", "taint_mark_once"],
-    async ask() {
+    async run() {
       const { session, clerk } = await clerkToken();
       const action = await actionFor(session, clerk, hop.read);
       const more = { ...(await proofOf("clerk", clerk)), taint: "untrusted_external" };
       return atOnce(() => whenDecided(() => api.exchange(clerk, hop.read, action, more)));
     },
-    told: oneOf("200", "400 invalid_grant"),
+    expected: oneOf("200", "400 invalid_grant"),
   },
   "renew one token": {
     keys: ["spend_pkey", "spend_proof_jti_hash_key", "spend_renewals"],
-    async ask() {
+    async run() {
       const { clerk } = await clerkToken();
       const { actor_token } = await proofOf("clerk", clerk);
       return atOnce(() => whenDecided(() => renew(clerk, { actor_token })));
     },
-    told: oneOf("200", "409 token_spent"),
+    expected: oneOf("200", "409 token_spent"),
   },
   "mint for one action": {
     keys: ["mint_pkey", "mint_proof_jti_hash_key"],
-    async ask() {
+    async run() {
       const { session, clerk } = await clerkToken();
       const { token, action } = await take(session, clerk, hop.post, "clerk");
       const { actor_token } = await proofOf("clerk", token);
       return atOnce(() => whenDecided(() => mint(token, action, { actor_token })));
     },
-    told: oneOf("200", "409 already_minted"),
+    expected: oneOf("200", "409 already_minted"),
   },
   "issue enroll tokens of one agent": {
     keys: ["enroll_token_pkey"],
-    async ask() {
+    async run() {
       const agent = await stack.newAgent();
       return atOnce(() => admin("POST", "/v1/identity/enroll-tokens", { agent }));
     },
-    told: all("201"),
+    expected: all("201"),
   },
   "begin an enrollment with one enroll token": {
     keys: ["enrollment_enroll_token_hash_key", "enrollment_pkey"],
-    async ask() {
+    async run() {
       const agent = await stack.newAgent();
       const { enroll_token } = (await admin("POST", "/v1/identity/enroll-tokens", { agent })).body;
       return atOnce(() => stack.begin(agent, { key: keyOf("idle"), enroll_token }, ""));
     },
-    told: oneOf("201", "401 unauthorized"),
+    expected: oneOf("201", "401 unauthorized"),
   },
   "complete one enrollment": {
     keys: ["agent_identity_pkey"],
-    async ask() {
+    async run() {
       const { id, proof } = await begun(await stack.newAgent(), keyOf("idle"));
       return atOnce(() => stack.complete(id, proof));
     },
-    told: oneOf("200", "409 enrollment_expired"),
+    expected: oneOf("200", "409 enrollment_expired"),
   },
   "complete enrollments of one agent": {
     keys: ["agent_identity_pkey", "agent_identity_agent_key", "agent_identity_thumbprint_key"],
-    async ask() {
+    async run() {
       const agent = await stack.newAgent();
       const enrollments = await atOnce(() => begun(agent, keyOf("idle")));
       return Promise.all(enrollments.map(({ id, proof }) => stack.complete(id, proof)));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "bind one key to many agents": {
     keys: ["agent_identity_thumbprint_key"],
-    async ask() {
+    async run() {
       const key = await newKey();
       const enrollments = await atOnce(async () => begun(await stack.newAgent(), key));
       return Promise.all(enrollments.map(({ id, proof }) => stack.complete(id, proof)));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "revoke one agent": {
     keys: ["revocation_pkey", "revocation_agent_key"],
-    async ask() {
+    async run() {
       const agent = await stack.newAgent();
       return atOnce(() => stack.revoke(agent));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "set one block": {
     keys: ["block_pkey"],
-    async ask() {
+    async run() {
       const path = `/v1/blocks/tool/${newName()}`;
       return atOnce((n) => admin("PUT", path, { reason: `reason ${n}` }));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "end one user's sessions": {
     keys: ["administrative_event_pkey"],
-    async ask() {
+    async run() {
       await admin("POST", "/v1/consent", { scope: "books", user_sub: "grace" });
       return atOnce(() => admin("POST", "/v1/sessions/revoke", { user_sub: "grace" }));
     },
-    told: all("200"),
+    expected: all("200"),
   },
   "rotate the keys": {
     keys: ["signing_key_pkey"],
-    ask: () => atOnce((n) => admin("POST", "/v1/keys/rotate", { now: n % 2 === 0 })),
-    told: all("200"),
+    run: () => atOnce((n) => admin("POST", "/v1/keys/rotate", { now: n % 2 === 0 })),
+    expected: all("200"),
   },
   // Last: it ends every session.
   "raise the issuer epoch": {
     keys: ["issuer_epoch_pkey", "denial_epoch_pkey", "signing_key_pkey", "witness_pkey"],
-    ask: () => atOnce(() => admin("POST", "/v1/issuer-epoch", {})),
-    told: all("200"),
+    run: () => atOnce(() => admin("POST", "/v1/issuer-epoch", {})),
+    expected: all("200"),
   },
 };
 
-/** What no caller's request inserts into: the owner does, or a process of the service by itself, one at a time. */
+/** Keys of inserts that no request causes: the owner's, or a background process's, one at a time. */
 const ofNoRequest = ["seal_pkey", "housekeeping_pkey", "retention_pkey", "retired_month_pkey", "schema_migration_pkey"];
 
 async function begun(agent: string, key: Parameters<typeof stack.vouched>[0] & ReturnType<typeof keyOf>) {
@@ -212,21 +212,21 @@ async function begun(agent: string, key: Parameters<typeof stack.vouched>[0] & R
   return { id: String(body.enrollment_id), proof: await stack.prove(agent, key, body.challenge) };
 }
 
-/** Of those that were decided: on a busy machine some of twenty that wait for one row are told to come again (503). */
+/** Without 503: on a busy machine some of twenty that wait for one row get Retry-After. */
 const tally = (answers: readonly Answer[]): Record<string, number> =>
   Object.fromEntries(
     [...Map.groupBy(answers, (answer) => [answer.status, refusalCode(answer)].filter(Boolean).join(" "))]
-      .filter(([told]) => !told.startsWith("503 "))
-      .map(([told, given]) => [told, given.length]),
+      .filter(([result]) => !result.startsWith("503 "))
+      .map(([result, given]) => [result, given.length]),
   );
 
 describe("of twenty parallel requests to", () => {
-  test.each(Object.entries(crowds))(
+  test.each(Object.entries(parallelOperations))(
     "%s each gets its result, and no request is a server error",
-    async (_, { ask, told }) => {
-      const counted = tally(await ask());
+    async (_, { run, expected }) => {
+      const counted = tally(await run());
       const others = expect.any(Number);
-      expect(counted).toEqual({ ...(told.one !== undefined && { [told.one]: 1 }), [told.others]: others });
+      expect(counted).toEqual({ ...(expected.one !== undefined && { [expected.one]: 1 }), [expected.others]: others });
     },
   );
 });
@@ -235,6 +235,6 @@ test("the parallel requests cover every unique key of the schema", async () => {
   const rows = await stack.sql<{ name: string }[]>`
     select c.relname::text as name from pg_index i join pg_class c on c.oid = i.indexrelid
     where i.indisunique and c.relnamespace = 'public'::regnamespace and not c.relispartition order by 1`;
-  const met = new Set(Object.values(crowds).flatMap(({ keys }) => keys));
+  const met = new Set(Object.values(parallelOperations).flatMap(({ keys }) => keys));
   expect(rows.map(({ name }) => name)).toEqual([...new Set([...met, ...ofNoRequest])].sort());
 });

@@ -1,6 +1,6 @@
 import { type DecisionVector, decisionTables } from "@svc/test-vectors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openStage, type Stage } from "./src/staged.ts";
+import { openStage, type Stage } from "./src/inserted-state.ts";
 
 /** Rows of one set of manifests share a control plane. */
 interface Group {
@@ -33,7 +33,7 @@ describe.each([...groups.values()])("$name", ({ manifests, identityRequired, row
   });
   afterAll(() => stage.stop());
 
-  test.each(rows)("the decision point answers $name", async ({ vector }) => {
+  test.each(rows)("the decision point: $name", async ({ vector }) => {
     const { want } = vector;
     const { session, token } = await stage.set(vector);
     const { status, body } = await stage.api.authorize(session, token, hopOf(vector), {
@@ -61,8 +61,8 @@ describe.each([...groups.values()])("$name", ({ manifests, identityRequired, row
     });
   });
 
-  // With identity required every exchange needs a proof, which is another guarantee's test.
-  test.each(identityRequired ? [] : rows)("the exchange decides again: $name", async ({ vector }) => {
+  // With identity required every exchange needs a proof, which identity-required.test.ts tests.
+  test.each(identityRequired ? [] : rows)("the exchange: $name", async ({ vector }) => {
     const { want } = vector;
     const { session, token } = await stage.set(vector);
     const action = await stage.recordAllow(vector, session);

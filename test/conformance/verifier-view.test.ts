@@ -12,7 +12,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Api, createApi } from "./src/api.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
-import { handTurnedTime } from "./src/hand-turned-time.ts";
+import { handTurnedTime } from "./src/manual-clock.ts";
 import { type IdentityProvider, startIdentityProvider } from "./src/identity-provider.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
 
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 let scopeCount = 0;
-/** A scope of its own, and a way to get a real token for one of its tools. */
+/** A new scope, and a function that gets a real token for one of its tools. */
 async function ledger() {
   const scope = `ledger-${++scopeCount}`;
   await registerLedger(api, scope);
@@ -62,7 +62,7 @@ const keysUrl = () => `${api.url}/.well-known/jwks.json`;
 const refreshSeconds = 10;
 const freshnessSeconds = 60;
 
-/** A resource server's verifier against the real control plane; its time stands still until it is told to pass. */
+/** A resource server's verifier against the real control plane; its clock moves only on command. */
 function resourceServer(hops: Hops, options: Partial<VerifierOptions> = {}) {
   const time = handTurnedTime();
   const verifier: Verifier = createVerifier({
@@ -177,7 +177,7 @@ describe("an agent that proves its identity", () => {
   async function proving() {
     const { hops, call } = await ledger();
     const server = resourceServer(hops, { identityRequired: true });
-    /** A call that is ready to be made. */
+    /** A call with its headers. */
     const prepared = async (key: SigningKey, agent: string = hops.clerk.target) => {
       const { token, headers } = await call();
       const proven = { ...headers, ...(await assertion(agent, key, token, hops.read.target)) };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { anchorsOf } from "./src/markdown.ts";
 import { filesLike, read } from "./src/tree.ts";
 
-/** A migration is never edited once it was released, so its comments stay as they were. */
+/** A released migration is never edited, so its comments stay. */
 const isMigration = (file: string): boolean => file.includes("/migrations/");
 
 const sources = [
@@ -14,7 +14,7 @@ const anchors = new Map(filesLike("docs/**/*.md").map((page) => [page, anchorsOf
 const citation = /\bdocs\/[\w./-]+\.md(?:#[\w-]*)?/g;
 const citations = sources.flatMap((file) => [...read(file).matchAll(citation)].map(([cited]) => ({ file, cited })));
 
-/** A decision record is cited as a whole, a page of the reference by its anchor. */
+/** A decision record is cited whole, a page of the reference by its anchor. */
 function isDead(cited: string): boolean {
   const [page = "", anchor] = cited.split("#");
   const known = anchors.get(page);

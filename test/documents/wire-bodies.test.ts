@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { filesLike, read } from "./src/tree.ts";
 
-/** Bodies and queries are schemas of `packages/core/src/wire`: these read and write them, and make none. */
+/** Bodies and queries are schemas of `packages/core/src/wire`: these folders use them, and define none. */
 const readers = filesLike("{packages/{client,console},apps/control-plane,apps/cli}/src/**/*.ts").filter((file) =>
   /^packages\/|\/src\/routes\/|^apps\/cli\/src\/(?!audit\/)/.test(file),
 );
@@ -9,10 +9,10 @@ const readers = filesLike("{packages/{client,console},apps/control-plane,apps/cl
 /** A value import of zod: a type import makes no schema. */
 const makesSchemas = (source: string): boolean => /^import (?!type\b)[^;]*\bfrom "zod"/m.test(source);
 
-/** The CLI calls the control plane by the client alone; these read the address of a key set, and time the client's calls. */
+/** The CLI calls the control plane by the client; these files read a key set's address, and time the client's calls. */
 const fetching = ["apps/cli/src/audit/pinned-keys.ts", "apps/cli/src/control-plane.ts"];
 
-test("no route, plane, page or command has a schema of its own", () => {
+test("no route, plane, page or command defines its own schema", () => {
   expect(readers.length).toBeGreaterThan(80);
   expect(readers.filter((file) => makesSchemas(read(file)))).toEqual([]);
 });

@@ -52,7 +52,7 @@ afterAll(async () => {
 const { session, token } = await stand.api.consent("work");
 writeFileSync(sessionFile, JSON.stringify({ session_id: session, token }));
 const url = `${stand.enforcementPoint.url}/suite`;
-await waitUntil("the session to be taken up", async () => (await fetch(url)).status !== 401);
+await waitUntil("the session to be reloaded", async () => (await fetch(url)).status !== 401);
 const straight = await suiteAgainst(server.url);
 const through = await suiteAgainst(url);
 

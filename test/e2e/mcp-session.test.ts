@@ -36,7 +36,7 @@ describe("the official MCP client gets the same results from the official server
   });
 
   test("the server sends the client the same requests: sampling, elicitation, roots", () => {
-    const kinds = ({ asked }: McpAgent) => [...new Set(asked)].sort();
+    const kinds = ({ serverRequests }: McpAgent) => [...new Set(serverRequests)].sort();
     expect(kinds(guarded)).toEqual(kinds(direct));
     expect(kinds(guarded)).toEqual(["elicitation/create", "roots/list", "sampling/createMessage"]);
   });

@@ -27,9 +27,9 @@ test("many agents that call at once each use their own session and get their own
     let answered = 0;
     for (let round = 0; round < 10; round++) {
       const paths = [1, 2, 3].map((n) => `/any/${agent}-${round}-${n}`);
-      const came = await Promise.all(paths.map((path) => call(path)));
+      const responses = await Promise.all(paths.map((path) => call(path)));
       // On a busy machine some calls time out; every response must be the right one.
-      const served = came.map(({ status, body }) => (status === 200 ? String(body) : `${status}`));
+      const served = responses.map(({ status, body }) => (status === 200 ? String(body) : `${status}`));
       answered += served.filter((text) => text !== "503").length;
       expect(served).toEqual(served.map((text, at) => (text === "503" ? text : `${session} ${session} ${paths[at]}`)));
     }

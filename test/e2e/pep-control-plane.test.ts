@@ -37,7 +37,7 @@ const unreachable = ["pdp_unreachable", "exchange_unreachable"];
 /** The call in flight shows whether the control plane is dead or slow. */
 const losses: [string, () => Promise<void> | void, () => Promise<void> | void][] = [
   ["swallowed by the network", () => line.freeze(), () => line.thaw()],
-  ["gone", () => line.refuse(), () => line.accept()],
+  ["down", () => line.refuse(), () => line.accept()],
 ];
 
 test.each(losses)(
@@ -62,14 +62,14 @@ test("repeated resets of its connections fail calls, but no call is delivered tw
   await passes();
   const severing = setInterval(() => line.sever(), 10);
   const seen = new Map<string | number, number>();
-  const lost = () => [...seen].reduce((sum, [came, count]) => sum + (came === 200 ? 0 : count), 0);
+  const lost = () => [...seen].reduce((sum, [outcome, count]) => sum + (outcome === 200 ? 0 : count), 0);
   await waitUntil("calls to be lost", async () => {
-    for (const came of await Promise.all([read(), read(), read(), read()])) seen.set(came, (seen.get(came) ?? 0) + 1);
+    for (const outcome of await Promise.all([read(), read(), read(), read()])) seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
     return lost() > 20;
   });
   clearInterval(severing);
   // A token whose renewal and spares were lost ends the session; no other cause is allowed.
-  for (const came of seen.keys()) expect([200, "unauthorized", ...unreachable]).toContain(came);
+  for (const outcome of seen.keys()) expect([200, "unauthorized", ...unreachable]).toContain(outcome);
   expect(arrivals().length).toBeGreaterThanOrEqual(seen.get(200) ?? 0);
   await expectEachRecorded(stand, session, arrivals());
   close();

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { plain, type Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startBeside } from "./src/pep/beside.ts";
+import { startBeside } from "./src/pep/second-enforcement-point.ts";
 import { eventStream } from "./src/pep/event-stream.ts";
 import { headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
@@ -37,16 +37,16 @@ describe("SIGTERM", () => {
     pep.kill("SIGTERM");
     await becomesUnready();
     expect((await fetch(`${pep.adminUrl}/__svc/livez`)).status).toBe(200);
-    const came = new Set<number>();
+    const statuses = new Set<number>();
     // Each over its own connection: the question is whether one more is accepted.
     const isRefused = async () => {
       const sent = fetch(`${pep.url}/app/read`, { headers: { ...headers, connection: "close" } });
       const status = await sent.then((response) => response.status).catch(() => undefined);
-      if (status !== undefined) came.add(status);
+      if (status !== undefined) statuses.add(status);
       return status === undefined;
     };
     await waitUntil("it to take no more calls", isRefused);
-    expect(came).toEqual(new Set([200]));
+    expect(statuses).toEqual(new Set([200]));
     expect(pep.hasExited()).toBe(false);
     streams[0]?.end("data: last\n\n");
     expect(await stream.ended).toBe("cleanly");

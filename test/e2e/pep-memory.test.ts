@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import type { Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AgentHeaders, cameOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { type AgentHeaders, responseOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { residentMibOf, watchPeakMib } from "./src/pep/process.ts";
 
 const mib = 2 ** 20;
@@ -65,9 +65,9 @@ async function download(path: string): Promise<number> {
 
 async function upload(count: number, length: Record<string, string>): Promise<number> {
   const sent = request(urlOf("/any/upload"), { method: "POST", headers: { ...headers, ...length } });
-  const came = cameOf(sent);
+  const response = responseOf(sent);
   await pipeline(bytes(count), sent);
-  return Number((await came).body);
+  return Number((await response).body);
 }
 
 /** The additional memory of a large transfer, after a small one. */
@@ -98,7 +98,7 @@ test("case 66: a gzip bomb is relayed undecoded, in less than 64 MiB", async () 
   const { pid } = stand.enforcementPoint;
   const before = residentMibOf(pid);
   const peak = watchPeakMib(pid);
-  const came = await cameOf(request(urlOf("/any/bomb"), { headers }).end());
-  expect([came.status, came.headers["content-encoding"], came.body.equals(bomb)]).toEqual([200, "gzip", true]);
+  const response = await responseOf(request(urlOf("/any/bomb"), { headers }).end());
+  expect([response.status, response.headers["content-encoding"], response.body.equals(bomb)]).toEqual([200, "gzip", true]);
   expect(peak() - before).toBeLessThan(mostExtraMib);
 });

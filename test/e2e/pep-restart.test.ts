@@ -37,15 +37,15 @@ async function agentOf({ url, stateDir }: Restartable) {
   const session = headers["x-svc-session"];
   const { call, close } = callerOf(`${url}/app`, headers);
   onTestFinished(close);
-  const came = () =>
+  const outcome = () =>
     call("/read").then(
       ({ status, blocked }) => blocked ?? status,
       () => "cut",
     );
   return {
-    came,
+    outcome,
     session,
-    passes: () => waitUntil("a call to pass", async () => (await came()) === 200),
+    passes: () => waitUntil("a call to pass", async () => (await outcome()) === 200),
     stateFile: join(
       stateDir,
       `${createHash("sha256").update(headers.authorization.slice(7)).digest("base64url")}.json`,
@@ -62,8 +62,8 @@ test("after repeated kills under load it continues every session and uses no tok
   const agents = await Promise.all(Array.from({ length: 4 }, () => agentOf(point)));
   const seen = new Set<string | number>();
   let isOver = false;
-  const keepCalling = async ({ came }: (typeof agents)[number]) => {
-    while (!isOver) seen.add(await came());
+  const keepCalling = async ({ outcome }: (typeof agents)[number]) => {
+    while (!isOver) seen.add(await outcome());
   };
   const calling = agents.flatMap((agent) => [keepCalling(agent), keepCalling(agent)]);
   for (let life = 0; life < 5; life++) {
@@ -78,7 +78,7 @@ test("after repeated kills under load it continues every session and uses no tok
   isOver = true;
   await Promise.all(calling);
   // Right after a start the control plane may respond too late for a call; no token is refused.
-  for (const came of seen) expect([200, "cut", "pdp_unreachable", "exchange_unreachable"]).toContain(came);
+  for (const outcome of seen) expect([200, "cut", "pdp_unreachable", "exchange_unreachable"]).toContain(outcome);
   for (const { session, arrivals } of agents) await expectEachRecorded(stand, session, arrivals());
 });
 
@@ -106,7 +106,7 @@ describe("a damaged state folder", () => {
       damage(one.stateFile);
       await point.start();
       const before = one.arrivals().length;
-      expect(await one.came()).toBe("other");
+      expect(await one.outcome()).toBe("other");
       await other.passes();
       expect(one.arrivals()).toHaveLength(before);
     },
@@ -120,7 +120,7 @@ describe("a damaged state folder", () => {
     execFileSync("cp", [other.stateFile, one.stateFile]);
     await point.start();
     const before = one.arrivals().length;
-    expect(await one.came()).toBe("unauthorized");
+    expect(await one.outcome()).toBe("unauthorized");
     expect(one.arrivals()).toHaveLength(before);
   });
 
@@ -150,9 +150,9 @@ requires("mounts").test(
     } catch (error) {
       expect(error).toMatchObject({ code: "ENOSPC" });
     }
-    await waitUntil("calls to be blocked", async () => (await agent.came()) === "other");
+    await waitUntil("calls to be blocked", async () => (await agent.outcome()) === "other");
     const before = agent.arrivals().length;
-    expect(await agent.came()).toBe("other");
+    expect(await agent.outcome()).toBe("other");
     expect(agent.arrivals()).toHaveLength(before);
     rmSync(filler);
     await agent.passes();

@@ -45,7 +45,7 @@ const driven = await start(async () => {
 });
 const { surface, before, libraries, answered, after, decisions, logs } = driven;
 const lines = processNames.flatMap((name) => logs[name]);
-const told = surface.receiver.spans;
+const emitted = surface.receiver.spans;
 
 const distinct = (faults: readonly string[]) => [...new Set(faults)].sort();
 
@@ -61,7 +61,7 @@ describe("only what the telemetry contract lists is emitted", () => {
   const literals = literalsOfTheSources();
 
   test("in all spans; a deny has a reason, an allow has none, and names are pseudonyms", () => {
-    expect(distinct(told.flatMap((span) => spanFaults(span, { isDisclosed: false })))).toEqual([]);
+    expect(distinct(emitted.flatMap((span) => spanFaults(span, { isDisclosed: false })))).toEqual([]);
   });
 
   test("in the verifier's sink", () => {
@@ -85,22 +85,22 @@ test.each(processNames)("no call, whatever its method, path, status or headers, 
 describe("metrics and spans agree on how often", () => {
   const counted = (family: string, labels: Readonly<Record<string, string>>) =>
     processNames.reduce((sum, name) => sum + total(after[name], family, labels), 0);
-  const saying = (facts: Readonly<Record<string, string>>) =>
-    told.filter(({ attributes }) => Object.entries(facts).every(([key, value]) => attributes[key] === value)).length;
+  const spansWith = (facts: Readonly<Record<string, string>>) =>
+    emitted.filter(({ attributes }) => Object.entries(facts).every(([key, value]) => attributes[key] === value)).length;
 
   test.each(pepOutcomes)("a call is %s", (outcome) => {
-    expect(counted("svc_pep_calls_total", { outcome })).toBe(saying({ "authz.pep.outcome": outcome }));
+    expect(counted("svc_pep_calls_total", { outcome })).toBe(spansWith({ "authz.pep.outcome": outcome }));
   });
   test.each(blockCauses)("a call is blocked for %s", (cause) => {
     const facts = { "authz.pep.outcome": "blocked", "authz.pep.block_cause": cause };
-    expect(counted("svc_pep_blocks_total", { cause })).toBe(saying(facts));
+    expect(counted("svc_pep_blocks_total", { cause })).toBe(spansWith(facts));
   });
   test.each(popFailureCauses)("a proof of possession is %s at an exchange", (cause) => {
     const facts = { "authz.result": "refused", "authz.pop_failure_cause": cause };
-    expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(saying(facts));
+    expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(spansWith(facts));
   });
   test("a transaction token is minted, and a reason is counted for every deny", () => {
-    expect(counted("svc_transaction_mints_total", { result: "minted" })).toBe(saying({ "authz.result": "minted" }));
+    expect(counted("svc_transaction_mints_total", { result: "minted" })).toBe(spansWith({ "authz.result": "minted" }));
     expect(counted("svc_denials_total", {})).toBe(counted("svc_decisions_total", { outcome: "deny" }));
   });
 });
@@ -125,21 +125,21 @@ describe("no name, credential or content of a request or response is emitted", (
 
 describe("pseudonyms", () => {
   test("of a decision's span match the record's agent and taint source", () => {
-    const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
+    const decided = emitted.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
     expect(decided.length).toBeGreaterThan(50);
     expect(misnamed(decided, decisions, false)).toEqual([]);
     expect(decided.some(({ attributes }) => attributes["authz.taint_source_ref"] !== undefined)).toBe(true);
   });
 
   test("of a chain are computed from its JSON array, with the person first", () => {
-    const chains = told.map(({ attributes }) => attributes["authz.act_chain_ref"]);
+    const chains = emitted.map(({ attributes }) => attributes["authz.act_chain_ref"]);
     expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], false));
     expect(chains).toContain(chainShown(["canary-user"], false));
   });
 });
 
 describe("levels", () => {
-  const spanOf = new Map(told.map((span) => [span.spanId, span]));
+  const spanOf = new Map(emitted.map((span) => [span.spanId, span]));
   const joined = lines.flatMap((line) => {
     const span = spanOf.get(String(line.record.span_id));
     return span === undefined ? [] : [{ line, span }];
@@ -156,7 +156,7 @@ describe("levels", () => {
 
   test("every span has a log line with the same session, action and hop", () => {
     // A call whose agent disconnected before a decision has no attributes.
-    const finished = told.filter(({ attributes }) => Object.keys(attributes).length > 0);
+    const finished = emitted.filter(({ attributes }) => Object.keys(attributes).length > 0);
     const ownLines = joined.filter(({ line, span }) =>
       [...sharedFields, "error.type"].every((field) => line.record[field] === span.attributes[field]),
     );
@@ -233,11 +233,11 @@ describe("every row of the contract's tables is emitted", () => {
     expect(values.filter((value) => !counts(name, label, value))).toEqual([]);
   });
 
-  const names = [...told, ...libraries.spans].map(({ name }) => name);
+  const names = [...emitted, ...libraries.spans].map(({ name }) => name);
   test.each(Object.keys(spans))("the span %s", (name) => expect(names).toContain(name));
 
   test.each(rows(Object.keys(spanAttributes)))("the attribute %s", (key) => {
-    const values = new Set(told.map(({ attributes }) => attributes[key]).filter((value) => value !== undefined));
+    const values = new Set(emitted.map(({ attributes }) => attributes[key]).filter((value) => value !== undefined));
     const kind = spanAttributes[key as keyof typeof spanAttributes];
     if (key === "authz.deny_reason" || typeof kind === "string") expect(values.size).toBeGreaterThan(0);
     else expect([...values].sort()).toEqual([...kind].sort());

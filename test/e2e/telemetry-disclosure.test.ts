@@ -23,7 +23,7 @@ const { surface, scrapes, rows, logs } = await start(async () => {
   await surface.finish();
   return { surface, scrapes, rows, logs: surface.logs() };
 });
-const told = surface.receiver.spans;
+const emitted = surface.receiver.spans;
 
 describe("with disclosure on", () => {
   test.each(processNames)("the gauge of the %s is 1", (name) => {
@@ -31,18 +31,18 @@ describe("with disclosure on", () => {
   });
 
   test("spans have names instead of pseudonyms, and match the contract", () => {
-    expect([...new Set(told.flatMap((span) => spanFaults(span, { isDisclosed: true })))]).toEqual([]);
+    expect([...new Set(emitted.flatMap((span) => spanFaults(span, { isDisclosed: true })))]).toEqual([]);
   });
 
   test("a decision's span matches the record's agent and taint source", () => {
-    const decided = told.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
+    const decided = emitted.filter(({ attributes }) => attributes["authz.action_id"] !== undefined);
     expect(decided.length).toBeGreaterThan(50);
     expect(misnamed(decided, rows, true)).toEqual([]);
     expect(decided.some(({ attributes }) => attributes["authz.taint_source"] !== undefined)).toBe(true);
   });
 
   test("a span has the chain as a JSON array, with the person first", () => {
-    const chains = told.map(({ attributes }) => attributes["authz.act_chain"]);
+    const chains = emitted.map(({ attributes }) => attributes["authz.act_chain"]);
     expect(chains).toContain(chainShown(["ada", "planner-canary", "clerk-canary"], true));
     expect(chains).toContain(chainShown(["canary-user"], true));
   });
@@ -58,7 +58,7 @@ describe("with disclosure on", () => {
 
   test("no other attribute contains a name, and none a secret", () => {
     const shown = ["authz.agent", "authz.act_chain", "authz.taint_source"];
-    const others = told.flatMap(({ name, attributes }) =>
+    const others = emitted.flatMap(({ name, attributes }) =>
       Object.entries(attributes)
         .filter(([key]) => !shown.includes(key))
         .map(([key, value]) => `${name} ${key}=${value}`),

@@ -85,7 +85,7 @@ describe("with a shared metrics folder", () => {
     const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
     const session = await openSession(controlPlane);
     await Promise.all(Array.from({ length: 60 }, () => decide(controlPlane, session)));
-    await waitUntil("every worker to tell", async () => allows(await scrape(controlPlane)) === 60);
+    await waitUntil("the metrics of every worker", async () => allows(await scrape(controlPlane)) === 60);
     const answers = await Promise.all(Array.from({ length: 12 }, () => scrape(controlPlane)));
     expect(answers.map(allows)).toEqual(Array(12).fill(60));
   });
@@ -111,7 +111,7 @@ describe("with a shared metrics folder", () => {
     const first = childrenOf(controlPlane.pid);
     for (const [index, victim] of first.entries()) {
       const reached = answered + 50;
-      await waitUntil("the load to go on", () => answered > reached);
+      await waitUntil("the load to continue", () => answered > reached);
       process.kill(victim, "SIGKILL");
       await waitUntil("its end", () => !childrenOf(controlPlane.pid).includes(victim));
       await everyWorker(controlPlane, 3);
@@ -157,7 +157,7 @@ test("without a metrics folder a WARNING reports that a scrape covers one worker
 
 test("the supervisor has no connection to a store; its workers have", async () => {
   const controlPlane = await start(2);
-  await waitUntil("its workers to be", () =>
+  await waitUntil("its workers to start", () =>
     childrenOf(controlPlane.pid).every((worker) => remotePortsOf(worker).includes(redis.port)),
   );
   expect(remotePortsOf(controlPlane.pid)).toEqual([]);
@@ -187,7 +187,7 @@ test("SIGTERM drains every worker: open requests are answered, and every process
   await waitUntil("it to be no longer ready", async () => (await ask(controlPlane.url, "/readyz")).status === 503);
   const served = await Promise.all(underWay.map(() => decide(controlPlane, session)));
   expect(new Set(served.map(({ status }) => status))).toEqual(new Set([200]));
-  await waitUntil("nobody to listen", () => decide(controlPlane, session).then(() => false, isRefused));
+  await waitUntil("the port to be closed", () => decide(controlPlane, session).then(() => false, isRefused));
   for (const { finish } of underWay) finish();
   expect(await Promise.all(underWay.map(({ status }) => status))).toEqual(Array(12).fill(200));
   expect(await ended).toBe(0);
@@ -200,7 +200,7 @@ test("no worker outlives its supervisor, also after SIGKILL", async () => {
   const controlPlane = await start(2);
   const workers = childrenOf(controlPlane.pid);
   controlPlane.kill("SIGKILL");
-  await waitUntil("the workers to end", () => !workers.some(isRunning));
+  await waitUntil("the workers to exit", () => !workers.some(isRunning));
 });
 
 test("a failed start of the first worker is logged once, and stops the others", async () => {
@@ -216,6 +216,6 @@ test("workers in development share the generated tokens", async () => {
     "the printed token",
     () => /admin token for development: (\S+)\n/.exec(controlPlane.output())?.[1] ?? false,
   );
-  const asked = Array.from({ length: 8 }, () => createAdmin(controlPlane.url).get("/v1/agents", token));
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+  const requests = Array.from({ length: 8 }, () => createAdmin(controlPlane.url).get("/v1/agents", token));
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(Array(8).fill(200));
 });

@@ -14,7 +14,7 @@ const pages = ["compose", "examples", "images"].map((name) => `deploy/${name}/RE
 const work = mkdtempSync(join(tmpdir(), "svc-guide-"));
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** Every `svc` command of a text, whatever comment stands behind it. */
+/** Every `svc` command of a text, without its comment. */
 function svcCommands(text: string): readonly string[] {
   const typed = [...text.matchAll(/(?:^|[`\s])(svc [a-z][^`\n]*)/gm)].map(
     ([, command = ""]) => command.split(/ +#/)[0]?.trim() ?? "",

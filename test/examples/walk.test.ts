@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const example = fileURLToPath(new URL("../../deploy/examples/", import.meta.url));
 
-/** Identifiers and times are another run's. */
+/** Identifiers and times differ between runs. */
 const comparable = (text: string): string =>
   text
     .trim()

@@ -32,7 +32,7 @@ const postCall = {
 };
 const observedCall = { callId: "c4", target: null, bearer: null, transactionOf: null };
 
-/** A run in which every promise held. */
+/** A run without any violation. */
 const good: Evidence = {
   decisions: [delegation, read, post, observed, denied],
   spends: [
@@ -79,36 +79,36 @@ const planted: readonly [kind: ViolationKind, what: string, changes: Partial<Evi
     "c2",
   ],
   ["call_without_spend", "its allow was not spent", unspent("a2"), "c2"],
-  ["call_without_token", "it bears no token", another("c9", { bearer: null }), "c9"],
-  ["token_used_twice", "its token came before", another("c9", { bearer: { ...bearer, actionId: "a9" } }), "t2"],
-  ["token_used_twice", "its allow came before", another("c9", { bearer: { ...bearer, jti: "t9" } }), "a2"],
+  ["call_without_token", "it has no token", another("c9", { bearer: null }), "c9"],
+  ["token_used_twice", "its token was used before", another("c9", { bearer: { ...bearer, actionId: "a9" } }), "t2"],
+  ["token_used_twice", "its allow was used before", another("c9", { bearer: { ...bearer, jti: "t9" } }), "a2"],
   ["spent_twice", "an allow", { spends: [...good.spends, { jtiHash: "h9", actionId: "a2" }] }, "a2"],
   ["spent_twice", "a token", { spends: [...good.spends, { jtiHash: "h4", actionId: null }] }, "h4"],
-  ["replay_granted", "it was answered with a token", { replaysGranted: ["s"] }, "s"],
+  ["replay_granted", "it was granted a token", { replaysGranted: ["s"] }, "s"],
   [
     "privileged_without_transaction",
-    "none came",
+    "it had none",
     { arrivals: [readCall, { ...postCall, transactionOf: null }, observedCall] },
     "c3",
   ],
   [
     "privileged_without_transaction",
-    "one of another action came",
+    "it had one of another action",
     { arrivals: [readCall, { ...postCall, transactionOf: "a2" }, observedCall] },
     "c3",
   ],
   ["privileged_without_transaction", "it was never minted", { mints: [] }, "c3"],
   ["blocked_yet_made", "it arrived", { replies: [{ callId: "c2", status: 503, blocked: "audit_unavailable" }] }, "c2"],
   ["answered_yet_not_made", "it never arrived", { replies: [{ callId: "c9", status: 200, blocked: null }] }, "c9"],
-  ["observed_without_record", "nothing lists it", without("a4"), "c4"],
+  ["observed_without_record", "it has no record", without("a4"), "c4"],
   ["observed_without_record", "its record claims to be enforced", instead({ ...observed, enforced: true }), "c4"],
   ["chain_incomplete", "the delegation is missing", without("a1"), "c2"],
   ["chain_incomplete", "the delegation was denied", instead({ ...delegation, decision: "deny" }), "c2"],
   ["chain_incomplete", "the delegation was to another", instead({ ...delegation, target: "mallory" }), "c2"],
   ["chain_incomplete", "the delegation was another session's", instead({ ...delegation, sessionId: "s2" }), "c2"],
   ["chain_incomplete", "the delegation was never exchanged", unspent("a1"), "c2"],
-  ["chain_incomplete", "it names no parent", instead({ ...read, parentActionId: null }), "c2"],
-  ["chain_incomplete", "a hop is left out", instead({ ...read, hop: 3 }), "c2"],
+  ["chain_incomplete", "it has no parent", instead({ ...read, parentActionId: null }), "c2"],
+  ["chain_incomplete", "a hop is missing", instead({ ...read, hop: 3 }), "c2"],
 ];
 
 test.each(planted)("a planted %s is found: %s", (kind, _what, changes, of) => {

@@ -2,33 +2,33 @@ import type { OwnRedis } from "@svc/test-support";
 import { requires } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import { terminatedConnections } from "./src/scenarios/connections.ts";
-import { databaseShutDown, databaseStandsStill } from "./src/scenarios/database.ts";
+import { databaseShutDown, stoppedDatabase } from "./src/scenarios/database.ts";
 import { synchronousFailover } from "./src/scenarios/database-failover.ts";
 import { killedProcesses } from "./src/scenarios/killed-processes.ts";
 import { storeFaults } from "./src/scenarios/store.ts";
 import { runScenario } from "./src/stand.ts";
-import { startUsualWorld, type World } from "./src/world.ts";
+import { startUsualDeployment, type Deployment } from "./src/deployment.ts";
 
 const { describe, test } = requires("postgresql", "redis-server");
 
-/** One world goes through them in turn; the others take longer and run by `pnpm faults`. */
+/** One deployment runs these in turn; the others take longer and run by `pnpm faults`. */
 const scenarios = [
   killedProcesses,
-  ...[databaseShutDown, databaseStandsStill, terminatedConnections],
+  ...[databaseShutDown, stoppedDatabase, terminatedConnections],
   ...storeFaults,
   // Last, since another server is primary afterwards.
   synchronousFailover,
 ];
 
 describe("under load with faults, every call is recorded, no token is spent twice, no denied call passes, and service recovers", () => {
-  let world: World<OwnRedis>;
+  let deployment: Deployment<OwnRedis>;
   beforeAll(async () => {
-    world = await startUsualWorld();
+    deployment = await startUsualDeployment();
   });
-  afterAll(() => world?.stop());
+  afterAll(() => deployment?.stop());
 
   test.each(scenarios)("$name", async (scenario) => {
-    const { violations, lost, calls, replaysRefused } = await runScenario(world, scenario, { seed: 1 });
+    const { violations, lost, calls, replaysRefused } = await runScenario(deployment, scenario, { seed: 1 });
     expect([violations, lost]).toEqual([[], []]);
     expect([calls.passed, calls.denied, replaysRefused]).not.toContain(0);
   });

@@ -7,7 +7,7 @@ import { acts, type Ending, endings, type Interleaving, isBroken, raceOnce } fro
 
 const { describe, test } = requires("redis-server");
 
-/** Scopes whose races run at once: a block of one is nothing to the others. */
+/** Scopes whose races run in parallel: a block of one does not affect the others. */
 const lanes = [1, 2, 3, 4].map((number) => `lane${number}`);
 const interleavings = 1_000;
 const racesPerLane = Math.ceil(interleavings / (lanes.length * endings.length * acts.length));
@@ -23,7 +23,7 @@ describe("over two processes, in a thousand interleavings of each operation with
   test.each(endings)("%s: after it returns nothing is granted, and earlier grants are refused", async (ending) => {
     const seen = (await Promise.all(lanes.map((scope, seed) => raceLane(scope, ending, seed)))).flat();
     expect(seen.filter(isBroken)).toEqual([]);
-    // Both outcomes came up, so the race was one.
+    // Both outcomes occurred, so the operations did race.
     for (const act of acts) {
       const raced = seen.filter((each) => each.act === act && !each.isLate);
       expect(new Set(raced.map(({ wasGranted }) => wasGranted))).toEqual(new Set([true, false]));

@@ -12,7 +12,7 @@ import { IdentityProviderUnavailable } from "../../apps/control-plane/src/ports/
 import { createTargets } from "../../apps/pep/src/protocols/mcp/targets.ts";
 import { toolListFilter } from "../../apps/pep/src/protocols/mcp/tool-lists.ts";
 import { files } from "../../apps/pep/test/support/upstreams.ts";
-import { brokenJson, inPieces, misshapen } from "./src/parsed.ts";
+import { brokenJson, inPieces, misshapen } from "./src/broken-json.ts";
 
 const runs = { numRuns: 1_000, seed: 1 };
 
@@ -31,7 +31,7 @@ describe("a tool list in an event stream", () => {
     })
     .map(({ names, before, space, end, isSplit }) => {
       const text = list(names);
-      // After a comma of its own, where JSON takes white space: the lines of an event's data are joined by line feeds.
+      // After a comma, where JSON allows white space: the lines of an event's data are joined by line feeds.
       const lines = isSplit ? text.split(/(?<="id":1,)/) : [text];
       return `${before}${lines.map((line) => `data:${space}${line}`).join("\n")}${end}`;
     });
@@ -42,7 +42,7 @@ describe("a tool list in an event stream", () => {
     if (!filter) throw new Error("event streams are filtered");
     return Buffer.concat([...pieces.map((piece) => filter.push(piece)), filter.end()]).toString("utf8");
   };
-  /** By a reader of its own (HTML standard: Server-sent events). */
+  /** By an independent parser (HTML standard: Server-sent events). */
   const toolsIn = (text: string): readonly string[] =>
     text
       .replace(/\r\n?/g, "\n")
@@ -128,9 +128,9 @@ describe("a malformed response of a discovery source gives valid references of i
       return { kind, name: "own", url: `${origin}/${kind}/${at}` };
     });
     const allowed = [{ kind: "network", network: "127.0.0.0", prefix: 8 }] as const;
-    // Those that answer something else are waited for this long, and on a busy machine it may be too short for all.
+    // Sources that do not respond take this long, and on a busy machine it may be too short for all.
     const discover = createDiscover({ allowed, timeoutMs: 6_000 });
-    const found = await waitUntil("some of them to be read", async () => {
+    const found = await waitUntil("some sources to be read", async () => {
       const all = await discover(sources);
       return all.some(({ discovered }) => discovered.ok) && all;
     });

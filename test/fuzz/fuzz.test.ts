@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fuzz, type Progress } from "./src/fuzz.ts";
-import { faultsOf } from "./src/judge.ts";
-import type { Arrival } from "./src/observed.ts";
+import { faultsOf } from "./src/request-rules.ts";
+import type { Arrival } from "./src/recording-upstream.ts";
 import { responseFault } from "./src/response.ts";
 import { createRounds } from "./src/rounds.ts";
 import { type FuzzStand, openFuzzStand } from "./src/stand.ts";
@@ -19,8 +19,8 @@ describe("random input", () => {
     async (target) => {
       // A minute for all of them by `pnpm test:long`, else a round each.
       const endsMs = performance.now() + (process.env.TEST_LONG === "true" ? 15_000 : 0);
-      const goesOn = ({ arrivals }: Progress) => arrivals <= 100 || performance.now() < endsMs;
-      const result = await fuzz(stand, { targets: [target], seed: 1, goesOn });
+      const shouldContinue = ({ arrivals }: Progress) => arrivals <= 100 || performance.now() < endsMs;
+      const result = await fuzz(stand, { targets: [target], seed: 1, shouldContinue });
       expect(result).not.toHaveProperty("faults");
       expect(result).toHaveProperty(
         "arrivals",

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
 import { confined } from "./src/confinement.ts";
 
-/** Where all code lies, as `/app` of an image. */
+/** Folder of all code, as `/app` of an image. */
 const code = fileURLToPath(new URL("../../", import.meta.url));
 
 let folder: string;
@@ -47,7 +47,7 @@ requires("redis-server").describe("confined to its code, its settings' files and
   afterAll(() => redis?.stop());
   afterEach(() => stand?.stop());
 
-  // The stand keeps the upstreams file in a folder that is named at random.
+  // The stand's folder of the upstreams file has a random name.
   const configuration = join(tmpdir(), "svc-*");
   const state = () => join(folder, "state/");
   const metrics = () => join(folder, "metrics/");

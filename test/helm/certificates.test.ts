@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** As an earlier install left it: helm takes over nothing that is not marked as its release's. */
+/** As an earlier install left it: helm only adopts objects with its release's labels. */
 const owned = (object: KubernetesObject): KubernetesObject => ({
   ...object,
   metadata: {
@@ -33,7 +33,7 @@ const owned = (object: KubernetesObject): KubernetesObject => ({
   },
 });
 
-/** An install or upgrade as the cluster would see it, with what stands there already. */
+/** An install or upgrade, given the cluster's present objects. */
 async function upgrade(standing: readonly KubernetesObject[], rendering: Rendering = {}) {
   cluster.holds(standing.map(owned));
   const args = [

@@ -41,7 +41,7 @@ test("the package contains rules and dashboards, and renders like the folder", a
   const [archive = ""] = await readdir(folder);
   const { name, version } = await chart();
   expect(archive).toBe(`${name}-${version}.tgz`);
-  // Certificates differ from one rendering to the next.
+  // Certificates differ between renderings.
   const rendering = renderArguments(variants.production ?? {});
   const [packed, unpacked] = await Promise.all(
     [join(folder, archive), chartFolder].map((from) => helm(["template", "authz", from, ...rendering])),

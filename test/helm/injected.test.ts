@@ -9,7 +9,7 @@ import { type KubernetesObject, objectOf, render } from "./src/render.ts";
 import { typeFaults, validate } from "./src/typed-objects.ts";
 import { variants } from "./src/variants.ts";
 
-/** An agent's pod, as the injector of this variant sends it back. */
+/** An agent's pod after this variant's injector. */
 async function injected(variant: string): Promise<KubernetesObject> {
   const read = readInjectorConfig(environmentOf(objectOf(await render(variants[variant]), "Deployment", "injector")));
   if (!read.ok) throw new Error(read.faults.join("\n"));

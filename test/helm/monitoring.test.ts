@@ -22,16 +22,16 @@ const monitorsOf = (objects: readonly KubernetesObject[]) => [
 test.each([
   ["defaults", []],
   ["production", monitoringKinds],
-  ["monitors where the cluster does not tell", monitoringKinds],
-  ["no monitors where the cluster knows them", []],
-])("%s: monitors are made where the cluster knows them, or the values insist", async (variant, kinds) => {
+  ["monitors on a cluster without their kinds", monitoringKinds],
+  ["no monitors on a cluster with their kinds", []],
+])("%s: monitors are created where the cluster has their kinds, or the values force them", async (variant, kinds) => {
   expect(monitorsOf(await render(variants[variant])).sort()).toEqual(kinds);
 });
 
 requires("promtool").test.each(["recording", "alerts"])(
-  "the %s rules are those of deploy/prometheus, and Prometheus takes them",
+  "the %s rules are those of deploy/prometheus, and valid for Prometheus",
   async (name) => {
-    const objects = await render(variants["monitors where the cluster does not tell"]);
+    const objects = await render(variants["monitors on a cluster without their kinds"]);
     const { spec, metadata } = objectOf(objects, "PrometheusRule", name);
     expect(spec).toEqual(parse(await shipped(`prometheus/${name}.yaml`)));
     expect(metadata.labels).toMatchObject({ release: "prometheus" });
@@ -44,7 +44,7 @@ requires("promtool").test.each(["recording", "alerts"])(
 );
 
 test("the dashboards are those of deploy/grafana, with the label that Grafana's sidecar selects", async () => {
-  const objects = await render(variants["monitors where the cluster does not tell"]);
+  const objects = await render(variants["monitors on a cluster without their kinds"]);
   const dashboards = objects.filter(({ kind }) => kind === "ConfigMap");
   const files = ["svc-control-plane.json", "svc-drift.json", "svc-fleet.json", "svc-rollout.json"];
   expect(dashboards.flatMap(({ data }) => Object.keys(data)).sort()).toEqual(files);

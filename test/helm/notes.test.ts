@@ -5,7 +5,7 @@ import { variants } from "./src/variants.ts";
 
 const told = new Map<string, Promise<string>>();
 
-/** What helm tells whoever installed it so. */
+/** Helm's notes after an install with these values. */
 function notesOf(variant: string): Promise<string> {
   const notes = told.get(variant) ?? notesBy(variant);
   told.set(variant, notes);
@@ -49,7 +49,7 @@ test.each([
   ["staging", "Nothing is blocked"],
   ["staging", "kubectl create secret generic svc-session --namespace AGENTS --from-file=session.json"],
   ["everything", "PostgreSQL must admit 140 connections"],
-])("%s is told: %s", async (variant, text) => {
+])("the notes of %s say: %s", async (variant, text) => {
   expect((await notesOf(variant)).replaceAll(/\s+/g, " ")).toContain(text);
 });
 
@@ -59,6 +59,6 @@ test.each([
   ["production", "go around"],
   ["production", "Certificates were generated"],
   ["without the injector", "pep.svc/inject"],
-])("%s is not told of %s", async (variant, text) => {
+])("the notes of %s do not mention %s", async (variant, text) => {
   expect(await notesOf(variant)).not.toContain(text);
 });

@@ -147,7 +147,7 @@ test("an image has registry, repository, and a digest or a tag", () => {
   });
 });
 
-/* What a reader of a change should see of it at a glance: `vitest run --project helm objects -u` writes it anew. */
+/* Summaries for reviewers of a change: `vitest run --project helm objects -u` rewrites them. */
 describe("golden", () => {
   test("the objects of each variant", async () => {
     const made = [...rendered].map(([variant, objects]) => [variant, objects.map(nameOf).sort()]);

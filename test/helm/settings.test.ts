@@ -26,7 +26,7 @@ const hasKind = (variant: string, kind: string, ending: string) =>
   rendered.get(variant)?.some((object) => object.kind === kind && object.metadata.name.endsWith(ending)) ?? false;
 const object = (variant: string, kind: string, ending: string) => objectOf(rendered.get(variant) ?? [], kind, ending);
 
-/** Reads a file as the object's process would: only what is mounted there, out of Secrets that exist. */
+/** Reads a file as the object's process would: only mounted files of existing Secrets. */
 const mounted = (of: KubernetesObject) => (path: string) => {
   const file = secretFilesOf(of).get(path);
   const text = file && secrets[file.secret]?.[file.key];

@@ -25,8 +25,8 @@ import { confusingServices, serviceLinks } from "./src/service-links.ts";
 const { describe, test } = requires("redis-server");
 
 /*
- * What the chart renders, started here: its environment, its files, its certificates and its probes, on real stores. Of
- * Kubernetes there is only the mess that Services named like our settings would leave in the environment.
+ * Runs what the chart renders: its environment, its files, its certificates and its probes, on real stores, with the
+ * variables that Kubernetes would set for Services named like our settings.
  */
 
 const settings = [...controlPlaneSettingNames, ...injectorSettingNames, ...pepSettingNames, ...sharedSettingNames];
@@ -72,7 +72,7 @@ function started(main: Parameters<typeof spawnApp>[0]["main"], env: Record<strin
 const listening = (child: Child) =>
   waitUntil("it to listen", () => child.output().includes(" listening on ") || child.hasExited());
 
-/** Asks a server on this machine as one inside the cluster would ask its Service. */
+/** Calls a server on this machine under its Service's name. */
 async function ask(port: string, host: string, ca: string, path: string, body?: object) {
   const dispatcher = new Agent({ connect: { ca, servername: host } });
   try {

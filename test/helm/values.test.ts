@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { chartFolder, helm } from "./src/helm.ts";
 import { renderArguments } from "./src/render.ts";
 
-/** What is wrong, and what helm says of it: the value's place and the rule. */
+/** A wrong value, and helm's message: the value's path and the rule. */
 const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
   [{ replicas: 3 }, "additional properties 'replicas' not allowed"],
   [{ controlPlane: { replica: 3 } }, "at '/controlPlane': additional properties 'replica' not allowed"],

@@ -25,8 +25,8 @@ beforeAll(async () => {
   validating = objectOf(objects, "ValidatingWebhookConfiguration").webhooks;
 });
 
-/** The paths that the API server asks about a pod with these labels in a namespace with those. */
-const asked = (namespace: string, ofNamespace: Labels, ofPod: Labels = {}) =>
+/** The webhook paths that the API server calls for a pod with these labels in a namespace with those. */
+const calledPaths = (namespace: string, ofNamespace: Labels, ofPod: Labels = {}) =>
   [...mutating, ...validating]
     .filter(({ namespaceSelector, objectSelector = {} }) => {
       const labels = { "kubernetes.io/metadata.name": namespace, ...ofNamespace };
@@ -39,33 +39,33 @@ const disabled = { [injectLabel]: "disabled" };
 const weaker = { [weakerLabel]: "true" };
 
 test.each([
-  ["a pod of a namespace that asks", enabled, {}, "/mutate"],
-  ["a pod that asks, of a namespace that does not", {}, enabled, "/mutate"],
-  ["a pod that asks, of a namespace that declines", disabled, enabled, "/mutate"],
-  ["a pod that asks, of a namespace that asks", enabled, enabled, "/mutate"],
-  ["a pod that declines, of a namespace that asks: to be refused", enabled, disabled, "/mutate"],
-  ["a misspelled wish, of a namespace that asks: to be refused", enabled, { [injectLabel]: "yes" }, "/mutate"],
-  ["a pod of a namespace that asks and may have less", { ...enabled, ...weaker }, {}, "/mutate-weaker"],
-  ["a pod that asks, of a namespace that may have less", weaker, enabled, "/mutate-weaker"],
-  ["a pod that declines, of a namespace that may have less", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
-  ["a namespace that says nearly what it takes to have less", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
+  ["an unlabelled pod in an enabled namespace", enabled, {}, "/mutate"],
+  ["an enabled pod in an unlabelled namespace", {}, enabled, "/mutate"],
+  ["an enabled pod in a disabled namespace", disabled, enabled, "/mutate"],
+  ["an enabled pod in an enabled namespace", enabled, enabled, "/mutate"],
+  ["a disabled pod in an enabled namespace (to be refused)", enabled, disabled, "/mutate"],
+  ["a misspelt label in an enabled namespace (to be refused)", enabled, { [injectLabel]: "yes" }, "/mutate"],
+  ["an unlabelled pod in an enabled namespace that allows weaker injection", { ...enabled, ...weaker }, {}, "/mutate-weaker"],
+  ["an enabled pod in a namespace that allows weaker injection", weaker, enabled, "/mutate-weaker"],
+  ["a disabled pod in an enabled namespace that allows weaker injection", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
+  ["a namespace with a misspelt value for weaker injection", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
 ])("%s is reviewed once before and once after all other webhooks", (_name, ofNamespace, ofPod, path) => {
-  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path, path.replace("mutate", "validate")]);
+  expect(calledPaths("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path, path.replace("mutate", "validate")]);
 });
 
 test.each([
-  ["a pod that nobody asked about", {}, {}],
-  ["a namespace that may have less, and asks for nothing", weaker, {}],
-  ["a pod that declines, of a namespace that does not ask", {}, disabled],
-])("%s is left alone", (_name, ofNamespace, ofPod) => {
-  expect(asked("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([]);
+  ["an unlabelled pod", {}, {}],
+  ["an unlabelled pod in a namespace that allows weaker injection", weaker, {}],
+  ["a disabled pod in an unlabelled namespace", {}, disabled],
+])("no webhook is called for %s", (_name, ofNamespace, ofPod) => {
+  expect(calledPaths("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([]);
 });
 
 test.each(["svc-system", "kube-system", "kube-public", "kube-node-lease", "cert-manager"])(
   "pods of %s start without the injector, with any labels",
   (namespace) => {
     for (const ofNamespace of [enabled, { ...enabled, ...weaker }])
-      expect(asked(namespace, ofNamespace, enabled)).toEqual([]);
+      expect(calledPaths(namespace, ofNamespace, enabled)).toEqual([]);
   },
 );
 

@@ -16,7 +16,7 @@ import { workspace } from "./src/trees.ts";
 const services = Object.entries(compose.services);
 const isOurs = ({ image }: Service): boolean => image.startsWith("agent-authorization-service/");
 
-/** The schema names itself and its parts by keywords of an older draft, which nothing in it refers to. */
+/** The schema has a `$schema` and `$id` of an older draft, which it does not use. */
 const withoutNames = (schema: object): object =>
   JSON.parse(
     JSON.stringify(schema, (key, value) =>

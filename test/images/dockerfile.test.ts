@@ -26,7 +26,7 @@ describe("the Dockerfile", () => {
   });
 
   test("forbids every program to evaluate text as code", () => {
-    // The example's server is by the MCP SDK, which compiles schemas.
+    // The example's server uses the MCP SDK, which compiles schemas.
     for (const program of programs.filter((name) => name !== "examples")) {
       expect(stageOf(program)).toContain('ENTRYPOINT ["node", "--disallow-code-generation-from-strings", ');
     }

@@ -14,15 +14,15 @@ import {
 } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeCertificate } from "../../apps/injector/test/certificate.ts";
-import { how, startContained, stopContained } from "./src/contained.ts";
+import { how, startContained, stopContained } from "./src/container.ts";
 import { buildTrees, type Trees, workspace } from "./src/trees.ts";
 
 // Each starts several programs, and waits for one to drain.
-/** What the images hold: their content trees, made by the command that the Dockerfile runs. */
+/** The images' content trees, made by the Dockerfile's command. */
 let trees: Trees;
-/** Built twice; the others are put together by the same steps, and each costs seconds. */
+/** Built twice; the others have the same steps, and each takes seconds. */
 const servers = ["control-plane", "pep", "injector"] as const;
-/** Under way while the programs run. */
+/** Built while the programs run. */
 let again: Promise<Trees>;
 const contents = new Map<string, readonly ContentFile[]>();
 
@@ -44,7 +44,7 @@ interface Bill {
 const billOf = (program: (typeof programs)[number]): Bill =>
   JSON.parse(readFileSync(join(trees.of(program), "sbom.cdx.json"), "utf8"));
 
-/** `name@version` of every package that lies in a tree. */
+/** `name@version` of every package in a tree. */
 function installedIn(program: (typeof programs)[number]): readonly string[] {
   return pathsOf(program)
     .filter((path) => /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
@@ -94,7 +94,7 @@ describe.each(programs)("the image of %s", (program) => {
   });
 });
 
-/** A program of the first trees; its working files lie in a folder of its own. */
+/** A program of the first trees, with its own folder for working files. */
 function start(
   program: (typeof programs)[number],
   args: readonly string[],
@@ -150,11 +150,11 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     };
     const server = start("control-plane", ["dist/main.js"], env, [shared]);
     expect(await isHealthy("control-plane", env, server), server.output()).toBe(true);
-    const asked = await runToEnd("cli", ["dist/main.js", "agents", "list", "--json"], {
+    const listing = await runToEnd("cli", ["dist/main.js", "agents", "list", "--json"], {
       SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${port}`,
       SVC_ADMIN_TOKEN: testBearers.admin,
     });
-    expect(asked.code, asked.output).toBe(0);
+    expect(listing.code, listing.output).toBe(0);
     expect(await stopContained(server), server.output()).toBe(0);
     expect((await runToEnd("control-plane", ["healthcheck.js", "control-plane"], env)).code).toBe(1);
   });
@@ -198,7 +198,7 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
   });
 
   requires("container rights").test(
-    "nothing but the named folders can be written to, by nobody but uid 10001",
+    "only the named folders are writable, and only by uid 10001",
     async () => {
       const folder = join(trees.work, "named");
       const program = `const { writeFileSync } = require("node:fs");
@@ -216,7 +216,7 @@ test.each(servers)("the image of %s is the same byte for byte when built again",
   expect(contentOf((await again).of(program))).toEqual(contents.get(program));
 });
 
-/** Asked as a runtime asks: by the image's own check, until it is content or the program has ended. */
+/** Runs the image's own health check, as a runtime does, until it passes or the program has exited. */
 async function isHealthy(
   program: "control-plane" | "pep" | "injector",
   env: Record<string, string>,

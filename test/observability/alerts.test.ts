@@ -14,10 +14,10 @@ const blocks = (cause: string) => pep("svc_pep_blocks_total", `cause="${cause}"`
 const slow = pep("svc_pep_overhead_seconds_bucket", 'le="0.05"');
 const constant = (value: number) => `${value}x400`;
 const rising = (perMinute: number) => `0+${perMinute}x400`;
-/** 0 for an hour, then more by so much at once. */
+/** 0 for an hour, then this much more a minute. */
 const jump = (by: number) => `0x60 ${by}x340`;
 
-/** A fleet at peace: 600 calls a minute, some denied by policy, one in 1,000 slow. */
+/** A healthy fleet: 600 calls a minute, some denied by policy, one in 1,000 slow. */
 const healthy: Series = {
   [pep("svc_pep_up")]: constant(1),
   [calls("allowed")]: rising(590),
@@ -56,13 +56,13 @@ const healthy: Series = {
 interface Case {
   readonly alert: string;
   readonly when: string;
-  /** What differs from the fleet at peace; null for a series that is gone. */
+  /** Differences from the healthy fleet; null for an absent series. */
   readonly input: Readonly<Record<string, string | null>>;
-  /** Alerts that must fire with it, because the same thing is wrong. */
+  /** Alerts that must fire with it, because they have the same cause. */
   readonly also?: readonly string[];
   /** Minutes from the start of the input at which it fires. */
   readonly after: number;
-  /** The nearest thing to it that is no reason for an alert. */
+  /** The nearest input that must not fire the alert. */
   readonly quiet: { readonly when: string; readonly input: Case["input"]; readonly after?: number };
 }
 
@@ -71,7 +71,7 @@ const unreachable = (alert: string, cause: string): Case => ({
   when: `calls are refused with ${cause}`,
   input: { [blocks(cause)]: rising(1) },
   after: 10,
-  quiet: { when: "they are no longer", input: { [blocks(cause)]: `0+1x20 20x380` }, after: 40 },
+  quiet: { when: "they stopped", input: { [blocks(cause)]: `0+1x20 20x380` }, after: 40 },
 });
 
 const cases: readonly Case[] = [
@@ -80,7 +80,7 @@ const cases: readonly Case[] = [
     when: "no enforcement point is scraped",
     input: { [pep("svc_pep_up")]: null },
     after: 6,
-    quiet: { when: "it was gone for four minutes", input: { [pep("svc_pep_up")]: "1x10 _x8 1x382" }, after: 25 },
+    quiet: { when: "it was absent for four minutes", input: { [pep("svc_pep_up")]: "1x10 _x8 1x382" }, after: 25 },
   },
   {
     alert: "SvcPepNotServing",
@@ -88,7 +88,7 @@ const cases: readonly Case[] = [
     input: { 'svc_pep_up{instance="pep-2"}': constant(0) },
     after: 6,
     quiet: {
-      when: "it did not for three minutes",
+      when: "it did not serve for three minutes",
       input: { 'svc_pep_up{instance="pep-2"}': "1 0 0 0 1x396" },
       after: 7,
     },
@@ -147,7 +147,7 @@ const cases: readonly Case[] = [
     input: { svc_audit_write_failures_total: null },
     after: 6,
     quiet: {
-      when: "it was gone for four minutes",
+      when: "it was absent for four minutes",
       input: { svc_audit_write_failures_total: "0x10 _x8 0x382" },
       after: 25,
     },
@@ -165,7 +165,7 @@ const cases: readonly Case[] = [
     input: { 'svc_chain_queries_total{result="broken"}': jump(1) },
     after: 62,
     quiet: {
-      when: "somebody asked for one that is not there",
+      when: "a chain of an unknown action was requested",
       input: { 'svc_chain_queries_total{result="not_found"}': jump(1) },
     },
   },
@@ -199,7 +199,7 @@ const cases: readonly Case[] = [
   },
   {
     alert: "SvcTraceContextMalformed",
-    when: "malformed trace context comes in every second",
+    when: "a request a second has a malformed trace context",
     input: { 'svc_trace_context_rejected_total{cause="malformed"}': rising(60) },
     after: 15,
     quiet: { when: "no caller sends any", input: { 'svc_trace_context_rejected_total{cause="absent"}': rising(600) } },
@@ -220,11 +220,11 @@ const cases: readonly Case[] = [
   },
   {
     alert: "SvcTransactionTokenAbuse",
-    when: "an approved call comes twice",
+    when: "a transaction token is presented twice",
     input: { 'svc_transaction_rejections_total{cause="replayed"}': jump(1) },
     after: 62,
     quiet: {
-      when: "calls come without approval",
+      when: "calls have no transaction token",
       input: { 'svc_transaction_rejections_total{cause="transaction_missing"}': jump(9) },
     },
   },

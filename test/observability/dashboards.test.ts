@@ -31,7 +31,7 @@ const queries = dashboards.flatMap(({ dashboard: { uid, panels } }) =>
   panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ uid, title, expr }))),
 );
 
-/** One of every process that is scraped, so that none was scraped only once. */
+/** One of every scraped process, so that none was scraped only once. */
 const knownRates = [
   "svc:pep_would_block:ratio_rate1d > 0",
   "svc:pep_overhead_slow:ratio_rate6h",

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { installApplication } from "./src/application.ts";
 import { build, manifestOf, packAll, workspace } from "./src/pack.ts";
 
-/** The command and the programs that it starts, as a stranger gets them: tarballs in an empty project. */
+/** The command and the programs that it starts, as users get them: tarballs in an empty project. */
 let work: string;
 let application: string;
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-/** One of the installed commands, started by its name. */
+/** Starts an installed command by its name. */
 function start(name: string, args: readonly string[], env: Record<string, string> = {}): Child {
   const path = [dirname(process.execPath), process.env.PATH].join(delimiter);
   const file = join(application, "node_modules/.bin", name);

@@ -14,7 +14,7 @@ import { binaryOf, type Runtime } from "./src/runtimes.ts";
 let work: string;
 let application: string;
 let published: Awaited<ReturnType<typeof serveKeySet>>;
-let asked: Awaited<ReturnType<typeof calls>>;
+let expected: Awaited<ReturnType<typeof calls>>;
 
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-runtimes-"));
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await installApplication({ folder: application, packed: await packAll(work), installed: ["@svc/verifier"] });
 });
 beforeAll(async () => {
-  asked = await calls();
+  expected = await calls();
   published = await serveKeySet();
 });
 afterAll(() => {
@@ -31,7 +31,7 @@ afterAll(() => {
   rmSync(work, { recursive: true, force: true });
 });
 
-const wanted = () => asked.map(({ want }) => want);
+const wantedResults = () => expected.map(({ want }) => want);
 
 describe.each<[Runtime, string[]]>([
   ["bun", ["run"]],
@@ -42,28 +42,28 @@ describe.each<[Runtime, string[]]>([
 
   async function ends(keys?: KeySource): Promise<void> {
     const file = join(application, `${runtime}.mjs`);
-    writeFileSync(file, programOf(asked, "console.log(await ends());", keys));
+    writeFileSync(file, programOf(expected, "console.log(await ends());", keys));
     const env = { HOME: work, NO_COLOR: "1" };
     const child = startChild(binary ?? "", [...args, file], { cwd: application, env });
     expect({ code: await child.exited, output: child.output().trim() }).toEqual({
       code: 0,
-      output: JSON.stringify(wanted()),
+      output: JSON.stringify(wantedResults()),
     });
   }
 
   test.skipIf(!binary)(`accepts and refuses the same tokens as Node${missing}`, () => ends());
 
   test.skipIf(!binary)(`does so with fetched keys${missing}`, async () => {
-    const before = published.timesAsked();
+    const before = published.requestCount();
     await ends({ jwksUrl: published.jwksUrl });
-    expect(published.timesAsked()).toBe(before + 1);
+    expect(published.requestCount()).toBe(before + 1);
   });
 });
 
-/** One file of what a runtime's conditions resolve to, and what it still imports. */
+/** One bundle under a runtime's conditions, and its remaining imports. */
 async function bundled(conditions: readonly string[], keys?: KeySource): Promise<OutputChunk> {
   const file = join(application, `${conditions[0]}.bundle.mjs`);
-  writeFileSync(file, programOf(asked, "globalThis.outcome = ends();", keys));
+  writeFileSync(file, programOf(expected, "globalThis.outcome = ends();", keys));
   const bundle = await rolldown({
     input: file,
     cwd: application,
@@ -77,7 +77,7 @@ async function bundled(conditions: readonly string[], keys?: KeySource): Promise
   return output[0];
 }
 
-// lru-cache publishes to this module where the `node` condition holds; Bun and Deno have it, as their runs above show.
+// lru-cache publishes to this module under the `node` condition; Bun and Deno have it, as their runs above show.
 const diagnostics = ["node:diagnostics_channel"];
 
 test.each<[string[], string[]]>([
@@ -98,11 +98,11 @@ describe("an edge runtime", () => {
     return JSON.parse(await new EdgeVM({ initialCode: code }).evaluate("globalThis.outcome"));
   }
 
-  test("accepts and refuses the same tokens as Node", async () => expect(await ends()).toEqual(wanted()));
+  test("accepts and refuses the same tokens as Node", async () => expect(await ends()).toEqual(wantedResults()));
 
   test("does so with fetched keys", async () => {
-    const before = published.timesAsked();
-    expect(await ends({ jwksUrl: published.jwksUrl })).toEqual(wanted());
-    expect(published.timesAsked()).toBe(before + 1);
+    const before = published.requestCount();
+    expect(await ends({ jwksUrl: published.jwksUrl })).toEqual(wantedResults());
+    expect(published.requestCount()).toBe(before + 1);
   });
 });

@@ -8,7 +8,7 @@ import { lint, wrongTypes } from "./src/fitness.ts";
 import { build, closureOf, libraries, manifestOf, type Packed, packAll } from "./src/pack.ts";
 import { quickstarts } from "./src/quickstarts.ts";
 
-/** The libraries as a stranger gets them: tarballs in an empty project, plain JavaScript, a running stack. */
+/** The libraries as users get them: tarballs in an empty project, plain JavaScript, a running stack. */
 let work: string;
 let application: string;
 let packed: readonly Packed[];
@@ -50,7 +50,7 @@ afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** What a program of the application printed, and how it ended. */
+/** A program's output and exit code. */
 async function program(file: string, more: Record<string, string> = {}) {
   const child = startChild(process.execPath, [file], { cwd: application, env: { ...env, ...more } });
   const code = await child.exited;
@@ -103,7 +103,7 @@ test.each([
   expect(printed.join("\n").trimEnd()).toBe(quickstarts(name).get(`${file}.told`)?.trimEnd());
 });
 
-/** No program of others imports these. */
+/** Other programs do not import these. */
 const internal = ["console", "embedded", "hop", "seals"];
 
 test("every library for other programs has a quickstart, and this file runs it", () => {

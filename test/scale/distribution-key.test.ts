@@ -13,7 +13,7 @@ const { test } = requires("postgresql", "redis-server");
 const scope = "books";
 const guide = readFileSync(new URL("../../deploy/SCALING.md", import.meta.url), "utf8");
 
-/** Statements that look for a row by another key; what each would take is in the guide, under this name. */
+/** Statements that look up a row by another key; the guide describes under this name what each would need. */
 const exceptions: readonly { readonly name: string; readonly statement: RegExp }[] = [
   { name: "the committed allow", statement: /^select .* from decision d where d\.action_id = \$1$/ },
   { name: "the exchange's insert", statement: /^insert into spend .* cross join lateral/ },
@@ -43,7 +43,7 @@ afterAll(async () => {
   for (const stop of stops) await stop();
 });
 
-/** Sealing reads the record meanwhile, every ten seconds; then once more. */
+/** Sealing reads the record every ten seconds; the run is then repeated. */
 async function statementsOfHops(run: () => Promise<void>): Promise<ReadonlySet<string>> {
   for (;;) {
     const sent = await statementsDuring(primary, run);

@@ -9,7 +9,7 @@ const { describe, test } = requires("postgresql", "redis-server");
 
 const scope = "books";
 const { planner, read } = ledgerHops(scope);
-/** How a process finds out how far the standby is. */
+/** The statement by which a process reads the standby's position. */
 const watching = /pg_last_wal_replay_lsn/;
 
 let stand: StandbyStand;
@@ -26,19 +26,19 @@ const decide = async (): Promise<{ session: string; action: string; atMs: number
 const listed = async (query: string): Promise<readonly string[]> =>
   (await stand.api.decisions(query)).body.data.map((row: { action_id: string }) => row.action_id);
 const audit = (path: string) => stand.api.call("GET", path, { bearer: stand.api.tokens.audit });
-/** A span that holds the decision and is over. */
+/** A past time span that contains the decision. */
 const spanOf = ({ session, atMs }: { session: string; atMs: number }): string =>
   `session_id=${session}&since=${new Date(atMs).toISOString()}&until=${new Date(atMs + 1).toISOString()}`;
-/** Reads of the record that reached the standby meanwhile. */
+/** Reads of the record that reached the standby during `work`. */
 const readsOfStandby = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
   const sent = await statementsDuring(stand.standby, async () => void (await work()));
   return [...sent].filter((statement) => !watching.test(statement));
 };
-/** A decision that the standby does not have is in its span, until long after a standby that had it would be asked. */
+/** The list contains a decision that the standby lacks, until long after its span ended. */
 const staysWhole = async (): Promise<void> => {
   const decided = await decide();
   const answers = new Set<string>();
-  await waitUntil("the span to be long over", async () => {
+  await waitUntil("the time span to be long over", async () => {
     const isLongOver = Date.now() > decided.atMs + 4_000;
     answers.add((await listed(spanOf(decided))).join());
     return isLongOver;
@@ -47,7 +47,7 @@ const staysWhole = async (): Promise<void> => {
   expect(await listed(`session_id=${decided.session}`)).toEqual([]);
 };
 const standbyServes = () =>
-  waitUntil("the standby to be asked", async () => {
+  waitUntil("a read of the standby", async () => {
     const { session } = await decide();
     return (await readsOfStandby(() => listed(`session_id=${session}`))).length > 0;
   });
@@ -96,7 +96,7 @@ describe("while the standby does not replay", () => {
 
 test("a standby that replays serves lists of past time spans", async () => {
   const decided = await decide();
-  await waitUntil("the span to be asked of the standby", async () => {
+  await waitUntil("a read of the time span from the standby", async () => {
     const sent = await readsOfStandby(async () => expect(await listed(spanOf(decided))).toEqual([decided.action]));
     return sent.length > 0;
   });
@@ -114,10 +114,10 @@ describe.each([
     mend: async () => stand.standby.thaw(),
   },
 ])("a standby that $fault", (fault) => {
-  /** What holds meanwhile. */
+  /** Service without the standby. */
   const isDoneWithout = async (): Promise<void> => {
     const decided = await decide();
-    await waitUntil("the primary to be asked", async () => {
+    await waitUntil("a read of the primary", async () => {
       const answer = await stand.api.decisions(`session_id=${decided.session}`);
       return answer.status === 200 && answer.body.data.length === 1;
     });
@@ -132,7 +132,7 @@ describe.each([
     await fault.break();
     try {
       await isDoneWithout();
-      await waitUntil("the log to tell", () =>
+      await waitUntil("the log to report it", () =>
         stand.controlPlane.output().slice(length).includes("the standby of the audit reads does not answer"),
       );
     } finally {

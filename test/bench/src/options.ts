@@ -6,14 +6,14 @@ export type Part = (typeof parts)[number];
 export const usage = `pnpm bench [hop|peers|curves] [--quick] [--json] [--save]
 pnpm bench telemetry --help
 
-What a hop costs: as a ratio to what it is made of, to a naive implementation and to what one would take instead, measured in
-turns in one run, on a machine that is ours. Without a part all three are measured.
+The cost of a hop as a ratio to its parts, to a naive implementation and to alternatives, measured in turns in one run on an
+idle machine. Without a part all three are measured.
 
   hop      one hop and its parts, at one client and at many; the naive reference; the audit writer; telemetry on and off
-  peers    nginx, HAProxy, Cerbos, oidc-provider, http-proxy-3, @fastify/reply-from, casbin and Cedar, each at what it does
-  curves   what grows: records, agents and tools, connections, chains, bodies; and other kinds of hops
+  peers    nginx, HAProxy, Cerbos, oidc-provider, http-proxy-3, @fastify/reply-from, casbin and Cedar, each for its own task
+  curves   growth: records, agents and tools, connections, chains, bodies; and other kinds of hops
 
-  --quick  ends in some five minutes: shorter and fewer samples, 10^5 records instead of 10^7, 128 MiB instead of 1 GiB
+  --quick  some five minutes: shorter and fewer samples, 10^5 records instead of 10^7, 128 MiB instead of 1 GiB
   --json   one line of JSON at the end: {"targets": [{"id", "name", "ratio", "target", "met", ...}], ...}
   --save   keeps the run in history.json and draws its curves into plots/
 

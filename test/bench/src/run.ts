@@ -12,7 +12,7 @@ import { byKind } from "./groups/kinds.ts";
 import { proxies, startProxies } from "./groups/proxies.ts";
 import { stream } from "./groups/stream.ts";
 import { tokens } from "./groups/tokens.ts";
-import { told } from "./groups/told.ts";
+import { hopTelemetry } from "./groups/hop-telemetry.ts";
 import { verdict } from "./groups/verdict.ts";
 import { writer } from "./groups/writer.ts";
 import { createWatch } from "./machine/idle-gate.ts";
@@ -26,7 +26,7 @@ import { startStores } from "./rig/stores.ts";
 export type Group = (bench: Bench, rig: HopRig) => Promise<void>;
 
 const groups: Readonly<Record<Part, readonly Group[]>> = {
-  hop: [hopAlone, hopCrowd, hopWide, writer, told],
+  hop: [hopAlone, hopCrowd, hopWide, writer, hopTelemetry],
   peers: [tokens, throughProxies, admission, verdict, footprint, bundleSize],
   curves: [byConnections, byChain, byAgents, byKind, byBody, byRows, audit],
 };

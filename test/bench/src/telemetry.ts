@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import pc from "picocolors";
-import { told } from "./groups/told.ts";
+import { hopTelemetry } from "./groups/hop-telemetry.ts";
 import { progress } from "./progress.ts";
 import { writeTables } from "./report/tables.ts";
 import { fullPace } from "./rig/bench.ts";
@@ -29,7 +29,7 @@ async function events(collector: string, rounds: number): Promise<void> {
   console.log(
     pc.bold(`\nOne call's events, the least disturbed of ${rounds} interleaved rounds of ${callsInARound} calls`),
   );
-  console.log("told              us in the call       us altogether");
+  console.log("telemetry         us in the call       us altogether");
   for (const amount of amounts) {
     const of = (figure: keyof TelemetryCost) => Math.min(...costs[amount].map((cost) => cost[figure])).toFixed(1);
     console.log(amount.padEnd(14) + of("callMicros").padStart(18) + of("wholeMicros").padStart(19));
@@ -53,7 +53,7 @@ export async function benchTelemetry(args: readonly string[]): Promise<void> {
   } finally {
     await collector.stop();
   }
-  const { figures, failed } = await runGroups([told], { ...fullPace(), closeRounds: rounds, seconds });
+  const { figures, failed } = await runGroups([hopTelemetry], { ...fullPace(), closeRounds: rounds, seconds });
   for (const why of failed.values()) throw new Error(why);
   console.log(`\n${writeTables(figures)}`);
 }

@@ -13,7 +13,7 @@ export const launchBrowser = (): Promise<Browser> =>
     ],
   });
 
-/** A fresh visitor with a page of their own; what is not found within the deadline fails. */
+/** A new visitor with their own page; a missing element fails at the deadline. */
 export async function visit(browser: Browser, baseURL: string, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ baseURL, ...options });
   context.setDefaultTimeout(240_000);

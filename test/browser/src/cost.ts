@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
 
-/** Milliseconds on a processor so far, over the threads that live (Linux: /proc/PID/task/TID/schedstat, nanoseconds). */
+/** Processor milliseconds so far, over the live threads (Linux: /proc/PID/task/TID/schedstat, nanoseconds). */
 export function cpuOfProcess(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   return readdirSync(tasks).reduce((ms, task) => {
@@ -11,11 +11,11 @@ export function cpuOfProcess(pid: number): number {
   }, 0);
 }
 
-/** What the database of the service did so far, its server on this machine. */
+/** Work of the service's database so far, whose server is on this machine. */
 export function databaseOf({ superuserUrl }: Pick<TestDatabase, "superuserUrl">) {
   const sql = postgres(superuserUrl, { max: 1, onnotice: () => {} });
   return {
-    /** Milliseconds on a processor, of the connections that the service holds. */
+    /** Processor milliseconds of the service's connections. */
     async cpuMs(): Promise<number> {
       const rows = await sql<{ pid: number }[]>`
         select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;

@@ -1,9 +1,9 @@
 import type { DenyReason } from "@svc/core";
 import type { TestDatabase } from "@svc/test-support";
 import postgres from "postgres";
-import type { Told } from "./story.ts";
+import type { Story } from "./story.ts";
 
-/** Decisions that are alike, as a share of all. */
+/** A kind of decision, and its share of all. */
 interface Kind {
   readonly share: number;
   readonly session: number;
@@ -33,19 +33,19 @@ const kinds: readonly Kind[] = [
 ];
 
 /**
- * A past that no caller could make: decisions over a span that ends now, busier at some hours than at others, written
- * into the log in their order, as the service would have.
- * @param spanMs how far back it goes
+ * A history that no caller can make: decisions over a span that ends now, with busy and quiet hours, written into the
+ * log in order, as the service does.
+ * @param spanMs length of the span
  */
 export async function writeHistory(
   { appUrl }: Pick<TestDatabase, "appUrl">,
-  { sessions }: Told,
+  { sessions }: Story,
   { decisions, spanMs }: { readonly decisions: number; readonly spanMs: number },
 ): Promise<void> {
   const sql = postgres(appUrl, { max: 1, onnotice: () => {} });
   const alike = kinds.map((kind) => columnsOf(kind, sessions, Math.round(decisions * kind.share)));
   try {
-    // An identifier is of its moment (RFC 9562 section 5.7), as the service makes them.
+    // An identifier holds its time (RFC 9562 section 5.7), as in the service.
     await sql`
       insert into decision (action_id, record_version, session_id, stage, hop, chain, acting_agent, target, target_kind,
         data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
@@ -67,7 +67,7 @@ export async function writeHistory(
   }
 }
 
-function columnsOf(kind: Kind, sessions: Told["sessions"], count: number) {
+function columnsOf(kind: Kind, sessions: Story["sessions"], count: number) {
   const { session, agent, target, dataClass, reason = null, enforced = true, tainted = false } = kind;
   const { session_id: sessionId = "", policy_version: version = 1 } = sessions[session] ?? {};
   return {

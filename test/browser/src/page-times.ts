@@ -4,9 +4,8 @@ import { writeHistory } from "./history.ts";
 import { startStand } from "./stand.ts";
 
 /**
- * How long each page of the console takes over a log of a given length, from the request to the last byte: the median and
- * the slowest of so many loads, one after the other. Besides it the processor time of one load, which a busy machine hardly
- * changes.
+ * The time of each page of the console over a log of a given length, from the request to the last byte: median and
+ * maximum of several sequential loads; and the processor time of one load, which a busy machine hardly changes.
  */
 
 const [decisions = 100_000, loads = 21] = process.argv.slice(2).map(Number);
@@ -14,10 +13,10 @@ const spanMs = 86_400_000;
 
 const stand = await startStand();
 try {
-  await writeHistory(stand.database, stand.told, { decisions, spanMs });
+  await writeHistory(stand.database, stand.story, { decisions, spanMs });
   const database = databaseOf(stand.database);
-  // The service would seal a whole past while its pages are timed, which no service does whose past has come about.
-  await waitUntil("the past to be sealed", async () => (await database.sealedRows()) > 0.99 * decisions, 300_000);
+  // The service would otherwise seal the whole history at once while its pages are timed.
+  await waitUntil("the history to be sealed", async () => (await database.sealedRows()) > 0.99 * decisions, 300_000);
   const { url } = stand.plane;
   const entered = await fetch(`${url}/console/sign-in`, {
     method: "POST",
@@ -26,7 +25,7 @@ try {
     body: new URLSearchParams({ token: testBearers.audit, next: "/console" }),
   });
   const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
-  const { sessionId, tainted } = stand.told;
+  const { sessionId, tainted } = stand.story;
   const paths = [
     "/console",
     "/console?span=30d",

@@ -4,9 +4,9 @@ import type { Page } from "playwright-core";
 import { launchBrowser, signIn, visit } from "./chromium.ts";
 import { writeHistory } from "./history.ts";
 import { startStand } from "./stand.ts";
-import type { Told } from "./story.ts";
+import type { Story } from "./story.ts";
 
-/** `pnpm screenshots`: the pages that the README shows, of a real control plane with a day behind it. */
+/** `pnpm screenshots`: the README's pages, of a real control plane with a day of history. */
 
 const folder = new URL("../../../apps/control-plane/docs/", import.meta.url);
 const maxBytes = 200_000;
@@ -14,10 +14,10 @@ const dayMs = 86_400_000;
 
 interface Shot {
   readonly file: string;
-  readonly path: (told: Told) => string;
+  readonly path: (story: Story) => string;
   readonly scheme: "light" | "dark";
   readonly size: { readonly width: number; readonly height: number };
-  /** What is opened before it is taken. */
+  /** Opens something before the screenshot. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
@@ -48,11 +48,11 @@ const shots: readonly Shot[] = [
 const stand = await startStand();
 const browser = await launchBrowser();
 try {
-  await writeHistory(stand.database, stand.told, { decisions: 12_000, spanMs: dayMs });
+  await writeHistory(stand.database, stand.story, { decisions: 12_000, spanMs: dayMs });
   await mkdir(folder, { recursive: true });
   for (const { file, path, scheme, size, prepare } of shots) {
     const page = await visit(browser, stand.plane.url, { colorScheme: scheme, viewport: size });
-    await signIn(page, path(stand.told));
+    await signIn(page, path(stand.story));
     await page.waitForLoadState("networkidle");
     await prepare?.(page);
     const place = fileURLToPath(new URL(file, folder));

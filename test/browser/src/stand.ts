@@ -5,28 +5,28 @@ import {
   startRedisIfThere,
   type TestDatabase,
 } from "@svc/test-support";
-import { type Api, apiOf, type Told, tellStory } from "./story.ts";
+import { type Api, apiOf, type Story, createStory } from "./story.ts";
 
 export interface Stand {
   readonly plane: ControlPlane;
   readonly database: TestDatabase;
   readonly api: Api;
-  readonly told: Told;
+  readonly story: Story;
   stop(): Promise<void>;
 }
 
-/** A real control plane on real stores in which the story has happened. */
+/** A real control plane on real stores, after the story. */
 export async function startStand(env: Readonly<Record<string, string>> = {}): Promise<Stand> {
   const database = await createDatabase();
   const redis = await startRedisIfThere();
   const plane = await startControlPlane({ database, redis }, env);
   const api = apiOf(plane);
-  const told = await tellStory(api);
+  const story = await createStory(api);
   return {
     plane,
     database,
     api,
-    told,
+    story,
     async stop() {
       await plane.stop();
       await redis?.stop();

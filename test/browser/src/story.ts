@@ -1,7 +1,7 @@
 import type { AuthorizeResponse, ConsentResponse, ExchangeResponse } from "@svc/core";
 import { type ControlPlane, testBearers } from "@svc/test-support";
 
-/** What a call of the API needs: who calls, and what is sent. */
+/** An API call's bearer and body. */
 interface Call {
   readonly bearer?: string;
   readonly json?: unknown;
@@ -9,7 +9,7 @@ interface Call {
   readonly method?: string;
 }
 
-/** Calls the service as its users do; throws where it answers anything but success. */
+/** Calls the service as its users do; throws for any status but success. */
 export function apiOf({ url }: Pick<ControlPlane, "url">) {
   return async <Body>(path: string, { bearer = testBearers.admin, json, form, method }: Call = {}): Promise<Body> => {
     const response = await fetch(`${url}${path}`, {
@@ -95,8 +95,8 @@ async function register(api: Api): Promise<void> {
   await api("/v1/manifests", { json: second });
 }
 
-/** Where the story left what the tests follow. */
-export interface Told {
+/** What the tests look up afterwards. */
+export interface Story {
   readonly sessionId: string;
   /** An allowed call at the end of a chain of three. */
   readonly allowed: string;
@@ -104,12 +104,12 @@ export interface Told {
   readonly denied: string;
   /** Denied for taint. */
   readonly tainted: string;
-  /** The policy's versions by scope, and sessions to hang a history on. */
+  /** The policy's versions by scope, and sessions for a generated history. */
   readonly sessions: readonly ConsentResponse[];
 }
 
-/** What happens in a pilot: consents, chains, denies, observe mode, taint, a block, a revocation. All by the API. */
-export async function tellStory(api: Api): Promise<Told> {
+/** A pilot: consents, chains, denies, observe mode, taint, a block, a revocation. All by the API. */
+export async function createStory(api: Api): Promise<Story> {
   await register(api);
   const consent = (scope: string, userSub: string): Promise<ConsentResponse> =>
     api("/v1/consent", { json: { scope, user_sub: userSub } });

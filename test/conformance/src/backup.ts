@@ -7,7 +7,7 @@ export async function backUp(database: TestDatabase): Promise<TestDatabase> {
   const sql = postgres(at(database.superuserUrl, "postgres"), { max: 1, onnotice: () => {} });
   const { username: owner } = new URL(database.ownerUrl);
   // Connections of processes that just ended close a moment later.
-  await waitUntil("the database to be left", async () => {
+  await waitUntil("the database to have no connections", async () => {
     await sql`create database ${sql(name)} template ${sql(nameOf(database.ownerUrl))} owner ${sql(owner)}`;
     return true;
   });

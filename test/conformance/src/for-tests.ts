@@ -5,8 +5,8 @@ import { registerLedger } from "./ledger.ts";
 import { type One, type Pair, startOne, startPair } from "./stack.ts";
 
 /**
- * What a test file stands on, awaited where the file begins, so that its tests hold constants: started before they are
- * collected, stopped after the last.
+ * Fixtures of a test file, awaited where the file begins, so that its tests use constants: started at collection,
+ * stopped after the last test.
  */
 export async function deploymentForTests(): Promise<Opened> {
   const opened = await openDeployment();
@@ -14,7 +14,7 @@ export async function deploymentForTests(): Promise<Opened> {
   return opened;
 }
 
-/** A scope of this file's own, with the agents of `registerLedger`. */
+/** This file's own scope, with the agents of `registerLedger`. */
 export async function ledgerForTests(): Promise<Opened & { readonly scope: string }> {
   const opened = await deploymentForTests();
   const scope = opened.name("books");

@@ -1,6 +1,6 @@
 import { createHmac, createPrivateKey, sign, type webcrypto } from "node:crypto";
 
-/** Tokens that no honest issuer makes, put together byte by byte: a JWT library would refuse to. */
+/** Tokens that a JWT library refuses to make, composed byte by byte. */
 export interface Parts {
   readonly header: Readonly<Record<string, unknown>>;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -16,16 +16,16 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 
 const signingInput = ({ header, payload }: Parts): string => `${encode(header)}.${encode(payload)}`;
 
-/** With a signature that somebody claims to be right. */
+/** With any signature. */
 export const withSignature = (parts: Parts, signature: string): string => `${signingInput(parts)}.${signature}`;
 
-/** ES256, with this key whatever the header says. */
+/** ES256 with this key, whatever `alg` the header has. */
 export function signedBy(jwk: webcrypto.JsonWebKey, parts: Parts): string {
   const key = createPrivateKey({ key: jwk, format: "jwk" });
   const signature = sign("sha256", Buffer.from(signingInput(parts)), { key, dsaEncoding: "ieee-p1363" });
   return withSignature(parts, signature.toString("base64url"));
 }
 
-/** HS256, with any bytes as the shared secret. */
+/** HS256 with any bytes as the shared secret. */
 export const keyedWith = (secret: string | Buffer, parts: Parts): string =>
   withSignature(parts, createHmac("sha256", secret).update(signingInput(parts)).digest("base64url"));

@@ -2,8 +2,8 @@ import { afterAll } from "vitest";
 import { type IdentityStack, startIdentityStack } from "./identity-stack.ts";
 
 /**
- * A control plane for a test file, with an OpenID provider that vouches for whoever asks; apart from for-tests.ts, whose
- * users need no provider loaded.
+ * A control plane for a test file, with an OpenID provider that signs for any person; separate from for-tests.ts, whose
+ * users need no provider.
  */
 export async function identitiesForTests(): Promise<IdentityStack> {
   const stack = await startIdentityStack();

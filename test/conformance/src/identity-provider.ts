@@ -5,13 +5,13 @@ import { exportJWK, generateKeyPair } from "jose";
 import Provider from "oidc-provider";
 import * as client from "openid-client";
 
-/** A real OpenID provider on loopback that signs ID tokens for whoever logs in. */
+/** A real OpenID provider on loopback that signs ID tokens for any login. */
 export interface IdentityProvider {
   readonly issuer: string;
   readonly audience: string;
-  /** Logs a person in by the authorization code flow and answers the ID token, whose `nonce` is the given one. */
+  /** Logs a person in by the authorization code flow and returns the ID token with this `nonce`. */
   idToken(person: string, nonce: string): Promise<string>;
-  /** Does not serve any more. */
+  /** Stops serving. */
   stop(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   };
 }
 
-/** What a browser does: follows redirects with its cookies, and fills in the provider's own two forms. */
+/** Acts as a browser: follows redirects with cookies, and fills in the provider's two forms. */
 async function logIn(start: URL, person: string): Promise<URL> {
   const cookies = new Map<string, string>();
   const send = async (url: URL, form?: Record<string, string>): Promise<URL> => {

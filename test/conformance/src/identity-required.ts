@@ -25,7 +25,7 @@ const manifests = {
   stray: { tools: [tool(hop.read.target)] },
 };
 
-/** A control plane that requires identities, for a whole test file: all agents but stray are enrolled. */
+/** A control plane that requires identities, for a test file: all agents but stray are enrolled. */
 export async function requiringIdentities() {
   const receiver = await startSpanReceiver();
   const stack = await startIdentityStack({ SVC_IDENTITY_REQUIRED: "true", ...receiver.env });
@@ -46,7 +46,7 @@ export async function requiringIdentities() {
     if (key === undefined) throw new Error(`${agent} has no key`);
     return key;
   };
-  /** The fields that an agent's proof adds to an exchange of this token. */
+  /** The form fields of an agent's proof for an exchange of this token. */
   const proofOf = async (agent: string, token: string, key = keyOf(agent)) => ({
     actor_token: await stack.actorToken(agent, key, token),
     actor_token_type: "urn:ietf:params:oauth:token-type:jwt",
@@ -70,7 +70,7 @@ export async function requiringIdentities() {
     stack,
     api,
     keyOf,
-    /** Once more, with another key. */
+    /** Enrolls again with another key. */
     enroll,
     proofOf,
     actionFor,
@@ -85,7 +85,7 @@ export async function requiringIdentities() {
       api.call("POST", "/v1/token/renew", { bearer: token, body: { count: 1, ...more } }),
     mint: (token: string, action_id: string, more: object = {}) =>
       api.call("POST", "/v1/token/transaction", { bearer: token, body: { action_id, params: { amount: 1 }, ...more } }),
-    /** The refusal of a proof, counted under its cause. */
+    /** Expects the refusal of a proof, counted under its cause. */
     async expectFailure(cause: string, exchange: () => Promise<Answer>): Promise<void> {
       const before = await failures(cause);
       const { status, body } = await exchange();

@@ -6,7 +6,7 @@ import { startIdentityProvider } from "./identity-provider.ts";
 
 export type IdentityStack = Awaited<ReturnType<typeof startIdentityStack>>;
 
-/** A control plane on a database of its own that enrolls on the word of a real OpenID provider. */
+/** A control plane on its own database that enrolls agents with assertions of a real OpenID provider. */
 export async function startIdentityStack(env: Readonly<Record<string, string>> = {}) {
   const [database, provider] = await Promise.all([createDatabase(), startIdentityProvider()]);
   const controlPlane = await startControlPlane(
@@ -23,18 +23,18 @@ export async function startIdentityStack(env: Readonly<Record<string, string>> =
     sql,
     databaseUrl: database.ownerUrl,
     ...enrolling(api),
-    /** Registers an agent that nothing else uses and answers its name. */
+    /** Registers an agent for one test and returns its name. */
     async newAgent(): Promise<string> {
       const name = `agent-${++agentCount}`;
       const { status, text } = await api.attest(name, { books: { hop_budget: 2 } });
       if (status !== 201) throw new Error(text);
       return name;
     },
-    /** A person's word for a key. */
+    /** A person's assertion for a key. */
     vouched: async (key: { readonly kid: string }, person = "ada") => ({
       principal_assertion: await provider.idToken(person, key.kid),
     }),
-    /** What the audit log says of an agent's identity, oldest first. */
+    /** The audit events of an agent's identity, oldest first. */
     async eventsOf(agent: string): Promise<readonly AuditEvent[]> {
       const { body } = await api.call("GET", `/v1/audit/events?agent=${agent}`, { bearer: testBearers.audit });
       const events: readonly AuditEvent[] = body.data;

@@ -20,7 +20,7 @@ export const raiseEpoch = (api: Api, body?: object) =>
 
 export const published = async (api: Api): Promise<string[]> =>
   (await api.call("GET", "/.well-known/jwks.json")).body.keys.map(({ kid }: ListedKey) => kid);
-/** These keys and no others, at each of the processes. */
+/** Waits until each process publishes exactly these keys. */
 export const publishedBy = (apis: readonly Api[], ...kids: readonly string[]) =>
   waitUntil(`${kids.length} keys to be published everywhere`, async () => {
     const sets = await Promise.all(apis.map(published));
@@ -29,7 +29,7 @@ export const publishedBy = (apis: readonly Api[], ...kids: readonly string[]) =>
 
 export const signerOf = (token: string) => decodeProtectedHeader(token).kid;
 
-/** What each endpoint that takes a hop token says of this one. */
+/** The response of each endpoint that takes a hop token. */
 export async function answersTo(api: Api, session: string, token: string, hop: Hop): Promise<string[]> {
   const answers = [
     await api.authorize(session, token, hop),
@@ -39,5 +39,5 @@ export async function answersTo(api: Api, session: string, token: string, hop: H
   ];
   return answers.map(({ status, body }) => `${status} ${body.error?.code ?? body.error}`);
 }
-/** 401 by all of them, by the exchange in its own shape. */
+/** 401 by all of them, by the exchange in OAuth's shape. */
 export const refusedByAll = ["401 unauthorized", "400 invalid_request", "401 unauthorized", "401 unauthorized"];

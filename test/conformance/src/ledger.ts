@@ -1,6 +1,6 @@
 import type { Api, Hop } from "./api.ts";
 
-/** The scope most tests speak of: a planner that delegates to a clerk, who reads, writes, and browses the web. */
+/** The scope of most tests: a planner that delegates to a clerk, who reads, writes, and browses the web. */
 export async function registerLedger(api: Api, scope: string): Promise<void> {
   const name = (agent: string) => `${agent}-${scope}`;
   await accepted(
@@ -36,7 +36,7 @@ export const ledgerHops = (scope: string) =>
     browse: { target: `http:${scope}/browse`, target_kind: "tool", data_class: "web" },
   }) as const satisfies Record<string, Hop>;
 
-/** A session in which the human delegated to the planner and the planner to the clerk: the clerk's token. */
+/** A session in which the person delegated to the planner and the planner to the clerk: the clerk's token. */
 export async function clerkSession(api: Api, scope: string) {
   const hops = ledgerHops(scope);
   const { session, token: root } = await api.consent(scope);

@@ -7,13 +7,13 @@ import { missingFrom } from "./preflight.ts";
 const usage = `pnpm conformance [--base-url URL --admin-token TOKEN [--audit-token TOKEN] [--identity-token TOKEN]]
                  [--loopback-discovery] [--report FILE]
 
-Compares a control plane with the reference, over HTTP alone. Without --base-url it starts one of its own.
-What it registers is named anew by each run, and stays. The deployment must limit no rates and require no identities
-while it runs; what else a test needs and the deployment has not is in the name of the test that is skipped.
+Compares a control plane with the reference, over HTTP alone. Without --base-url it starts its own.
+Each run registers new names, and they stay. The deployment must limit no rates and require no identities meanwhile.
+A test that needs more than the deployment has is skipped, with what it needs in its name.
 
-  --audit-token, --identity-token  bearers of the other planes; without one, the tests of that plane's doors are skipped
+  --audit-token, --identity-token  bearers of the other planes; without one, that plane's tests are skipped
   --loopback-discovery             the deployment may read capabilities from this machine's 127.0.0.1
-  --report FILE                    writes the result of every test there, as JSON
+  --report FILE                    writes the result of every test to FILE, as JSON
 
 Examples:
   pnpm conformance
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
     console.log(usage);
     return 0;
   }
-  if (values["base-url"] === undefined) return holdOwn(values);
+  if (values["base-url"] === undefined) return runOnOwn(values);
   if (!URL.canParse(values["base-url"])) return misused("--base-url must be a URL, such as http://127.0.0.1:8080");
   if (values["admin-token"] === undefined) return misused("--base-url needs --admin-token");
   const deployment = {
@@ -58,7 +58,7 @@ async function main(): Promise<number> {
     readsLoopback: values["loopback-discovery"] ?? false,
   };
   const missing = await missingFrom(deployment);
-  if (missing === undefined) return hold(deployment, values);
+  if (missing === undefined) return runSuite(deployment, values);
   console.error(missing);
   return 2;
 }
@@ -68,17 +68,17 @@ function misused(fault: string): number {
   return 2;
 }
 
-async function holdOwn(values: Options): Promise<number> {
+async function runOnOwn(values: Options): Promise<number> {
   const own = await startDeployment();
   try {
-    return await hold(own.deployment, values);
+    return await runSuite(own.deployment, values);
   } finally {
     await own.stop();
   }
 }
 
 /** The exit code: 0 where every test that ran passed, and some ran. */
-async function hold(deployment: Deployment, { report }: Options): Promise<number> {
+async function runSuite(deployment: Deployment, { report }: Options): Promise<number> {
   process.env[deploymentVariable] = JSON.stringify(deployment);
   const root = fileURLToPath(new URL("..", import.meta.url));
   const reporters: ("verbose" | ["json", { outputFile: string }])[] = ["verbose"];

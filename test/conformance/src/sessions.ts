@@ -1,7 +1,7 @@
 import type { Api } from "./api.ts";
 import { asOwner, type One } from "./stack.ts";
 
-/** A stack's sessions as its administrator and its auditor reach them. */
+/** A stack's sessions, by the admin and audit planes. */
 export const sessionsOf = ({ api, database }: One) => ({
   read: (session: string) => api.call("GET", `/v1/sessions/${session}`, { bearer: api.tokens.audit }),
   list: (query: string) => api.call("GET", `/v1/sessions?${query}`, { bearer: api.tokens.audit }),
@@ -9,7 +9,7 @@ export const sessionsOf = ({ api, database }: One) => ({
     api.call("POST", `/v1/sessions/${session}/revoke`, { bearer: api.tokens.admin, ...(body && { body }) }),
   revokeAll: (body: object) => api.call("POST", "/v1/sessions/revoke", { bearer: api.tokens.admin, body }),
   consentOf: async (user: string, scope = "books") => (await api.consent(scope, { user_sub: user })).session,
-  /** The records of its end. */
+  /** The events of its end. */
   endsOf: (session: string) =>
     asOwner(
       database,
@@ -17,7 +17,7 @@ export const sessionsOf = ({ api, database }: One) => ({
         select actor, reason, details from administrative_event
         where kind = 'session_revoked' and session_id = ${session}`,
     ),
-  /** A consent cannot be made to have expired within a test's time. */
+  /** Ends the session's lifetime in the database: the shortest consent lasts longer than a test. */
   insertExpired: async (user: string): Promise<string> => {
     const [row] = await asOwner(
       database,

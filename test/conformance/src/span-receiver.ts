@@ -11,19 +11,19 @@ export interface ReceivedSpan {
   /** Undefined for the root of a trace. */
   readonly parentSpanId: string | undefined;
   readonly attributes: Attributes;
-  /** What OTLP has room for and nobody should fill: events, links, a trace state, a status message. */
+  /** OTLP fields that the service must leave empty: events, links, a trace state, a status message. */
   readonly extras: readonly unknown[];
   readonly hasFailed: boolean;
-  /** Of the process that sent it. */
+  /** Of the sending process. */
   readonly resource: Attributes;
 }
 
-/** Takes spans over OTLP/HTTP with JSON bodies, as a collector would. */
+/** Receives spans over OTLP/HTTP with JSON bodies, like a collector. */
 export interface SpanReceiver {
-  /** The settings of whoever is to send its spans here, soon after they end. */
+  /** The settings of a process that sends its spans here, soon after they end. */
   readonly env: Readonly<Record<string, string>>;
   readonly spans: readonly ReceivedSpan[];
-  /** Everything received, as it came. */
+  /** Everything received, unparsed. */
   text(): string;
   stop(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** A test by its file and its name as they stand in the README. */
+/** A test by its file and its name in the README. */
 export interface NamedTest {
-  /** Of this folder by its name, of any other from the root of the repository. */
+  /** A file of this folder by its name, any other by its path from the root of the repository. */
   readonly file: string;
-  /** As it stands in the source; the names of the groups around it may be left out. */
+  /** As in the source; the names of the groups around it may be left out. */
   readonly name: string;
 }
 
-/** One row of a table that says what holds each of its rows. */
+/** One row of a table, with the tests of its guarantee. */
 export interface SpecRow {
   readonly section: string;
   readonly cells: readonly string[];
@@ -20,7 +20,7 @@ const cellsOf = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim());
 
-/** @throws {Error} for a cell that is not `file`: name, so that no row is passed over. */
+/** @throws {Error} for a cell that is not `file`: name, so that no row is skipped. */
 export function readSpecTables(markdown: string): readonly SpecRow[] {
   const rows: SpecRow[] = [];
   let section = "";

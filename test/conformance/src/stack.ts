@@ -16,7 +16,7 @@ export interface One {
   stop(): Promise<void>;
 }
 
-/** One control plane on a database of its own and the in-process guard. */
+/** One control plane on its own database, with the in-process guard. */
 export async function startOne(env: Readonly<Record<string, string>> = {}): Promise<One> {
   const database = await createDatabase();
   const controlPlane = await startControlPlane({ database }, env);
@@ -38,7 +38,7 @@ export interface Pair {
   stop(): Promise<void>;
 }
 
-/** Two processes of one authority: the same database, the same Redis, the same issuer. */
+/** Two processes of one issuer: the same database, the same Redis. */
 export async function startPair(settings: Readonly<Record<string, string>> = {}): Promise<Pair> {
   const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
   const env = { SVC_ISSUER: "https://issuer.test", ...settings };
@@ -55,7 +55,7 @@ export async function startPair(settings: Readonly<Record<string, string>> = {})
   };
 }
 
-/** Runs statements past the service, as the owner of its tables. */
+/** Runs statements directly on the database, as the owner of its tables. */
 export async function asOwner<T>(database: TestDatabase, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(database.ownerUrl, { max: 1, onnotice: () => {} });
   try {

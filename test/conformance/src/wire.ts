@@ -3,8 +3,8 @@ import { type IncomingMessage, request as requestPlainly } from "node:http";
 import { request as requestOverTls } from "node:https";
 
 /**
- * One request exactly as written: `fetch` tidies paths up and joins repeated headers.
- * @param headers names and values, alternating; repeats stay apart
+ * One request, sent unchanged: `fetch` normalizes paths and joins repeated headers.
+ * @param headers names and values, alternating; repeats stay separate
  */
 export async function overTheWire(
   baseUrl: string,

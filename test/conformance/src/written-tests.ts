@@ -2,11 +2,11 @@ import { createVitest } from "vitest/node";
 import type { NamedTest, SpecRow } from "./spec-table.ts";
 
 /**
- * Looks up the tests that a table names. Their sources are read, not run: tests are known by name without their stacks.
+ * Looks up the tests that a table names. Their sources are parsed, not run, so that no stack is started.
  *
  * @param root of the repository
- * @param pathOf where the file of a test is
- * @returns one line for each that is not there under just its name, or is skipped for what the name does not say
+ * @param pathOf the path of a test's file
+ * @returns one line for each test that does not exist under exactly that name, or is skipped without a part in its name
  */
 export async function missingTests(
   rows: readonly SpecRow[],

@@ -36,7 +36,7 @@ export interface Import {
   readonly specifier: string;
 }
 
-/** Returns those of the imports that the linter restricts, each in a file of its own. */
+/** Returns the imports that the linter restricts, each in its own file. */
 export async function restrictedImports(imports: readonly Import[]): Promise<readonly Import[]> {
   const files = new Map(imports.map((each, index) => [`${each.folder}/border-${index}.ts`, each]));
   const texts = [...files].map(([path, { specifier }]) => [path, importOf(specifier)] as const);
@@ -46,7 +46,7 @@ export async function restrictedImports(imports: readonly Import[]): Promise<rea
 
 const importOf = (specifier: string): string => `import { name } from "${specifier}";\n\nexport const border = name;\n`;
 
-/** Writes the files into a scratch copy of the linter's configuration; returns those in which `rule` finds something. */
+/** Writes the files into a scratch copy of the linter's configuration; returns those that break `rule`. */
 export async function filesRefused(
   rule: string,
   files: readonly (readonly [path: string, text: string])[],
@@ -74,7 +74,7 @@ function lint(cwd: string): Promise<readonly Diagnostic[]> {
   const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
   const args = [biome, "lint", "--reporter=json", "--max-diagnostics=none", "."];
   return new Promise((resolve, reject) => {
-    // It exits with 1, since it is meant to find something.
+    // It exits with 1 when it reports something.
     execFile(process.execPath, args, { cwd, maxBuffer: 64 * 1024 * 1024 }, (_error, stdout, stderr) => {
       try {
         resolve(JSON.parse(stdout).diagnostics);

@@ -9,7 +9,7 @@ const slugOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\p{M}\- _]/gu, "")
     .replaceAll(" ", "-");
 
-/** Every anchor of a page: its headings, a repeated one numbered, and what `id` names. */
+/** Every anchor of a page: its headings, a repeated one numbered, and every `id`. */
 export function anchorsOf(markdown: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   const text = withoutCode(markdown);

@@ -6,7 +6,7 @@ export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 const generated = new Set(["node_modules", "dist", ".cache", ".svc-data", "coverage"]);
 
-/** Files of the repository that match, by path from its root; nothing installed or built. */
+/** Files of the repository that match, by path from its root, without installed or built ones. */
 export const filesLike = (pattern: string): readonly string[] =>
   globSync(pattern, { cwd: root, exclude: (path) => generated.has(path.split("/").at(-1) ?? "") }).sort();
 

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { freePort } from "@svc/test-support";
 
-/** One loopback address before several servers, as a load balancer or the address of whoever is primary. */
+/** One loopback address before several servers, like a load balancer or a primary's virtual address. */
 export interface Balancer {
   readonly port: number;
-  /** New connections go to these from now on, in turn, leaving out those that refuse. Open ones stay where they are. */
+  /** New connections go to these in turn, skipping servers that refuse. Open ones stay. */
   aim(ports: readonly number[]): void;
   /** Resets every open connection, as when an address moves to another machine. */
   sever(): void;
@@ -62,7 +62,7 @@ async function firstThatTakes(ports: readonly number[]): Promise<Socket | undefi
       await once(socket, "connect");
       return socket;
     } catch {
-      // Refused; the next one may take it.
+      // Refused; the next server is tried.
     }
   }
   return undefined;

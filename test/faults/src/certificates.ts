@@ -11,7 +11,7 @@ export interface Certified {
 
 export interface Authority {
   readonly cert: string;
-  /** A fresh key for this machine's loopback address, certified. */
+  /** A new key for this machine's loopback address, certified. */
   issue(): Certified;
 }
 
@@ -25,7 +25,7 @@ export function createAuthority(name: string): Authority {
   };
 }
 
-/** @param issuer signs it; itself without */
+/** @param issuer signs it; self-signed without */
 function openssl(subject: readonly string[], issuer?: Certified): Certified {
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-certificate-"));
   const file = (name: string) => join(folder, name);

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locate } from "@svc/test-support";
 
-/** A wall clock for processes, which can be stepped while they run; their timers go on as ever. */
+/** A wall clock for processes, which can be stepped while they run; their timers are unaffected. */
 export interface FakedTime {
-  /** Environment of a process that goes by it. */
+  /** Environment of a process with this clock. */
   readonly env: Readonly<Record<string, string>>;
   step(seconds: number): void;
 }

@@ -4,16 +4,16 @@ import { groups } from "./scenarios/groups.ts";
 import { type Outcome, runScenario } from "./stand.ts";
 import { headOfTable, rowOf } from "./table.ts";
 
-const help = `Breaks a whole deployment under load, and checks that nothing was lost and nobody got in.
+const help = `Breaks a whole deployment under load, and checks that no record is lost and no forbidden call passes.
 
   pnpm faults [--only TEXT]... [--rounds N] [--seed S] [--json FILE]
 
-  --only TEXT   scenarios and groups whose name holds it
-  --rounds N    how often each, 1 unless said otherwise, with another seed each time
-  --seed S      of the first round; a random one else, which is printed
-  --json FILE   writes every outcome there too
+  --only TEXT   scenarios and groups whose name contains TEXT
+  --rounds N    repetitions, by default 1, each with its own seed
+  --seed S      of the first round; by default a random one, which is printed
+  --json FILE   also writes every outcome to FILE
 
-Prints a Markdown table. Exits 1 where a promise was broken or something did not recover.
+Prints a Markdown table. Exits 1 if a guarantee was violated or a process did not recover.
 
 Groups and their scenarios:
 ${groups.map(({ name, scenarioNames }) => [`  ${name}`, ...scenarioNames.map((each) => `    ${each}`)].join("\n")).join("\n")}
@@ -24,7 +24,7 @@ Examples:
   pnpm faults --only Sentinel --seed 4711
 `;
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 function wholeNumber(name: string, text: string): number {
   if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} takes a whole number, such as --${name} 3`);
@@ -45,7 +45,7 @@ function read() {
   const isChosen = (group: string, scenario: string) =>
     only.length === 0 || only.some((text) => group.includes(text) || scenario.includes(text));
   const chosen = groups.filter(({ name, scenarioNames }) => scenarioNames.some((each) => isChosen(name, each)));
-  if (chosen.length === 0) throw new Error(`--only ${only.join(" ")} fits nothing; --help lists the scenarios`);
+  if (chosen.length === 0) throw new Error(`--only ${only.join(" ")} matches nothing; --help lists the scenarios`);
   return {
     ...{ help: values.help, json: values.json, chosen, isChosen },
     rounds: wholeNumber("rounds", values.rounds),
@@ -61,23 +61,23 @@ async function run({ chosen, isChosen, rounds, seed, json }: ReturnType<typeof r
       await act();
     } catch (fault) {
       faults += 1;
-      say(`  FAILED: ${what}: ${fault instanceof Error ? fault.message : String(fault)}`);
+      log(`  FAILED: ${what}: ${fault instanceof Error ? fault.message : String(fault)}`);
     }
   };
   process.stdout.write(headOfTable);
   for (let round = 0; round < rounds; round += 1) {
     for (const group of chosen) {
-      say(`${group.name}, seed ${seed + round}`);
-      // One that fails says nothing of those after it; a world that is beyond repair fails them all.
+      log(`${group.name}, seed ${seed + round}`);
+      // A failed scenario does not stop the next ones; a deployment beyond repair fails them all.
       await attempt(group.name, () =>
-        group.each(async (world, scenario) => {
+        group.each(async (deployment, scenario) => {
           if (!isChosen(group.name, scenario.name)) return;
           await attempt(scenario.name, async () => {
-            const outcome = await runScenario(world, scenario, { seed: seed + round });
+            const outcome = await runScenario(deployment, scenario, { seed: seed + round });
             outcomes.push({ ...outcome, seed: seed + round });
             faults += outcome.violations.length;
             process.stdout.write(rowOf(outcome));
-            for (const { kind, of } of outcome.violations) say(`  BROKEN: ${kind} of ${of}`);
+            for (const { kind, of } of outcome.violations) log(`  BROKEN: ${kind} of ${of}`);
           });
         }),
       );
@@ -92,6 +92,6 @@ try {
   if (options.help) process.stdout.write(help);
   else process.exitCode = await run(options);
 } catch (fault) {
-  say(fault instanceof Error ? fault.message : String(fault));
+  log(fault instanceof Error ? fault.message : String(fault));
   process.exitCode = 2;
 }

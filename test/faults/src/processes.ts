@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The processes that descend from one, itself first. */
+/** A process and its descendants, itself first. */
 export function familyOf(pid: number): readonly number[] {
   return [pid, ...childrenOf(pid).flatMap(familyOf)];
 }
@@ -10,11 +10,11 @@ function childrenOf(pid: number): readonly number[] {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
     return text.split(" ").filter(Boolean).map(Number);
   } catch {
-    return []; // It ended meanwhile.
+    return []; // It exited meanwhile.
   }
 }
 
-/** Signals a process and all that descend from it; those that ended meanwhile are left out. */
+/** Signals a process and all its descendants; those that exited meanwhile are skipped. */
 export function signalFamily(pid: number, signal: NodeJS.Signals): void {
   for (const member of familyOf(pid)) {
     try {

@@ -1,16 +1,16 @@
-/** A stream of random choices that a seed repeats. */
+/** Random choices that a seed repeats. */
 export interface Random {
   /** From 0 on, below `end`. */
   below(end: number): number;
-  /** A whole number of both bounds or between. */
+  /** A whole number, both bounds included. */
   between(first: number, last: number): number;
   of<T>(values: readonly [T, ...T[]]): T;
   shuffled<T>(values: readonly T[]): T[];
-  /** A stream of its own for a part of the run, so that parts do not shift each other. */
+  /** An independent stream for a part of the run, so that parts do not affect each other. */
   fork(): Random;
 }
 
-/** Mulberry32: small, fast, and far more random than the choices made of it need. */
+/** Mulberry32: small, fast, and random enough for these choices. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

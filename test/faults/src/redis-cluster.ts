@@ -4,7 +4,7 @@ import { type OwnRedis, type RedisCluster, startOwnRedis, waitUntil } from "@svc
 
 const run = promisify(execFile);
 
-/** Three primaries, each with a replica that takes over about a second after it is gone. */
+/** Three primaries, each with a replica that is promoted about a second after its failure. */
 export async function startSixNodes(): Promise<RedisCluster> {
   const settings = ["cluster-enabled yes", "cluster-node-timeout 1000"];
   const nodes = await Promise.all([1, 2, 3, 4, 5, 6].map(() => startOwnRedis(settings)));
@@ -20,7 +20,7 @@ export async function startSixNodes(): Promise<RedisCluster> {
   };
 }
 
-/** Hands `slots` slots of one primary to another, with what they hold, while they are in use. */
+/** Moves `slots` slots of one primary to another, with their entries, while they are in use. */
 export async function moveSlots({ nodes }: RedisCluster, slots: number): Promise<void> {
   const [from, to] = await primariesOf(nodes);
   if (from === undefined || to === undefined) throw new Error("no two primaries left");

@@ -1,13 +1,13 @@
 import type { Child } from "@svc/test-support";
 
-/** A process of the service that is started again on the same address, as an orchestrator would. */
+/** A process of the service that is restarted at the same address, as an orchestrator does. */
 export interface Restartable {
   readonly name: string;
   readonly port: number;
   /** Of that port, without a path. */
   readonly url: string;
   pid(): number;
-  /** All that the present process wrote. */
+  /** All output of the current process. */
   output(): string;
   hasExited(): boolean;
   /** SIGKILL. */

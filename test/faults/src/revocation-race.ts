@@ -3,26 +3,26 @@ import type { Api } from "@svc/test-conformance/api";
 import { clerkSession, registerLedger } from "@svc/test-conformance/ledger";
 import type { Random } from "./random.ts";
 
-/** What ends the right to act, for good or for a while. */
+/** An act that ends a right, for good or for a while. */
 export const endings = ["session ended", "scope blocked", "agent revoked"] as const;
 export type Ending = (typeof endings)[number];
 
-/** What races it, on another process. */
+/** An operation that races it, on another process. */
 export const acts = ["authorize", "exchange", "renew", "mint"] as const;
 export type Act = (typeof acts)[number];
 
 export interface Interleaving {
   readonly ending: Ending;
   readonly act: Act;
-  /** The act started after the ending had answered. */
+  /** The operation started after the ending had returned. */
   readonly isLate: boolean;
   readonly wasGranted: boolean;
-  /** What it was granted passed a later check. */
+  /** Its grant passed a later check. */
   readonly wasGoodAfterwards: boolean;
 }
 
 export interface Race {
-  /** Where the right ends, and where it is used. */
+  /** The process that ends the right, and the one that uses it. */
   readonly one: Api;
   readonly other: Api;
   readonly scope: string;
@@ -31,7 +31,7 @@ export interface Race {
 
 const spreadMs = 8;
 
-/** Lets every act race one ending, each at a moment of its own; and tries each once more after it has answered. */
+/** Races every operation with one ending, each at its own moment; and repeats each once after the ending's return. */
 export async function raceOnce(lane: Race, ending: Ending): Promise<readonly Interleaving[]> {
   const race = ending === "agent revoked" ? await withFreshAgents(lane) : lane;
   const { random } = race;
@@ -58,13 +58,13 @@ export async function raceOnce(lane: Race, ending: Ending): Promise<readonly Int
   return interleavings;
 }
 
-/** Nothing that started after the end is granted, and nothing that was granted before is worth anything after it. */
+/** Nothing that started after the end is granted, and every earlier grant fails its next check. */
 export const isBroken = ({ isLate, wasGranted, wasGoodAfterwards }: Interleaving): boolean =>
   (isLate && wasGranted) || wasGoodAfterwards;
 
 const tries = 20;
 
-/** A machine that does much else besides answers some calls with 503; what is no part of the race is then done again. */
+/** On a busy machine some calls return 503; calls outside the race are then repeated. */
 async function atLast<T>(act: () => Promise<T>): Promise<T> {
   for (let count = 1; ; count += 1) {
     try {
@@ -77,12 +77,12 @@ async function atLast<T>(act: () => Promise<T>): Promise<T> {
 
 interface Attempt {
   readonly wasGranted: boolean;
-  /** Whether the next check lets pass what was granted. */
+  /** Whether the next check accepts the grant. */
   readonly passesAgain: () => Promise<boolean>;
 }
 type Acts = Readonly<Record<Act, () => Promise<Attempt>>>;
 
-/** A session, and for each act tokens and allows of its own, twice. */
+/** A session, and for each operation its own tokens and allows, twice. */
 async function prepare({ other, scope }: Race): Promise<{ session: string; racing: Acts; late: Acts }> {
   const { session, clerk, hops } = await clerkSession(other, scope);
   const { read, post } = hops;
@@ -111,7 +111,7 @@ async function prepare({ other, scope }: Race): Promise<{ session: string; racin
       },
       async mint() {
         const { status } = await other.mint(privileged.token, privileged.action, { amount: 1 });
-        // It is for the tool alone, which verifies it offline.
+        // The tool alone uses it, and verifies it offline.
         return { wasGranted: status === 200, passesAgain: async () => false };
       },
     };
@@ -119,7 +119,7 @@ async function prepare({ other, scope }: Race): Promise<{ session: string; racin
   return { session, racing: await actsOf(), late: await actsOf() };
 }
 
-/** Revoked is final, so every race ends agents of its own. */
+/** Revocation is final, so every race has its own agents. */
 async function withFreshAgents(lane: Race): Promise<Race> {
   const scope = `${lane.scope}-${crypto.randomUUID().slice(0, 8)}`;
   await atLast(() => registerLedger(lane.one, scope));
@@ -132,7 +132,7 @@ async function endRight({ one, scope, random }: Race, ending: Ending, session: s
   const { status, text } = await {
     "session ended": () => call("POST", `/v1/sessions/${session}/revoke`, {}),
     "scope blocked": () => call("PUT", `/v1/blocks/scope/${scope}`, { reason: "a race" }),
-    // Who acts, or who delegated to it.
+    // The acting agent, or the one that delegated to it.
     "agent revoked": async () => {
       const name = `${random.of(["clerk", "planner"])}-${scope}`;
       const { body } = await call("GET", `/v1/agents/resolve?name=${name}`);

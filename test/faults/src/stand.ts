@@ -5,23 +5,23 @@ import { readRecorded } from "./checker/recorded.ts";
 import { findViolations, type Violation, type ViolationKind } from "./checker/violations.ts";
 import { type Load, startLoad, type Tally } from "./load/load.ts";
 import { type Random, seededRandom } from "./random.ts";
-import type { World } from "./world.ts";
+import type { Deployment } from "./deployment.ts";
 
-/** What a scenario has at hand: the servers to break, the calls that go on meanwhile, and the choices of its seed. */
+/** A scenario's tools: the servers to break, the calls meanwhile, and the seed's choices. */
 export interface Stand<Store extends RedisServer = RedisServer> {
-  readonly world: World<Store>;
+  readonly deployment: Deployment<Store>;
   readonly load: Load;
   readonly random: Random;
 }
 
 export interface Scenario<Store extends RedisServer = RedisServer> {
-  /** What is injected. */
+  /** The injected fault. */
   readonly name: string;
-  /** What this fault may lose even so, since no service could keep it; told apart, and nothing else is tolerated. */
+  /** The violations that this fault may cause, since no service could prevent them; they are reported apart. */
   readonly mayLose?: readonly ViolationKind[];
-  /** Agents that call meanwhile, where it takes more than usual. */
+  /** Number of calling agents, where it needs more than usual. */
   readonly agents?: number;
-  /** Injects the fault under load, leaves everything mended, and says how often. */
+  /** Injects the fault under load, repairs everything, and returns how often. */
   inject(stand: Stand<Store>): Promise<number>;
 }
 
@@ -34,55 +34,55 @@ export interface Outcome {
   /** Spent tokens that were presented again at the end, and refused. */
   readonly replaysRefused: number;
   readonly violations: readonly Violation[];
-  /** Violations of the kinds that the scenario says it may lose. */
+  /** Violations of the kinds that the scenario allows. */
   readonly lost: readonly Violation[];
 }
 
 export interface RunOptions {
   readonly seed: number;
-  /** Between two calls of an agent, at most. */
+  /** Longest pause between two calls of an agent. */
   readonly pauseMs?: number;
 }
 
 const fewAgents = 6;
 
 /**
- * Runs a scenario under load until calls pass again through every process, and judges all that this world ever did.
- * @throws where it does not recover by itself
+ * Runs a scenario under load until calls pass again through every process, and checks the deployment's whole evidence.
+ * @throws where it does not recover without a restart
  */
 export async function runScenario<Store extends RedisServer>(
-  world: World<Store>,
+  deployment: Deployment<Store>,
   scenario: Scenario<Store>,
   { seed, pauseMs = 20 }: RunOptions,
 ): Promise<Outcome> {
   const { agents = fewAgents } = scenario;
   const random = seededRandom(seed);
   const load = startLoad({
-    controlPlaneUrl: world.controlPlaneUrl,
-    enforcementPointUrls: world.enforcementPoints.map(({ url }) => url),
+    controlPlaneUrl: deployment.controlPlaneUrl,
+    enforcementPointUrls: deployment.enforcementPoints.map(({ url }) => url),
     agents,
     pauseMs,
     random: random.fork(),
   });
   let injected: number;
   let replaysRefused: number;
-  const arrivedBefore = world.upstream.arrivals.length;
+  const arrivedBefore = deployment.upstream.arrivals.length;
   try {
     await load.passes(agents * 2);
-    injected = await scenario.inject({ world, load, random });
-    await recovered(world);
+    injected = await scenario.inject({ deployment, load, random });
+    await recovered(deployment);
     await load.passes(agents * 2);
     replaysRefused = await load.replay();
   } finally {
     await load.stop();
   }
-  const found = findViolations(await evidenceOf(world, load));
+  const found = findViolations(await evidenceOf(deployment, load));
   const isTolerated = ({ kind }: Violation) => scenario.mayLose?.includes(kind) ?? false;
   return {
     scenario: scenario.name,
     injected,
     calls: load.tally(),
-    arrivals: world.upstream.arrivals.length - arrivedBefore,
+    arrivals: deployment.upstream.arrivals.length - arrivedBefore,
     replaysRefused,
     violations: found.filter((violation) => !isTolerated(violation)),
     lost: found.filter(isTolerated),
@@ -93,8 +93,8 @@ export const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
 export const readiness = async (url: string): Promise<number> => (await fetch(`${url}/readyz`)).status;
 
-/** Every control plane says by itself that it serves again. */
-export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
+/** Every control plane reports that it serves again. */
+export async function recovered({ controlPlanes }: Pick<Deployment, "controlPlanes">): Promise<void> {
   for (const { name, url, hasExited, output } of controlPlanes) {
     const isReady = async () => hasExited() || (await readiness(url)) === 200;
     await waitUntil(`${name} to be ready`, isReady);
@@ -102,16 +102,16 @@ export async function recovered({ controlPlanes }: Pick<World, "controlPlanes">)
   }
 }
 
-/** Every control plane says that it cannot serve. */
-export async function unready({ controlPlanes }: Pick<World, "controlPlanes">): Promise<void> {
+/** Every control plane reports that it cannot serve. */
+export async function unready({ controlPlanes }: Pick<Deployment, "controlPlanes">): Promise<void> {
   for (const { name, url } of controlPlanes) {
     await waitUntil(`${name} to be unready`, async () => (await readiness(url)) === 503);
   }
 }
 
-/** Whoever is primary now says what was recorded. */
-export async function evidenceOf(world: World, load: Pick<Load, "replies" | "replaysGranted">): Promise<Evidence> {
-  const recorded = await readRecorded(world.database.superuserUrl(world.databaseAddress.port));
+/** Reads the record from the current primary. */
+export async function evidenceOf(deployment: Deployment, load: Pick<Load, "replies" | "replaysGranted">): Promise<Evidence> {
+  const recorded = await readRecorded(deployment.database.superuserUrl(deployment.databaseAddress.port));
   const { replies, replaysGranted } = load;
-  return { ...recorded, replies, replaysGranted, arrivals: world.upstream.arrivals };
+  return { ...recorded, replies, replaysGranted, arrivals: deployment.upstream.arrivals };
 }

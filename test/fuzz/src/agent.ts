@@ -1,22 +1,22 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** A connection whose agent is done ends by then, however busy the machine is. */
+/** A connection whose agent has finished ends by then, however busy the machine is. */
 const endMs = 180_000;
 
-export interface Heard {
+export interface Received {
   /** Everything received, as Latin-1. */
   readonly text: string;
-  /** The enforcement point never let go of the connection. */
+  /** The enforcement point did not close the connection. */
   readonly isHung: boolean;
 }
 
 /**
- * Sends bytes over a connection of their own, and hears it out.
+ * Sends bytes over their own connection, and reads until its end.
  *
- * @param quietMs nothing came for so long: then the agent says that it is done
+ * @param quietMs without a byte for this long the agent ends its side
  */
-export async function say(port: number, bytes: string, quietMs: number): Promise<Heard> {
+export async function sendBytes(port: number, bytes: string, quietMs: number): Promise<Received> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
   let isHung = false;

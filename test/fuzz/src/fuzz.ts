@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { type Heard, say } from "./agent.ts";
-import { faultsOf, narrowedToken } from "./judge.ts";
-import type { Arrival } from "./observed.ts";
+import { type Received, sendBytes } from "./agent.ts";
+import { faultsOf, narrowedToken } from "./request-rules.ts";
+import type { Arrival } from "./recording-upstream.ts";
 import { responseFault } from "./response.ts";
 import { caseName, caseOf, createRounds, type Rounds } from "./rounds.ts";
 import type { FuzzStand } from "./stand.ts";
@@ -9,13 +9,13 @@ import type { Case, Target } from "./target.ts";
 
 export interface Finding {
   readonly target: string;
-  /** The seed whose first round holds it. */
+  /** The seed whose first round has it. */
   readonly seed: number;
   readonly faults: readonly string[];
-  /** What was sent, and what an upstream answered. */
+  /** The request sent, and the upstream's response. */
   readonly sent?: string;
   readonly answer?: string;
-  readonly heard?: string;
+  readonly received?: string;
 }
 
 export interface Progress {
@@ -28,29 +28,29 @@ export interface Progress {
 export interface FuzzOptions {
   readonly targets: readonly Target[];
   readonly seed: number;
-  /** Whether to begin another round; asked with what was done so far. */
-  readonly goesOn: (progress: Progress) => boolean;
+  /** Whether to begin another round; called with the progress so far. */
+  readonly shouldContinue: (progress: Progress) => boolean;
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Few enough that a seed leads back to a case soon. */
+/** Few enough that a seed soon repeats a case. */
 const casesPerRound = 256;
 const atOnce = 24;
 
-/** A whole request is answered, late on a busy machine; what is none may be waited for in vain. */
+/** A valid request gets its response, late on a busy machine; an invalid one may get none. */
 const wholeQuietMs = 60_000;
 const brokenQuietMs = 300;
 
-/** Rounds of every target in turn, each from a seed of its own, until time is up or something does not hold. */
+/** Rounds of every target in turn, each with its own seed, until time is up or a rule is violated. */
 export async function fuzz(
   stand: FuzzStand,
-  { targets, seed, goesOn, onProgress }: FuzzOptions,
+  { targets, seed, shouldContinue, onProgress }: FuzzOptions,
 ): Promise<Finding | Progress> {
   const done = { target: "", cases: 0, arrivals: 0 };
   const sofar = { rounds: createRounds(), actions: new Set<string>() };
   for (let round = 0; ; round++) {
     for (const target of targets) {
-      if (!goesOn(done)) return done;
+      if (!shouldContinue(done)) return done;
       const result = await runRound(stand, target, seed + round, sofar);
       if ("faults" in result) return result;
       done.target = target.name;
@@ -61,10 +61,10 @@ export async function fuzz(
   }
 }
 
-interface Spoken {
+interface SentCase {
   readonly name: string;
-  readonly told: Case;
-  readonly heard: Heard;
+  readonly sent: Case;
+  readonly received: Received;
 }
 
 interface SoFar {
@@ -73,7 +73,7 @@ interface SoFar {
   readonly actions: Set<string>;
 }
 
-/** A session of its own for each round, so that the record of it can be read whole. */
+/** A new session for each round, so that its whole record can be read. */
 async function runRound(
   stand: FuzzStand,
   target: Target,
@@ -83,21 +83,21 @@ async function runRound(
   const { session, token } = await stand.consent();
   const round = rounds.begin(session);
   const cases = fc.sample(target.cases, { seed, numRuns: casesPerRound });
-  const spoken = await speakAll(stand, cases, { session, token, round });
+  const sentCases = await sendAll(stand, cases, { session, token, round });
   const arrivals = stand.take();
-  const finding = (faults: readonly string[], of?: Spoken): Finding => ({
+  const finding = (faults: readonly string[], of?: SentCase): Finding => ({
     target: target.name,
     seed,
     faults,
-    ...(of && { sent: of.told.send, heard: of.heard.text.slice(0, 4_000) }),
-    ...(of?.told.answer !== undefined && { answer: of.told.answer }),
+    ...(of && { sent: of.sent.send, received: of.received.text.slice(0, 4_000) }),
+    ...(of?.sent.answer !== undefined && { answer: of.sent.answer }),
   });
-  for (const each of spoken) {
+  for (const each of sentCases) {
     const own = arrivals.filter((arrival) => caseOf(arrival) === each.name);
     const faults = [...caseFaults(each, own), ...own.flatMap((arrival) => faultsOf(arrival, session))];
     if (faults.length > 0) return finding(faults, each);
   }
-  // What lost its name on the way is held to the rest.
+  // Requests without a case name are judged by the other rules.
   const bySession = Map.groupBy(arrivals, (arrival) => rounds.sessionOf(arrival));
   const ofRecord = [...bySession].map(async ([session, arrivals]) => [
     ...arrivals.flatMap((arrival) => faultsOf(arrival, session).map((fault) => `${fault}: ${JSON.stringify(arrival)}`)),
@@ -107,42 +107,42 @@ async function runRound(
   return faults.length > 0 ? finding(faults) : { arrivals: arrivals.length };
 }
 
-async function speakAll(
+async function sendAll(
   stand: FuzzStand,
   cases: readonly Case[],
   { session, token, round }: { session: string; token: string; round: number },
-): Promise<Spoken[]> {
-  const spoken: Spoken[] = [];
-  const waiting = cases.map((told, at) => ({ told, name: caseName(round, at) })).toReversed();
+): Promise<SentCase[]> {
+  const sentCases: SentCase[] = [];
+  const waiting = cases.map((sent, at) => ({ sent, name: caseName(round, at) })).toReversed();
   const own = `127.0.0.1:${stand.port}`;
-  const speak = async () => {
+  const sendNext = async () => {
     for (let next = waiting.pop(); next; next = waiting.pop()) {
-      const { told, name } = next;
-      if (told.answer !== undefined) stand.answers.set(name, told.answer);
-      const bytes = told.send
+      const { sent, name } = next;
+      if (sent.answer !== undefined) stand.answers.set(name, sent.answer);
+      const bytes = sent.send
         .replaceAll("{bearer}", token)
         .replaceAll("{session}", session)
         .replaceAll("{own}", own)
         .replaceAll("{case}", name);
-      spoken.push({ name, told, heard: await say(stand.port, bytes, told.check ? wholeQuietMs : brokenQuietMs) });
+      sentCases.push({ name, sent, received: await sendBytes(stand.port, bytes, sent.check ? wholeQuietMs : brokenQuietMs) });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, speak));
+  await Promise.all(Array.from({ length: atOnce }, sendNext));
   stand.answers.clear();
-  return spoken;
+  return sentCases;
 }
 
-function caseFaults({ told, heard }: Spoken, arrivals: readonly Arrival[]): string[] {
-  const garbled = told.check === undefined ? undefined : responseFault(heard.text, told.isHead ?? false);
+function caseFaults({ sent, received }: SentCase, arrivals: readonly Arrival[]): string[] {
+  const garbled = sent.check === undefined ? undefined : responseFault(received.text, sent.isHead ?? false);
   return [
-    ...(heard.isHung ? ["the connection was never let go of"] : []),
-    ...(/^HTTP\/1\.1 500 .*^x-svc-blocked: other\r$/ms.test(heard.text) ? ["a fault of its own"] : []),
-    ...(garbled === undefined ? [] : [`an answer that is none: ${garbled}`]),
-    ...(told.check?.(heard, arrivals) ?? []),
+    ...(received.isHung ? ["the connection was not closed"] : []),
+    ...(/^HTTP\/1\.1 500 .*^x-svc-blocked: other\r$/ms.test(received.text) ? ["an unclassified fault of the enforcement point"] : []),
+    ...(garbled === undefined ? [] : [`a malformed response: ${garbled}`]),
+    ...(sent.check?.(received, arrivals) ?? []),
   ];
 }
 
-/** Every request that went upstream is a spent allow of its own; `seen` are those of the rounds before too. */
+/** Every upstream request has its own spent allow; `seen` includes the rounds before. */
 function recordFaults(arrivals: readonly Arrival[], spent: ReadonlySet<string>, seen: Set<string>): string[] {
   const actions = arrivals.map((arrival) => narrowedToken(arrival)?.actionId ?? "none");
   return actions.flatMap((action) => {

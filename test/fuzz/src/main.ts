@@ -3,14 +3,14 @@ import { type Finding, fuzz, isFinding, type Progress } from "./fuzz.ts";
 import { openFuzzStand } from "./stand.ts";
 import { targets } from "./targets/index.ts";
 
-const help = `Fuzzes a real enforcement point before a real control plane.
+const help = `Fuzzes a real enforcement point with a real control plane.
 
   pnpm fuzz [--minutes N] [--cases N] [--seed S] [--target NAME]...
 
-  --minutes N    how long, 1 unless said otherwise
-  --cases N      so many cases instead, whatever time they take
-  --seed S       begins with this seed; a random one else, which is printed
-  --target NAME  ${targets.map(({ name }) => name).join(", ")}; all of them in turn else
+  --minutes N    duration, by default 1
+  --cases N      number of cases, instead of a duration
+  --seed S       first seed; by default a random one, which is printed
+  --target NAME  ${targets.map(({ name }) => name).join(", ")}; by default all in turn
 
 Targets:
 ${targets.map(({ name, about }) => `  ${name.padEnd(10)}${about}`).join("\n")}
@@ -21,7 +21,7 @@ Examples:
   pnpm fuzz --target raw --seed 4711      # the round that a finding names
 `;
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 function read() {
   const { values } = parseArgs({
@@ -51,28 +51,28 @@ function read() {
 }
 
 async function run({ endsMs, cases, seed, targets }: ReturnType<typeof read>): Promise<number> {
-  say(`seed ${seed}`);
+  log(`seed ${seed}`);
   const startedMs = performance.now();
   const stand = await openFuzzStand();
   try {
-    const goesOn = (done: Progress) => (cases === undefined ? performance.now() < endsMs : done.cases < cases);
+    const shouldContinue = (done: Progress) => (cases === undefined ? performance.now() < endsMs : done.cases < cases);
     const onProgress = (done: Progress) => {
       const seconds = (performance.now() - startedMs) / 1000;
-      say(`${seconds.toFixed(0)} s: ${done.cases} cases, ${done.arrivals} went upstream (${done.target})`);
+      log(`${seconds.toFixed(0)} s: ${done.cases} cases, ${done.arrivals} went upstream (${done.target})`);
     };
-    const result = await fuzz(stand, { targets, seed, goesOn, onProgress });
-    if (isFinding(result)) tell(result);
-    else say(`Nothing found in ${result.cases} cases; ${result.arrivals} went upstream.`);
+    const result = await fuzz(stand, { targets, seed, shouldContinue, onProgress });
+    if (isFinding(result)) report(result);
+    else log(`Nothing found in ${result.cases} cases; ${result.arrivals} went upstream.`);
     return isFinding(result) ? 1 : 0;
   } finally {
     await stand.stop();
   }
 }
 
-function tell({ target, seed, faults, ...seen }: Finding): void {
-  say(`FOUND: ${faults.join("; ")}`);
-  for (const [what, bytes] of Object.entries(seen)) say(`${what}: ${JSON.stringify(bytes)}`);
-  say(`Again: pnpm fuzz --target ${target} --seed ${seed} --cases 1`);
+function report({ target, seed, faults, ...seen }: Finding): void {
+  log(`FOUND: ${faults.join("; ")}`);
+  for (const [what, bytes] of Object.entries(seen)) log(`${what}: ${JSON.stringify(bytes)}`);
+  log(`Again: pnpm fuzz --target ${target} --seed ${seed} --cases 1`);
 }
 
 try {
@@ -80,6 +80,6 @@ try {
   if (options.help) process.stdout.write(help);
   else process.exitCode = await run(options);
 } catch (error) {
-  say(`${error instanceof Error ? error.message : error}. See pnpm fuzz --help.`);
+  log(`${error instanceof Error ? error.message : error}. See pnpm fuzz --help.`);
   process.exitCode = 2;
 }

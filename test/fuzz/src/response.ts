@@ -1,9 +1,8 @@
 /**
- * Reads what an agent received as strictly as the standard does (RFC 9112), so that an answer that two readers could
- * take for two is found.
+ * Parses an agent's received bytes as strictly as RFC 9112, to find responses that two readers could split differently.
  *
  * @param isHead the request was a HEAD
- * @returns why it is no single answer, or undefined; one that was cut off is one
+ * @returns why it is no single response, or undefined; a truncated one counts as one
  */
 export function responseFault(received: string, isHead: boolean): string | undefined {
   let rest = received;
@@ -11,7 +10,7 @@ export function responseFault(received: string, isHead: boolean): string | undef
     if (rest === "") return undefined;
     const end = rest.indexOf("\r\n\r\n");
     if (end === -1)
-      return /^H?T?T?P?\/?1?\.?1?/.test(rest) && rest.length < 65_536 ? undefined : "no end of its headers";
+      return /^H?T?T?P?\/?1?\.?1?/.test(rest) && rest.length < 65_536 ? undefined : "headers without an end";
     const [statusLine = "", ...lines] = rest.slice(0, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) [\t\x20-\x7e\x80-\xff]*$/.exec(statusLine)?.[1]);
     if (!(status >= 100)) return `status line ${JSON.stringify(statusLine)}`;
@@ -28,7 +27,7 @@ function bodyFault(body: string, lines: readonly string[], isEmpty: boolean): st
     lines.filter((line) => line.toLowerCase().startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim());
   const [lengths, codings] = [valuesOf("content-length"), valuesOf("transfer-encoding")];
   if (lengths.length + codings.length > 1) return "two framings";
-  if (isEmpty) return body === "" ? undefined : "a body where there is none";
+  if (isEmpty) return body === "" ? undefined : "an unexpected body";
   if (codings.length === 1) return chunkFault(body);
   return lengths.length === 1 && body.length > Number(lengths[0]) ? "more than its length" : undefined;
 }

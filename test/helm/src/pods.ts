@@ -9,7 +9,7 @@ export interface Container {
   readonly [member: string]: any;
 }
 
-/** The pod's specification of whatever runs one; nothing of any other kind. */
+/** The pod specification of a workload; none for other kinds. */
 export function podSpecOf({ kind, spec }: KubernetesObject): KubernetesObject["spec"] | undefined {
   if (kind === "Pod") return spec;
   if (kind === "Deployment" || kind === "Job") return spec.template.spec;
@@ -22,7 +22,7 @@ export function containerOf(object: KubernetesObject): Container {
   return container;
 }
 
-/** The environment as the kubelet sets it: `$(NAME)` is a variable that was set before, `$$` is a `$`. */
+/** The environment as the kubelet sets it: `$(NAME)` is replaced by an earlier variable, `$$` by `$`. */
 export function environmentOf(object: KubernetesObject): Readonly<Record<string, string>> {
   const environment: Record<string, string> = {};
   for (const { name, value } of containerOf(object).env ?? []) {
@@ -33,7 +33,7 @@ export function environmentOf(object: KubernetesObject): Readonly<Record<string,
   return environment;
 }
 
-/** Where each file that the object's container sees under a mounted Secret comes from: path to Secret and key. */
+/** The source of each file under a mounted Secret: path to Secret and key. */
 export function secretFilesOf(object: KubernetesObject): ReadonlyMap<string, { secret: string; key: string }> {
   const { volumes = [] } = podSpecOf(object) ?? {};
   const files = new Map<string, { secret: string; key: string }>();
@@ -51,5 +51,5 @@ export function secretFilesOf(object: KubernetesObject): ReadonlyMap<string, { s
   return files;
 }
 
-/** Of a Secret that is mounted whole: in this chart, one of type kubernetes.io/tls. */
+/** A Secret that is mounted whole: in this chart, one of type kubernetes.io/tls. */
 const tlsItems = ["tls.crt", "tls.key", "ca.crt"].map((key) => ({ key, path: key }));

@@ -5,7 +5,7 @@ import { documentedValues, valuesMarkdown } from "./values-table.ts";
 
 export const readmeFile = join(chartFolder, "README.md");
 
-/** The chart's README with the table of values that stands in its values file. */
+/** The chart's README with the table of its values file. */
 export function readmeOf(readme: string): string {
   const table = valuesMarkdown(documentedValues(readFileSync(join(chartFolder, "values.yaml"), "utf8")));
   const marks = /(<!-- values -->\n)[\s\S]*(\n<!-- \/values -->)/;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { chartFolder, helm } from "./helm.ts";
 
-/** A Kubernetes object as it was rendered. */
+/** A rendered Kubernetes object. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -12,16 +12,16 @@ export interface KubernetesObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  // biome-ignore lint/suspicious/noExplicitAny: what a kind holds is checked against its own type, see typed-objects.ts
+  // biome-ignore lint/suspicious/noExplicitAny: typed-objects.ts checks each kind's members
   readonly [member: string]: any;
 }
 
 export interface Rendering {
   /** Values files of the chart, as `values-staging.yaml`. */
   readonly files?: readonly string[];
-  /** Values that win over those of the files. */
+  /** Values that override those of the files. */
   readonly values?: Readonly<Record<string, unknown>>;
-  /** What the cluster knows beside Kubernetes' own, as `monitoring.coreos.com/v1/PodMonitor`. */
+  /** API versions of the cluster beside Kubernetes' own, as `monitoring.coreos.com/v1/PodMonitor`. */
   readonly apis?: readonly string[];
   readonly kubeVersion?: string;
 }
@@ -40,7 +40,7 @@ export const renderArguments = ({ files = [], values = {}, apis = [], kubeVersio
 
 const rendered = new Map<string, Promise<readonly KubernetesObject[]>>();
 
-/** Renders the chart, hooks and tests among it, once for the same values. @throws with what helm said */
+/** Renders the chart with hooks and tests, cached by values. @throws with helm's output */
 export function render(rendering: Rendering = {}): Promise<readonly KubernetesObject[]> {
   const args = renderArguments(rendering);
   const key = JSON.stringify(args);
@@ -55,7 +55,7 @@ async function renderedBy(args: readonly string[]): Promise<readonly KubernetesO
   return objectsOf(stdout);
 }
 
-/** YAML 1.1, as Kubernetes reads it: `on` and `0440` mean what they mean there. */
+/** YAML 1.1, as Kubernetes reads it: `on` is a boolean, `0440` is octal. */
 export const objectsOf = (text: string): readonly KubernetesObject[] =>
   parseAllDocuments(text, { version: "1.1", uniqueKeys: true }).flatMap((document) => {
     if (document.errors.length > 0) throw document.errors[0];
@@ -63,7 +63,7 @@ export const objectsOf = (text: string): readonly KubernetesObject[] =>
     return object === null ? [] : [object];
   });
 
-/** The one object of this kind whose name ends so. */
+/** The one object of this kind whose name has this ending. */
 export function objectOf(objects: readonly KubernetesObject[], kind: string, ending = ""): KubernetesObject {
   const [found, ...more] = objects.filter(({ kind: is, metadata }) => is === kind && metadata.name.endsWith(ending));
   if (found === undefined || more.length > 0) throw new Error(`${more.length + 1} or no ${kind} *${ending}`);

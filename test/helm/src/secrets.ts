@@ -1,9 +1,9 @@
 import { testBearers } from "@svc/test-support";
 
-/** What the Secrets hold that must exist before the chart is installed: Secret to key to text. */
+/** The Secrets that must exist before the chart is installed: Secret to key to text. */
 export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Those of the values' defaults, and of the keys that the variants add. */
+/** Those of the default values, and the keys that the variants add. */
 export const givenSecrets = (stores: { database: string; owner: string; redis: string }): Secrets => ({
   "svc-control-plane": {
     "database-url": stores.database,

@@ -1,4 +1,4 @@
-/** Kubernetes' LabelSelector; one that says nothing selects everything. */
+/** Kubernetes' LabelSelector; an empty one selects everything. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
@@ -10,7 +10,7 @@ export interface LabelSelector {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Whether the selector selects what bears these labels, as the API server reads it (labels and selectors: set-based). */
+/** Whether the selector selects these labels, as the API server does (labels and selectors: set-based). */
 export function selects({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): boolean {
   return (
     Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&

@@ -1,6 +1,6 @@
 /**
- * The variables that Kubernetes sets in every pod for a Service of its namespace, unless `enableServiceLinks` is false: a
- * Service may be named by anybody (Kubernetes documentation: Accessing the Service, environment variables).
+ * The variables that Kubernetes sets in every pod for a Service of its namespace, unless `enableServiceLinks` is false.
+ * A Service may have any name (Kubernetes documentation: Accessing the Service, environment variables).
  */
 export function serviceLinks(service: string, port = 8080): Readonly<Record<string, string>> {
   const name = service.toUpperCase().replaceAll("-", "_");
@@ -17,7 +17,7 @@ export function serviceLinks(service: string, port = 8080): Readonly<Record<stri
   };
 }
 
-/** Services named as badly as can be: like each setting, and like each beginning of one. */
+/** The worst Service names: those of each setting, and of each prefix of one. */
 export function confusingServices(settings: readonly string[]): readonly string[] {
   const beginnings = settings.flatMap((setting) => {
     const words = setting.toLowerCase().split("_");

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { KubernetesObject } from "./render.ts";
 
 const run = promisify(execFile);
-// Inside the package, so that the models are found from there.
+// Inside the package, so that the models resolve.
 const cacheFolder = fileURLToPath(new URL("../node_modules/.cache", import.meta.url));
 const modelsOfGroup: Readonly<Record<string, string>> = {
   "monitoring.coreos.com": "@kubernetes-models/prometheus-operator",
@@ -19,7 +19,7 @@ const moduleOf = (apiVersion: string): string => {
   return `${modelsOfGroup[group] ?? "kubernetes-models"}/${apiVersion}`;
 };
 
-/** The models' own schemas: types of values, formats and what is required. @throws naming what is wrong */
+/** The models' own schemas: types, formats and required members. @throws naming the fault */
 export async function validate(object: KubernetesObject): Promise<void> {
   const models = await import(moduleOf(object.apiVersion));
   const Model = models[object.kind] as (new (object: KubernetesObject) => { validate(): void }) | undefined;
@@ -28,8 +28,8 @@ export async function validate(object: KubernetesObject): Promise<void> {
 }
 
 /**
- * What the API server would report as unknown fields, and misspelled words of closed sets: each object becomes a constant of
- * its kind's type, and the compiler says what does not fit. Empty where all fit.
+ * The API server's unknown fields, and misspelt words of closed sets: each object becomes a constant of its kind's
+ * type, and the compiler reports mismatches. Empty where all fit.
  */
 export async function typeFaults(objects: readonly KubernetesObject[]): Promise<readonly string[]> {
   await mkdir(cacheFolder, { recursive: true });
@@ -60,7 +60,7 @@ const compilerOptions = {
 const compiler = (): string =>
   join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
 
-/** Equal objects stand once: a matrix of values renders most of them again and again. */
+/** Equal objects once: the variants render most of them many times. */
 function constantsOf(objects: readonly KubernetesObject[]): string {
   const distinct = new Map(objects.map((object) => [JSON.stringify(object, null, 1), object]));
   return [...distinct]

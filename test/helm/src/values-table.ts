@@ -1,9 +1,9 @@
 import { parse } from "yaml";
 
-/** A documented value: its path, its default as one would write it, and what the comment above it says. */
+/** A documented value: its path, its default in YAML, and the comment above it. */
 export interface DocumentedValue {
   readonly path: string;
-  /** Absent where the values below it are documented by themselves. */
+  /** Absent where the values below it have their own comments. */
   readonly default: string | undefined;
   readonly meaning: string;
 }
@@ -13,7 +13,7 @@ interface Key {
   readonly comment: string;
 }
 
-/** Every value of a commented values file, in its order. @throws where one is neither documented nor below one that is */
+/** Every value of a commented values file, in order. @throws where a key has no comment above, beside or below it */
 export function documentedValues(text: string): readonly DocumentedValue[] {
   const values = parse(text);
   const keys = keysOf(text);
@@ -32,7 +32,7 @@ export function documentedValues(text: string): readonly DocumentedValue[] {
 const isWithin = (path: readonly string[], ancestor: readonly string[]): boolean =>
   ancestor.every((name, at) => path[at] === name);
 
-/** The keys of block mappings with the comment right above each; two blanks are one level, as the formatter lays it out. */
+/** The keys of block mappings with the comment right above each; two spaces are one level, as the formatter indents. */
 function keysOf(text: string): readonly Key[] {
   const keys: Key[] = [];
   let comment: string[] = [];
@@ -52,7 +52,7 @@ function keysOf(text: string): readonly Key[] {
   return keys;
 }
 
-/** Longer ones would make the table too wide to be read. */
+/** Longer ones would make the table too wide. */
 const longestDefault = 60;
 
 /** The values as a Markdown table. */

@@ -24,7 +24,7 @@ const pods = {
   tolerations: [{ key: "dedicated", operator: "Equal", value: "authz", effect: "NoSchedule" }],
 };
 
-/** Ways in which the chart is installed: each switch both on and off, each value file, everything at once. */
+/** Variants of the chart's values: each switch on and off, each values file, everything at once. */
 export const variants: Readonly<Record<string, Rendering>> = {
   defaults: {},
   staging: { files: ["values-staging.yaml"] },
@@ -54,7 +54,7 @@ export const variants: Readonly<Record<string, Rendering>> = {
       controlPlane: { autoscaling: { enabled: false }, replicas: 1, disruptionBudget: { enabled: false } },
     },
   },
-  "monitors where the cluster does not tell": {
+  "monitors on a cluster without their kinds": {
     values: {
       monitoring: {
         serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
@@ -64,7 +64,7 @@ export const variants: Readonly<Record<string, Rendering>> = {
       },
     },
   },
-  "no monitors where the cluster knows them": {
+  "no monitors on a cluster with their kinds": {
     apis: monitoringApis,
     values: {
       monitoring: { serviceMonitor: { enabled: false }, podMonitor: { enabled: false }, rules: { enabled: false } },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { workspace } from "./trees.ts";
 
-/** The compose file as it is used: merged, its variables still in it. */
+/** The compose file, merged, with its variables unexpanded. */
 export interface ComposeFile {
   readonly services: Readonly<Record<string, Service>>;
   readonly volumes: Readonly<Record<string, object>>;

@@ -8,15 +8,15 @@ export const workspace = fileURLToPath(new URL("../../../", import.meta.url));
 
 export interface Trees {
   readonly work: string;
-  /** Where the tree of a program stands. */
+  /** The folder of a program's tree. */
   of(program: Program): string;
   remove(): void;
 }
 
-/** The trees of some programs, in a folder of their own that every account may pass through. */
+/** The trees of some programs, in a folder that every account may enter. */
 export async function buildTrees(chosen: readonly Program[]): Promise<Trees> {
   const work = mkdtempSync(join(tmpdir(), "svc-trees-"));
-  // Whoever the programs run as passes through.
+  // The programs' account needs access.
   chmodSync(work, 0o711);
   const trees = join(work, "trees");
   mkdirSync(trees);

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { type EdgeOutcome, traceRecorder } from "@svc/drift/recorder";
 import { spawnApp } from "@svc/test-support";
 
-/** The file that a real run of the gate wrote, served as a node exporter's textfile collector serves it. */
+/** The file of a real run of the gate, served as a node exporter's textfile collector serves it. */
 export interface Textfile {
   readonly host: string;
   stop(): Promise<void>;
 }
 
-/** One edge that is declared, one that is not, and one declared that nothing exercised. */
+/** One declared edge, one undeclared, and one declared without a call. */
 export async function runDriftGate(folder: string): Promise<Textfile> {
   const [traces, manifests, file] = ["traces", "manifests", "svc_drift.prom"].map((name) => join(folder, name));
   if (traces === undefined || manifests === undefined || file === undefined) throw new Error("three names are three");

@@ -8,8 +8,8 @@ import type { Scraped } from "./prometheus.ts";
 import { startShop } from "./shop.ts";
 
 /**
- * A control plane and three enforcement points: one that observes and would block, one that observes, one that enforces.
- * Behind them a resource server that verifies what reaches it; beside them the file of a drift check.
+ * A control plane and three enforcement points: an observing one with denies, an observing one without, an enforcing
+ * one; a resource server that verifies the calls, and the file of a drift check.
  */
 export interface Fleet {
   readonly scraped: readonly Scraped[];

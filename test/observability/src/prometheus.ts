@@ -22,7 +22,7 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
-/** A real server with the shipped rules that scrapes and evaluates every second, so that a test need not wait for minutes. */
+/** A real server with the shipped rules that scrapes and evaluates every second, so that tests are short. */
 export async function startPrometheus(scraped: readonly Scraped[]): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), "svc-prometheus-"));
   for (const name of ["recording.yaml", "alerts.yaml"]) {

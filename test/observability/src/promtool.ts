@@ -9,10 +9,10 @@ const run = promisify(execFile);
 export const prometheusFolder = fileURLToPath(new URL("../../../deploy/prometheus", import.meta.url));
 const ruleFiles = ["recording.yaml", "alerts.yaml"].map((name) => join(prometheusFolder, name));
 
-/** What Prometheus scraped: `svc_pep_up{instance="a"}` to values in promtool's notation, one a minute. */
+/** Scraped series: `svc_pep_up{instance="a"}` to values in promtool's notation, one a minute. */
 export type Series = Readonly<Record<string, string>>;
 
-/** Fails with promtool's report unless exactly these alerts fire after so many minutes of that input. */
+/** Fails with promtool's report unless exactly these alerts fire after this many minutes of the input. */
 export async function expectFiring(series: Series, minutes: number, alerts: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "svc-alerts-"));
   const file = join(folder, "test.json");

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createMetrics } from "@svc/telemetry";
 import { createVerifier } from "@svc/verifier";
 
-/** A resource server behind the enforcement points, which verifies every call offline and is scraped for it. */
+/** A resource server behind the enforcement points, which verifies every call offline and is scraped. */
 export interface Shop {
   readonly url: string;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export async function startShop({ controlPlaneUrl, identityToken, audience, data
     identityView: { url: controlPlaneUrl, token: identityToken, refreshSeconds: 1 },
     sink: {
       count(...sample) {
-        // Told apart, so that each name is held to its own labels.
+        // Distinguished, so that each name has its own labels.
         if (sample[0] === "svc_admissions") metrics.inc(sample[0], sample[1]);
         else metrics.inc(sample[0], sample[1]);
       },

@@ -10,7 +10,7 @@ import {
   target,
 } from "../../../packages/verifier/test/support/tokens.ts";
 
-/** What a program of another runtime is given: calls, and how each has to end. */
+/** The input of another runtime's program: calls, and the expected result of each. */
 export async function calls() {
   const nowSeconds = Date.now() / 1000;
   const paid = await callHeaders({ privileged: true });
@@ -23,14 +23,14 @@ export async function calls() {
   ];
 }
 
-/** Where a program has the issuer's keys from. */
+/** The program's source of the issuer's keys. */
 export type KeySource = { readonly jwks: object } | { readonly jwksUrl: string };
 
-/** The key set as a control plane serves it, over real HTTP, and how often it was asked for. */
+/** The key set as a control plane serves it, over real HTTP, and the number of requests. */
 export async function serveKeySet() {
-  let asked = 0;
+  let requests = 0;
   const server = createServer((_request, response) => {
-    asked += 1;
+    requests += 1;
     response.setHeader("content-type", "application/json").end(JSON.stringify(jwks));
   });
   server.listen(0, "127.0.0.1");
@@ -38,23 +38,22 @@ export async function serveKeySet() {
   const { port } = server.address() as AddressInfo;
   return {
     jwksUrl: `http://127.0.0.1:${port}/.well-known/jwks.json`,
-    timesAsked: () => asked,
+    requestCount: () => requests,
     close: () => server.close(),
   };
 }
 
 /**
- * A program that asks a verifier about each call in turn and hands how each ended to `report`, a statement of its
- * runtime's own.
+ * A program that verifies each call in turn and passes the results to `report`, a statement of its runtime.
  */
 export const programOf = (
-  asked: Awaited<ReturnType<typeof calls>>,
+  expected: Awaited<ReturnType<typeof calls>>,
   report: string,
   keys: KeySource = { jwks },
 ): string => `
 import { AdmissionRefused, createVerifier } from "@svc/verifier";
 
-const calls = ${JSON.stringify(asked)};
+const calls = ${JSON.stringify(expected)};
 const verifier = createVerifier({
   issuer: ${JSON.stringify(issuer)},
   audience: ${JSON.stringify(target)},

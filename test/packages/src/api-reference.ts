@@ -2,19 +2,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { workspace } from "./pack.ts";
 
-/** Packages that people install, whose API.md is written from their declarations. */
+/** Published packages, whose API.md is generated from their declarations. */
 export const documented = ["client", "verifier", "drift"] as const;
 export type Documented = (typeof documented)[number];
 
 export interface Exported {
   readonly name: string;
-  /** As TypeScript declares it to whoever installs the package, its doc comment apart. */
+  /** Its TypeScript declaration, without the doc comment. */
   readonly declaration: string;
   /** The doc comment's text; empty where there is none. */
   readonly doc: string;
 }
 
-/** Everything that a package's main entry exports, in order of names, out of what was last built. */
+/** Every export of a package's main entry, by name, from the last build. */
 export function exportsOf(name: Documented): readonly Exported[] {
   const dist = join(workspace, "packages", name, "dist");
   const index = readFileSync(join(dist, "index.d.ts"), "utf8");
@@ -37,7 +37,7 @@ function exported(name: string, source: string): Exported {
   return { name, declaration: upToItsEnd(source.slice(start)), doc: textOf(comment) };
 }
 
-/** To the semicolon or the closing brace that no bracket encloses. Comments hold brackets that count for nothing. */
+/** To the semicolon or closing brace outside all brackets. Brackets in comments do not count. */
 function upToItsEnd(source: string): string {
   const blank = source.replace(/\/\*[\s\S]*?\*\//g, (comment) => " ".repeat(comment.length)).replaceAll("=>", "  ");
   let depth = 0;

@@ -6,19 +6,19 @@ import { startRegistry } from "./registry.ts";
 export interface ApplicationOptions {
   /** Must not exist. */
   readonly folder: string;
-  /** What the registry has of ours, `installed` or not. */
+  /** Our packages in the registry, `installed` or not. */
   readonly packed: readonly Packed[];
   /** Names of packages, ours and others'. */
   readonly installed: readonly string[];
 }
 
-/** An empty project in plain JavaScript into which packages are installed by their names. */
+/** An empty plain JavaScript project into which packages are installed by name. */
 export async function installApplication({ folder, packed, installed }: ApplicationOptions): Promise<void> {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "application", private: true, type: "module" }));
   const registry = await startRegistry(packed, folder);
   try {
-    // A cache of its own: that of the machine may know other packages by these names.
+    // Its own cache: the machine's may have other packages under these names.
     const flags = ["--registry", registry.url, "--cache", join(folder, ".npm"), "--no-audit", "--no-fund"];
     await run("npm", ["install", ...flags, ...installed], { cwd: folder });
   } finally {
@@ -31,7 +31,7 @@ interface Copy {
   readonly folder: string;
 }
 
-/** What a library declares besides our own packages, where this workspace has it. */
+/** A library's declared dependencies besides our own packages, from this workspace. */
 export const thirdParties = ({ folder, manifest }: Pick<Packed, "folder" | "manifest">): readonly Copy[] =>
   Object.keys(manifest.dependencies ?? {})
     .filter((name) => !name.startsWith("@svc/"))

@@ -7,9 +7,7 @@ import { packAll, run } from "./pack.ts";
 
 /**
  * Packs every package as it would be published, checks the tarballs and prints their sizes: their metadata (publint),
- * the
- * libraries' types (attw), and that an application which installs them all together can import each entry. Run after
- * `tsc -b`.
+ * the libraries' types (attw), and that an application with all of them can import each entry. Run after `tsc -b`.
  */
 const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
 try {

@@ -3,14 +3,14 @@ import { run } from "./pack.ts";
 
 const programs = fileURLToPath(new URL("../node_modules/.bin/", import.meta.url));
 
-/** @throws what publint says of the tarball's metadata, suggestions included */
-export const lint = (tarball: string): Promise<unknown> => told("publint", ["run", "--strict", tarball]);
+/** @throws publint's findings on the tarball's metadata, suggestions included */
+export const lint = (tarball: string): Promise<unknown> => runChecker("publint", ["run", "--strict", tarball]);
 
-/** @throws what attw says of the tarball's types, as ESM projects resolve them */
+/** @throws attw's findings on the tarball's types, as ESM projects resolve them */
 export const wrongTypes = (tarball: string): Promise<unknown> =>
-  told("attw", ["--profile", "esm-only", "--no-summary", "--no-emoji", "--format", "ascii", tarball]);
+  runChecker("attw", ["--profile", "esm-only", "--no-summary", "--no-emoji", "--format", "ascii", tarball]);
 
-async function told(program: string, args: readonly string[]): Promise<void> {
+async function runChecker(program: string, args: readonly string[]): Promise<void> {
   try {
     await run(programs + program, args);
   } catch (error) {

@@ -8,7 +8,7 @@ export const run = promisify(execFile);
 
 export const workspace = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** As much of a package.json as is needed here. */
+/** The members of a package.json that are needed here. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -25,7 +25,7 @@ export interface Library {
 
 export interface Packed extends Library {
   readonly tarball: string;
-  /** The package.json inside the tarball: what a registry tells of it. */
+  /** The package.json inside the tarball, which a registry serves. */
   readonly published: Manifest;
   readonly packedBytes: number;
 }
@@ -35,7 +35,7 @@ export const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(
 /** Every package that programs import. */
 export const libraries = (): readonly Library[] => publishedIn("packages");
 
-/** Every program that is started by its name. */
+/** Every program that is started by name. */
 export const programs = (): readonly Library[] => publishedIn("apps");
 
 function publishedIn(group: "packages" | "apps"): readonly Library[] {
@@ -46,13 +46,13 @@ function publishedIn(group: "packages" | "apps"): readonly Library[] {
     .filter(({ manifest }) => manifest.private !== true);
 }
 
-/** Builds what is newer than its output: what is packed is what was built. */
+/** Builds what is newer than its output, so that the tarball has the current sources. */
 export async function build(): Promise<void> {
   const projects = [...libraries(), ...programs()].map(({ folder }) => folder);
   await run(join(workspace, "node_modules/.bin/tsc"), ["-b", ...projects], { cwd: workspace });
 }
 
-/** The tarball that would be published, of what was last built. */
+/** The tarball that would be published, from the last build. */
 export async function pack(library: Library, into: string): Promise<Packed> {
   const { stdout } = await run("pnpm", ["pack", "--json", "--pack-destination", into], { cwd: library.folder });
   const { filename }: { filename: string } = JSON.parse(stdout);
@@ -67,7 +67,7 @@ export const packAll = (into: string): Promise<readonly Packed[]> =>
 /** The named libraries and those of ours that they depend on. */
 export function closureOf(names: readonly string[], packed: readonly Packed[]): readonly Packed[] {
   const needed = new Set(names);
-  // Grows while it is read: what is added is looked at as well.
+  // Grows while it is read: added libraries are visited as well.
   for (const name of needed) {
     const found = packed.find(({ manifest }) => manifest.name === name);
     for (const each of Object.keys(found?.manifest.dependencies ?? {})) if (each.startsWith("@svc/")) needed.add(each);

@@ -7,12 +7,12 @@ import { workspace } from "./pack.ts";
 interface Project {
   readonly folder: string;
   readonly references: readonly string[];
-  /** False where it is only checked: then whoever imports it reads its sources. */
+  /** False where it is only checked: its importers then read its sources. */
   readonly emits: boolean;
   readonly imports: ReadonlySet<string>;
 }
 
-/** What a project imports, and what would have to be built before it though nothing says so. */
+/** A project's imports, and the projects that must be built before it without a reference. */
 export interface Unordered {
   readonly project: string;
   readonly missing: readonly string[];
@@ -53,7 +53,7 @@ function projectOf(name: string): Project | undefined {
   return folder === undefined ? undefined : (projects.get(folder) ?? projects.get(join(folder, "src")));
 }
 
-/** Every project whose declarations are read for this one, also by way of sources that it imports. */
+/** Every project whose declarations this one reads, also through imported sources. */
 function builtBefore(start: Project): readonly string[] {
   const seen = new Set([start]);
   const built: string[] = [];
@@ -74,7 +74,7 @@ function referred(start: Project): ReadonlySet<string> {
   return seen;
 }
 
-/** Projects that a parallel build may check before what they import is there. */
+/** Projects that a parallel build may check before their imports are built. */
 export function unordered(): readonly Unordered[] {
   return [...projects.values()].flatMap((project) => {
     const known = referred(project);

@@ -8,22 +8,22 @@ import { type Manifest, manifestOf, type Packed, run, workspace } from "./pack.t
 
 export interface Registry {
   readonly url: string;
-  /** @throws what went wrong here: an installation goes on without what is optional, and says nothing. */
+  /** @throws the server's error: npm skips optional packages without a message. */
   close(): void;
 }
 
-/** A version that can be installed, and how its tarball comes about. */
+/** An installable version, and how its tarball is made. */
 interface Release {
   readonly manifest: Manifest;
   tarball(): Promise<string>;
 }
 
 /**
- * Serves to `npm install` what was packed here, and of others exactly what this workspace has installed: no network is
- * asked, and what a package does not declare is missing, as for any stranger. It speaks as much of the registry's
- * protocol as an installation needs: the document of a package, and its tarballs.
+ * Serves to `npm install` our packed packages, and of others exactly what this workspace has installed: no network is
+ * used, and an undeclared dependency is missing, as for any user. It implements the part of the registry's protocol
+ * that an installation needs: the document of a package, and its tarballs.
  *
- * @param work where tarballs of installed packages are put, made when first asked for
+ * @param work folder for tarballs of installed packages, made on demand
  */
 export async function startRegistry(packed: readonly Packed[], work: string): Promise<Registry> {
   const releases = releasesOf(packed, work);
@@ -83,7 +83,7 @@ function releasesOf(packed: readonly Packed[], work: string): ReadonlyMap<string
   return releases;
 }
 
-/** The real folder of every package of others: pnpm keeps each once, its neighbours there are links. */
+/** The real folder of every other package: pnpm stores each once, its neighbours there are links. */
 function installedFolders(): readonly string[] {
   const store = join(workspace, "node_modules/.pnpm");
   return readdirSync(store)
@@ -105,7 +105,7 @@ async function tarballOf(folder: string, { name, version }: Manifest, work: stri
   const compress = ["--use-compress-program", "gzip -1"];
   const layout = ["--exclude=./node_modules", "--hard-dereference", "--transform=flags=r;s,^\\.,package,"];
   await run("tar", ["-cf", tarball, ...compress, ...layout, "-C", folder, "."]).catch((fault: { stderr?: string }) => {
-    // Where a file got one more link meanwhile, as every installation from pnpm's store makes: its content stands.
+    // A file's link count may change, as every installation from pnpm's store does; its content stays.
     if (!/^(?:tar: .*: file changed as we read it\n)+$/.test(fault.stderr ?? "")) throw fault;
   });
   return tarball;

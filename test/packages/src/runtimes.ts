@@ -8,7 +8,7 @@ const binaries = {
 
 export type Runtime = keyof typeof binaries;
 
-/** The runtime's program out of its npm package; undefined where none is installed for this machine. */
+/** The runtime's program from its npm package; undefined where none is installed for this machine. */
 export function binaryOf(runtime: Runtime): string | undefined {
   const { arch } = process;
   if (arch !== "x64" && arch !== "arm64") return undefined;

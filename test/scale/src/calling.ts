@@ -1,22 +1,22 @@
 import type { Api } from "@svc/test-conformance/api";
 import { clerkSession } from "@svc/test-conformance/ledger";
 
-/** What callers were told. */
+/** The callers' results. */
 export interface Told {
-  /** Actions whose exchange answered with a token. */
+  /** Actions whose exchange returned a token. */
   readonly exchanged: readonly string[];
-  /** Sessions that ended in a fault, or in no answer. */
+  /** Sessions that ended in a fault, or without a response. */
   readonly failed: number;
 }
 
 export interface Calling {
-  /** Whole sessions so far. */
+  /** Complete sessions so far. */
   sessions(): number;
-  /** Lets what is under way end. */
+  /** Completes the open sessions. */
   stop(): Promise<Told>;
 }
 
-/** Callers that open session after session, delegate twice and read. Whoever gets no answer begins a new session. */
+/** Callers that open session after session, delegate twice and read. Without a response they begin a new session. */
 export function startCalling(api: Api, scope: string, callers: number): Calling {
   const exchanged: string[] = [];
   let sessions = 0;

@@ -1,7 +1,7 @@
 import type { OwnPostgres } from "@svc/test-faults/postgres";
 import postgres from "postgres";
 
-/** What a session's calls write and read: all of it lies together where it is distributed by `session_id`. */
+/** The tables that a session's calls write and read: distributed by `session_id`, its rows are on one node. */
 export const distributedTables = ["session", "session_state", "decision", "spend", "mint", "taint_mark"] as const;
 export type DistributedTable = (typeof distributedTables)[number];
 
@@ -15,8 +15,8 @@ interface PlanNode {
 }
 
 /**
- * The distributed tables that a statement looks for something in without saying in which session, by the planner's own
- * word: where it could only look everywhere. Such a statement would go to every node.
+ * The distributed tables that a statement searches without a session, by the planner's own plan. Such a statement
+ * would go to every node.
  */
 export async function unboundTables(server: OwnPostgres, statement: string): Promise<readonly DistributedTable[]> {
   const unbound = nodesOf(await planOf(server, statement)).flatMap((node) => {
@@ -28,10 +28,10 @@ export async function unboundTables(server: OwnPostgres, statement: string): Pro
   return [...new Set(unbound)];
 }
 
-/** The last one, since no month could hold a null, which stands for every parameter: nothing would be left to show. */
+/** The last one, since no month contains null, which replaces every parameter: the plan would be empty. */
 const switchedOff = ["hashjoin", "mergejoin", "seqscan", "bitmapscan", "partition_pruning"];
 
-/** For any parameters, with every join as a look-up of one row after the other, so that each scan shows what binds it. */
+/** For any parameters, with every join as a row-by-row look-up, so that each scan shows its condition. */
 async function planOf(server: OwnPostgres, statement: string): Promise<PlanNode> {
   const sql = postgres(server.superuserUrl(), { max: 1, onnotice: () => {} });
   const count = Math.max(0, ...[...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
@@ -53,7 +53,7 @@ async function planOf(server: OwnPostgres, statement: string): Promise<PlanNode>
 
 const nodesOf = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** A month of decisions is a table of its own. */
+/** A month of decisions is its own table. */
 function distributedTableOf(relation = ""): DistributedTable | undefined {
   const name = relation.replace(/^decision_.*/, "decision");
   return distributedTables.find((table) => table === name);

@@ -2,9 +2,9 @@ import type { Answer, Api } from "@svc/test-conformance/api";
 import { clerkSession } from "@svc/test-conformance/ledger";
 
 /**
- * All that the hot path can be asked: delegations, a plain and a privileged call, a call that marks its chain, a deny, a
- * renewal, a replay, what is allowed now, and the end of the session.
- * @param other a further process, which knows an allow that this one does not
+ * All requests of the hot path: delegations, a plain and a privileged call, a call that marks its chain, a deny, a
+ * renewal, a replay, the list of targets, and the end of the session.
+ * @param other a further process, which has an allow that this one lacks
  */
 export async function everyHopStep(api: Api, scope: string, other: Api = api): Promise<void> {
   const { session, clerk, hops } = await clerkSession(api, scope);

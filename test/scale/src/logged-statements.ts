@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { OwnPostgres } from "@svc/test-faults/postgres";
 import { waitUntil } from "@svc/test-support";
 
-/** Settings with which a server keeps every statement that it is sent, in its own folder. */
+/** Settings with which a server logs every statement, in its own folder. */
 export const loggingStatements: readonly string[] = [
   "logging_collector = on",
   "log_destination = 'jsonlog'",
@@ -13,7 +13,7 @@ export const loggingStatements: readonly string[] = [
   "log_parameter_max_length = -1",
 ];
 
-/** The name under which the service logs in. */
+/** The service's application name. */
 const serviceName = "svc-control-plane";
 
 interface LogLine {
@@ -21,7 +21,7 @@ interface LogLine {
   readonly message?: string;
 }
 
-/** What the service itself sends a server while `work` runs: each statement once, on one line. */
+/** The service's own statements while `work` runs: each once, on one line. */
 export async function statementsDuring(server: OwnPostgres, work: () => Promise<void>): Promise<ReadonlySet<string>> {
   const before = linesOf(server).length;
   await work();
@@ -29,7 +29,7 @@ export async function statementsDuring(server: OwnPostgres, work: () => Promise<
   return new Set(linesOf(server).slice(before).flatMap(toStatement));
 }
 
-/** The collector writes in order: when a statement of ours is there, so is what came before. */
+/** The log is in order: once our marker is there, every earlier statement is. */
 async function isWritten(server: OwnPostgres): Promise<void> {
   const marker = `select '${crypto.randomUUID()}' as marker`;
   await server.execute(marker);

@@ -3,25 +3,25 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A network stack of its own, joined to this machine's by one cable. */
+/** A separate network stack, connected to this machine's by one virtual cable. */
 export interface NetworkNamespace {
   /** Its own address. */
   readonly address: string;
-  /** This machine's, as it is seen from there. */
+  /** This machine's address, seen from there. */
   readonly gateway: string;
-  /** Puts a program in there: what stands before its command line. */
+  /** Command prefix that runs a program in there. */
   readonly within: readonly string[];
-  /** Pulls the cable: whatever is under way gets no answer, not even a refusal. */
+  /** Pulls the cable: open requests get no response, not even a refusal. */
   cut(): Promise<void>;
   mend(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** @param number tells those of one process apart, from 0 to 63 */
+/** @param number unique within one process, from 0 to 63 */
 export async function makeNamespace(number: number): Promise<NetworkNamespace> {
   const name = `svc-scale-${process.pid}-${number}`;
   const cable = `svc${process.pid}v${number}`;
-  // RFC 2544: for benchmarks, so that no network which is really there is hidden.
+  // RFC 2544: for benchmarks, so that no real network is hidden.
   const network = `198.18.${process.pid % 256}`;
   const [gateway, address] = [`${network}.${number * 4 + 1}`, `${network}.${number * 4 + 2}`];
   const ip = (...args: readonly string[]) => run("ip", args);

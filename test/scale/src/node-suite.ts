@@ -5,7 +5,7 @@ import { callsOfSession, type Nodes, scope } from "./nodes.ts";
 
 const hops = ledgerHops(scope);
 
-/** What holds over two nodes as over one. */
+/** Guarantees over two nodes. */
 export function nodeSuite(nodes: () => Nodes): void {
   const both = (): readonly Api[] => [nodes().one, nodes().other];
   const statusesOf = (call: (api: Api) => Promise<{ status: number }>, times: number): Promise<readonly number[]> =>

@@ -7,7 +7,7 @@ import { makeNamespace, type NetworkNamespace } from "./network-namespace.ts";
 import { startRelay } from "./relay.ts";
 import { type WatchedNode, watchNode } from "./watched-node.ts";
 
-/** Two control planes of one authority. */
+/** Two control planes of one issuer. */
 export interface Nodes {
   readonly one: Api;
   readonly other: Api;
@@ -28,7 +28,7 @@ export const callsOfSession = 40;
 const settings = { SVC_ISSUER: "https://issuer.test", SVC_RATE_LIMIT_PER_SESSION: `${callsOfSession}/600` };
 const apiOf = (url: string): Api => createApi(url, testBearers);
 
-/** On one machine, their replay guard and rate limits in a Redis Cluster of three primaries and three replicas. */
+/** On one machine, with replay guard and rate limits in a Redis Cluster of three primaries and three replicas. */
 export async function startOnRedisCluster(): Promise<Nodes> {
   const [database, redis] = await Promise.all([createDatabase(), startSixNodes()]);
   const one = await startControlPlane({ database, redis }, settings);
@@ -44,7 +44,7 @@ export async function startOnRedisCluster(): Promise<Nodes> {
   };
 }
 
-/** Each in a network namespace of its own, behind a load balancer that asks both for their readiness. */
+/** Each in its own network namespace, behind a load balancer that checks the readiness of both. */
 export async function startInNamespaces(): Promise<SeparateNodes> {
   const [database, redis] = await Promise.all([createDatabase(), startOwnRedis()]);
   const stores = { ...database, redisUrl: redis.url };
@@ -77,7 +77,7 @@ interface StoreUrls {
   readonly redisUrl: string;
 }
 
-/** The stores listen on loopback alone, which nobody sees from there: a relay at this end of the cable carries to each. */
+/** The stores listen on loopback, unreachable from the namespace: a relay at this end of the cable connects to each. */
 async function startNode(number: number, { appUrl, ownerUrl, redisUrl }: StoreUrls): Promise<Node> {
   const namespace = await makeNamespace(number);
   const { gateway, address, within } = namespace;

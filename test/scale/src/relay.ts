@@ -6,17 +6,17 @@ export interface Address {
   readonly port: number;
 }
 
-/** Takes connections at one address and carries them to another. */
+/** Accepts connections at one address and relays them to another. */
 export interface Relay {
   readonly at: Address;
   isOpen(): boolean;
-  /** Refuses from now on, and resets what it carries. */
+  /** Refuses from now on, and resets its connections. */
   close(): Promise<void>;
-  /** Takes connections again, at the same address. */
+  /** Accepts connections again, at the same address. */
   open(): Promise<void>;
 }
 
-/** @param host where it listens, on a free port */
+/** @param host address to listen on, at a free port */
 export async function startRelay(host: string, to: Address): Promise<Relay> {
   const carried = new Set<Socket>();
   const keep = (socket: Socket): void => {

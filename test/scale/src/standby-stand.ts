@@ -5,7 +5,7 @@ import { type Standby, startStandby } from "@svc/test-faults/standby";
 import { type ControlPlane, type OwnRedis, startControlPlane, startOwnRedis, testBearers } from "@svc/test-support";
 import { loggingStatements } from "./logged-statements.ts";
 
-/** A control plane that reads the audit from a streaming standby; both servers keep what they are sent. */
+/** A control plane that reads the audit from a streaming standby; both servers log their statements. */
 export interface StandbyStand {
   readonly primary: OwnPostgres;
   readonly standby: Standby;

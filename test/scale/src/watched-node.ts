@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startRelay } from "./relay.ts";
 
-/** A node as a load balancer has it: it takes connections for as long as the node says that it is ready. */
+/** A node as a load balancer sees it: it gets connections while it is ready. */
 export interface WatchedNode {
   /** On loopback. */
   readonly port: number;

@@ -89,7 +89,7 @@ async function startServer(
   const always = ["bind 127.0.0.1", `port ${port}`, `dir ${folder}`, 'save ""', "appendonly no"];
   writeFileSync(file, [...always, ...settings, ""].join("\n"));
   const child = startChild(locate("redis-server"), [file, ...flags]);
-  await waitUntil("Redis to answer or to end", async () => {
+  await waitUntil("Redis to respond or to exit", async () => {
     return child.hasExited() || (await sendCommand(port, ["PING"])) === "PONG";
   });
   if (child.hasExited()) throw new Error("Redis ended at its start", { cause: child.output() });

@@ -44,9 +44,9 @@ const rootRecord = recorded("action-1", 1);
 
 export const allowVectors: readonly AllowVector[] = [
   spends("an allow of exactly this hop", {}),
-  spends("an allow of hop 1, whose token came from no action", { record: rootRecord, request: root }),
+  spends("an allow of hop 1, whose token has no parent action", { record: rootRecord, request: root }),
   spends("an allow that was decided in observe mode", { record: { enforced: false } }),
-  spends("an allow of other facts, which the fresh decision looks at", {
+  spends("an allow with other facts, which the new decision checks", {
     record: {
       privileged: true,
       taint: "untrusted_external",
@@ -55,11 +55,11 @@ export const allowVectors: readonly AllowVector[] = [
       guaranteeLevel: "full",
     },
   }),
-  spends("an allow on its last millisecond", { elapsedMs: allowLifetimeMs }),
+  spends("an allow in its last millisecond", { elapsedMs: allowLifetimeMs }),
   spends("an allow of 60 seconds", { elapsedMs: 60_000 }),
   refuses("an allow one millisecond too old", { elapsedMs: 60_001 }),
   refuses("a deny", { record: { decision: "deny", denyReason: "TAINT_BLOCKED" } }),
-  refuses("a deny that was only observed", {
+  refuses("a deny in observe mode", {
     record: { decision: "deny", denyReason: "TAINT_BLOCKED", enforced: false },
   }),
   refuses("a decision of an exchange", { record: { stage: "exchange" } }),
@@ -71,7 +71,7 @@ export const allowVectors: readonly AllowVector[] = [
   refuses("an allow of the hop after", { request: { hop: 2 } }),
   refuses("an allow under another parent", { request: { parentActionId: "action-1" } }),
   refuses("an allow under no parent", { record: { parentActionId: null } }),
-  refuses("an allow asked for by a root grant", { request: { parentActionId: null } }),
+  refuses("an allow requested with a root grant", { request: { parentActionId: null } }),
   refuses("an allow for another target", { request: { target: "http:ledger/post" } }),
   refuses("an allow for a target that begins the same", { request: { target: "http:ledger/rea" } }),
   refuses("an allow for another data class", { request: { dataClass: "crm" } }),

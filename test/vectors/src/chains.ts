@@ -60,7 +60,7 @@ export const chainWalkVectors: readonly ChainVector[] = [
   row("no record of the parent at hop 3", story({ 2: null }), broken("PARENT_NOT_FOUND", 3, 3)),
   row("no record of the parent at hop 2", story({ 1: null }), broken("PARENT_NOT_FOUND", 2, 2, 3)),
   row(
-    "a parent that was never an action of ours",
+    "a parent that is no recorded action",
     story({ 3: { parentActionId: "action-9" } }),
     broken("PARENT_NOT_FOUND", 3, 3),
   ),
@@ -84,13 +84,13 @@ export const chainWalkVectors: readonly ChainVector[] = [
     broken("PARENT_MISMATCH", 3, 3),
   ),
   row(
-    "a parent that was denied and only observed",
+    "a parent that was denied in observe mode",
     story({ 2: { decision: "deny", enforced: false } }),
     broken("PARENT_MISMATCH", 3, 3),
   ),
   row("a parent whose target is not the caller", story({ 2: { target: "auditor" } }), broken("PARENT_MISMATCH", 3, 3)),
   row(
-    "a mismatch further up keeps what was reached",
+    "a mismatch further up keeps the hops up to it",
     story({ 1: { target: "lawyer" } }),
     broken("PARENT_MISMATCH", 2, 2, 3),
   ),
@@ -107,14 +107,14 @@ export const chainWalkVectors: readonly ChainVector[] = [
   ),
 
   row(
-    "a record from before records carried a parent, at hop 3",
+    "a record of the version without a parent, at hop 3",
     story({ 3: { recordVersion: 1, parentActionId: null } }),
     broken("LEGACY_RECORD", 3, 3),
   ),
   row(
-    "a record from before records carried a parent, at hop 2",
+    "a record of the version without a parent, at hop 2",
     story({ 2: { recordVersion: 1, parentActionId: null } }),
     broken("LEGACY_RECORD", 2, 2, 3),
   ),
-  row("a record of hop 1 needs no parent, however old", story({ 1: { recordVersion: 1 } }), complete(1, 2, 3)),
+  row("a record of hop 1 needs no parent, in any version", story({ 1: { recordVersion: 1 } }), complete(1, 2, 3)),
 ];

@@ -42,24 +42,24 @@ const rows = (
 const untrustedCallRows = [
   ...rows(call, [
     { name: "an allowed call to an untrusted tool marks every agent of its chain", want: { planner: web, clerk: web } },
-    { name: "an allowed call to a trusted tool marks nobody", ...trustedResults, want: {} },
-    { name: "a refused call to an untrusted tool marks nobody", ...refused, want: {} },
-    { name: "at hop n the human is not marked", chain: ["planner"], want: { planner: web } },
+    { name: "an allowed call to a trusted tool adds no mark", ...trustedResults, want: {} },
+    { name: "a refused call to an untrusted tool adds no mark", ...refused, want: {} },
+    { name: "at hop n the person is not marked", chain: ["planner"], want: { planner: web } },
     { name: "a marked agent keeps its first source", marks: { clerk: "http:mail/read" }, want: { planner: web } },
     {
-      name: "a chain that is marked already gains nothing",
+      name: "a marked chain gets no further mark",
       marks: { planner: "declared", clerk: "declared" },
       want: {},
     },
-    { name: "a tainted call to a trusted tool marks nobody", ...trustedResults, ...claimed, want: {} },
+    { name: "a tainted call to a trusted tool adds no mark", ...trustedResults, ...claimed, want: {} },
   ]),
   ...rows({ ...call, chain: [] }, [
-    { name: "at hop 1 the human is marked", want: {}, wantOnHuman: web },
-    { name: "at hop 1 a trusted tool marks nobody", ...trustedResults, want: {} },
-    { name: "at hop 1 a refused call marks nobody", ...refused, want: {} },
-    { name: "a marked human keeps its first source", humanMark: "declared", want: {} },
+    { name: "at hop 1 the person is marked", want: {}, wantOnHuman: web },
+    { name: "at hop 1 a trusted tool adds no mark", ...trustedResults, want: {} },
+    { name: "at hop 1 a refused call adds no mark", ...refused, want: {} },
+    { name: "a marked person keeps its first source", humanMark: "declared", want: {} },
     {
-      name: "a mark on the human spreads to no agent by itself",
+      name: "a mark on the person does not spread to an agent",
       delegations: [["planner", "clerk"]],
       want: {},
       wantOnHuman: web,
@@ -69,9 +69,9 @@ const untrustedCallRows = [
 
 const taintedDelegationRows = [
   ...rows(ask, [
-    { name: "an allowed delegation without taint marks nobody", want: {} },
+    { name: "an allowed delegation without taint adds no mark", want: {} },
     {
-      name: "an allowed delegation under the token's taint marks its target, and the agents that asked it",
+      name: "an allowed delegation under the token's taint marks its target, and the agents that delegated to it",
       ...claimed,
       want: { auditor: "declared", planner: "declared", clerk: "declared" },
     },
@@ -86,13 +86,13 @@ const taintedDelegationRows = [
       want: { auditor: web, clerk: web },
     },
     {
-      name: "an allowed delegation under the human's mark marks its target and its chain",
+      name: "an allowed delegation under the person's mark marks its target and its chain",
       humanMark: web,
       want: { auditor: web, planner: web, clerk: web },
     },
-    { name: "a refused delegation under taint marks nobody", ...refused, ...claimed, want: {} },
+    { name: "a refused delegation under taint adds no mark", ...refused, ...claimed, want: {} },
     {
-      name: "a refused delegation under a mark marks nobody",
+      name: "a refused delegation under a mark adds no mark",
       ...refused,
       marks: { planner: web, clerk: web },
       want: {},
@@ -100,10 +100,10 @@ const taintedDelegationRows = [
     { name: "the mark of an agent outside the chain is not passed on", marks: { lawyer: web }, want: {} },
   ]),
   ...rows({ ...ask, chain: [] }, [
-    { name: "the human's delegation without taint marks nobody", want: {} },
-    { name: "the human's delegation under its own mark marks the target", humanMark: web, want: { auditor: web } },
+    { name: "the person's delegation without taint adds no mark", want: {} },
+    { name: "the person's delegation under its own mark marks the target", humanMark: web, want: { auditor: web } },
     {
-      name: "the human's delegation under its own word marks the target and itself",
+      name: "the person's delegation with declared taint marks the target and the person",
       ...tainted,
       want: { auditor: "declared" },
       wantOnHuman: "declared",
@@ -114,14 +114,14 @@ const taintedDelegationRows = [
 const markedTargetRows = [
   ...rows({ ...ask, marks: { auditor: web } }, [
     { name: "a delegation to a marked agent marks every agent of the chain", want: { planner: web, clerk: web } },
-    { name: "a refused delegation to a marked agent marks nobody", ...refused, want: {} },
-    { name: "a delegation to a marked agent does not mark the human", chain: [], want: {} },
+    { name: "a refused delegation to a marked agent adds no mark", ...refused, want: {} },
+    { name: "a delegation to a marked agent does not mark the person", chain: [], want: {} },
     {
       name: "a delegation to a marked agent marks those that delegated to its chain",
       delegations: [["lawyer", "clerk"]],
       want: { planner: web, clerk: web, lawyer: web },
     },
-    { name: "a delegation to a clean agent that once delegated to a marked one", target: "courier", want: {} },
+    { name: "a delegation to an unmarked agent that once delegated to a marked one", target: "courier", want: {} },
   ]),
 ];
 
@@ -155,7 +155,7 @@ const flowBackRows = [
       want: { clerk: web },
     },
     {
-      name: "agents with no such edge stay clean",
+      name: "agents without such an edge stay unmarked",
       delegations: [
         ["planner", "auditor"],
         ["lawyer", "courier"],
@@ -171,7 +171,7 @@ const flowBackRows = [
       want: { clerk: web, planner: web },
     },
     {
-      name: "an agent that is marked already keeps its source when results flow back",
+      name: "a marked agent keeps its source when results flow back",
       marks: { planner: "declared" },
       delegations: [["planner", "clerk"]],
       want: { clerk: web },
@@ -197,17 +197,17 @@ const declaredRows = [
   ...rows({ ...call, ...trustedResults, ...tainted }, [
     { name: "a request that raises taint marks the caller", want: { clerk: "declared" } },
     {
-      name: "a request that raises taint marks the caller though it was refused",
+      name: "a refused request that raises taint marks the caller",
       ...refused,
       want: { clerk: "declared" },
     },
     {
-      name: "a request that raises taint marks no one before the caller",
+      name: "a request that raises taint marks no agent before the caller",
       delegations: [["boss", "planner"]],
       want: { clerk: "declared" },
     },
     {
-      name: "what a caller declares flows back to those that delegated to it",
+      name: "a caller's declared taint flows back to the agents that delegated to it",
       delegations: [["planner", "clerk"]],
       want: { clerk: "declared", planner: "declared" },
     },
@@ -217,24 +217,24 @@ const declaredRows = [
       delegations: [["planner", "clerk"]],
       want: { clerk: "declared", planner: "declared" },
     },
-    { name: "a request that says trusted marks nobody", declaredTaint: "trusted_internal", want: {} },
+    { name: "a request that declares trusted adds no mark", declaredTaint: "trusted_internal", want: {} },
     {
-      name: "a caller's own word is kept under a chain that was tainted already",
+      name: "a caller's declaration is recorded in a tainted chain",
       marks: { planner: web },
       want: { clerk: "declared" },
     },
     {
-      name: "a caller's own word is kept under a token that was tainted already",
+      name: "a caller's declaration is recorded with a tainted token",
       ...claimed,
       want: { clerk: "declared" },
     },
-    { name: "a caller's own word is kept under the human's mark", humanMark: web, want: { clerk: "declared" } },
-    { name: "a marked caller's word changes no source", marks: { clerk: web }, want: {} },
+    { name: "a caller's declaration is recorded under the person's mark", humanMark: web, want: { clerk: "declared" } },
+    { name: "a marked caller's declaration changes no source", marks: { clerk: web }, want: {} },
   ]),
   ...rows({ ...call, ...trustedResults, ...tainted, chain: [] }, [
-    { name: "a human that declares taint is marked", want: {}, wantOnHuman: "declared" },
+    { name: "a person that declares taint is marked", want: {}, wantOnHuman: "declared" },
     {
-      name: "a human that declares taint is marked though it was refused",
+      name: "a person that declares taint is marked, also when refused",
       ...refused,
       want: {},
       wantOnHuman: "declared",
@@ -242,11 +242,11 @@ const declaredRows = [
   ]),
   ...rows({ ...ask, ...tainted }, [
     {
-      name: "a delegation under the caller's own word marks caller, target and chain",
+      name: "a delegation with declared taint marks caller, target and chain",
       want: { clerk: "declared", auditor: "declared", planner: "declared" },
     },
     {
-      name: "a refused delegation under the caller's own word marks the caller alone",
+      name: "a refused delegation with declared taint marks the caller alone",
       ...refused,
       want: { clerk: "declared" },
     },

@@ -3,7 +3,7 @@ import type { Subject } from "../measure/trial.ts";
 import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
-import { registerMany } from "../rig/many.ts";
+import { registerMany } from "../rig/many-agents.ts";
 import { startStack } from "../rig/stack.ts";
 import { readsOf } from "./audit.ts";
 import { type HopRig, longestChain } from "./hop-rig.ts";

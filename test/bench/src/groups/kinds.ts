@@ -4,7 +4,7 @@ import { put, remove, untilAvailable } from "../rig/admin.ts";
 import type { Credential } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
-import { startProvenStack } from "../rig/proven.ts";
+import { startProvenStack } from "../rig/proof-stack.ts";
 import type { HopRig } from "./hop-rig.ts";
 import { hopHeaders, processesOf, throughPep } from "./hop-targets.ts";
 

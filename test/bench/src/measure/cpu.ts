@@ -3,7 +3,7 @@ import { readProcesses, ticksOfTrees, ticksPerSecond } from "../machine/proc.ts"
 /** Process trees by their role; a pid of 0 runs elsewhere and is not counted. */
 export type Processes = Readonly<Record<string, number>>;
 
-/** Counts processor time; the returned function ends it, in seconds by process. This process counts without children. */
+/** Counts processor time; the returned function ends it, in seconds by process, this one without its children. */
 export function countCpu(processes: Processes): () => Readonly<Record<string, number>> {
   const read = () => {
     const all = readProcesses();

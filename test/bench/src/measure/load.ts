@@ -32,6 +32,7 @@ export interface LoadResult {
  * A closed loop: every connection calls again after each response. A shed call (503) is repeated after Retry-After. Any
  * other status than 200 is a failure, and more than one in a hundred end the measurement: on a busy machine a call may
  * time out, but a load that mostly fails measures something else.
+ */
 export async function load(
   target: Target,
   connections: number,

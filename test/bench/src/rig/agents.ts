@@ -14,7 +14,7 @@ export interface AgentLine {
   readonly agents: readonly string[];
 }
 
-/** Agents that delegate to each other in a row, as long as the longest requested chain: each prefix may use the tools. */
+/** Agents that delegate to each other in a row, as long as the longest requested chain: each prefix may use tools. */
 export async function registerLine(controlPlaneUrl: string, scope: string, length: number): Promise<AgentLine> {
   const agents = Array.from({ length }, (_, index) => `${scope}-agent-${index + 1}`);
   for (const [index, name] of agents.entries()) {

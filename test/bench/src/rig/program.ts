@@ -47,7 +47,7 @@ export async function startProgram({ path, args, files, readyPath }: ProgramOpti
   const child = startChild(path, args(folder), { env: environment(), cwd: folder });
   const url = `http://127.0.0.1:${port}`;
   try {
-    await waitUntil(`${path} to answer`, () => child.hasExited() || isReady(url + readyPath), 20_000);
+    await waitUntil(`${path} to respond`, () => child.hasExited() || isReady(url + readyPath), 20_000);
     if (child.hasExited()) throw new Error("it ended at its start");
   } catch (cause) {
     await child.stop();

@@ -4,13 +4,13 @@ const read = { target: "http:ledger/read", line: "GET /read" } as const;
 const send = { target: "http:ledger/send", line: "POST /send" } as const;
 
 const answered = (name: string, bytes: string, answer: RegExp | readonly RegExp[], hides?: RegExp): Exchange => ({
-  name: `an upstream's answer: ${name}`,
+  name: `an upstream's response: ${name}`,
   send: request("GET /ledger/read"),
   upstream: { bytes },
   want: { passes: read, answer, ...(hides && { hides }) },
 });
 const unusable = (name: string, bytes: string): Exchange => ({
-  name: `an upstream's answer: ${name}`,
+  name: `an upstream's response: ${name}`,
   send: request("GET /ledger/read"),
   upstream: { bytes },
   want: { failed: 502, sent: read },
@@ -28,32 +28,32 @@ export const answers: readonly Exchange[] = [
     ),
   ),
   answered(
-    "a challenge of its own",
+    "its own challenge",
     "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
     /^HTTP\/1\.1 401 [\s\S]*www-authenticate: Basic/i,
     /x-svc-blocked/i,
   ),
   answered(
-    "a failure of its own",
+    "its own failure",
     "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
     /^HTTP\/1\.1 503 /,
     /x-svc-blocked/i,
   ),
   answered(
-    "a block that it imitates",
+    "an imitated block",
     ok("X-Svc-Blocked: policy", "x_svc_blocked: policy"),
     /^HTTP\/1\.1 200 /,
     /blocked/i,
   ),
   answered(
-    "names of ours",
+    "header names of ours",
     ok("Txn-Token: forged", "Agent-Identity: forged", "X-Svc-Session: forged", "Agent_Identity: forged"),
     /\r\n\r\nok$/,
     /forged/,
   ),
   answered("our own token in a header", ok("X-Echo: {authorization}", "X-Fine: 1"), /x-fine: 1/i, /x-echo|Bearer ey/i),
   answered(
-    "what it nominates",
+    "headers that its Connection nominates",
     ok("Connection: close, X-Hop", "X-Hop: 1", "Keep-Alive: timeout=1", "Proxy-Authenticate: x"),
     /\r\n\r\nok$/,
     /x-hop|keep-alive: timeout=1|proxy-authenticate/i,
@@ -64,14 +64,14 @@ export const answers: readonly Exchange[] = [
     /set-cookie: a=1\r\nset-cookie: b=2\r\n/i,
   ),
   answered("bytes beyond ASCII", ok("X-Name: caf\xe9"), /x-name: caf\xe9\r\n/i),
-  answered("a status that nobody knows", "HTTP/1.1 299 Perhaps\r\nContent-Length: 0\r\n\r\n", /^HTTP\/1\.1 299 /),
+  answered("an unknown status", "HTTP/1.1 299 Perhaps\r\nContent-Length: 0\r\n\r\n", /^HTTP\/1\.1 299 /),
   answered("no reason phrase", "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\nok", /^HTTP\/1\.1 200 [\s\S]*ok$/),
   answered(
     "an encoded body, undecoded",
     `HTTP/1.1 200 OK\r\nContent-Encoding: ${Array(1_000).fill("gzip").join(", ")}\r\nContent-Length: 3\r\n\r\nabc`,
     /content-encoding: gzip, gzip[\s\S]*\r\n\r\nabc$/i,
   ),
-  unusable("100 Continue that nobody asked for", `HTTP/1.1 100 Continue\r\n\r\n${ok()}`),
+  unusable("an unsolicited 100 Continue", `HTTP/1.1 100 Continue\r\n\r\n${ok()}`),
   answered(
     "early hints",
     `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nX-Svc-Blocked: policy\r\n\r\n${ok()}`,
@@ -101,13 +101,13 @@ export const answers: readonly Exchange[] = [
     /blocked/i,
   ),
   answered(
-    "a second answer behind the first",
+    "a second response after the first",
     `${ok()}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged`,
     /\r\n\r\nok$/,
     /forged/,
   ),
   unusable(
-    "101 that nobody asked for",
+    "an unsolicited 101",
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
   ),
   unusable("no HTTP", "SSH-2.0-OpenSSH\r\n"),
@@ -118,48 +118,48 @@ export const answers: readonly Exchange[] = [
   unusable("a header without end", `HTTP/1.1 200 OK\r\nX-A: ${"a".repeat(100_000)}\r\n\r\n`),
   unusable("half a head", "HTTP/1.1 200 OK\r\nContent-Le"),
   {
-    name: "an upstream's answer: none, and a reset",
+    name: "an upstream's response: none, and a reset",
     send: request("GET /ledger/read"),
     upstream: "resets",
     want: { failed: 502, sent: read },
   },
   {
-    name: "an upstream's answer: none, and an end",
+    name: "an upstream's response: none, and an end",
     send: request("GET /ledger/read"),
     upstream: "closes",
     want: { failed: 502, sent: read },
   },
   {
-    name: "an upstream's answer: none to a POST, which is not sent again",
+    name: "an upstream's response: none to a POST, which is not sent again",
     send: post("/ledger/send", "{}"),
     upstream: "closes",
     want: { failed: 502, sent: { ...send, body: "{}" } },
   },
   {
-    name: "an upstream's answer: none in time",
+    name: "an upstream's response: none in time",
     send: request("GET /ledger/read"),
     upstream: "is silent",
     want: { failed: 504, sent: read },
   },
   {
-    name: "an upstream's answer: half a body",
+    name: "an upstream's response: half a body",
     send: request("GET /ledger/read"),
     upstream: { bytes: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf" },
     want: { aborted: /^HTTP\/1\.1 200 [\s\S]*content-length: 10[\s\S]*(half)?$/i, sent: read },
   },
   {
-    name: "an upstream's answer: half of its chunks",
+    name: "an upstream's response: half of its chunks",
     send: request("GET /ledger/read"),
     upstream: { bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n" },
     want: { aborted: /^HTTP\/1\.1 200 (?![\s\S]*\r\n0\r\n\r\n$)/, sent: read },
   },
   {
-    name: "nobody is there",
+    name: "an upstream without a route",
     send: request("GET /shut/read"),
     want: { blocked: "unresolvable_call", status: 404 },
   },
   {
-    name: "an answer to HEAD has no body",
+    name: "a response to HEAD has no body",
     send: request("HEAD /ledger/any/x"),
     upstream: { bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n" },
     want: {

@@ -57,7 +57,7 @@ export const authorities: readonly Exchange[] = [
     want: nowhere,
   },
   {
-    name: "another way to spell the enforcement point's own address",
+    name: "another spelling of the enforcement point's own address",
     send: request("GET /ledger/read", ["Host: localhost:{port}"]),
     want: { passes: read },
   },
@@ -75,7 +75,7 @@ export const authorities: readonly Exchange[] = [
     "X-Host: ledger.internal",
   ].map(
     (header): Exchange => ({
-      name: `${header} says nothing about where a call goes`,
+      name: `${header} does not select the upstream`,
       send: request("GET /read", ["Host: evil.example", header]),
       want: nowhere,
     }),
@@ -109,8 +109,8 @@ export const authorities: readonly Exchange[] = [
     (target): Exchange => ({ name: `TRACE ${target}`, send: request(`TRACE ${target}`), want: nowhere }),
   ),
   { name: "OPTIONS *", send: request("OPTIONS *"), want: nowhere },
-  { name: "a method that no route names", send: request("DELETE /ledger/read"), want: nowhere },
-  { name: "HEAD where only GET is named", send: request("HEAD /ledger/read"), want: nowhere },
+  { name: "a method without a route", send: request("DELETE /ledger/read"), want: nowhere },
+  { name: "HEAD on a GET-only route", send: request("HEAD /ledger/read"), want: nowhere },
   {
     name: "a method override changes nothing",
     send: post("/ledger/send", "{}", [
@@ -121,7 +121,7 @@ export const authorities: readonly Exchange[] = [
     want: { passes: { target: "http:ledger/send", line: "POST /send", without: ["override", "x-http-method"] } },
   },
   {
-    name: "an upgrade of no WebSocket goes on as the plain request that it is",
+    name: "an upgrade to another protocol is forwarded as a plain request",
     send: request("GET /ledger/read", [
       "Connection: Upgrade, HTTP2-Settings",
       "Upgrade: h2c",

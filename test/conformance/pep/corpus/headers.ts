@@ -12,7 +12,7 @@ const dropped = (name: string, headers: readonly string[]): Exchange => ({
 /** Cases 51, 52 and 57: headers of an agent about itself, about the hop, and about its authority. */
 export const headers: readonly Exchange[] = [
   {
-    name: "100 Continue comes after the decision and before the body, and is not asked for upstream",
+    name: "100 Continue is sent after the decision and before the body, and Expect is not forwarded",
     send: post("/ledger/post", '{"a":1}', ["Expect: 100-continue"]).replace('{"a":1}', ""),
     afterContinue: '{"a":1}',
     want: {
@@ -21,12 +21,12 @@ export const headers: readonly Exchange[] = [
     },
   },
   {
-    name: "a denied call is never told to continue",
+    name: "a denied call gets no 100 Continue",
     send: post("/ledger/secret", '{"a":1}', ["Expect: 100-continue"]).replace('{"a":1}', ""),
     want: { blocked: "policy", status: 403, answer: /^HTTP\/1\.1 403 / },
   },
   {
-    name: "an expectation that nobody knows is refused",
+    name: "an unknown expectation is refused",
     send: post("/ledger/send", "{}", ["Expect: 200-maybe"]),
     want: { malformed: [417] },
   },
@@ -37,7 +37,7 @@ export const headers: readonly Exchange[] = [
   },
 
   {
-    name: "what Connection nominates cannot take our headers away",
+    name: "headers of ours that Connection nominates are kept",
     send: request("GET /ledger/read", [
       "Connection: close, Authorization, Txn-Token, X-Svc-Session, Via, Host, X-Hop",
       "X-Hop: 1",
@@ -45,7 +45,7 @@ export const headers: readonly Exchange[] = [
     want: { passes: { ...read, headers: ["via: 1.1 svc-pep", "x-svc-session: {session}"], without: ["x-hop"] } },
   },
   {
-    name: "every Connection counts, the empty ones too",
+    name: "every Connection header counts, beside empty ones",
     send: request("GET /ledger/read", [
       "Connection:",
       "Connection: X-One",
@@ -56,7 +56,7 @@ export const headers: readonly Exchange[] = [
     want: { passes: { ...read, without: ["x-one", "x-two"] } },
   },
   {
-    name: "what is between neighbours stays there",
+    name: "hop-by-hop headers are not forwarded",
     send: request("GET /ledger/read", [
       ...[
         "Keep-Alive: timeout=9",
@@ -82,7 +82,7 @@ export const headers: readonly Exchange[] = [
     },
   },
   {
-    name: "everything else passes in order, spelling and repeats kept",
+    name: "other headers pass in order, with spelling and repeats",
     send: request("GET /ledger/read", [
       "X-Trace: a",
       "Cookie: b=1",
@@ -98,17 +98,17 @@ export const headers: readonly Exchange[] = [
     },
   },
   {
-    name: "header bytes beyond ASCII pass as they are",
+    name: "header bytes beyond ASCII pass unchanged",
     send: request("GET /ledger/read", ["X-Name: caf\xe9"]),
     want: { passes: { ...read, headers: ["X-Name: caf\xe9"] } },
   },
 
-  dropped("a transaction token of the agent's own", ["Txn-Token: forged", "Txn-Token: forged"]),
-  dropped("an identity of the agent's own", ["Agent-Identity: forged"]),
-  dropped("any name of ours", ["X-Svc-Role: forged", "X-Svc-Authorization: forged", "X-Svc-Blocked: forged"]),
+  dropped("the agent's own transaction token", ["Txn-Token: forged", "Txn-Token: forged"]),
+  dropped("the agent's own identity assertion", ["Agent-Identity: forged"]),
+  dropped("any header name of ours", ["X-Svc-Role: forged", "X-Svc-Authorization: forged", "X-Svc-Blocked: forged"]),
   dropped("underscore spellings of ours", ["X_Svc_Session: forged", "txn_token: forged", "Agent_Identity: forged"]),
   dropped("mixed spellings of ours", ["X-Svc_Session: forged", "X_SVC-Session: forged"]),
-  dropped("who forwarded it", [
+  dropped("forwarding headers", [
     ...["Forwarded: for=forged", "X-Forwarded-For: forged", "X-Forwarded-Host: forged", "X-Forwarded-Proto: forged"],
     ...["X_Forwarded_For: forged", "X-Forwarded-Uri: /forged", "X-Forwarded-User: forged"],
   ]),
@@ -126,7 +126,7 @@ export const headers: readonly Exchange[] = [
   dropped("baggage and a trace state of no trace", ["baggage: a=forged", "tracestate: a=forged"]),
 
   {
-    name: "an upstream's own secret stands where the agent's would",
+    name: "an upstream's own secret replaces the agent's",
     send: request("GET /keyed/read", ["X-Api-Key: forged", "X_Api_Key: forged"]),
     want: {
       passes: {
@@ -138,20 +138,20 @@ export const headers: readonly Exchange[] = [
     },
   },
   {
-    name: "and does not come back",
+    name: "an upstream's own secret is removed from the response",
     send: request("GET /keyed/read"),
     upstream: { bytes: "HTTP/1.1 200 OK\r\nX-Echo: secret-of-the-upstream\r\nContent-Length: 0\r\n\r\n" },
     want: { passes: { target: null, line: "GET /read" }, hides: /secret-of-the-upstream/ },
   },
   {
-    name: "an upstream that is shown nothing is shown nothing",
+    name: "an upstream with credentials none receives none",
     send: request("GET /bare/read", ["Cookie: a=1"]),
     want: {
       passes: { target: null, line: "GET /read", headers: ["Cookie: a=1"], without: ["authorization", "x-svc-"] },
     },
   },
   {
-    name: "a bearer of ours is not passed through, also where the agent's own would be",
+    name: "a bearer of ours is not passed through where the agent's own is",
     send: request("GET /own/read"),
     want: {
       passes: { target: null, line: "GET /read", headers: ["x-svc-session: {session}"], without: ["\nauthorization:"] },

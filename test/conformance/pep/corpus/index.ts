@@ -17,12 +17,12 @@ export interface Group {
 }
 
 export const corpus: readonly Group[] = [
-  { about: "how a request is framed", file: "corpus/framing.ts", exchanges: framing },
-  { about: "which path is called", file: "corpus/paths.ts", exchanges: paths },
-  { about: "which authority is called, and by which method", file: "corpus/authorities.ts", exchanges: authorities },
-  { about: "who calls", file: "corpus/bearers.ts", exchanges: bearers },
-  { about: "what an agent may say", file: "corpus/headers.ts", exchanges: headers },
-  { about: "what is bound", file: "corpus/bodies.ts", exchanges: bodies },
-  { about: "what an MCP message calls", file: "corpus/messages.ts", exchanges: messages },
-  { about: "what an upstream may say", file: "corpus/answers.ts", exchanges: answers },
+  { about: "request framing", file: "corpus/framing.ts", exchanges: framing },
+  { about: "the path of a call", file: "corpus/paths.ts", exchanges: paths },
+  { about: "the authority and method of a call", file: "corpus/authorities.ts", exchanges: authorities },
+  { about: "the caller's credentials", file: "corpus/bearers.ts", exchanges: bearers },
+  { about: "an agent's headers", file: "corpus/headers.ts", exchanges: headers },
+  { about: "the body of a privileged call", file: "corpus/bodies.ts", exchanges: bodies },
+  { about: "the call of an MCP message", file: "corpus/messages.ts", exchanges: messages },
+  { about: "an upstream's response", file: "corpus/answers.ts", exchanges: answers },
 ];

@@ -8,13 +8,13 @@ const refused = (path: string): Exchange => ({
 });
 
 const sent = (path: string, target: string, received: string): Exchange => ({
-  name: `the path ${JSON.stringify(path)} is ${target}, as it stands`,
+  name: `the path ${JSON.stringify(path)} is ${target}, unchanged`,
   send: request(`GET ${path}`),
   want: { passes: { target, line: `GET ${received}` } },
 });
 
 const malformed = (path: string): Exchange => ({
-  name: `the target ${JSON.stringify(path)} is none of HTTP`,
+  name: `the target ${JSON.stringify(path)} is no HTTP target`,
   send: request(`GET ${path}`),
   want: { malformed: [400] },
 });

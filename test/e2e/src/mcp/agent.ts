@@ -17,9 +17,9 @@ export interface McpAgent {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The server's notifications: log messages and changed resources. */
-  readonly told: { readonly logs: unknown[]; readonly updated: string[] };
+  readonly notifications: { readonly logs: unknown[]; readonly updated: string[] };
   /** The server's requests, by method. */
-  readonly asked: string[];
+  readonly serverRequests: string[];
   close(): Promise<void>;
 }
 
@@ -37,21 +37,21 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
       taskStore,
     },
   );
-  const told = { logs: [] as unknown[], updated: [] as string[] };
-  const asked: string[] = [];
-  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void told.logs.push(params.data));
-  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void told.updated.push(params.uri));
+  const notifications = { logs: [] as unknown[], updated: [] as string[] };
+  const serverRequests: string[] = [];
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void notifications.logs.push(params.data));
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void notifications.updated.push(params.uri));
   client.setRequestHandler(ListRootsRequestSchema, ({ method }) => {
-    asked.push(method);
+    serverRequests.push(method);
     return { roots: [{ uri: "file:///workspace", name: "workspace" }] };
   });
   client.setRequestHandler(CreateMessageRequestSchema, async ({ method, params }, extra) => {
-    asked.push(method);
+    serverRequests.push(method);
     const said = { role: "assistant", model: "none", content: { type: "text", text: "sampled" } } as const;
     return params.task ? laterResult(extra.taskStore, said) : said;
   });
   client.setRequestHandler(ElicitRequestSchema, async ({ method, params }, extra) => {
-    asked.push(method);
+    serverRequests.push(method);
     const isUrl = params.mode === "url";
     const said = {
       action: "accept",
@@ -76,8 +76,8 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
     transport,
     url,
     headers,
-    told,
-    asked,
+    notifications,
+    serverRequests,
     async close() {
       taskStore.cleanup();
       await client.close();

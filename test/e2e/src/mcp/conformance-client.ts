@@ -22,7 +22,7 @@ async function through(url: string, configFile: string): Promise<string> {
   const nothing = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "nobody/knows" });
   const headers = { "content-type": "application/json" };
   const isTaken = async () => (await fetch(endpoint, { method: "POST", headers, body: nothing })).status === 200;
-  await waitUntil("the upstream to be taken up", isTaken);
+  await waitUntil("the upstream to be reloaded", isTaken);
   return endpoint;
 }
 

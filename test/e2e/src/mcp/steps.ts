@@ -31,7 +31,7 @@ const task =
 const progress: Step = async ({ client }) => {
   const seen: unknown[] = [];
   const call = { name: "trigger-long-running-operation", arguments: { duration: 0.4, steps: 4 } };
-  const result = await client.callTool(call, undefined, { onprogress: (told) => seen.push(told) });
+  const result = await client.callTool(call, undefined, { onprogress: (progress) => seen.push(progress) });
   return { result, seen };
 };
 
@@ -42,19 +42,19 @@ const cancelled: Step = async ({ client }) => {
   return client.ping();
 };
 
-const logs: Step = async ({ client, told }) => {
+const logs: Step = async ({ client, notifications }) => {
   await client.setLoggingLevel("debug");
   await client.callTool({ name: "toggle-simulated-logging" });
-  await waitUntil("a log message", () => told.logs.some((text) => /level.message/.test(String(text))));
+  await waitUntil("a log message", () => notifications.logs.some((text) => /level.message/.test(String(text))));
   return client.callTool({ name: "toggle-simulated-logging" });
 };
 
 const document = "demo://resource/static/document/features.md";
 
-const updates: Step = async ({ client, told }) => {
+const updates: Step = async ({ client, notifications }) => {
   await client.subscribeResource({ uri: document });
   await client.callTool({ name: "toggle-subscriber-updates" });
-  await waitUntil("an update", () => told.updated.includes(document));
+  await waitUntil("an update", () => notifications.updated.includes(document));
   await client.callTool({ name: "toggle-subscriber-updates" });
   return client.unsubscribeResource({ uri: document });
 };
@@ -102,10 +102,10 @@ const gzipped: Step = ({ client, transport }) => {
   return client.callTool({ name: "gzip-file-as-resource", arguments: file });
 };
 
-const newRoots: Step = async ({ client, asked }) => {
-  const before = asked.filter((method) => method === "roots/list").length;
+const newRoots: Step = async ({ client, serverRequests }) => {
+  const before = serverRequests.filter((method) => method === "roots/list").length;
   await client.sendRootsListChanged();
-  await waitUntil("roots/list", () => asked.filter((method) => method === "roots/list").length > before);
+  await waitUntil("roots/list", () => serverRequests.filter((method) => method === "roots/list").length > before);
   return "asked";
 };
 

@@ -44,7 +44,7 @@ export async function headersOf({ api }: Stand): Promise<AgentHeaders> {
   return { authorization: `Bearer ${token}`, "x-svc-session": session };
 }
 
-export interface Came {
+export interface CallResult {
   readonly status: number;
   /** The cause of a block. */
   readonly blocked: string | undefined;
@@ -52,7 +52,7 @@ export interface Came {
   readonly body: Buffer;
 }
 
-export async function cameOf(sent: ClientRequest): Promise<Came> {
+export async function responseOf(sent: ClientRequest): Promise<CallResult> {
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const body = Buffer.concat(await response.toArray());
   const blocked = response.headers["x-svc-blocked"];
@@ -63,9 +63,9 @@ export async function cameOf(sent: ClientRequest): Promise<Came> {
 export function callerOf(url: string, headers: Record<string, string>) {
   const agent = new Agent({ keepAlive: true });
   return {
-    call: (path: string, { body, ...options }: RequestOptions & { body?: string | Buffer } = {}): Promise<Came> => {
+    call: (path: string, { body, ...options }: RequestOptions & { body?: string | Buffer } = {}): Promise<CallResult> => {
       const sent = request(`${url}${path}`, { agent, ...options, headers: { ...headers, ...options.headers } });
-      return cameOf(sent.end(body));
+      return responseOf(sent.end(body));
     },
     close: () => agent.destroy(),
   };

@@ -72,23 +72,23 @@ const write = { path: "/write", body: '{"a":1}' } as const;
 
 /** Every cause; those of the control plane by a broken connection and by its own failure. */
 export const provoked: readonly Provoked[] = [
-  { cause: "policy", by: "a target that nobody declared", path: "/denied", status: 403, isDecided: true },
+  { cause: "policy", by: "an undeclared target", path: "/denied", status: 403, isDecided: true },
   { cause: "unauthorized", by: "no bearer", ...read, status: 401, isAnonymous: true },
   { cause: "unresolvable_call", by: "a path without a route", path: "/nowhere", status: 404 },
   {
     cause: "body_too_large",
-    by: "more than may be bound",
+    by: "a body over the cap",
     path: "/write",
     body: `{"a":"${"x".repeat(200)}"}`,
     status: 413,
     isDecided: true,
   },
   { cause: "unbindable", by: "a repeated member", path: "/write", body: '{"a":1,"a":2}', status: 422, isDecided: true },
-  { cause: "other", by: "a state folder that is gone", ...read, status: 500, fault: loseStateDir },
-  { cause: "pdp_unreachable", by: "a line that is down", ...read, status: 503, fault: refuseTheLine },
+  { cause: "other", by: "a missing state folder", ...read, status: 500, fault: loseStateDir },
+  { cause: "pdp_unreachable", by: "a broken connection", ...read, status: 503, fault: refuseTheLine },
   {
     cause: "pdp_unreachable",
-    by: "a process that stands still",
+    by: "a stopped process",
     ...read,
     status: 503,
     isWarm: true,
@@ -96,7 +96,7 @@ export const provoked: readonly Provoked[] = [
   },
   {
     cause: "audit_unavailable",
-    by: "a database that takes no connections",
+    by: "a database that refuses connections",
     ...read,
     status: 503,
     isWarm: true,
@@ -104,7 +104,7 @@ export const provoked: readonly Provoked[] = [
   },
   {
     cause: "exchange_unreachable",
-    by: "an answer that is none",
+    by: "an HTML response",
     ...read,
     status: 503,
     isDecided: true,
@@ -112,7 +112,7 @@ export const provoked: readonly Provoked[] = [
   },
   {
     cause: "exchange_unreachable",
-    by: "a cache store that stands still",
+    by: "a stopped cache store",
     ...read,
     status: 503,
     isDecided: true,
@@ -121,7 +121,7 @@ export const provoked: readonly Provoked[] = [
   },
   {
     cause: "mint_unreachable",
-    by: "an answer that is none",
+    by: "an HTML response",
     ...write,
     status: 503,
     isDecided: true,

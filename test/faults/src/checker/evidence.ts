@@ -1,4 +1,4 @@
-/** The claims of a token that an upstream received, as far as they are joined on. */
+/** The claims of a token at an upstream, as far as they join it to the record. */
 export interface BearerClaims {
   readonly jti: string;
   readonly actionId: string;
@@ -7,23 +7,23 @@ export interface BearerClaims {
   readonly dataClass: string;
 }
 
-/** One request that reached an upstream. */
+/** A request at an upstream. */
 export interface Arrival {
   readonly callId: string;
-  /** What the route in front of it means, null at an upstream that is only observed. */
+  /** The hop of its route, null at an upstream that is only observed. */
   readonly target: string | null;
-  /** Null where it carried no token of ours. */
+  /** Null where it had no token of ours. */
   readonly bearer: BearerClaims | null;
-  /** The action that its transaction token is bound to, null where it carried none. */
+  /** The action of its transaction token, null without one. */
   readonly transactionOf: string | null;
 }
 
-/** What an agent was answered for one call. */
+/** An agent's result of one call. */
 export interface Reply {
   readonly callId: string;
-  /** Null where no answer came: whether the call was made is not known to the agent. */
+  /** Null without a response: the agent does not know whether the call was made. */
   readonly status: number | null;
-  /** The enforcement point's mark of a block. */
+  /** The enforcement point's header of a block. */
   readonly blocked: string | null;
 }
 
@@ -41,20 +41,20 @@ export interface RecordedDecision {
   readonly parentActionId: string | null;
 }
 
-/** A spend of kind exchange, or a renewal, which spends no allow. */
+/** A spend by an exchange, or by a renewal, which spends no allow. */
 export interface RecordedSpend {
   readonly jtiHash: string;
   readonly actionId: string | null;
 }
 
-/** All that is known of one run, from the agents, the upstreams and the database. */
+/** All evidence of one run, from the agents, the upstreams and the database. */
 export interface Evidence {
   readonly replies: readonly Reply[];
   readonly arrivals: readonly Arrival[];
   readonly decisions: readonly RecordedDecision[];
   readonly spends: readonly RecordedSpend[];
-  /** Actions for which a transaction token was minted. */
+  /** Actions with a minted transaction token. */
   readonly mints: readonly string[];
-  /** Sessions whose spent token was exchanged once more. */
+  /** Sessions in which a spent token was exchanged again. */
   readonly replaysGranted: readonly string[];
 }

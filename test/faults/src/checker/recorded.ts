@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { Evidence } from "./evidence.ts";
 
-/** What one database holds of a run; read past the service, which is what is put to the test. */
+/** One database's record of a run, read without the service under test. */
 export async function readRecorded(databaseUrl: string): Promise<Pick<Evidence, "decisions" | "spends" | "mints">> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, transform: postgres.camel });
   try {

@@ -1,43 +1,43 @@
 import type { Arrival, Evidence, RecordedDecision } from "./evidence.ts";
 
-/** Every way in which a promise can turn out to be broken. */
+/** Every way to violate a guarantee. */
 export const violationKinds = [
-  /** An upstream was called, and nothing was recorded. */
+  /** An upstream was called without a record. */
   "call_without_record",
-  /** An upstream was called although the record says deny. */
+  /** An upstream was called although the record is a deny. */
   "call_under_deny",
   /** The record is of another session, target or data class. */
   "call_of_another_allow",
   /** The allow was never spent. */
   "call_without_spend",
-  /** An upstream that is enforced was called without a token of ours. */
+  /** An enforced upstream was called without a token of ours. */
   "call_without_token",
   /** One token, or two of one allow, reached an upstream twice. */
   "token_used_twice",
   /** Two spends of one allow, or of one token. */
   "spent_twice",
-  /** A token that was spent was exchanged once more. */
+  /** A spent token was exchanged again. */
   "replay_granted",
-  /** A privileged call came without a minted transaction token of its own action. */
+  /** A privileged call had no minted transaction token of its own action. */
   "privileged_without_transaction",
-  /** The agent was told that its call was blocked, and the call was made. */
+  /** The agent's call was reported as blocked, and the upstream received it. */
   "blocked_yet_made",
-  /** The agent was told that its call was made, and it was not. */
+  /** The agent's call was reported as made, and no upstream received it. */
   "answered_yet_not_made",
-  /** An observed call was forwarded that no record lists. */
+  /** An observed call was forwarded without a record. */
   "observed_without_record",
-  /** The delegation chain of a call does not lead back to the human. */
+  /** The delegation chain of a call does not lead back to the person. */
   "chain_incomplete",
 ] as const;
 export type ViolationKind = (typeof violationKinds)[number];
 
 export interface Violation {
   readonly kind: ViolationKind;
-  /** The call, or the action where no single call is to blame. */
+  /** The call, or the action where no single call is responsible. */
   readonly of: string;
 }
 
-/** Joins what agents, upstreams and the database say of one run. Empty where every promise held. */
+/** Joins the evidence of agents, upstreams and database. Empty for a run without violations. */
 export function findViolations(evidence: Evidence): readonly Violation[] {
   const records = new Map(evidence.decisions.map((decision) => [decision.actionId, decision]));
   const spent = new Set(evidence.spends.flatMap(({ actionId }) => actionId ?? []));
@@ -81,7 +81,7 @@ function faultOfCall({ target, bearer, transactionOf }: Arrival, all: Records): 
   return isComplete(record, all) ? undefined : "chain_incomplete";
 }
 
-/** The rules of a chain read (docs/reference/record.md#chain-reads), walked over the records themselves. */
+/** The rules of a chain read (docs/reference/record.md#chain-reads), applied to the records directly. */
 function isComplete(record: RecordedDecision, all: Records): boolean {
   let at = record;
   while (at.hop > 1) {
@@ -94,7 +94,7 @@ function isComplete(record: RecordedDecision, all: Records): boolean {
   return true;
 }
 
-/** What the agents were told, against what the upstreams saw. */
+/** Compares the agents' results with the upstreams' requests. */
 function lies({ replies, arrivals }: Evidence): Violation[] {
   const made = new Set(arrivals.map(({ callId }) => callId));
   return replies.flatMap(({ callId, status, blocked }): Violation[] => {
@@ -105,8 +105,8 @@ function lies({ replies, arrivals }: Evidence): Violation[] {
 }
 
 /**
- * An observed call bears nothing to join it on, by design; so the records of a session's observed denies are counted
- * against the calls that went through.
+ * An observed call has no identifier to join on, by design; so a session's recorded observed denies are counted and
+ * compared with its forwarded calls.
  */
 function unlisted({ arrivals, decisions }: Evidence): Violation[] {
   const listed = decisions.filter(({ decision, enforced }) => decision === "deny" && !enforced).length;

@@ -8,13 +8,13 @@ import { type Operation, operations, requestOf, scope } from "./books.ts";
 
 export interface AgentOptions {
   readonly name: string;
-  /** Through which it begins its sessions. */
+  /** The control plane for its consents. */
   readonly api: Api;
-  /** Of its enforcement point. */
+  /** Its enforcement point's. */
   readonly url: string;
   readonly dispatcher: Dispatcher;
   readonly random: Random;
-  /** Between two calls, at most. */
+  /** Longest pause between two calls. */
   readonly pauseMs: number;
   readonly onReply: (reply: Reply) => void;
 }
@@ -24,12 +24,12 @@ interface Session {
   callsLeft: number;
 }
 
-/** Calls its tools until told to end; begins a session anew where the present one is over. Never tries a call again. */
+/** Calls its tools until stopped; starts a new session after the last one ended. Never repeats a call. */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { name, random, pauseMs, onReply } = options;
   let session: Session | undefined;
   for (let count = 1; !signal.aborted; count += 1) {
-    // Where none can be begun just now it goes on with the old one, so that every fault meets calls.
+    // Where no session can start it continues with the old one, so that every fault meets calls.
     if (session === undefined || session.callsLeft <= 0) session = await beginSession(options).catch(() => session);
     if (session !== undefined) {
       session.callsLeft -= 1;
@@ -42,7 +42,7 @@ export async function runAgent(options: AgentOptions, signal: AbortSignal): Prom
   }
 }
 
-/** A browsing agent is tainted from then on and may no longer post, so that sessions are short. */
+/** After browsing an agent is tainted and may no longer post, so sessions are short. */
 async function beginSession({ api, random }: AgentOptions): Promise<Session> {
   const { session, clerk } = await clerkSession(api, scope);
   return {

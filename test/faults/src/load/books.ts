@@ -1,9 +1,9 @@
-/** The scope of the load, and the routes in front of its upstreams. */
+/** The scope of the load, and the routes of its upstreams. */
 export const scope = "books";
 
 const target = (operation: string) => `http:${scope}/${operation}`;
 
-/** What an agent may try, and how its call is made. Declared by the policy: read, post (privileged) and browse (tainting). */
+/** An agent's calls. The policy declares read, post (privileged) and browse (tainting). */
 export const operations = ["read", "post", "browse", "undeclared", "observed"] as const;
 export type Operation = (typeof operations)[number];
 
@@ -18,14 +18,14 @@ const routeOf = (operation: Operation) => ({
 
 const withoutObserved = operations.filter((operation) => operation !== "observed");
 
-/** As the configuration file of an enforcement point names them. */
+/** In the format of an enforcement point's configuration file. */
 export interface TlsFiles {
   readonly ca_file?: string;
   readonly cert_file?: string;
   readonly key_file?: string;
 }
 
-/** An upstream that is enforced, and one that is only observed, before one server. */
+/** An enforced and an observed upstream, before one server. */
 export const upstreamsBefore = (url: string, tls: TlsFiles = {}) => ({
   upstreams: [
     { name: "enforced", url, tls, routes: withoutObserved.map(routeOf) },
@@ -40,7 +40,7 @@ export const requestOf = (operation: Operation, id: string) => ({
   ...(operation === "post" && { body: JSON.stringify({ amount: 7, id }) }),
 });
 
-/** What a path that reached the upstream stands for; the target is null where the call was only observed. */
+/** The call of a path at the upstream; the target is null where it was only observed. */
 export function meaningOf(path: string): { readonly callId: string; readonly target: string | null } {
   const [, operation = "", callId = ""] = path.split("/");
   return { callId, target: operation === "observed" ? null : target(operation) };

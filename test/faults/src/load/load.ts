@@ -6,32 +6,32 @@ import type { Random } from "../random.ts";
 import { runAgent } from "./agent.ts";
 import { createThief } from "./thief.ts";
 
-/** What the agents were answered so far, counted. */
+/** Counts of the agents' results. */
 export interface Tally {
   readonly made: number;
   readonly passed: number;
-  /** Refused on their merits. */
+  /** Denied by policy. */
   readonly denied: number;
-  /** Refused since something could not be asked, by cause. */
+  /** Blocked since a dependency failed, by cause. */
   readonly refused: number;
-  /** No answer came. */
+  /** No response. */
   readonly lost: number;
 }
 
 export interface Load {
   readonly replies: readonly Reply[];
-  /** Sessions whose spent token was exchanged once more. */
+  /** Sessions in which a spent token was exchanged again. */
   readonly replaysGranted: readonly string[];
   tally(): Tally;
-  /** Resolves when so many more calls were made, whatever became of them. */
+  /** Resolves after this many more calls, of any result. */
   made(count: number): Promise<void>;
-  /** Resolves when so many more calls have passed. */
+  /** Resolves after this many more calls have passed. */
   passes(count: number): Promise<void>;
-  /** Resolves when so many more calls have been refused for a fault, or got no answer. */
+  /** Resolves after this many more calls have failed: blocked for a fault, or without a response. */
   fails(count: number): Promise<void>;
-  /** Presents spent tokens again; resolves with how many were refused. */
+  /** Presents spent tokens again; resolves with the number of refusals. */
   replay(): Promise<number>;
-  /** Ends the agents, each after its present call. */
+  /** Ends the agents, each after its current call. */
   stop(): Promise<void>;
 }
 
@@ -43,10 +43,10 @@ export interface LoadOptions {
   readonly random: Random;
 }
 
-/** A machine that runs the whole test suite besides is slow. */
+/** Generous, since the whole test suite may run beside it. */
 const waitMs = 120_000;
 
-/** Agents that call, each through one of the enforcement points, and a thief who presents what was spent. */
+/** Agents that call through the enforcement points, and a thief that replays spent tokens. */
 export function startLoad(options: LoadOptions): Load {
   const { controlPlaneUrl, enforcementPointUrls: urls, agents, pauseMs, random } = options;
   const replies: Reply[] = [];
@@ -58,7 +58,7 @@ export function startLoad(options: LoadOptions): Load {
   };
   const dispatcher = new Agent({ connections: agents, pipelining: 1 });
   const ending = new AbortController();
-  // One world sees many loads, and no two calls have one name.
+  // One deployment runs several loads, so call names must be unique.
   const run = crypto.randomUUID().slice(0, 8);
   const api = createApi(controlPlaneUrl, testBearers);
   const thief = createThief(api, { random: random.fork(), pauseMs });
@@ -93,7 +93,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** A token that is no longer known is no verdict: it follows from a session that a fault ended. */
+/** An unknown token is no verdict: a fault may have ended its session. */
 function classOf({ status, blocked }: Reply): Exclude<keyof Tally, "made"> {
   if (status === null) return "lost";
   if (blocked === "policy") return "denied";

@@ -4,13 +4,13 @@ import { ledgerHops } from "@svc/test-conformance/ledger";
 import type { Random } from "../random.ts";
 import { scope } from "./books.ts";
 
-/** Spends tokens, and presents them again ever after, each time with a fresh allow. */
+/** Spends tokens, then presents them again and again, each time with a new allow. */
 export interface Thief {
-  /** Sessions whose spent token was exchanged once more. */
+  /** Sessions in which a spent token was exchanged again. */
   readonly granted: readonly string[];
-  /** Goes on until told to end. */
+  /** Runs until stopped. */
   run(signal: AbortSignal): Promise<void>;
-  /** Presents the newest spent tokens again; resolves with how many of them were refused. */
+  /** Presents the newest spent tokens again; resolves with the number of refusals. */
   sweep(): Promise<number>;
 }
 
@@ -28,7 +28,7 @@ export function createThief(api: Api, { random, pauseMs }: { random: Random; pau
   const spend = async () => {
     const { session, token } = await api.consent(scope);
     const { body } = await api.authorize(session, token, hop);
-    // Where no answer came nobody knows whether it was spent, and to present it again would be no theft.
+    // Without a response the spend is unknown, and presenting the token again would be no replay.
     if ((await api.exchange(token, hop, body.action_id)).status === 200) spent.push({ session, token });
   };
   const presentAgain = async ({ session, token }: Spent): Promise<boolean> => {

@@ -5,28 +5,28 @@ import type { AddressInfo } from "node:net";
 import type { Arrival, BearerClaims } from "../checker/evidence.ts";
 import { meaningOf } from "./books.ts";
 
-/** What a server shows, and whom it believes; PEM each. */
+/** A server's certificate, and the authorities it trusts; PEM each. */
 export interface TlsIdentity {
   readonly cert: string;
   readonly key: string;
-  /** Authorities of clients. */
+  /** Trusted authorities of clients. */
   readonly ca: readonly string[];
 }
 
-/** A tool that answers everything and keeps what it was sent. */
+/** A tool that returns 200 for every request and records it. */
 export interface LoggingUpstream {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** Of TLS: new connections meet this one. */
+  /** For TLS: new connections use this one. */
   become(identity: TlsIdentity): void;
   stop(): Promise<void>;
 }
 
-/** @param identity of TLS, and only for clients that it believes; plain HTTP without */
+/** @param identity for TLS with client certificates; plain HTTP without */
 export async function startLoggingUpstream(identity?: TlsIdentity): Promise<LoggingUpstream> {
   const arrivals: Arrival[] = [];
   const server = createServer(identity, ({ url = "", headers }, response) => {
-    // Whatever becomes of the rest of it, the call was made.
+    // The call was made even if its body is cut.
     arrivals.push({ ...meaningOf(url), bearer: bearerOf(headers), transactionOf: transactionOf(headers) });
     response.end("done");
   });
@@ -47,7 +47,7 @@ export async function startLoggingUpstream(identity?: TlsIdentity): Promise<Logg
 function createServer(identity: TlsIdentity | undefined, listener: RequestListener) {
   if (identity === undefined) return createPlainServer(listener);
   const server = createTlsServer({ ...contextOf(identity), requestCert: true }, listener);
-  // So that there are handshakes all the time, and every change is met.
+  // Short-lived connections, so that handshakes meet every change.
   server.maxRequestsPerSocket = 3;
   return server;
 }
@@ -65,7 +65,7 @@ function transactionOf(headers: IncomingHttpHeaders): string | null {
   return typeof token === "string" ? claimsOf(token).txn : null;
 }
 
-// The signature is the verifier's to check, which has tests of its own: here it is only asked what was let through.
-// biome-ignore lint/suspicious/noExplicitAny: whatever the token holds is compared with the records.
+// The verifier has its own tests for signatures: here only the claims are compared.
+// biome-ignore lint/suspicious/noExplicitAny: the token's claims are compared with the records.
 const claimsOf = (token: string): any =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { waitUntil } from "@svc/test-support";
 import { emptyFolder, giveToServer, type OwnPostgres, runAsServer, startOn } from "./server.ts";
 
-/** A copy of a running server's data, on which another one can be started. */
+/** A copy of a running server's data, from which another can be started. */
 export async function takeBackup(server: OwnPostgres): Promise<string> {
   const folder = await emptyFolder();
   await runAsServer("pg_basebackup", [
@@ -25,8 +25,8 @@ export async function archivedFolder(): Promise<readonly string[]> {
 }
 
 /**
- * Ends a server that archives, and starts another on a backup of it, with the log replayed up to a moment.
- * @param moment as PostgreSQL writes it
+ * Stops an archiving server, and starts another on a backup of it, with the log replayed up to a moment.
+ * @param moment in PostgreSQL's format
  */
 export async function restoreToMoment(server: OwnPostgres, backup: string, moment: string): Promise<OwnPostgres> {
   const [row] = await server.execute("select pg_walfile_name(pg_switch_wal()) as segment");

@@ -8,25 +8,25 @@ import postgres from "postgres";
 import { signalFamily } from "../processes.ts";
 import { asServer } from "./account.ts";
 
-/** A server of our own, to be frozen, killed, promoted and started again. */
+/** Our own server, which can be stopped, killed, promoted and started again. */
 export interface OwnPostgres {
   readonly port: number;
   /** The folder of its data. */
   readonly folder: string;
-  /** Of the service's database, or what `at` names, for who may do everything. */
+  /** The superuser's address of the service's database, or of `at`. */
   superuserUrl(port?: number): string;
-  /** Runs one statement as superuser, on a connection of its own. */
+  /** Runs one statement as superuser, on its own connection. */
   execute(statement: string): Promise<readonly postgres.Row[]>;
-  /** Stands still, its connections open: SIGSTOP to every process of it. */
+  /** SIGSTOP to every process: it does not respond, and its connections stay open. */
   freeze(): void;
   thaw(): void;
   /** SIGKILL to every process of it. */
   kill(): Promise<void>;
-  /** A fast shutdown: what is open is rolled back. */
+  /** A fast shutdown: open transactions are rolled back. */
   shutDown(): Promise<void>;
   /** On the same port and data. */
   start(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops it and removes its data. */
   remove(): Promise<void>;
 }
 
@@ -43,11 +43,11 @@ export const addressOf = (role: string, port: number, name: string = database): 
 export interface PostgresOptions {
   /** Lines of its configuration file. */
   readonly settings?: readonly string[];
-  /** An empty folder that is there already, such as a small file system. */
+  /** An existing empty folder, such as a small file system. */
   readonly parent?: string;
 }
 
-/** A fresh primary with the service's two roles and its empty database. */
+/** A new primary with the service's two roles and its empty database. */
 export async function startOwnPostgres({ settings = [], parent }: PostgresOptions = {}): Promise<OwnPostgres> {
   const folder = await emptyFolder(parent);
   await runAsServer("initdb", [
@@ -68,7 +68,7 @@ export async function startOwnPostgres({ settings = [], parent }: PostgresOption
   return server;
 }
 
-/** Makes a folder that only the server's account may use, and returns the data folder to be made in it. */
+/** Makes a folder for the server's account alone, and returns the data folder inside it. */
 export async function emptyFolder(parent = mkdtempSync(join(tmpdir(), "svc-faults-pg-"))): Promise<string> {
   chmodSync(parent, 0o711);
   const folder = join(parent, "data");
@@ -77,7 +77,7 @@ export async function emptyFolder(parent = mkdtempSync(join(tmpdir(), "svc-fault
   return folder;
 }
 
-/** What root makes is of no use to the account that the server runs as. */
+/** The server's account cannot use files that root made. */
 export async function giveToServer(path: string): Promise<void> {
   if (process.getuid?.() === 0) await run("chown", ["postgres:postgres", path]);
 }
@@ -87,7 +87,7 @@ export async function runAsServer(program: string, args: readonly string[]): Pro
   await run(file, [...all], { cwd: "/" });
 }
 
-/** Runs the server on data that stands in `folder`, on a free port that it keeps. */
+/** Runs the server on the data in `folder`, on a free port that it keeps. */
 export async function startOn(folder: string, settings: readonly string[] = []): Promise<OwnPostgres> {
   const port = await freePort();
   appendFileSync(
@@ -106,7 +106,7 @@ export async function startOn(folder: string, settings: readonly string[] = []):
   const launch = async (): Promise<Child> => {
     const [file, args] = asServer(join(locate("postgresql"), "postgres"), ["-D", folder]);
     const child = startChild(file, args, { cwd: "/" });
-    await waitUntil("PostgreSQL to answer or to end", () => child.hasExited() || answers(port));
+    await waitUntil("PostgreSQL to respond or to exit", () => child.hasExited() || answers(port));
     if (child.hasExited()) throw new Error("PostgreSQL ended at its start", { cause: child.output() });
     return child;
   };
@@ -138,7 +138,7 @@ export async function startOn(folder: string, settings: readonly string[] = []):
   };
 }
 
-/** A backend of a killed server may hold its memory for a moment longer, and a server that recovers answers late. */
+/** A backend of a killed server may hold its memory for a moment, and a recovering server responds late. */
 async function answers(port: number): Promise<boolean> {
   await executeOn(addressOf("postgres", port, "postgres"), "select 1");
   return true;

@@ -7,7 +7,7 @@ import { type OwnPostgres, startOwnPostgres } from "./server.ts";
 
 const run = promisify(execFile);
 
-/** A server on a file system of its own that can be filled to the last byte. */
+/** A server on its own file system, which can be filled to the last byte. */
 export interface SmallDisk extends OwnPostgres {
   fill(): Promise<void>;
   makeRoom(): void;

@@ -2,15 +2,15 @@ import { waitUntil } from "@svc/test-support";
 import { emptyFolder, type OwnPostgres, runAsServer, startOn } from "./server.ts";
 
 export interface Standby extends OwnPostgres {
-  /** Makes it the primary, with what it has. */
+  /** Makes it the primary, with its present data. */
   promote(): Promise<void>;
-  /** It receives nothing more of the primary from now on; what it has it keeps. */
+  /** Ends its replication; it keeps its present data. */
   detach(): Promise<void>;
 }
 
 const name = "follower";
 
-/** A streaming standby of a running primary; synchronous: nothing is acknowledged that it does not have on disk. */
+/** A streaming standby of a running primary; synchronous: nothing is acknowledged before it has it on disk. */
 export async function startStandby(primary: OwnPostgres, kind: "synchronous" | "asynchronous"): Promise<Standby> {
   const folder = await emptyFolder();
   await runAsServer("pg_basebackup", [
@@ -23,7 +23,7 @@ export async function startStandby(primary: OwnPostgres, kind: "synchronous" | "
   if (kind === "synchronous") {
     await primary.execute(`alter system set synchronous_standby_names = '${name}'`);
     await primary.execute("select pg_reload_conf()");
-    await waitUntil("the standby to be waited for", async () => (await senders(primary)).includes("sync"));
+    await waitUntil("the standby to be synchronous", async () => (await senders(primary)).includes("sync"));
   }
   return {
     ...standby,
@@ -37,12 +37,12 @@ export async function startStandby(primary: OwnPostgres, kind: "synchronous" | "
     async detach() {
       await standby.execute("alter system set primary_conninfo = ''");
       await standby.execute("select pg_reload_conf()");
-      await waitUntil("the standby to be let go", async () => (await senders(primary)) === "");
+      await waitUntil("the standby to be disconnected", async () => (await senders(primary)) === "");
     },
   };
 }
 
-/** State and kind of what streams from a server. */
+/** State and kind of a server's replication connections. */
 async function senders(primary: OwnPostgres): Promise<string> {
   const rows = await primary.execute("select state, sync_state from pg_stat_replication where state = 'streaming'");
   return rows.map(({ state, sync_state }) => `${state} ${sync_state}`).join();

@@ -8,7 +8,7 @@ import { type OwnRedis, waitUntil } from "@svc/test-support";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { type Authority, createAuthority } from "../certificates.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualWorld, type World, type WorldOptions } from "../world.ts";
+import { startUsualDeployment, type Deployment, type DeploymentOptions } from "../deployment.ts";
 import { withoutFailure } from "./operations.ts";
 
 const filesIn = (place: string) => ({
@@ -18,11 +18,11 @@ const filesIn = (place: string) => ({
 });
 
 let files: ReturnType<typeof filesIn> | undefined;
-let serving: NonNullable<WorldOptions<OwnRedis>["controlPlaneTls"]> | undefined;
+let serving: NonNullable<DeploymentOptions<OwnRedis>["controlPlaneTls"]> | undefined;
 let authority: Authority | undefined;
 
-/** The tool speaks TLS, and knows the enforcement points by their certificate. */
-export async function startWorldOverTls(): Promise<World> {
+/** The tool serves TLS, and knows the enforcement points by their certificate. */
+export async function startDeploymentOverTls(): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-tls-"));
   authority = createAuthority("the first authority");
   files = filesIn(folder);
@@ -31,13 +31,13 @@ export async function startWorldOverTls(): Promise<World> {
   writeFileSync(files.cert_file, cert);
   writeFileSync(files.key_file, key);
   const identity = { ...authority.issue(), ca: [authority.cert] };
-  const world = await startUsualWorld({ upstreamTls: { identity, files } });
-  world.alsoStop(async () => rmSync(folder, { recursive: true }));
-  return world;
+  const deployment = await startUsualDeployment({ upstreamTls: { identity, files } });
+  deployment.alsoStop(async () => rmSync(folder, { recursive: true }));
+  return deployment;
 }
 
-/** So do the control planes, for a balancer that only passes bytes on. */
-export async function startWorldOverControlPlaneTls(): Promise<World> {
+/** So do the control planes, behind a balancer that forwards bytes. */
+export async function startDeploymentOverControlPlaneTls(): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-tls-"));
   authority = createAuthority("the authority");
   serving = { certFile: join(folder, "tls.crt"), keyFile: join(folder, "tls.key"), caFile: join(folder, "ca.crt") };
@@ -48,20 +48,20 @@ export async function startWorldOverControlPlaneTls(): Promise<World> {
   const usual = getGlobalDispatcher();
   const trusting = new Agent({ connect: { ca: authority.cert } });
   setGlobalDispatcher(trusting);
-  const world = await startUsualWorld({ controlPlaneTls: serving });
-  world.alsoStop(async () => {
+  const deployment = await startUsualDeployment({ controlPlaneTls: serving });
+  deployment.alsoStop(async () => {
     setGlobalDispatcher(usual);
     await trusting.destroy();
     rmSync(folder, { recursive: true });
   });
-  return world;
+  return deployment;
 }
 
 export const renewedCertificates: Scenario = {
   name: "the control planes' certificate replaced",
   async inject(stand) {
     if (serving === undefined || authority === undefined)
-      throw new Error("this world's control planes do not speak TLS");
+      throw new Error("this deployment's control planes do not speak TLS");
     const { certFile, keyFile } = serving;
     const { issue } = authority;
     const times = 5;
@@ -69,7 +69,7 @@ export const renewedCertificates: Scenario = {
       for (let count = 0; count < times; count += 1) {
         const { cert, key } = issue();
         replace({ [certFile]: cert, [keyFile]: key });
-        for (const { name, port } of stand.world.controlPlanes) {
+        for (const { name, port } of stand.deployment.controlPlanes) {
           await waitUntil(
             `${name} to show the new certificate`,
             async () => (await shownAt(port)) === fingerprint(cert),
@@ -98,9 +98,9 @@ async function shownAt(port: number): Promise<string> {
 export const rotatedCertificates: Scenario = {
   name: "a tool's certificate, its authority and its clients' certificate replaced, one after the other",
   async inject(stand) {
-    if (files === undefined || authority === undefined) throw new Error("this world's tool does not speak TLS");
+    if (files === undefined || authority === undefined) throw new Error("this deployment's tool does not speak TLS");
     const { ca_file, cert_file, key_file } = files;
-    const { upstream, enforcementPoints } = stand.world;
+    const { upstream, enforcementPoints } = stand.deployment;
     const [old, next] = [authority, createAuthority("the next authority")];
     const client = next.issue();
     const steps: (() => Promise<void> | void)[] = [
@@ -121,11 +121,11 @@ export const rotatedCertificates: Scenario = {
   },
 };
 
-/** Replaces files under the enforcement points, and waits until each has taken them up. */
-async function taken(points: World["enforcementPoints"], contents: Readonly<Record<string, string>>): Promise<void> {
+/** Replaces the enforcement points' files, and waits until each has reloaded them. */
+async function taken(points: Deployment["enforcementPoints"], contents: Readonly<Record<string, string>>): Promise<void> {
   const before = points.map(timesTaken);
   replace(contents);
-  await waitUntil("the enforcement points to take up the new files", () =>
+  await waitUntil("the enforcement points to reload the new files", () =>
     points.every((point, index) => timesTaken(point) > (before[index] ?? 0)),
   );
 }
@@ -137,5 +137,5 @@ function replace(contents: Readonly<Record<string, string>>): void {
   }
 }
 
-const timesTaken = ({ output }: World["enforcementPoints"][number]): number =>
+const timesTaken = ({ output }: Deployment["enforcementPoints"][number]): number =>
   output().split('"configuration applied"').length;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Scenario } from "../stand.ts";
 
-/** How a client that means harm, or is on a bad line, begins and never ends. */
+/** Requests of a hostile or slow client that begin and never end. */
 const beginnings = [
   "",
   "GET /enforced/read/1 HTTP/1.1\r\nHost: a",
@@ -12,10 +12,10 @@ const beginnings = [
 const perProcess = 100;
 
 export const slowClients: Scenario = {
-  name: "a hundred clients a process that begin a request and do not go on",
-  async inject({ world, load, random }) {
+  name: "a hundred clients a process that never finish a request",
+  async inject({ deployment, load, random }) {
     const sockets: Socket[] = [];
-    for (const { port } of [...world.controlPlanes, ...world.enforcementPoints]) {
+    for (const { port } of [...deployment.controlPlanes, ...deployment.enforcementPoints]) {
       for (let count = 0; count < perProcess; count += 1) sockets.push(await begin(port, random.of(beginnings)));
     }
     try {

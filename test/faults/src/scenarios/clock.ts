@@ -1,14 +1,14 @@
 import { type FakedTime, fakedTime } from "../faked-time.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualWorld, type World } from "../world.ts";
+import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
 const hourSeconds = 3_600;
 let clock: FakedTime | undefined;
 
-/** The clocks of the service's processes are stepped together; the servers' own go on. */
-export function startWorldWithClock(): Promise<World> {
+/** Steps the clocks of the service's processes together; the stores' clocks are unaffected. */
+export function startDeploymentWithClock(): Promise<Deployment> {
   clock = fakedTime();
-  return startUsualWorld({ env: clock.env });
+  return startUsualDeployment({ env: clock.env });
 }
 
 const stepped = (name: string, seconds: readonly number[]): Scenario => ({

@@ -5,13 +5,13 @@ import type { Scenario } from "../stand.ts";
 
 const busy = `from pg_stat_activity where usename = '${appRole}' and pid <> pg_backend_pid()`;
 
-/** Also within transactions, whose rollback then finds no connection. */
+/** Also within transactions, whose rollback then fails. */
 export const terminatedConnections: Scenario = {
   name: "every connection to PostgreSQL terminated, at random moments",
-  async inject({ world, load, random }) {
+  async inject({ deployment, load, random }) {
     for (let times = 0; times < 10; times += 1) {
       await delay(random.below(150));
-      await world.database.execute(`select pg_terminate_backend(pid) ${busy}`);
+      await deployment.database.execute(`select pg_terminate_backend(pid) ${busy}`);
       await load.passes(3);
     }
     return 10;
@@ -21,13 +21,13 @@ export const terminatedConnections: Scenario = {
 export const connectionFaults: readonly Scenario[] = [
   {
     name: "backends terminated while they spend",
-    async inject({ world, load }) {
-      const admin = postgres(world.database.superuserUrl(), { max: 2, onnotice: () => {} });
+    async inject({ deployment, load }) {
+      const admin = postgres(deployment.database.superuserUrl(), { max: 2, onnotice: () => {} });
       let terminated = 0;
       try {
         for (let times = 0; times < 5; times += 1) {
           await load.passes(5);
-          // Whoever spends waits here, its statement begun and nothing committed.
+          // A spend waits here, with its statement begun and not committed.
           await admin.begin(async (sql) => {
             await sql.unsafe("lock table spend in share mode");
             for (let tries = 0; tries < 50 && (await waiting(admin)).length === 0; tries += 1) await delay(5);
@@ -45,15 +45,15 @@ export const connectionFaults: readonly Scenario[] = [
   },
   terminatedConnections,
   {
-    name: "answers to spends lost after their commit",
-    async inject({ world, load }) {
+    name: "responses to spends lost after their commit",
+    async inject({ deployment, load }) {
       for (let times = 0; times < 3; times += 1) {
-        world.databaseNetwork.spoil("insert into spend", { kind: "reset", afterBytes: 0 });
-        // A statement's text is sent once a connection.
-        world.databaseNetwork.sever();
+        deployment.databaseNetwork.spoil("insert into spend", { kind: "reset", afterBytes: 0 });
+        // A statement's text is sent once per connection.
+        deployment.databaseNetwork.sever();
         await load.fails(3);
-        world.databaseNetwork.heal();
-        world.databaseNetwork.sever();
+        deployment.databaseNetwork.heal();
+        deployment.databaseNetwork.sever();
         await load.passes(5);
       }
       return 3;
@@ -61,21 +61,21 @@ export const connectionFaults: readonly Scenario[] = [
   },
   {
     name: "PostgreSQL two seconds slow",
-    async inject({ world, load }) {
-      world.databaseNetwork.spoil("", { kind: "delayed", ms: 2_000 });
+    async inject({ deployment, load }) {
+      deployment.databaseNetwork.spoil("", { kind: "delayed", ms: 2_000 });
       await load.fails(8);
-      world.databaseNetwork.heal();
-      world.databaseNetwork.sever();
+      deployment.databaseNetwork.heal();
+      deployment.databaseNetwork.sever();
       return 1;
     },
   },
   {
     name: "no connection to PostgreSQL left",
-    async inject({ world, load }) {
-      await world.database.execute(`alter role ${appRole} connection limit 0`);
-      await world.database.execute(`select pg_terminate_backend(pid) ${busy}`);
+    async inject({ deployment, load }) {
+      await deployment.database.execute(`alter role ${appRole} connection limit 0`);
+      await deployment.database.execute(`select pg_terminate_backend(pid) ${busy}`);
       await load.fails(8);
-      await world.database.execute(`alter role ${appRole} connection limit -1`);
+      await deployment.database.execute(`alter role ${appRole} connection limit -1`);
       return 1;
     },
   },

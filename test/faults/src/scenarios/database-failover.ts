@@ -3,22 +3,22 @@ import { startStandby } from "../postgres/standby.ts";
 import type { Scenario, Stand } from "../stand.ts";
 import { acknowledge, countedIn, seenPast } from "./restore.ts";
 
-/** The address moves to the promoted standby, as a cluster's manager would move it. */
-async function moveTo({ world }: Stand, port: number): Promise<void> {
-  world.databaseAddress.aim([port]);
-  world.databaseAddress.sever();
+/** The address moves to the promoted standby, as a cluster manager does it. */
+async function moveTo({ deployment }: Stand, port: number): Promise<void> {
+  deployment.databaseAddress.aim([port]);
+  deployment.databaseAddress.sever();
 }
 
-/** Whatever the cache store saw of the primary the standby has too: this is no restore, and nobody has to be asked. */
+/** The standby has everything that the cache store knows of: this is no restore, and needs no operator. */
 export const synchronousFailover: Scenario<OwnRedis> = {
   name: "PostgreSQL killed, and its synchronous standby promoted",
   async inject(stand) {
-    const { world, load } = stand;
-    const standby = await startStandby(world.database, "synchronous");
-    world.alsoStop(standby.remove);
+    const { deployment, load } = stand;
+    const standby = await startStandby(deployment.database, "synchronous");
+    deployment.alsoStop(standby.remove);
     await load.passes(30);
-    await seenPast(world, await countedIn(standby));
-    await world.database.kill();
+    await seenPast(deployment, await countedIn(standby));
+    await deployment.database.kill();
     await load.fails(4);
     await standby.promote();
     await moveTo(stand, standby.port);
@@ -27,9 +27,9 @@ export const synchronousFailover: Scenario<OwnRedis> = {
 };
 
 /**
- * Acknowledged records are gone with the primary, whoever wrote them: that is why a synchronous standby is asked for. The
- * single use stands nevertheless, since the cache store remembers the spends that the new primary does not; and as after
- * any restore, nothing is granted until the epoch is raised.
+ * Acknowledged records are lost with the primary: hence the requirement of a synchronous standby. Tokens stay
+ * single-use, since the cache store knows the spends that the new primary lacks; and as after any restore, nothing is
+ * granted until the epoch is raised.
  */
 export const asynchronousFailover: Scenario<OwnRedis> = {
   name: "PostgreSQL killed, and an asynchronous standby promoted that lacked the newest records",
@@ -38,14 +38,14 @@ export const asynchronousFailover: Scenario<OwnRedis> = {
     ...(["privileged_without_transaction", "observed_without_record"] as const),
   ],
   async inject(stand) {
-    const { world, load } = stand;
-    const standby = await startStandby(world.database, "asynchronous");
-    world.alsoStop(standby.remove);
+    const { deployment, load } = stand;
+    const standby = await startStandby(deployment.database, "asynchronous");
+    deployment.alsoStop(standby.remove);
     await load.passes(20);
     await standby.detach();
     await load.passes(40);
-    await seenPast(world, await countedIn(standby));
-    await world.database.kill();
+    await seenPast(deployment, await countedIn(standby));
+    await deployment.database.kill();
     await load.fails(4);
     await standby.promote();
     await moveTo(stand, standby.port);

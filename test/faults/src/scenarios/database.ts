@@ -1,7 +1,7 @@
 import type { Scenario, Stand } from "../stand.ts";
 import { unready } from "../stand.ts";
 
-/** A fault that keeps every call from passing for as long as it stands. */
+/** A fault during which no call passes. */
 export const outage = (
   name: string,
   { begin, end }: { begin(stand: Stand): Promise<void> | void; end(stand: Stand): Promise<void> | void },
@@ -10,7 +10,7 @@ export const outage = (
   async inject(stand) {
     await begin(stand);
     try {
-      await unready(stand.world);
+      await unready(stand.deployment);
       await stand.load.fails(8);
     } finally {
       await end(stand);
@@ -19,7 +19,7 @@ export const outage = (
   },
 });
 
-const execute = ({ world }: Stand, statement: string) => world.database.execute(statement);
+const execute = ({ deployment }: Stand, statement: string) => deployment.database.execute(statement);
 
 const readOnly = async (stand: Stand, isReadOnly: boolean) => {
   await execute(stand, `alter system set default_transaction_read_only = ${isReadOnly ? "on" : "off"}`);
@@ -27,28 +27,28 @@ const readOnly = async (stand: Stand, isReadOnly: boolean) => {
 };
 
 export const databaseShutDown = outage("PostgreSQL shut down", {
-  begin: ({ world }) => world.database.shutDown(),
-  end: ({ world }) => world.database.start(),
+  begin: ({ deployment }) => deployment.database.shutDown(),
+  end: ({ deployment }) => deployment.database.start(),
 });
 
-export const databaseStandsStill = outage("PostgreSQL stands still (SIGSTOP)", {
-  begin: ({ world }) => world.database.freeze(),
-  end: ({ world }) => world.database.thaw(),
+export const stoppedDatabase = outage("PostgreSQL stopped (SIGSTOP)", {
+  begin: ({ deployment }) => deployment.database.freeze(),
+  end: ({ deployment }) => deployment.database.thaw(),
 });
 
 export const databaseOutages: readonly Scenario[] = [
   databaseShutDown,
-  databaseStandsStill,
+  stoppedDatabase,
   outage("PostgreSQL refuses writes", {
     begin: (stand) => readOnly(stand, true),
     end: (stand) => readOnly(stand, false),
   }),
-  outage("the network to PostgreSQL swallows everything", {
-    begin: ({ world }) => world.databaseNetwork.freeze(),
-    end: ({ world }) => world.databaseNetwork.thaw(),
+  outage("the network to PostgreSQL drops everything", {
+    begin: ({ deployment }) => deployment.databaseNetwork.freeze(),
+    end: ({ deployment }) => deployment.databaseNetwork.thaw(),
   }),
   outage("the network to PostgreSQL resets and refuses every connection", {
-    begin: ({ world }) => world.databaseNetwork.refuse(),
-    end: ({ world }) => world.databaseNetwork.accept(),
+    begin: ({ deployment }) => deployment.databaseNetwork.refuse(),
+    end: ({ deployment }) => deployment.databaseNetwork.accept(),
   }),
 ];

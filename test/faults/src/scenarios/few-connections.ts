@@ -1,8 +1,8 @@
 import type { Scenario } from "../stand.ts";
 
-/** Forty agents at once on the fewest connections that a process may have. */
+/** Forty agents in parallel on the smallest connection pool of a process. */
 export const crowd: Scenario = {
-  name: "a crowd, on ten connections a process",
+  name: "forty agents on ten connections a process",
   agents: 40,
   async inject({ load }) {
     await load.passes(120);

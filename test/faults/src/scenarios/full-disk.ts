@@ -1,12 +1,12 @@
 import { type SmallDisk, startOnSmallDisk } from "../postgres/small-disk.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualWorld, type World } from "../world.ts";
+import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
 let disk: SmallDisk | undefined;
 
-/** The scenario below knows the disk that this world's database lies on. */
-export const startWorldOnSmallDisk = (): Promise<World> =>
-  startUsualWorld({
+/** The scenario below knows this deployment's disk. */
+export const startDeploymentOnSmallDisk = (): Promise<Deployment> =>
+  startUsualDeployment({
     startDatabase: async () => {
       disk = await startOnSmallDisk();
       return disk;
@@ -15,18 +15,18 @@ export const startWorldOnSmallDisk = (): Promise<World> =>
 
 export const fullDisk: Scenario = {
   name: "no room left on PostgreSQL's disk",
-  async inject({ world, load }) {
-    if (disk === undefined) throw new Error("this world's database does not lie on a small disk");
+  async inject({ deployment, load }) {
+    if (disk === undefined) throw new Error("this deployment's database does not lie on a small disk");
     await disk.fill();
     await load.fails(20);
     disk.makeRoom();
-    // It ends where it cannot write its log; whoever runs it starts it again.
-    if (!(await isUp(world))) await world.database.start();
+    // It exits where it cannot write its log; its supervisor restarts it.
+    if (!(await isUp(deployment))) await deployment.database.start();
     return 1;
   },
 };
 
-const isUp = ({ database }: World): Promise<boolean> =>
+const isUp = ({ database }: Deployment): Promise<boolean> =>
   database.execute("select 1").then(
     () => true,
     () => false,

@@ -2,18 +2,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { OwnRedis } from "@svc/test-support";
 import type { Scenario } from "../stand.ts";
 
-/** Every process of the deployment, each once, in an order and after waits that the seed chooses. */
+/** Every process of the deployment once, in an order and after delays that the seed chooses. */
 export const killedProcesses: Scenario<OwnRedis> = {
   name: "kill -9 of every process",
-  async inject({ world, load, random }) {
-    const { database, store } = world;
+  async inject({ deployment, load, random }) {
+    const { database, store } = deployment;
     const victims = [
-      ...[...world.controlPlanes, ...world.enforcementPoints],
+      ...[...deployment.controlPlanes, ...deployment.enforcementPoints],
       { kill: () => database.kill(), start: () => database.start() },
       { kill: () => store.kill(), start: () => store.restart() },
     ];
     for (const { kill, start } of random.shuffled(victims)) {
-      // Not a wait for anything: the moment is what is random.
+      // No condition is awaited: the moment is random.
       await delay(random.below(200));
       await kill();
       await delay(random.below(300));

@@ -2,7 +2,7 @@ import { createApi } from "@svc/test-conformance/api";
 import { testBearers, waitUntil } from "@svc/test-support";
 import { readiness, type Scenario, type Stand } from "../stand.ts";
 
-/** What operators do in the middle of the day: no call may fail for it. */
+/** Operators' daytime work: no call may fail because of it. */
 export async function withoutFailure({ load }: Stand, act: () => Promise<void>): Promise<void> {
   const before = load.tally();
   await act();
@@ -19,7 +19,7 @@ export async function withoutFailure({ load }: Stand, act: () => Promise<void>):
 export const keyRotation: Scenario = {
   name: "issuer keys rotated, to sign at once",
   async inject(stand) {
-    const { controlPlanes } = stand.world;
+    const { controlPlanes } = stand.deployment;
     await withoutFailure(stand, async () => {
       for (let times = 0; times < 10; times += 1) {
         const { url } = stand.random.shuffled(controlPlanes)[0] ?? { url: "" };
@@ -39,13 +39,13 @@ export const keyRotation: Scenario = {
 export const rollingRestart: Scenario = {
   name: "control planes restarted one after the other (SIGTERM)",
   async inject(stand) {
-    const { controlPlanes, controlPlaneAddress } = stand.world;
+    const { controlPlanes, controlPlaneAddress } = stand.deployment;
     await withoutFailure(stand, async () => {
       const ports = controlPlanes.map(({ port }) => port);
       for (const { name, port, url, shutDown, start } of controlPlanes) {
         const down = shutDown();
-        // As a load balancer does that asks for readiness: it sends nobody there any more.
-        await waitUntil(`${name} to say that it ends`, async () => (await readiness(url)) === 503);
+        // As a load balancer with readiness checks does: it sends no more connections there.
+        await waitUntil(`${name} to report that it is draining`, async () => (await readiness(url)) === 503);
         controlPlaneAddress.aim(ports.filter((other) => other !== port));
         await down;
         await start();

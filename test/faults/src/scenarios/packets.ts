@@ -1,18 +1,18 @@
 import { locate } from "@svc/test-support";
 import { filterPackets, letPacketsPass, type PacketVerdict } from "../packet-filter.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualWorld, type World } from "../world.ts";
+import { startUsualDeployment, type Deployment } from "../deployment.ts";
 import { outage } from "./database.ts";
 
-export async function startWorldBehindFilter(): Promise<World> {
+export async function startDeploymentBehindFilter(): Promise<Deployment> {
   locate("nft");
-  return startUsualWorld();
+  return startUsualDeployment();
 }
 
-/** Below the relay that swallows and resets: here TCP itself gets no acknowledgement, and sends again until it does. */
+/** Below the relay: here TCP gets no acknowledgement, and retransmits until it does. */
 const filtered = (name: string, verdict: PacketVerdict): Scenario =>
   outage(name, {
-    begin: ({ world }) => filterPackets(world.databaseNetwork.port, verdict),
+    begin: ({ deployment }) => filterPackets(deployment.databaseNetwork.port, verdict),
     end: letPacketsPass,
   });
 

@@ -3,94 +3,94 @@ import { type OwnRedis, testBearers, waitUntil } from "@svc/test-support";
 import { archivedFolder, restoreToMoment, takeBackup } from "../postgres/backup.ts";
 import { type OwnPostgres, startOn, startOwnPostgres } from "../postgres/server.ts";
 import { type Scenario, type Stand, urlOf } from "../stand.ts";
-import { startUsualWorld, type World } from "../world.ts";
+import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
-/** Everything since is forgotten: no service could keep it. */
+/** Everything after the backup is lost: no service could keep it. */
 const mayLose = [
   ...(["call_without_record", "call_without_spend", "chain_incomplete"] as const),
   ...(["privileged_without_transaction", "observed_without_record"] as const),
 ];
 
-/** Calls go on and are refused, by every process, until the operator acknowledges. */
+/** Calls continue and are refused, by every process, until the operator acknowledges. */
 export const restoredBackup: Scenario<OwnRedis> = {
   name: "PostgreSQL restored from a backup, and nothing granted until the issuer's epoch was raised",
   mayLose,
   async inject(stand) {
-    const { world, load } = stand;
-    const backup = await takeBackup(world.database);
-    const kept = await countedIn(world.database);
+    const { deployment, load } = stand;
+    const backup = await takeBackup(deployment.database);
+    const kept = await countedIn(deployment.database);
     await load.passes(40);
-    await seenPast(world, kept);
-    await world.database.kill();
-    serveFrom(world, await startOn(backup));
+    await seenPast(deployment, kept);
+    await deployment.database.kill();
+    serveFrom(deployment, await startOn(backup));
     await acknowledge(stand);
     return 1;
   },
 };
 
-export const startWorldWithArchive = (): ReturnType<typeof startUsualWorld> =>
-  startUsualWorld({ startDatabase: async () => startOwnPostgres({ settings: await archivedFolder() }) });
+export const startDeploymentWithArchive = (): ReturnType<typeof startUsualDeployment> =>
+  startUsualDeployment({ startDatabase: async () => startOwnPostgres({ settings: await archivedFolder() }) });
 
-/** The log is replayed up to a moment: what was committed before it is there, what came after it is not. */
+/** The log is replayed up to a moment: commits before it are there, later ones are not. */
 export const restoredToMoment: Scenario<OwnRedis> = {
   name: "PostgreSQL restored to a point in time, and nothing granted until the issuer's epoch was raised",
   mayLose,
   async inject(stand) {
-    const { world, load } = stand;
-    const backup = await takeBackup(world.database);
+    const { deployment, load } = stand;
+    const backup = await takeBackup(deployment.database);
     await load.passes(20);
-    const kept = await countedIn(world.database);
-    const [row] = await world.database.execute("select clock_timestamp()::text as moment");
+    const kept = await countedIn(deployment.database);
+    const [row] = await deployment.database.execute("select clock_timestamp()::text as moment");
     await load.passes(20);
-    await seenPast(world, kept);
-    const restored = await restoreToMoment(world.database, backup, String(row?.moment));
+    await seenPast(deployment, kept);
+    const restored = await restoreToMoment(deployment.database, backup, String(row?.moment));
     const found = await countedIn(restored);
     if (found < kept) throw new Error(`${found} of ${kept} is left: what was committed before the moment is missing`);
-    serveFrom(world, restored);
+    serveFrom(deployment, restored);
     await acknowledge(stand);
     return 1;
   },
 };
 
-/** With a cache store that is lost as well nothing remembers, and nobody can notice: the operator knows. */
+/** Where the cache store is lost too, no process can notice: the operator must know. */
 export const restoredBackupAndEmptyStore: Scenario<OwnRedis> = {
   name: "PostgreSQL restored from a backup, Redis empty, and the issuer's epoch raised",
   mayLose,
-  async inject({ world, load }) {
-    const backup = await takeBackup(world.database);
+  async inject({ deployment, load }) {
+    const backup = await takeBackup(deployment.database);
     await load.passes(40);
-    // Nobody is served until the epoch stands: the enforcement points cannot reach a control plane.
-    const ports = world.controlPlanes.map(({ port }) => port);
-    world.controlPlaneAddress.aim([]);
-    world.controlPlaneAddress.sever();
-    await world.database.kill();
-    await world.store.command("FLUSHALL");
-    serveFrom(world, await startOn(backup));
+    // No call is served until the epoch is raised: the enforcement points cannot reach a control plane.
+    const ports = deployment.controlPlanes.map(({ port }) => port);
+    deployment.controlPlaneAddress.aim([]);
+    deployment.controlPlaneAddress.sever();
+    await deployment.database.kill();
+    await deployment.store.command("FLUSHALL");
+    serveFrom(deployment, await startOn(backup));
     await raiseEpoch(ports[0] ?? 0);
-    world.controlPlaneAddress.aim(ports);
+    deployment.controlPlaneAddress.aim(ports);
     return 1;
   },
 };
 
 /** The address moves to the restored server. */
-function serveFrom(world: Pick<World, "databaseAddress" | "alsoStop">, restored: OwnPostgres): void {
-  world.alsoStop(restored.remove);
-  world.databaseAddress.aim([restored.port]);
-  world.databaseAddress.sever();
+function serveFrom(deployment: Pick<Deployment, "databaseAddress" | "alsoStop">, restored: OwnPostgres): void {
+  deployment.alsoStop(restored.remove);
+  deployment.databaseAddress.aim([restored.port]);
+  deployment.databaseAddress.sever();
 }
 
 export const countedIn = async (server: OwnPostgres): Promise<number> =>
   Number((await server.execute("select count from witness"))[0]?.count);
 
-/** The cache store was told of more than a server knows that has come so far. */
-export async function seenPast({ store }: Pick<World<OwnRedis>, "store">, count: number): Promise<void> {
+/** The cache store has a higher count than a server that was restored to this moment. */
+export async function seenPast({ store }: Pick<Deployment<OwnRedis>, "store">, count: number): Promise<void> {
   const [key = ""] = String(await store.command("KEYS", "svc:witness:*")).split(",");
-  await waitUntil("the cache store to have seen more", async () => Number(await store.command("GET", key)) > count);
+  await waitUntil("the cache store to have a higher count", async () => Number(await store.command("GET", key)) > count);
 }
 
-/** Every process refuses by itself, and goes on by itself once the epoch was raised at one of them. */
-export async function acknowledge({ world, load }: Pick<Stand, "world" | "load">): Promise<void> {
-  const ports = world.controlPlanes.map(({ port }) => port);
+/** Every process refuses without a restart, and continues once the epoch is raised at one of them. */
+export async function acknowledge({ deployment, load }: Pick<Stand, "deployment" | "load">): Promise<void> {
+  const ports = deployment.controlPlanes.map(({ port }) => port);
   for (const port of ports) {
     await waitUntil("a process to notice", async () => (await unreadyFor(port)).join() === "restore");
   }

@@ -7,23 +7,23 @@ const outage = (
   { begin, end }: { begin(store: OwnRedis): unknown; end(store: OwnRedis): unknown },
 ): Scenario<OwnRedis> => ({
   name,
-  async inject({ world, load }: Stand<OwnRedis>) {
-    await begin(world.store);
+  async inject({ deployment, load }: Stand<OwnRedis>) {
+    await begin(deployment.store);
     try {
-      await unready(world);
+      await unready(deployment);
       await load.fails(8);
     } finally {
-      await end(world.store);
+      await end(deployment.store);
     }
     return 1;
   },
 });
 
-/** It forgets spends like one that was flushed, so readiness refuses it; the database remembers meanwhile. */
+/** It loses spends like a flushed one, so readiness refuses it; the database has them meanwhile. */
 export const evictingStore: Scenario<OwnRedis> = {
   name: "Redis set to evict, and filled until it does",
-  async inject({ world, load }) {
-    const { store } = world;
+  async inject({ deployment, load }) {
+    const { store } = deployment;
     const set = async (policy: string, maxmemory: string) => {
       await store.command("CONFIG", "SET", "maxmemory-policy", policy);
       await store.command("CONFIG", "SET", "maxmemory", maxmemory);
@@ -31,7 +31,7 @@ export const evictingStore: Scenario<OwnRedis> = {
     await load.passes(20);
     await set("allkeys-lru", "4mb");
     try {
-      await unready(world);
+      await unready(deployment);
       await waitUntil("entries of the guard to be evicted", async () => {
         await store.command("EVAL", fill, "0", crypto.randomUUID());
         return /^evicted_keys:[1-9]\d{3}/m.test(String(await store.command("INFO", "stats")));
@@ -48,20 +48,20 @@ export const evictingStore: Scenario<OwnRedis> = {
 const fill = "for i = 1, 2000 do redis.call('SET', 'filler:' .. ARGV[1] .. i, string.rep('x', 500)) end";
 
 export const storeFaults: readonly Scenario<OwnRedis>[] = [
-  outage("Redis killed, and everything forgotten", {
+  outage("Redis killed, and its data lost", {
     begin: (store) => store.kill(),
     end: (store) => store.restart(),
   }),
-  outage("Redis stands still (SIGSTOP)", {
+  outage("Redis stopped (SIGSTOP)", {
     begin: (store) => store.freeze(),
     end: (store) => store.thaw(),
   }),
   {
     name: "Redis flushed",
-    async inject({ world, load }) {
+    async inject({ deployment, load }) {
       for (let times = 0; times < 5; times += 1) {
         await load.passes(10);
-        await world.store.command("FLUSHALL");
+        await deployment.store.command("FLUSHALL");
       }
       return 5;
     },

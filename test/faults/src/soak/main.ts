@@ -1,25 +1,25 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { headOfTable, rowOf } from "../table.ts";
-import { startUsualWorld } from "../world.ts";
+import { startUsualDeployment } from "../deployment.ts";
 import { soak } from "./soak.ts";
 
 const help = `Runs a whole deployment under load with a fault every hundredth call, and checks that nothing is lost and nothing grows.
 
   pnpm soak [--minutes N] [--seed S] [--json FILE]
 
-  --minutes N   how long, 10 unless said otherwise
-  --seed S      of calls and faults, 1 unless said otherwise
-  --json FILE   writes every sample there too
+  --minutes N   duration, by default 10
+  --seed S      of calls and faults, by default 1
+  --json FILE   also writes every sample to FILE
 
-Prints memory, descriptors, connections and dead rows as they go. Exits 1 where one of them grew or a promise was broken.
+Prints memory, descriptors, connections and dead rows meanwhile. Exits 1 if one of them grew or a guarantee was violated.
 
 Examples:
   pnpm soak
   pnpm soak --minutes 120 --json soak.json
 `;
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 function read() {
   const { values } = parseArgs({
@@ -42,13 +42,13 @@ function read() {
 }
 
 async function run({ minutes, seed, json }: ReturnType<typeof read>): Promise<number> {
-  // A runtime that sees much memory lets garbage lie; in little of it only what is held on to grows.
-  const world = await startUsualWorld({ env: { NODE_OPTIONS: "--max-old-space-size=160" } });
+  // With much memory the runtime collects garbage late; with little, only retained memory grows.
+  const deployment = await startUsualDeployment({ env: { NODE_OPTIONS: "--max-old-space-size=160" } });
   try {
-    const soaked = await soak(world, {
+    const soaked = await soak(deployment, {
       ...{ minutes, seed },
       onSample: ({ atSeconds, memoryMib, descriptors, connections, deadRowsPercent }, { made, refused, lost }) =>
-        say(
+        log(
           `${atSeconds} s: ${made} calls, ${refused + lost} failed; ${memoryMib.toFixed(0)} MiB, ${descriptors} descriptors, ` +
             `${connections} connections, ${deadRowsPercent.toFixed(1)}% dead rows`,
         ),
@@ -57,11 +57,11 @@ async function run({ minutes, seed, json }: ReturnType<typeof read>): Promise<nu
     for (const { measure, early, late, isFlat } of soaked.trends) {
       process.stdout.write(`${measure}: ${early.toFixed(1)} early, ${late.toFixed(1)} late${isFlat ? "" : ": GREW"}\n`);
     }
-    for (const { kind, of } of soaked.violations) say(`BROKEN: ${kind} of ${of}`);
+    for (const { kind, of } of soaked.violations) log(`BROKEN: ${kind} of ${of}`);
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(soaked, null, 2)}\n`);
     return soaked.violations.length === 0 && soaked.trends.every(({ isFlat }) => isFlat) ? 0 : 1;
   } finally {
-    await world.stop();
+    await deployment.stop();
   }
 }
 
@@ -70,6 +70,6 @@ try {
   if (options.help) process.stdout.write(help);
   else process.exitCode = await run(options);
 } catch (fault) {
-  say(fault instanceof Error ? fault.message : String(fault));
+  log(fault instanceof Error ? fault.message : String(fault));
   process.exitCode = 2;
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { World } from "../world.ts";
+import type { Deployment } from "../deployment.ts";
 
-/** What must not grow, whatever happens to the calls. */
+/** Figures that must not grow, whatever the calls' results. */
 export const measures = ["memoryMib", "descriptors", "connections", "deadRowsPercent"] as const;
 export type Measure = (typeof measures)[number];
 
@@ -10,10 +10,10 @@ export interface Sample extends Readonly<Record<Measure, number>> {
 }
 
 /** Of all processes of the service together, and of their database. */
-export async function takeSample(world: World, atSeconds: number): Promise<Sample> {
-  const pids = [...world.controlPlanes, ...world.enforcementPoints].map(({ pid }) => pid());
+export async function takeSample(deployment: Deployment, atSeconds: number): Promise<Sample> {
+  const pids = [...deployment.controlPlanes, ...deployment.enforcementPoints].map(({ pid }) => pid());
   const sum = (of: (pid: number) => number) => pids.reduce((total, pid) => total + of(pid), 0);
-  const [database] = await world.database.execute(`
+  const [database] = await deployment.database.execute(`
     select (select count(*) from pg_stat_activity where usename = 'svc_app') as connections,
       (select 100.0 * sum(n_dead_tup) / greatest(sum(n_live_tup + n_dead_tup), 1) from pg_stat_user_tables) as dead`);
   return {

@@ -1,14 +1,14 @@
 import type { OwnRedis } from "@svc/test-support";
 import { appRole } from "../postgres/server.ts";
 import type { Random } from "../random.ts";
-import type { World } from "../world.ts";
+import type { Deployment } from "../deployment.ts";
 
 interface SmallFault {
   readonly name: string;
-  inject(world: World<OwnRedis>): Promise<unknown>;
+  inject(deployment: Deployment<OwnRedis>): Promise<unknown>;
 }
 
-/** Faults that each cost a call or a few, and that a deployment meets every day. */
+/** Faults that each fail a call or a few, and that a deployment meets every day. */
 const smallFaults: readonly [SmallFault, ...SmallFault[]] = [
   {
     name: "a backend terminated",
@@ -28,9 +28,9 @@ const smallFaults: readonly [SmallFault, ...SmallFault[]] = [
   },
 ];
 
-/** Injects one that the seed chooses, and says which. */
-export async function injectSmallFault(world: World<OwnRedis>, random: Random): Promise<string> {
+/** Injects one that the seed chooses, and returns its name. */
+export async function injectSmallFault(deployment: Deployment<OwnRedis>, random: Random): Promise<string> {
   const { name, inject } = random.of(smallFaults);
-  await inject(world);
+  await inject(deployment);
   return name;
 }

@@ -3,7 +3,7 @@ import type { Violation } from "../checker/violations.ts";
 import type { Tally } from "../load/load.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { type Outcome, runScenario } from "../stand.ts";
-import type { World } from "../world.ts";
+import type { Deployment } from "../deployment.ts";
 import { type Sample, takeSample } from "./sample.ts";
 import { injectSmallFault } from "./small-faults.ts";
 import { type Trend, trendsOf } from "./trend.ts";
@@ -23,16 +23,16 @@ export interface Soaked {
   readonly violations: readonly Violation[];
 }
 
-/** One fault in so many calls. */
+/** One fault per this many calls. */
 const callsPerFault = 100;
 const samples = 40;
 
-/** Load for so long, a fault every hundredth call, and what must stay flat looked at all the while. */
-export async function soak(world: World<OwnRedis>, { minutes, seed, onSample }: SoakOptions): Promise<Soaked> {
+/** A long load with a fault every hundredth call, sampled all the while. */
+export async function soak(deployment: Deployment<OwnRedis>, { minutes, seed, onSample }: SoakOptions): Promise<Soaked> {
   const taken: Sample[] = [];
   const faults: Record<string, number> = {};
   const outcome = await runScenario(
-    world,
+    deployment,
     {
       name: "a fault every hundredth call",
       async inject({ load }) {
@@ -42,10 +42,10 @@ export async function soak(world: World<OwnRedis>, { minutes, seed, onSample }: 
         const everySeconds = (minutes * 60) / samples;
         while (elapsed() < minutes * 60) {
           await load.made(callsPerFault);
-          const fault = await injectSmallFault(world, random);
+          const fault = await injectSmallFault(deployment, random);
           faults[fault] = (faults[fault] ?? 0) + 1;
           if (elapsed() < (taken.length + 1) * everySeconds) continue;
-          const sample = await takeSample(world, Math.round(elapsed()));
+          const sample = await takeSample(deployment, Math.round(elapsed()));
           taken.push(sample);
           onSample(sample, load.tally());
         }

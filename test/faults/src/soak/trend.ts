@@ -3,19 +3,19 @@ import { type Measure, measures, type Sample } from "./sample.ts";
 export interface Trend {
   readonly measure: Measure;
   /**
-   * The least of the second quarter, when everything is warm, and of the last one: what is never given back. What comes with
-   * a burst of calls or waits for the garbage collector goes again.
+   * The minimum of the second quarter, when everything is warm, and of the last: what is never freed. Memory of a burst
+   * of calls or of pending garbage collection is freed again.
    */
   readonly early: number;
   readonly late: number;
   readonly isFlat: boolean;
 }
 
-/** By how much a measure may be higher at the end: a part of what it was, or so much where that is little. */
+/** The allowed growth of a figure: a fraction, or an absolute amount where that is larger. */
 const slack: Readonly<Record<Measure, { readonly part: number; readonly atLeast: number }>> = {
   memoryMib: { part: 0.15, atLeast: 40 },
   descriptors: { part: 0.2, atLeast: 20 },
-  // Pools open what they need, up to their size: only what goes beyond is a leak.
+  // Pools open connections up to their size: only more than that is a leak.
   connections: { part: 0.2, atLeast: 20 },
   deadRowsPercent: { part: 0.5, atLeast: 5 },
 };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { mutated } from "../mutated.ts";
+import { mutated } from "../mutated-text.ts";
 import { acting, type Case, requestOf, type Target } from "../target.ts";
 
 const answer = (status: string, headers: readonly string[] = [], body = ""): string =>
@@ -66,13 +66,13 @@ const answered: fc.Arbitrary<Case> = fc
     answer,
     isHead: kind === "HEAD",
     check: ({ text }, arrivals) => [
-      ...(arrivals.length > 1 ? ["one request, and more than one arrived"] : []),
-      ...(ours.test(text.split("\r\n\r\n")[0] ?? "") && arrivals.length > 0 ? ["an upstream spoke for us"] : []),
+      ...(arrivals.length > 1 ? ["more than one request arrived"] : []),
+      ...(ours.test(text.split("\r\n\r\n")[0] ?? "") && arrivals.length > 0 ? ["an upstream set a header of ours"] : []),
     ],
   }));
 
 export const answers: Target = {
   name: "answers",
-  about: "answers of upstreams: cut, split, garbled, and in our own name",
+  about: "upstreams' responses: cut, split, malformed, and with headers of ours",
   cases: answered,
 };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Case, requestOf, type Target } from "../target.ts";
 
-/** Pieces that paths are read differently for, and plain ones between them. */
+/** Path segments with several readings, and plain ones between them. */
 const odd = fc.constantFrom(
   ...["//", ".", "..", ";", ";x=1", "\\", "#", "?", "*", ":id", "~", "@", "%", "&", "="],
   ...["%2e", "%2E%2e", "%2f", "%5C", "%3b", "%00", "%0d%0a", "%25", "%252e", "%ff", "%c0%af", "%C3%A9", "%61", "%zz"],
@@ -46,7 +46,7 @@ const place: fc.Arbitrary<Place> = fc
     return form === "host" ? { target: under, host } : { target: `http://${host}${under}`, host: "{own}" };
   });
 
-/** Headers by which an agent might speak for us, for another hop, or twice. */
+/** Headers that imitate ours, another hop's, or repeat one. */
 const harmless = fc.constantFrom(
   ...["x_svc_session", "X-Svc-Authorization", "X-Svc-Blocked", "Txn-Token", "txn_token", "Agent-Identity"],
   ...[
@@ -60,7 +60,7 @@ const harmless = fc.constantFrom(
   ...["Connection", "Keep-Alive", "TE", "Via", "Trailer", "Cookie", "Accept", "X-A", "x-a", "Expect"],
   ...["traceparent", "baggage", "constructor", "__proto__", "authorization_", "Proxy-Connection"],
 );
-/** Most calls with one of these go no further. */
+/** Most calls with one of these are blocked. */
 const fatal = fc.constantFrom(
   "X-Svc-Session",
   "Upgrade",
@@ -89,10 +89,10 @@ const call: fc.Arbitrary<Case> = fc
       send: requestOf(`${method} ${target}`, [`Host: ${host}`, ...headers, ...framing], body),
       isHead: method === "HEAD",
       check: (_heard, arrivals) => [
-        ...(arrivals.length > 1 ? ["one request, and more than one arrived"] : []),
+        ...(arrivals.length > 1 ? ["more than one request arrived"] : []),
         ...arrivals.flatMap((arrival) => [
           ...(arrival.method === method ? [] : [`sent as ${arrival.method}`]),
-          // Nothing was parsed and written anew: what is sent is a part of what was received.
+          // Nothing was reserialized: the sent bytes are a part of the received ones.
           ...(target.endsWith(arrival.url.replace(/^\/base/, "")) ||
           arrival.url.replace(/^\/base/, "").startsWith("/?") ||
           arrival.url === "/"
@@ -106,6 +106,6 @@ const call: fc.Arbitrary<Case> = fc
 
 export const calls: Target = {
   name: "calls",
-  about: "paths, authority forms, header sets, methods and bodies: what was decided is what is sent",
+  about: "paths, authority forms, header sets, methods and bodies: the decided call is the one sent",
   cases: call,
 };

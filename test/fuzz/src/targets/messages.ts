@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { mutated } from "../mutated.ts";
-import { jsonMarks } from "../parsed.ts";
+import { mutated } from "../mutated-text.ts";
+import { jsonMarks } from "../broken-json.ts";
 import { asLatin1, type Case, requestOf, type Target } from "../target.ts";
 
 const message = (method: string, params: object = {}, id: unknown = 1) =>
@@ -75,6 +75,6 @@ const posted: fc.Arbitrary<Case> = fc
 
 export const messages: Target = {
   name: "messages",
-  about: "JSON-RPC messages and privileged bodies: the tool that is decided on is the tool that runs",
+  about: "JSON-RPC messages and privileged bodies: the decided tool is the one called",
   cases: posted,
 };

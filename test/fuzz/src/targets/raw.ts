@@ -1,4 +1,4 @@
-import { mutated } from "../mutated.ts";
+import { mutated } from "../mutated-text.ts";
 import { acting, requestOf, type Target } from "../target.ts";
 
 const chunked = "6\r\nchunk1\r\n3;x=y\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n";
@@ -68,9 +68,9 @@ const pieces = [
   ],
 ];
 
-/** Requests, and what is none any more. */
+/** Requests, and edits that are no request any more. */
 export const raw: Target = {
   name: "raw",
-  about: "bytes to the agent listener: requests that were cut, doubled, smuggled and garbled",
+  about: "bytes to the agent listener: requests cut, doubled, smuggled and malformed",
   cases: mutated(corpus, pieces).map((send) => ({ send })),
 };

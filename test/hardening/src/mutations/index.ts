@@ -3,10 +3,10 @@ import { ofDecisions } from "./decisions.ts";
 import { ofClient, ofEnforcementPoint, ofHop, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
-import { ofReaders } from "./readers.ts";
+import { ofReaders } from "./parsers.ts";
 import { ofTokens } from "./tokens.ts";
 
-/** Every control that is taken out on purpose, the quick ones first. */
+/** Every mutation, the quick ones first. */
 export const mutations: readonly Mutation[] = [
   ...ofTokens,
   ...ofDecisions,

@@ -2,13 +2,13 @@ import type { Mutation } from "./mutation.ts";
 import { isNamed, type Report } from "./report.ts";
 
 /**
- * `unproven`: the named test does not pass with the control in place, or does not run without it, as where the run hangs
- * or a file no longer loads. Neither says that the test notices.
+ * `unproven`: the named test does not pass with the control in place, or does not run without it, as where the run
+ * hangs or a file no longer loads. Neither shows that the test notices.
  */
 export const outcomes = ["killed", "survived", "unproven"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** @param whole what the named file's run said with everything in place */
+/** @param whole the report of the named file's run with the control in place */
 export function judge({ killedBy }: Mutation, whole: Report, mutated: Report): Outcome {
   const isMeant = (fullName: string) => isNamed(fullName, killedBy.name);
   if (whole.failed.some(isMeant) || !whole.passed.some(isMeant)) return "unproven";

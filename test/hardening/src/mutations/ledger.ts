@@ -4,13 +4,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Mutation } from "./mutation.ts";
 
-/** What was killed before, so that a run that was cut short goes on where it was. */
+/** Mutations that were killed before, so that an interrupted run continues. */
 export interface Ledger {
   has(mutation: Mutation): boolean;
   add(mutation: Mutation): void;
 }
 
-/** Kept beside the installed packages. A mutation is known only as long as neither its file nor its test is committed anew. */
+/** Beside the installed packages. An entry is valid until its file or its test is committed again. */
 export function openLedger(root: string): Ledger {
   const file = join(root, "node_modules/.cache/mutations.json");
   const known = new Set(readList(file));

@@ -7,28 +7,28 @@ import type { Mutation } from "./mutation.ts";
 import type { Report } from "./report.ts";
 import { openScratch, type Scratch } from "./scratch.ts";
 
-const help = `Takes one control after the other out of a clone of the last commit, and runs the test that must notice.
+const help = `Removes one control after the other in a clone of the last commit, and runs the test that must then fail.
 
   pnpm mutations [--minutes N] [--again] [--only NAME]...
 
-  --minutes N   begins no further one after so long; all of them else
-  --again       those too that were killed before and have not changed since
+  --minutes N   begins no mutation after N minutes; by default runs all
+  --again       includes those that were killed before and have not changed
   --only NAME   this one; --list names them
   --list        names them, with the test of each
 
 Exit codes:
-  0   every one that was tried, and every one before, was killed
-  1   one survived, or nothing was proven: its test fails with the control too, or hangs without it
-  2   time was up, or it could not run
+  0   all were killed, in this run or before
+  1   one survived, or is unproven: its test fails with the control too, or hangs without it
+  2   time was up, or the run failed
 
 Examples:
   pnpm mutations
-  pnpm mutations --minutes 10              # goes on there the next time
+  pnpm mutations --minutes 10              # the next run continues
   pnpm mutations --only signature-unchecked --again
 `;
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
 function read() {
   const { values } = parseArgs({
@@ -55,18 +55,18 @@ function read() {
 async function run({ chosen, again, endsMs }: ReturnType<typeof read>): Promise<number> {
   const ledger = openLedger(root);
   const due = again ? chosen : chosen.filter((mutation) => !ledger.has(mutation));
-  say(`${chosen.length - due.length} were killed before and have not changed; ${due.length} to try`);
+  log(`${chosen.length - due.length} were killed before and have not changed; ${due.length} to try`);
   if (due.length === 0) return 0;
   const scratch = await openScratch(root);
   try {
     const tried = await tryAll(scratch, due, endsMs, (mutation, outcome) => {
       if (outcome === "killed") ledger.add(mutation);
-      say(
+      log(
         `${outcome}: ${mutation.name}${outcome === "killed" ? "" : ` (${mutation.killedBy.file}: ${mutation.killedBy.name})`}`,
       );
     });
     const count = (wanted: Outcome) => tried.filter((outcome) => outcome === wanted).length;
-    say(
+    log(
       `${count("killed")} killed, ${count("survived")} survived, ${count("unproven")} unproven, ${due.length - tried.length} not tried`,
     );
     if (tried.some((outcome) => outcome !== "killed")) return 1;
@@ -96,14 +96,14 @@ async function tryAll(
   return tried;
 }
 
-// What is cut short leaves no clone behind, and goes on the next time.
+// An interrupted run leaves no clone behind, and continues the next time.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(2));
 
 try {
   const options = read();
   if (options.help) process.stdout.write(help);
   else if (options.list)
-    for (const { name, killedBy } of options.chosen) say(`${name}: ${killedBy.file}: ${killedBy.name}`);
+    for (const { name, killedBy } of options.chosen) log(`${name}: ${killedBy.file}: ${killedBy.name}`);
   else process.exitCode = await run(options);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}. See pnpm mutations --help.\n`);

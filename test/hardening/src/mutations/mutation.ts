@@ -1,10 +1,10 @@
-/** A control that is taken out of the product, and the test that must notice. */
+/** A removed control of the product, and the test that must fail then. */
 export interface Mutation {
-  /** What THREATS.md calls it. */
+  /** Its name in THREATS.md. */
   readonly name: string;
   /** From the root of the repository. */
   readonly file: string;
-  /** Stands exactly once in the file. */
+  /** Occurs exactly once in the file. */
   readonly text: string;
   readonly replacement: string;
   readonly killedBy: KilledBy;
@@ -13,13 +13,13 @@ export interface Mutation {
 export interface KilledBy {
   /** From the root of the repository. */
   readonly file: string;
-  /** As it stands in the source; the names of the groups around it may be left out. */
+  /** As in the source; the names of the groups around it may be left out. */
   readonly name: string;
 }
 
 export type Row = readonly [name: string, file: string, text: string, replacement: string, killedBy: KilledBy];
 
-/** @param folder that the file of each row lies in */
+/** @param folder of each row's file */
 export const mutationsOf = (folder: string, rows: readonly Row[]): readonly Mutation[] =>
   rows.map(([name, file, text, replacement, killedBy]) => ({
     name,
@@ -29,7 +29,7 @@ export const mutationsOf = (folder: string, rows: readonly Row[]): readonly Muta
     killedBy,
   }));
 
-/** @returns names a test of one file */
+/** @returns a function that names tests of one file */
 export const testsOf =
   (file: string) =>
   (name: string): KilledBy => ({ file, name });

@@ -16,7 +16,7 @@ interface VitestReport {
   }[];
 }
 
-/** A run that left no report, as one that hung, has neither passed nor failed anything. */
+/** A run without a report, such as a hanging one, has neither passes nor failures. */
 export function readReport(file: string): Report {
   let text: string;
   try {
@@ -32,7 +32,7 @@ export function readReport(file: string): Report {
   return { passed: named("passed"), failed: named("failed") };
 }
 
-/** Whether a test that ran is one that a source calls `name`, whose `%s` and `$member` stand for anything. */
+/** Whether a test that ran matches `name` in the source, whose `%s` and `$member` match anything. */
 export function isNamed(fullName: string, name: string): boolean {
   const pattern = name
     .split(/%(?:\.\d+)?[sdifjo]|\$[a-zA-Z.]+/)

@@ -7,9 +7,9 @@ import { type Report, readReport } from "./report.ts";
 
 const execute = promisify(execFile);
 
-/** A clone of the last commit, where a control can be taken out without anybody noticing but its test. */
+/** A clone of the last commit, in which a control can be removed. */
 export interface Scratch {
-  /** Runs a test file with one text of one file replaced, or as it stands. The file is put back whatever happens. */
+  /** Runs a test file with one text of one file replaced, or unchanged. The file is always restored. */
   run(
     testFile: string,
     change?: { readonly file: string; readonly text: string; readonly replacement: string },
@@ -17,10 +17,10 @@ export interface Scratch {
   remove(): void;
 }
 
-/** A test file that takes longer than this hangs, which a control's absence may well cause. */
+/** A test file that takes longer hangs, which a removed control may cause. */
 const longestRunMs = 300_000;
 
-/** @throws where the packages of the commit are not all in the store of the package manager */
+/** @throws where the package manager's store lacks a package of the commit */
 export async function openScratch(repository: string): Promise<Scratch> {
   const root = mkdtempSync(join(tmpdir(), "svc-mutations-"));
   const remove = () => {
@@ -52,7 +52,7 @@ export async function openScratch(repository: string): Promise<Scratch> {
   };
 }
 
-/** @throws {Error} where the text stands there not once */
+/** @throws {Error} unless the text occurs exactly once */
 export function replaceOnce(source: string, text: string, replacement: string): string {
   const parts = source.split(text);
   if (parts.length !== 2) throw new Error(`stands ${parts.length - 1} times, not once: ${text}`);
@@ -67,7 +67,7 @@ async function runTests(root: string, testFile: string): Promise<Report> {
   rmSync(output, { force: true });
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const args = ["run", "--project", projectOf(testFile), testFile, "--reporter=json", `--outputFile=${output}`];
-  // Whoever else works on this machine comes first.
+  // Other work on this machine has priority.
   await execute("nice", ["-n", "10", process.execPath, vitest, ...args], {
     cwd: root,
     timeout: longestRunMs,

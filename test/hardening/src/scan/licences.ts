@@ -1,21 +1,21 @@
 import type { ScanResult } from "./finding.ts";
 import type { RunPnpm } from "./pnpm.ts";
 
-/** Whoever ships this may link and pass on what is under these, as SPDX expressions are spelled by the packages. */
+/** Licences that a distributor may link and pass on, in the packages' SPDX spelling. */
 const allowed: ReadonlySet<string> = new Set([
   ...["Apache-2.0", "MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "BlueOak-1.0.0", "Unlicense", "Zlib"],
   ...["(MIT AND Zlib)", "(MIT OR GPL-3.0-or-later)"],
 ]);
 
-/** Packages whose metadata name no licence, and where one stands instead. */
+/** Packages without a licence in their metadata, and where they state one. */
 const readByHand: Readonly<Record<string, string>> = {
-  // It points to a file that it does not ship; its README says MIT.
+  // It names a file that it does not ship; its README says MIT.
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
 };
 
 export type LicenceList = Readonly<Record<string, readonly { readonly name: string }[]>>;
 
-/** One line for each package under a licence that is not on the list. */
+/** One line for each package under an unlisted licence. */
 export const unlicensed = (list: LicenceList): readonly string[] =>
   Object.entries(list)
     .filter(([licence]) => !allowed.has(licence))
@@ -26,7 +26,7 @@ export const unlicensed = (list: LicenceList): readonly string[] =>
         `${name} is under ${licence}: replace it, or allow the licence in licences.ts with the reason`,
     );
 
-/** The licences of what apps and packages bring along in production, by pnpm's own list. */
+/** The licences of the production dependencies of apps and packages, by pnpm's own list. */
 export async function scanLicences(pnpm: RunPnpm): Promise<ScanResult> {
   const filters = ["--filter", "./apps/*", "--filter", "./packages/*"];
   const { code, stdout, stderr } = await pnpm([...filters, "licenses", "list", "--prod", "--json"]);

@@ -45,12 +45,12 @@ export const blockVectors = [
       want: allow,
     },
     {
-      name: "a block on a tool whose name this one begins",
+      name: "a block on a tool whose name starts with this one",
       target: "mcp:ledger/post_all",
       present: blocked("tool", "mcp:ledger/post"),
       want: allow,
     },
-    { name: "a block compares letters as they are", present: blocked("tool", "mcp:ledger/Post"), want: allow },
+    { name: "a block is case-sensitive", present: blocked("tool", "mcp:ledger/Post"), want: allow },
     { name: "a block on the MCP server covers its tools", present: blocked("tool", "mcp:ledger"), want: refused },
     {
       name: "a block on the MCP server covers its other methods",
@@ -80,7 +80,7 @@ export const blockVectors = [
     { name: "a block on another scope", present: blocked("scope", "travel"), want: allow },
     { name: "a block on a scope whose name begins the same", present: blocked("scope", "expense"), want: allow },
     {
-      name: "the second of two blocks counts too",
+      name: "the second of two blocks",
       present: {
         blocks: [
           { kind: "agent", ref: "lawyer" },
@@ -90,19 +90,19 @@ export const blockVectors = [
       want: refused,
     },
     {
-      name: "nobody learns by asking that a tool is blocked",
+      name: "a decision does not reveal that an undeclared tool is blocked",
       target: "http:law/read",
       present: blocked("tool", "http:law/read"),
       want: deny("TARGET_NOT_DECLARED"),
     },
     {
-      name: "nobody learns by asking that an MCP server is blocked",
+      name: "a decision does not reveal that an undeclared MCP server is blocked",
       target: "mcp:ledger/void",
       present: blocked("tool", "mcp:ledger"),
       want: deny("TARGET_NOT_DECLARED"),
     },
     {
-      name: "nobody learns that a tool declared under another scope is blocked",
+      name: "a decision does not reveal that a tool of another scope is blocked",
       target: "mcp:trips/book",
       present: blocked("tool", "mcp:trips/book"),
       want: consentTo("travel"),
@@ -125,7 +125,7 @@ export const blockVectors = [
       want: allow,
     },
     {
-      name: "nobody learns by asking that an agent is blocked",
+      name: "a decision does not reveal that an undeclared agent is blocked",
       target: "lawyer",
       present: blocked("agent", "lawyer"),
       want: deny("TARGET_NOT_DECLARED"),
@@ -133,20 +133,20 @@ export const blockVectors = [
   ]),
   ...table({ ...call, chain: ["planner", "clerk"], target: "mcp:ledger/void" }, [
     { name: "a block on an agent before the caller", present: blocked("agent", "planner"), want: refused },
-    { name: "a block on a tool the caller only might call", present: blocked("tool", "mcp:ledger/post"), want: allow },
+    { name: "a block on another tool of the caller", present: blocked("tool", "mcp:ledger/post"), want: allow },
   ]),
   ...table({ ...call, chain: [] }, [
-    { name: "a blocked tool is refused to the human too", present: blocked("tool", "mcp:ledger/post"), want: refused },
-    { name: "a blocked scope is refused to the human too", present: blocked("scope", "expenses"), want: refused },
+    { name: "a blocked tool is refused to the person too", present: blocked("tool", "mcp:ledger/post"), want: refused },
+    { name: "a blocked scope is refused to the person too", present: blocked("scope", "expenses"), want: refused },
     {
-      name: "a blocked entry agent is refused to the human",
+      name: "a blocked entry agent is refused to the person",
       target: "planner",
       targetKind: "agent",
       present: blocked("agent", "planner"),
       want: refused,
     },
     {
-      name: "a block on an agent that is no entry is not told to the human",
+      name: "the person does not see a block on an agent that is no entry",
       target: "clerk",
       targetKind: "agent",
       present: blocked("agent", "clerk"),

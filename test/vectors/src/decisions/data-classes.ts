@@ -58,11 +58,11 @@ const smuggledRows = table({ ...byPlanner, target: "http:shared/read", dataClass
 ]);
 
 const humanRows = table({ ...byPlanner, chain: [], target: "http:shared/read" }, [
-  { name: "the human has the data of its first entry agent's tool", dataClass: "finance.entries", want: allow },
-  { name: "the human has the data of its second entry agent's tool", dataClass: "law", want: allow },
-  { name: "the human has no data that only a later agent declares", dataClass: "crm", want: undeclared },
+  { name: "the person has the data of its first entry agent's tool", dataClass: "finance.entries", want: allow },
+  { name: "the person has the data of its second entry agent's tool", dataClass: "law", want: allow },
+  { name: "the person has no data that only a later agent declares", dataClass: "crm", want: undeclared },
   {
-    name: "the human asks a tool for several classes that are declared one by one",
+    name: "the person asks a tool for several classes that are declared one by one",
     dataClass: "finance law",
     want: undeclared,
   },
@@ -83,7 +83,7 @@ const agentRows = table(
     { name: "data that an agent further down declares", dataClass: "audit.log", want: allow },
     { name: "data within what an agent further down declares", dataClass: "audit.log.today", want: allow },
     { name: "data around what an agent further down declares", dataClass: "audit", want: undeclared },
-    { name: "data that nobody down there declares", dataClass: "law", want: undeclared },
+    { name: "data that no downstream agent declares", dataClass: "law", want: undeclared },
     { name: "data whose name begins like a declared class", dataClass: "financeX", want: undeclared },
     { name: "several classes, all declared", dataClass: "finance crm audit.log", want: allow },
     { name: "several classes, the first undeclared", dataClass: "law finance", want: undeclared },
@@ -94,10 +94,10 @@ const agentRows = table(
 const humanDelegationRows = table(
   { ...byPlanner, chain: [], target: "planner", targetKind: "agent", dataClass: "finance" },
   [
-    { name: "the human delegates data that the entry agent declares", dataClass: "finance.entries", want: allow },
-    { name: "the human delegates data that a later agent declares", want: allow },
-    { name: "the human delegates several classes", dataClass: "finance audit.log", want: allow },
-    { name: "the human delegates data of another entry agent", dataClass: "law", want: undeclared },
+    { name: "the person delegates data that the entry agent declares", dataClass: "finance.entries", want: allow },
+    { name: "the person delegates data that a later agent declares", want: allow },
+    { name: "the person delegates several classes", dataClass: "finance audit.log", want: allow },
+    { name: "the person delegates data of another entry agent", dataClass: "law", want: undeclared },
     { name: "an agent without tools has no data to be delegated", target: "mute", want: undeclared },
   ],
 );

@@ -36,19 +36,19 @@ const shutOut = (status: IdentityStatus, reason: DenyReason): readonly DecisionV
   ...table(toAuditor, [
     { name: `the target agent is ${status}`, present: { identities: { auditor: status } }, want: deny(reason) },
     {
-      name: `nobody learns by asking that an agent is ${status}: undeclared here`,
+      name: `a decision does not reveal that an undeclared agent is ${status}`,
       target: "lawyer",
       present: { identities: { lawyer: status } },
       want: deny("TARGET_NOT_DECLARED"),
     },
     {
-      name: `nobody learns by asking that an agent is ${status}: declared under another scope`,
+      name: `a decision does not reveal that an agent of another scope is ${status}`,
       target: "courier",
       present: { identities: { courier: status } },
       want: deny("SCOPE_NOT_CONSENTED"),
     },
     {
-      name: `nobody learns by asking that an agent is ${status}: asked for as a tool`,
+      name: `a decision on a tool with the name of an agent does not reveal that the agent is ${status}`,
       targetKind: "tool",
       present: { identities: { auditor: status } },
       want: deny("TARGET_NOT_DECLARED"),
@@ -56,28 +56,28 @@ const shutOut = (status: IdentityStatus, reason: DenyReason): readonly DecisionV
   ]),
   ...table(byHuman, [
     {
-      name: `the human delegates to a ${status} entry agent`,
+      name: `the person delegates to a ${status} entry agent`,
       target: "planner",
       targetKind: "agent",
       present: { identities: { planner: status } },
       want: deny(reason),
     },
     {
-      name: `the human asks for a ${status} agent that is no entry`,
+      name: `the person asks for a ${status} agent that is no entry`,
       target: "clerk",
       targetKind: "agent",
       present: { identities: { clerk: status } },
       want: deny("TARGET_NOT_DECLARED"),
     },
     {
-      name: `a ${status} agent further down does not keep the human from its entry agent`,
+      name: `a ${status} agent further down does not keep the person from its entry agent`,
       target: "planner",
       targetKind: "agent",
       present: { identities: { clerk: status } },
       want: allow,
     },
     {
-      name: `no agent stands in the human's own call, whoever declares the tool is ${status}`,
+      name: `the person's own call does not involve the agent that declares the tool and is ${status}`,
       present: { identities: { planner: status } },
       want: allow,
     },
@@ -90,7 +90,7 @@ export const identityVectors = [
   ...table(byClerk, [
     { name: "enrolled agents pass", present: { identities: { planner: "enrolled", clerk: "enrolled" } }, want: allow },
     {
-      name: "a revoked agent is told before a quarantined one, wherever each stands",
+      name: "a revoked agent is the reason before a quarantined one, at any position",
       present: { identities: { planner: "quarantined", clerk: "revoked" } },
       want: deny("AGENT_REVOKED"),
     },
@@ -105,17 +105,17 @@ export const identityVectors = [
       want: deny("IDENTITY_REQUIRED"),
     },
     {
-      name: "identity required: an enrolled ancestor does not stand in for the caller",
+      name: "identity required: an enrolled ancestor does not replace the caller's enrollment",
       present: { identityRequired: true, identities: { planner: "enrolled" } },
       want: deny("IDENTITY_REQUIRED"),
     },
     {
-      name: "identity required: an enrolled caller passes, whoever came before",
+      name: "identity required: an enrolled caller passes, with any agents before it",
       present: { identityRequired: true, identities: { clerk: "enrolled" } },
       want: allow,
     },
     {
-      name: "identity required: of a quarantined caller the quarantine is told",
+      name: "identity required: a quarantined caller has the quarantine as reason",
       present: { identityRequired: true, identities: { clerk: "quarantined" } },
       want: deny("AGENT_QUARANTINED"),
     },
@@ -130,12 +130,12 @@ export const identityVectors = [
   ]),
   ...table(byHuman, [
     {
-      name: "identity required: the human is no agent and needs none for a tool",
+      name: "identity required: the person is no agent and needs none for a tool",
       present: { identityRequired: true },
       want: allow,
     },
     {
-      name: "identity required: the human is no agent and needs none to delegate",
+      name: "identity required: the person is no agent and needs none to delegate",
       target: "planner",
       targetKind: "agent",
       present: { identityRequired: true },

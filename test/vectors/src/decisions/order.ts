@@ -67,7 +67,7 @@ const both = (a: Fault, b: Fault): Fault => ({
 export const singleFaultVectors = table(base, [
   { name: "a call without a fault", want: allow },
   ...denyReasons.map((reason) => ({
-    name: `${reason} by itself`,
+    name: `${reason} alone`,
     ...faults[reason],
     want: refused(reason, faults[reason]),
   })),

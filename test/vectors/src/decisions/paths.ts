@@ -41,17 +41,17 @@ const to = (target: string) => ({ target, targetKind: "agent" }) as const;
 /** Check 5: the chain is a prefix of a compiled path. */
 export const chainVectors = [
   ...table(call, [
-    { name: "a chain of one entry agent stands", want: allow },
-    { name: "a chain along declared delegations stands", chain: ["alpha", "beta"], want: allow },
+    { name: "a chain of one entry agent", want: allow },
+    { name: "a chain along declared delegations", chain: ["alpha", "beta"], want: allow },
   ]),
   ...table({ ...call, overHttp: false }, [
     { name: "a chain that starts at an agent that is no entry", chain: ["beta"], want: notDeclared },
-    { name: "a chain that starts at an agent that says it is no entry", chain: ["outpost"], want: notDeclared },
+    { name: "a chain that starts at an agent with entry false", chain: ["outpost"], want: notDeclared },
     { name: "a chain over a delegation that was never declared", chain: ["alpha", "gamma"], want: notDeclared },
     { name: "a chain against the direction of delegation", chain: ["beta", "alpha"], want: notDeclared },
     { name: "a chain with its first agent missing", chain: ["beta", "gamma"], want: notDeclared },
     { name: "a chain through an agent that never registered", chain: ["alpha", "ghost"], want: notDeclared },
-    { name: "a chain through an agent that never touched the scope", chain: ["alpha", "hermit"], want: notDeclared },
+    { name: "a chain through an agent outside the scope", chain: ["alpha", "hermit"], want: notDeclared },
     { name: "a chain of unknown agents", chain: ["nobody"], want: notDeclared },
     { name: "a chain that passes one agent twice", chain: ["alpha", "beta", "alpha"], want: notDeclared },
     { name: "a chain of one agent beside itself", chain: ["gate", "gate"], want: notDeclared },
@@ -62,18 +62,18 @@ export const chainVectors = [
     { name: "two agents' names in one", chain: ["alpha beta"], hop: 3, want: notDeclared },
   ]),
   ...table({ ...call, chain: [], scope: "untouched", overHttp: false }, [
-    { name: "nothing is a prefix of no path: a scope that no agent touches", want: notDeclared },
+    { name: "a scope without agents has no path", want: notDeclared },
   ]),
 ];
 
 /** Agents that the person may delegate to, and the length a chain may reach. */
 export const budgetVectors = [
   ...table({ ...from(), ...to("plain") }, [
-    { name: "the human delegates to an agent that no other lists", want: allow },
-    { name: "the human delegates to a listed agent that says it is an entry", ...to("gate"), want: allow },
+    { name: "the person delegates to an agent that no other lists", want: allow },
+    { name: "the person delegates to a listed agent with entry true", ...to("gate"), want: allow },
     { name: "an agent that lists itself is still an entry", ...to("porch"), want: allow },
-    { name: "a listed agent is no entry", ...to("beta"), want: deny("TARGET_NOT_DECLARED") },
-    { name: "an agent that says it is no entry is none", ...to("outpost"), want: deny("TARGET_NOT_DECLARED") },
+    { name: "the person delegates to a listed agent", ...to("beta"), want: deny("TARGET_NOT_DECLARED") },
+    { name: "the person delegates to an agent with entry false", ...to("outpost"), want: deny("TARGET_NOT_DECLARED") },
     { name: "a budget of 1 can be delegated to", ...to("island"), want: allow },
   ]),
   ...table({ ...from("island") }, [{ name: "a budget of 1 is spent once delegated to", want: overBudget }]),
@@ -85,13 +85,13 @@ export const budgetVectors = [
     { name: "a delegation that only the target's budget refuses", ...to("delta"), want: overBudget },
     { name: "a delegation far over the target's budget", ...to("omega"), want: overBudget },
     { name: "a delegation back to an agent of the chain is a cycle, not a budget", ...to("alpha"), want: notDeclared },
-    { name: "a delegation to oneself is a cycle, not a budget", ...to("beta"), want: notDeclared },
+    { name: "a delegation to itself is a cycle, not a budget", ...to("beta"), want: notDeclared },
   ]),
   ...table(from("alpha", "beta", "gamma"), [
     { name: "hop 4 over the budget of 3 that one agent of the chain has", want: overBudget },
     { name: "a delegation over the chain's own budget", ...to("delta"), want: overBudget },
     {
-      name: "an undeclared target beyond the budget tells of the budget alone",
+      name: "an undeclared target beyond the budget has the budget as reason",
       target: "http:no/where",
       want: overBudget,
     },
@@ -100,12 +100,12 @@ export const budgetVectors = [
     { name: "a target's budget reached exactly", ...to("delta"), want: allow },
     { name: "a target's budget missed by one", ...to("omega"), want: overBudget },
     { name: "a listed agent that never registered has no path", ...to("ghost"), want: notDeclared },
-    { name: "a listed agent that does not touch the scope has no path", ...to("hermit"), want: notDeclared },
+    { name: "a listed agent outside the scope has no path", ...to("hermit"), want: notDeclared },
   ]),
   ...table(from("alpha", "delta"), [{ name: "hop 3 over the budget of 2 at the end of the chain", want: overBudget }]),
   ...table(from("alpha", "narrow"), [
     { name: "a branch has its own, smaller budget", want: overBudget },
-    { name: "and cannot reach an agent that another branch reaches", ...to("gamma"), want: overBudget },
+    { name: "a branch cannot reach an agent of another branch", ...to("gamma"), want: overBudget },
   ]),
 ];
 

@@ -27,12 +27,12 @@ export const sessionVectors = [
     { name: "an expired session ends hop 1", present: { session: "expired" }, want: deny("SESSION_EXPIRED") },
     { name: "a revoked session ends hop 1", present: { session: "revoked" }, want: deny("SESSION_REVOKED") },
     {
-      name: "of a session both expired and revoked the expiry is told",
+      name: "a session both expired and revoked has the expiry as reason",
       present: { session: "expired and revoked" },
       want: deny("SESSION_EXPIRED"),
     },
     {
-      name: "an expired session ends a delegation by the human",
+      name: "an expired session ends a delegation by the person",
       target: "planner",
       targetKind: "agent",
       present: { session: "expired" },

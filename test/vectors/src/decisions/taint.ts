@@ -39,17 +39,17 @@ const blockedBy = (taintSource?: string) =>
 /** The declarations that accept taint. */
 const admissionRows = table({ ...byPlanner, declaredTaint: tainted }, [
   {
-    name: "an unprivileged tool admits taint unless it says otherwise",
+    name: "an unprivileged tool accepts taint by default",
     want: { ...admitted, taintSource: "declared" },
   },
   { name: "an unprivileged tool may refuse taint", target: "http:ledger/vote", want: blockedBy("declared") },
   {
-    name: "a privileged tool refuses taint unless it says otherwise",
+    name: "a privileged tool refuses taint by default",
     target: "http:ledger/post",
     want: { ...blockedBy("declared"), privileged: true },
   },
   {
-    name: "a privileged tool may admit taint",
+    name: "a privileged tool may accept taint",
     target: "http:ledger/void",
     want: { ...admitted, taintSource: "declared", privileged: true },
   },
@@ -67,9 +67,9 @@ const admissionRows = table({ ...byPlanner, declaredTaint: tainted }, [
 ]);
 
 const mergedRows = table(byPlanner, [
-  { name: "without taint every tool of the agent is admitted", target: "http:ledger/vote", want: allow },
+  { name: "without taint every tool of the agent is allowed", target: "http:ledger/vote", want: allow },
   {
-    name: "without taint a privileged tool is admitted",
+    name: "without taint a privileged tool is allowed",
     target: "http:ledger/post",
     want: { ...allow, privileged: true },
   },
@@ -79,12 +79,12 @@ const mergedRows = table(byPlanner, [
     want: { ...allow, privileged: true },
   },
   {
-    name: "a tool promises what its weakest declaration does",
+    name: "a tool has the guarantee level of its weakest declaration",
     target: "http:shared/level",
     want: { ...allow, guaranteeLevel: "consent_only" },
   },
   {
-    name: "a tool that promises nothing stands behind the enforcement point",
+    name: "a tool without a guarantee level has that of the enforcement point",
     want: { ...allow, guaranteeLevel: "network" },
   },
 ]);
@@ -92,9 +92,9 @@ const mergedRows = table(byPlanner, [
 /** The sources of taint. */
 const sourceRows = [
   ...table(guarded, [
-    { name: "no taint from anywhere", want: allow },
+    { name: "no taint from any source", want: allow },
     { name: "the token's claim", tokenTaint: tainted, overHttp: false, want: blockedBy() },
-    { name: "the request's own word", declaredTaint: tainted, want: blockedBy("declared") },
+    { name: "the request's declaration", declaredTaint: tainted, want: blockedBy("declared") },
     {
       name: "a mark on the caller",
       present: { marks: { clerk: "http:web/browse" } },
@@ -106,27 +106,27 @@ const sourceRows = [
       want: blockedBy("http:web/browse"),
     },
     {
-      name: "a mark on the human counts for every chain",
+      name: "a mark on the person counts for every chain",
       present: { humanMark: "http:web/browse" },
       want: blockedBy("http:web/browse"),
     },
     { name: "a mark on an agent outside the chain", present: { marks: { auditor: "http:web/browse" } }, want: allow },
     {
-      name: "the request's word cannot lower the token's claim",
+      name: "the request's declaration cannot lower the token's claim",
       tokenTaint: tainted,
       declaredTaint: "trusted_internal",
       overHttp: false,
       want: blockedBy(),
     },
     {
-      name: "the request's word cannot lower a mark",
+      name: "the request's declaration cannot lower a mark",
       declaredTaint: "trusted_internal",
       present: { marks: { clerk: "http:web/browse" } },
       want: blockedBy("http:web/browse"),
     },
-    { name: "the request's word that all is well changes nothing", declaredTaint: "trusted_internal", want: allow },
+    { name: "a declaration of trusted changes nothing", declaredTaint: "trusted_internal", want: allow },
     {
-      name: "a mark is named before the request's word",
+      name: "a mark is the named source before the request's declaration",
       declaredTaint: tainted,
       present: { marks: { clerk: "http:web/browse" } },
       want: blockedBy("http:web/browse"),
@@ -134,26 +134,26 @@ const sourceRows = [
   ]),
   ...table({ ...guarded, target: "auditor", targetKind: "agent" }, [
     {
-      name: "a mark on the target is not yet taint of the call",
+      name: "a mark on the target does not taint the call",
       present: { marks: { auditor: "http:web/browse" } },
       want: allow,
     },
     {
-      name: "a delegation carries the taint of its chain",
+      name: "a delegation has the taint of its chain",
       present: { marks: { planner: "http:web/browse" } },
       want: { ...admitted, taintSource: "http:web/browse" },
     },
   ]),
   ...table({ ...guarded, chain: [] }, [
-    { name: "the human's own call without taint", want: allow },
+    { name: "the person's own call without taint", want: allow },
     {
-      name: "a mark on the human taints its own call",
+      name: "a mark on the person taints the person's own call",
       present: { humanMark: "declared" },
       want: blockedBy("declared"),
     },
-    { name: "the human declares taint itself", declaredTaint: tainted, want: blockedBy("declared") },
+    { name: "the person declares taint", declaredTaint: tainted, want: blockedBy("declared") },
     {
-      name: "a mark on an agent is no taint of the human's own call",
+      name: "a mark on an agent does not taint the person's own call",
       present: { marks: { planner: "http:web/browse" } },
       want: allow,
     },

@@ -45,14 +45,14 @@ const trips = { dataClass: "trips", narrowedTo: ["trips"] } as const;
 /** Check 7. */
 export const targetVectors = [
   ...table(byHuman, [
-    { name: "the human calls a tool of an entry agent", want: allow },
-    { name: "the human calls a tool of another entry agent", target: "http:law/read", dataClass: "law", want: allow },
-    { name: "the human calls a tool that only a later agent declares", target: "http:ledger/post", want: nowhere },
-    { name: "the human calls a tool that nobody declares", target: "http:no/where", want: nowhere },
-    { name: "the human asks for a tool as if it were an agent", ...asAgent, want: nowhere },
-    { name: "the human asks for an agent as if it were a tool", target: "planner", want: nowhere },
+    { name: "the person calls a tool of an entry agent", want: allow },
+    { name: "the person calls a tool of another entry agent", target: "http:law/read", dataClass: "law", want: allow },
+    { name: "the person calls a tool that only a later agent declares", target: "http:ledger/post", want: nowhere },
+    { name: "the person calls an undeclared tool", target: "http:no/where", want: nowhere },
+    { name: "the person asks for a tool as if it were an agent", ...asAgent, want: nowhere },
+    { name: "the person asks for an agent as if it were a tool", target: "planner", want: nowhere },
     {
-      name: "the human is told which scopes of its entry agents admit a tool",
+      name: "the scopes of the person's entry agents that allow a tool are named",
       target: "http:trips/book",
       dataClass: "trips.daily",
       want: consentTo("payroll", "travel"),
@@ -64,19 +64,19 @@ export const targetVectors = [
       want: consentTo("travel"),
     },
     {
-      name: "the human is told of the scope of its second entry agent",
+      name: "the scope of the person's second entry agent is named",
       target: "http:law/file",
       dataClass: "law",
       want: consentTo("court"),
     },
     {
-      name: "a scope of an agent that is no entry here is not told to the human",
+      name: "the person does not see a scope of an agent that is no entry here",
       target: "http:vault/read",
       dataClass: "trips",
       want: nowhere,
     },
     {
-      name: "an agent that is downstream in the other scope is no target of the human there",
+      name: "an agent that is downstream in the other scope is no target of the person there",
       target: "courier",
       ...asAgent,
       dataClass: "trips",
@@ -101,19 +101,19 @@ export const targetVectors = [
     { name: "an agent calls a tool of the agent it delegates to", target: "http:ledger/post", want: nowhere },
     { name: "an agent delegates to an agent that it does not declare", target: "lawyer", ...asAgent, want: nowhere },
     { name: "an agent delegates to itself undeclared", target: "planner", ...asAgent, want: nowhere },
-    { name: "an agent delegates to an agent that nobody knows", target: "nobody", ...asAgent, want: nowhere },
+    { name: "an agent delegates to an unknown agent", target: "nobody", ...asAgent, want: nowhere },
     { name: "an agent asks for a tool as if it were an agent", ...asAgent, want: nowhere },
     { name: "a tool's name in other letters is another name", target: "HTTP:ledger/read", want: nowhere },
     { name: "the beginning of a tool's name is another name", target: "http:ledger/rea", want: nowhere },
     { name: "a member of every object is no tool", target: "constructor", want: nowhere },
     {
-      name: "an agent is told the scopes that admit a tool",
+      name: "the scopes that allow an agent a tool are named",
       target: "http:trips/book",
       dataClass: "trips.daily",
       want: consentTo("payroll", "travel"),
     },
     {
-      name: "an agent is told the scope that admits a delegation",
+      name: "the scope that allows an agent a delegation is named",
       target: "courier",
       ...asAgent,
       dataClass: "trips",
@@ -128,13 +128,13 @@ export const targetVectors = [
   ]),
   ...table(byClerk, [
     {
-      name: "a later agent is told the scopes in which its whole chain stands",
+      name: "for a later agent the scopes with its whole chain are named",
       target: "http:trips/pay",
       dataClass: "trips",
       want: consentTo("travel"),
     },
     {
-      name: "a scope in which the chain does not stand is recoverable, by no scope",
+      name: "a scope without the chain is recoverable, by no scope",
       target: "http:vault/read",
       dataClass: "trips",
       want: elsewhere,
@@ -186,7 +186,7 @@ export const otherScopeClassVectors = [
     { name: "data that another scope declares for a later agent's tool", want: consentTo("travel") },
   ]),
   ...table({ ...byHuman, dataClass: "trips" }, [
-    { name: "data that another scope declares for the human's tool", want: consentTo("travel") },
+    { name: "data that another scope declares for the person's tool", want: consentTo("travel") },
   ]),
 ];
 
@@ -211,6 +211,6 @@ export const noOtherScopeVectors = table(
       want: nowhere,
       overHttp: false,
     },
-    { name: "the same asked by the human", chain: [], want: nowhere },
+    { name: "the same asked by the person", chain: [], want: nowhere },
   ],
 );

@@ -1,8 +1,8 @@
-/** Timers and a monotonic clock that move only when told to, for what refreshes itself in the background. */
+/** Timers and a monotonic clock that move only on command, for background refreshes. */
 export interface HandTurnedTime {
   readonly monotonicMs: () => number;
   readonly after: (ms: number, run: () => void) => () => void;
-  /** Runs what falls due within the time, each at its own; `settle` after each. */
+  /** Runs the timers that come due within the time, each at its own moment; `settle` after each. */
   pass(ms: number, settle: () => Promise<unknown>): Promise<void>;
 }
 

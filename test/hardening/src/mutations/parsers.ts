@@ -4,7 +4,7 @@ import { testsOf } from "./mutation.ts";
 const requests = testsOf("test/fuzz/requests.test.ts");
 const answers = testsOf("test/fuzz/answers.test.ts");
 
-/** In what reads texts of strangers, noticed by breaking those. */
+/** Mutations of parsers of untrusted text, noticed by fuzzing. */
 export const ofReaders: readonly Mutation[] = [
   {
     name: "plus-is-plus",

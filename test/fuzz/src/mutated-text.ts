@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 type Edit = (text: string) => string;
 
-/** Any place in a text, however long that is. */
+/** Any position in a text of any length. */
 const place = fc.nat(0xffff_ffff);
 const at = (text: string, where: number): number => where % (text.length + 1);
 const spliced = (text: string, from: number, length: number, piece: string): string =>
@@ -31,7 +31,7 @@ const insert = (pieces: readonly string[]) =>
       (text) =>
         spliced(text, at(text, where), 0, piece),
   );
-/** Between two lines, where a header can stand. */
+/** Between two lines, where a header can be. */
 const insertLine = (pieces: readonly string[]) =>
   fc.tuple(place, fc.constantFrom(...pieces)).map(
     ([where, piece]): Edit =>
@@ -41,14 +41,14 @@ const insertLine = (pieces: readonly string[]) =>
       },
   );
 
-/** Mostly few, since most texts are lost with the second. */
+/** Mostly few, since most texts become invalid with the second. */
 const edits = (edit: fc.Arbitrary<Edit>): fc.Arbitrary<Edit[]> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.array(edit, { maxLength: 1 }) },
     { weight: 1, arbitrary: fc.array(edit, { minLength: 2, maxLength: 5 }) },
   );
 
-/** Texts of a corpus after some edits, or after none. Latin-1 throughout, so that a character is a byte. */
+/** Texts of a corpus after some edits, or none. Latin-1 throughout, so that a character is a byte. */
 export const mutated = (corpus: readonly string[], pieces: readonly string[]): fc.Arbitrary<string> =>
   fc
     .tuple(fc.constantFrom(...corpus), edits(fc.oneof(cut, repeat, change, insert(pieces), insertLine(pieces))))

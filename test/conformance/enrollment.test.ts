@@ -182,7 +182,7 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
   });
 });
 
-test("a quarantine holds from the next decision and exchange on, and ends with an enrollment", async () => {
+test("a quarantine denies from the next decision and exchange on, and ends with an enrollment", async () => {
   await registerLedger(stack.api, "ledger");
   const { session, clerk, hops } = await clerkSession(stack.api, "ledger");
   const [forExchange, ...tokens] = (await stack.api.renew(clerk.token, 4)).body.tokens;

@@ -8,15 +8,15 @@ const issuer = "https://issuer.test";
 const sub = "ada";
 
 /**
- * A control plane whose state is set by hand: its signing key is the test's, and sessions, denials and marks are written
- * into its database, so that every row of the decision tables can be asked over HTTP, also those that no sequence of
- * requests reaches quickly.
+ * A control plane whose state is set in its database: the signing key is the test's, and sessions, denials and marks
+ * are inserted, so that every row of the decision tables can be tested over HTTP, also those that no short sequence of
+ * requests reaches.
  */
 export interface Stage {
   readonly api: Api;
-  /** Sets the row's state and answers its session and the caller's token. */
+  /** Sets the row's state and returns its session and the caller's token. */
   set(vector: DecisionVector): Promise<{ session: string; token: string }>;
-  /** Writes the allow that an exchange of this row would spend, whatever the verdict is now. */
+  /** Inserts the allow that an exchange of this row spends, independent of the present verdict. */
   recordAllow(vector: DecisionVector, session: string): Promise<string>;
   stop(): Promise<void>;
 }
@@ -84,7 +84,7 @@ async function setMarks(sql: postgres.Sql, session: string, present: PresentFact
 
 const noDenials = JSON.stringify([[], {}]);
 
-/** Denials concern all sessions, so a row first takes back what the row before set; most rows set none. */
+/** Denials affect all sessions, so each row first removes those of the row before; most rows set none. */
 async function setDenials(sql: postgres.Sql, before: string, present: PresentFacts): Promise<string> {
   const { blocks = [], identities = {} } = present;
   const now = JSON.stringify([blocks, identities]);
@@ -92,7 +92,7 @@ async function setDenials(sql: postgres.Sql, before: string, present: PresentFac
   await sql.begin(async (tx) => {
     await tx`delete from block`;
     await tx`delete from agent_identity`;
-    // A revocation is final, and the database holds to that: only a test may undo one.
+    // A revocation is final, which the database enforces: only a test may undo one.
     await tx`alter table revocation disable trigger append_only`;
     await tx`delete from revocation`;
     await tx`alter table revocation enable always trigger append_only`;

@@ -17,7 +17,7 @@ export const telemetrySettings = (collector: string) => ({
 });
 
 /** Whole hops with exported spans and log lines, against the same without either. */
-export async function told(bench: Bench): Promise<void> {
+export async function hopTelemetry(bench: Bench): Promise<void> {
   const collector = bench.use(await startServer("servers/telemetry-collector.ts"));
   const subjects = [];
   for (const [name, env] of Object.entries(telemetrySettings(collector.url))) {

@@ -1,8 +1,8 @@
-import type { Arrival } from "./observed.ts";
+import type { Arrival } from "./recording-upstream.ts";
 
 /**
- * What an upstream takes a request for, told from what it received and nothing else. Written apart from how the
- * enforcement point decides: the most liberal server decodes, resolves dots, merges slashes and cuts parameters.
+ * An upstream's reading of a request, from its bytes alone. Written independently of the enforcement point's code: the
+ * most liberal server decodes, resolves dots, merges slashes and cuts parameters.
  */
 export function meaningOf(arrival: Arrival): string | undefined {
   return arrival.at === "files" ? messageMeaning(arrival) : pathMeaning(arrival);
@@ -25,7 +25,7 @@ function asServersReadIt(sent: string): string {
     .replaceAll(/\/{2,}/g, "/");
 }
 
-/** Undefined for what no route of this upstream covers. */
+/** Undefined where no route of this upstream matches. */
 function pathMeaning({ at, method, url }: Arrival): string | undefined {
   const base = at === "deep" ? "/base" : "";
   const whole = asServersReadIt(url);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** One request as an upstream received it. */
+/** An upstream's request. */
 export interface Arrival {
   /** Which upstream. */
   readonly at: string;
@@ -14,16 +14,16 @@ export interface Arrival {
 
 export interface ObservedUpstream {
   readonly url: string;
-  /** Takes what came since it was asked last. */
+  /** Returns and clears what arrived since the last call. */
   take(): Arrival[];
-  /** Bytes that are no HTTP request: nothing of the kind may ever be sent. */
+  /** Bytes that are no HTTP request: the enforcement point must never send any. */
   readonly garbled: string[];
   stop(): Promise<void>;
 }
 
 const refusal = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/** @param answerFor bytes in place of a plain answer, by the request's `X-Case` */
+/** @param answerFor bytes in place of a plain response, by the request's `X-Case` */
 export async function startObserved(
   at: string,
   answerFor: (name: string) => string | undefined,
@@ -32,7 +32,7 @@ export async function startObserved(
   const garbled: string[] = [];
   const server = createServer({ requireHostHeader: true }, async (request, response) => {
     const pieces = await request.toArray().catch(() => undefined);
-    // Cut off by an agent that went away in the middle of its body.
+    // Cut by an agent that disconnected within its body.
     if (!pieces) return;
     const { method = "", url = "", rawHeaders } = request;
     arrivals.push({ at, method, url, rawHeaders, body: Buffer.concat(pieces) });
@@ -46,7 +46,7 @@ export async function startObserved(
     socket.end(answerFor(String(headers["x-case"])) ?? refusal, "latin1");
   });
   server.on("clientError", (error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket) => {
-    // A connection that an aborted call leaves behind is no garbled one.
+    // A connection left by an aborted call is not malformed.
     if (error.code?.startsWith("HPE_") && error.code !== "HPE_INVALID_EOF_STATE") {
       garbled.push(`${error.code}: ${error.rawPacket?.toString("latin1")}`);
     }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
-import { mutated } from "./mutated.ts";
+import { mutated } from "./mutated-text.ts";
 
-/** What JSON is made of, and what no JSON text may hold as it stands. */
+/** Pieces of JSON, and characters that JSON text may not contain literally. */
 export const jsonMarks = [
   ...["{", "}", "[", "]", ",", ":", '"', "\\", "\\u0000", "\\ud800", "null", "1e400", "9007199254740993"],
   ...[" ", "\n", "\u0000"],
 ];
 
-/** What JSON texts are broken with: members twice, names that objects have anyway, other types, nesting, bad text. */
+/** Edits that break JSON: repeated members, names of Object's members, other types, nesting, bad text. */
 const jsonPieces = [
   ...jsonMarks,
   ...["true", "-1", "0", '""', "{}", "[]", "[".repeat(80)],
@@ -15,7 +15,7 @@ const jsonPieces = [
   ...["\u00ef\u00bb\u00bf", "\u00ff", "../", "//", "https://evil.example/"],
 ];
 
-/** Texts of JSON documents after some edits, and other documents altogether. */
+/** JSON documents after some edits, and unrelated documents. */
 export const brokenJson = (...documents: readonly object[]): fc.Arbitrary<string> =>
   fc.oneof(
     {
@@ -28,7 +28,7 @@ export const brokenJson = (...documents: readonly object[]): fc.Arbitrary<string
     { weight: 1, arbitrary: fc.json({ maxDepth: 4 }) },
   );
 
-/** Documents as they are with some member, at whatever depth, replaced by any value: well-formed and of another shape. */
+/** Documents with some member, at any depth, replaced by any value: well-formed, with another shape. */
 export const misshapen = <T extends object>(...documents: readonly T[]): fc.Arbitrary<unknown> =>
   fc.tuple(fc.constantFrom(...documents), fc.nat(10_000), odd).map(([document, at, value]) => {
     let left = at % countOf(document);
@@ -46,7 +46,7 @@ function countOf(value: unknown): number {
     : 1;
 }
 
-/** A text cut into pieces at random, as it may arrive. */
+/** A text cut into random pieces, as it may arrive. */
 export const inPieces = (text: string): fc.Arbitrary<readonly string[]> =>
   fc.array(fc.nat(text.length), { maxLength: 5 }).map((cuts) => {
     const ends = [...cuts, text.length].sort((a, b) => a - b);

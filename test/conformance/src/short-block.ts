@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** Blocks for a moment that is long enough to see the deny, and returns when the block ends. */
+/** Sets a short block that a deny is seen under, and returns its end. */
 export async function blockForAMoment(
   block: (until: string) => Promise<unknown>,
   isDenied: () => Promise<boolean>,
@@ -9,7 +9,7 @@ export async function blockForAMoment(
     const until = new Date(Date.now() + lifeMs).toISOString();
     await block(until);
     if (await isDenied()) return until;
-    // On a busy machine it may have lapsed before the decision.
+    // On a busy machine it may have expired before the decision.
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until));
   }
 }

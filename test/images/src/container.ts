@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { type Child, isThere, startChild, waitUntil } from "@svc/test-support";
 
 /**
- * Whether this machine lets a test do what a container runtime does: only root may make namespaces and mounts and
- * become somebody else.
+ * Whether this machine lets a test act as a container runtime: only root may make namespaces and mounts and change the
+ * user.
  */
 const canContain = isThere("container rights");
 
@@ -15,15 +15,15 @@ export const how = canContain
 export interface Contained {
   /** The tree: `/app` of the image. */
   readonly tree: string;
-  /** A folder of the test's own, to make mount points in. */
+  /** The test's own folder, for mount points. */
   readonly work: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Folders that are memory, as a tmpfs of a container is; all else is read-only. */
+  /** Folders in memory, like a container's tmpfs; all else is read-only. */
   readonly writable?: readonly string[];
 }
 
-/** Everything is read-only from here on; the last line becomes the program, without a shell between. */
+/** Everything is read-only from here on; the last line execs the program, without a shell between. */
 const script = `set -e
 node=$1; app=$2; shift 2
 for folder in $WRITABLE; do mount -t tmpfs -o mode=1777,size=1m tmpfs "$folder"; done
@@ -40,7 +40,7 @@ export function startContained({ tree, work, args, env, writable = [] }: Contain
   if (!canContain) return startChild(process.execPath, args, { cwd: tree, env });
   chmodSync(work, 0o755);
   for (const folder of writable) mkdirSync(folder, { recursive: true });
-  // Where Node lies may be somebody's private folder: it is seen at a place of its own.
+  // Node's folder may be private: it is mounted at its own path.
   const node = join(work, "node");
   writeFileSync(node, "");
   const namespaces = ["--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"];
@@ -49,11 +49,11 @@ export function startContained({ tree, work, args, env, writable = [] }: Contain
   });
 }
 
-/** SIGTERM to the program itself, as a runtime stops a container, and what it ended with. */
+/** Sends SIGTERM to the program itself, as a runtime stops a container, and returns its exit. */
 export async function stopContained(child: Child): Promise<number | NodeJS.Signals> {
   if (!canContain) return child.stop();
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").trim();
   process.kill(Number(children), "SIGTERM");
-  await waitUntil("the program to end", () => child.hasExited());
+  await waitUntil("the program to exit", () => child.hasExited());
   return child.exited;
 }

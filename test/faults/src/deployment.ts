@@ -22,30 +22,30 @@ import { addressOf, appRole, type OwnPostgres, ownerRole, startOwnPostgres } fro
 import { type Restartable, startRestartable } from "./restartable.ts";
 
 /** A whole deployment of real servers and processes, each of which can be broken. */
-export interface World<Store extends RedisServer = RedisServer> {
+export interface Deployment<Store extends RedisServer = RedisServer> {
   readonly database: OwnPostgres;
-  /** The address by which the control planes know the database: what stands behind it can be changed. */
+  /** The control planes' address of the database; the server behind it can be replaced. */
   readonly databaseAddress: Balancer;
   /** The network between that address and the control planes. */
   readonly databaseNetwork: FaultProxy;
   readonly store: Store;
   readonly controlPlanes: readonly Restartable[];
-  /** The address by which enforcement points and agents know the control planes. */
+  /** The enforcement points' and agents' address of the control planes. */
   readonly controlPlaneAddress: Balancer;
   readonly controlPlaneUrl: string;
   readonly enforcementPoints: readonly Restartable[];
   readonly upstream: LoggingUpstream;
-  /** Further servers, which a scenario brings, end with this world. */
+  /** A scenario's further servers, which stop with this deployment. */
   alsoStop(stop: () => Promise<void>): void;
   stop(): Promise<void>;
 }
 
-export interface WorldOptions<Store extends RedisServer> {
+export interface DeploymentOptions<Store extends RedisServer> {
   readonly startStore: () => Promise<Store>;
   readonly startDatabase?: () => Promise<OwnPostgres>;
-  /** The tool's end of TLS, and what the enforcement points know of it. */
+  /** The tool's TLS, and the enforcement points' files for it. */
   readonly upstreamTls?: { readonly identity: TlsIdentity; readonly files: TlsFiles };
-  /** Files by which the control planes speak TLS, and by which the enforcement points know them. */
+  /** The control planes' TLS files, and the enforcement points' trust in them. */
   readonly controlPlaneTls?: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
   /** Further settings of every control plane. */
   readonly controlPlane?: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export interface WorldOptions<Store extends RedisServer> {
 }
 
 /** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
-export async function startWorld<Store extends RedisServer>(options: WorldOptions<Store>): Promise<World<Store>> {
+export async function startDeployment<Store extends RedisServer>(options: DeploymentOptions<Store>): Promise<Deployment<Store>> {
   const { startDatabase = startOwnPostgres, upstreamTls, controlPlaneTls, env = {} } = options;
   const scheme = controlPlaneTls === undefined ? "http" : "https";
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
@@ -100,9 +100,9 @@ export async function startWorld<Store extends RedisServer>(options: WorldOption
   };
 }
 
-/** The usual world: one cache store. */
-export const startUsualWorld = (options: Omit<WorldOptions<OwnRedis>, "startStore"> = {}): Promise<World<OwnRedis>> =>
-  startWorld({ startStore: () => startOwnRedis(), ...options });
+/** The usual deployment: one cache store. */
+export const startUsualDeployment = (options: Omit<DeploymentOptions<OwnRedis>, "startStore"> = {}): Promise<Deployment<OwnRedis>> =>
+  startDeployment({ startStore: () => startOwnRedis(), ...options });
 
 async function controlPlaneStarter(
   databasePort: number,
@@ -129,7 +129,7 @@ interface Enforced {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** It keeps its pools of renewed tokens, as the chart sets it up, so that the sessions outlive a restart. */
+/** It stores its pools of renewed tokens, as in the chart, so that sessions survive a restart. */
 async function startEnforcer(name: string, { url, configFile, folder, env }: Enforced): Promise<Restartable> {
   const [port, adminPort] = [await freePort(), await freePort()];
   const stateDir = join(folder, name);
