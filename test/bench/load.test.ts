@@ -41,7 +41,7 @@ test("a shed call counts neither as failure nor as response, and is repeated", a
 
 test("a load that mostly fails is no measurement, and the error has the first response", async () => {
   const { loaded } = await targetOf((_, response) => response.writeHead(401).end("no such session"));
-  await expect(loaded(2)).rejects.toThrow(/calls failed; .* answered 401: no such session/);
+  await expect(loaded(2)).rejects.toThrow(/calls failed; .* returned 401: no such session/);
 });
 
 test("one failure does not end a measurement, and is reported", async () => {

@@ -55,7 +55,7 @@ try {
       const started = performance.now();
       const response = await fetch(`${url}${path}`, { headers: { cookie }, redirect: "error" });
       await response.text();
-      if (response.status !== 200) throw new Error(`${path} answered ${response.status}`);
+      if (response.status !== 200) throw new Error(`${path} returned ${response.status}`);
       times.push(performance.now() - started);
     }
     const [own = 0, stored = 0] = (await readCpu()).map((ms, at) => (ms - (before[at] ?? 0)) / loads);

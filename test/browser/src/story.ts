@@ -22,7 +22,7 @@ export function apiOf({ url }: Pick<ControlPlane, "url">) {
       ...(form !== undefined && { body: new URLSearchParams(form) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as Body;
   };
 }

@@ -78,7 +78,7 @@ async function logIn(start: URL, person: string): Promise<URL> {
     }
     await response.body?.cancel();
     const location = response.headers.get("location");
-    if (location === null) throw new Error(`${url.pathname} answered ${response.status} without a redirect`);
+    if (location === null) throw new Error(`${url.pathname} returned ${response.status} without a redirect`);
     return new URL(location, url);
   };
   const prompts: Record<string, string>[] = [

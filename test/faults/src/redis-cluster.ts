@@ -23,7 +23,7 @@ export async function startSixNodes(): Promise<RedisCluster> {
 /** Moves `slots` slots of one primary to another, with their entries, while they are in use. */
 export async function moveSlots({ nodes }: RedisCluster, slots: number): Promise<void> {
   const [from, to] = await primariesOf(nodes);
-  if (from === undefined || to === undefined) throw new Error("no two primaries left");
+  if (from === undefined || to === undefined) throw new Error("fewer than two primaries are left");
   await manage(
     "reshard",
     `127.0.0.1:${from.node.port}`,

@@ -139,10 +139,10 @@ async function endRight({ one, scope, random }: Race, ending: Ending, session: s
       return call("POST", `/v1/agents/${body.agent_id}/revoke`, { reason: "a race" });
     },
   }[ending]();
-  if (status !== 200) throw new Error(`the right could not be ended: ${status} ${text}`);
+  if (status !== 200) throw new Error(`the ending failed: ${status} ${text}`);
 }
 
 async function lift({ one, scope }: Race): Promise<void> {
   const { status, text } = await one.call("DELETE", `/v1/blocks/scope/${scope}`, { bearer: one.tokens.admin });
-  if (status !== 204) throw new Error(`the block could not be lifted: ${status} ${text}`);
+  if (status !== 204) throw new Error(`lifting the block failed: ${status} ${text}`);
 }

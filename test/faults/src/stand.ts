@@ -98,7 +98,7 @@ export async function recovered({ controlPlanes }: Pick<Deployment, "controlPlan
   for (const { name, url, hasExited, output } of controlPlanes) {
     const isReady = async () => hasExited() || (await readiness(url)) === 200;
     await waitUntil(`${name} to be ready`, isReady);
-    if (hasExited()) throw new Error(`${name} ended by itself:\n${output().slice(-2_000)}`);
+    if (hasExited()) throw new Error(`${name} exited unexpectedly:\n${output().slice(-2_000)}`);
   }
 }
 

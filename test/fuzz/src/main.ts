@@ -40,7 +40,7 @@ function read() {
   const chosen = values.target ?? targets.map(({ name }) => name);
   const unknown = chosen.find((name) => !targets.some((target) => target.name === name));
   if (unknown !== undefined)
-    throw new Error(`--target ${unknown} is none of ${targets.map(({ name }) => name).join(", ")}`);
+    throw new Error(`--target ${unknown} is unknown, use one of ${targets.map(({ name }) => name).join(", ")}`);
   return {
     help: values.help,
     endsMs: performance.now() + number("minutes", values.minutes) * 60_000,

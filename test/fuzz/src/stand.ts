@@ -91,7 +91,7 @@ async function faultsOf(
   if (enforcementPoint.hasExited()) return [`the enforcement point ended:\n${enforcementPoint.output().slice(-2_000)}`];
   const series = await seriesOf(stand).catch(() => undefined);
   return [
-    ...(series ? [] : ["the enforcement point is not alive"]),
+    ...(series ? [] : ["the enforcement point does not respond"]),
     ...[...(series ?? [])].filter((name) => !first.has(name)).map((name) => `a call added the series ${name}`),
     ...observed.flatMap(({ garbled }) => garbled.map((what) => `an upstream received what is no request: ${what}`)),
   ];

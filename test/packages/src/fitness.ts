@@ -15,6 +15,6 @@ async function runChecker(program: string, args: readonly string[]): Promise<voi
     await run(programs + program, args);
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${program} finds fault with the tarball:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+    throw new Error(`${program} rejects the tarball:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
   }
 }

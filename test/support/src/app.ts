@@ -48,9 +48,9 @@ export async function startApp({ readyUrl, ...options }: AppOptions): Promise<Ch
     await waitUntil(`${options.main} to be ready`, () => child.hasExited() || answersOk(readyUrl));
   } catch (cause) {
     await child.stop();
-    throw new Error(`${options.main} did not get ready:\n${child.output()}`, { cause });
+    throw new Error(`${options.main} did not become ready:\n${child.output()}`, { cause });
   }
-  if (child.hasExited()) throw new Error(`${options.main} ended at its start:\n${child.output()}`);
+  if (child.hasExited()) throw new Error(`${options.main} exited at its start:\n${child.output()}`);
   return child;
 }
 

@@ -92,7 +92,7 @@ async function startServer(
   await waitUntil("Redis to respond or to exit", async () => {
     return child.hasExited() || (await sendCommand(port, ["PING"])) === "PONG";
   });
-  if (child.hasExited()) throw new Error("Redis ended at its start", { cause: child.output() });
+  if (child.hasExited()) throw new Error("Redis exited at its start", { cause: child.output() });
   return child;
 }
 

@@ -60,7 +60,7 @@ function checkingSignature(token: string, publicKeyPem: string): () => void {
   const signature = Buffer.from(token.slice(end + 1), "base64url");
   const key = { key: createPublicKey(publicKeyPem), dsaEncoding: "ieee-p1363" } as const;
   return () => {
-    if (!verify("sha256", signed, key, signature)) throw new Error("the signature of a token does not hold");
+    if (!verify("sha256", signed, key, signature)) throw new Error("the signature of a token is invalid");
   };
 }
 
@@ -89,7 +89,7 @@ function narrowedTokens(key: Awaited<ReturnType<typeof importIssuerKey>>) {
     },
     take() {
       const taken = stock.pop();
-      if (taken === undefined) throw new Error("too few tokens were made beforehand");
+      if (taken === undefined) throw new Error("too few prepared tokens");
       return taken;
     },
   };

@@ -62,7 +62,7 @@ const inWorkspace = (path: string) => fileURLToPath(new URL(`../../../../${path}
 function asShipped(app: "control-plane" | "pep"): readonly string[] {
   const [, stage = ""] = readFileSync(inWorkspace("deploy/images/Dockerfile"), "utf8").split(` AS ${app}\n`);
   const [, entry] = /^ENTRYPOINT \["node", (.*"dist\/main\.js")\]$/m.exec(stage) ?? [];
-  if (entry === undefined) throw new Error(`deploy/images/Dockerfile does not say how ${app} is started`);
+  if (entry === undefined) throw new Error(`deploy/images/Dockerfile has no start command of ${app}`);
   return JSON.parse(`[${entry}]`).with(-1, inWorkspace(`apps/${app}/dist/main.js`));
 }
 
@@ -79,7 +79,7 @@ const subject = (name: string, start: (port: number, adminPort: number) => Start
     const child = startChild(process.execPath, args, { env: { PATH: process.env.PATH, ...env } });
     try {
       await waitUntil(`${name} to be ready`, () => child.hasExited() || isReady(readyUrl), 20_000);
-      if (child.hasExited()) throw new Error(`${name} ended at its start:\n${child.output()}`);
+      if (child.hasExited()) throw new Error(`${name} exited at its start:\n${child.output()}`);
       const readyMs = performance.now() - startedMs;
       await new Promise((resolve) => setTimeout(resolve, restMs));
       return { readyMs, MiB: memoryOf(child.pid).bytes / 1024 / 1024 };

@@ -69,7 +69,7 @@ async function reference(bench: Bench): Promise<Subject> {
     const tokens = await Promise.all(Array.from({ length: calls }, token));
     const call = () => {
       const taken = tokens.pop();
-      if (taken === undefined) throw new Error("too few tokens were made beforehand");
+      if (taken === undefined) throw new Error("too few prepared tokens");
       return { path: "/read", headers: { authorization: `Bearer ${taken}`, "x-svc-session": sessionId } };
     };
     return { origin: pep.url, call };
@@ -100,7 +100,7 @@ async function nginxWithCerbos(bench: Bench): Promise<Subject | undefined> {
   }
   const cerbos = await startCerbos(rules);
   if (cerbos === undefined) {
-    bench.missing("Cerbos", "its server comes in a package for Linux on x64 alone");
+    bench.missing("Cerbos", "its server has a package for Linux on x64 alone");
     return undefined;
   }
   bench.use(cerbos);

@@ -26,7 +26,7 @@ const rules = 400;
 async function cerbos(bench: Bench): Promise<Subject | undefined> {
   const server = await startCerbos(rules);
   if (server === undefined) {
-    bench.missing("Cerbos", "its server comes in a package for Linux on x64 alone");
+    bench.missing("Cerbos", "its server has a package for Linux on x64 alone");
     return undefined;
   }
   bench.use(server);

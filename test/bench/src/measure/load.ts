@@ -53,7 +53,7 @@ export async function load(
       else if (answer.status === 503) {
         shed += 1;
         await sleep(Math.min(end - nowMs(), answer.retryAfterMs));
-      } else failures.push(`${target.origin} answered ${answer.status}: ${answer.text.slice(0, 400)}`);
+      } else failures.push(`${target.origin} returned ${answer.status}: ${answer.text.slice(0, 400)}`);
     }
   };
   try {

@@ -35,7 +35,7 @@ export function readHistory(file: string): readonly KeptRun[] {
     throw cause;
   }
   const runs: unknown = JSON.parse(text);
-  if (!Array.isArray(runs)) throw new Error(`${file} is no history of runs: move it away, and a new one is begun`);
+  if (!Array.isArray(runs)) throw new Error(`${file} is no history of runs: move it away to start a new one`);
   return runs as KeptRun[];
 }
 

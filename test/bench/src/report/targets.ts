@@ -35,7 +35,7 @@ export const judge = (figures: Measured): readonly TargetResult[] =>
   targets.map(({ id, name, comparisons }) => {
     const results = comparisons.map((comparison) => compare(comparison, figures));
     const [worst] = results.toSorted((a, b) => distance(b) - distance(a));
-    if (worst === undefined) throw new Error(`target ${id} compares nothing`);
+    if (worst === undefined) throw new Error(`target ${id} has no comparison`);
     const met = results.every((one) => one.met);
     const { ratio, target, ceiling } = worst;
     return { id, name, ratio, target, met, ceiling, comparisons: results };

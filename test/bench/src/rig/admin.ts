@@ -7,7 +7,7 @@ export class Answered extends Error {
   readonly status: number;
 
   constructor(url: string, status: number, text: string) {
-    super(`${url} answered ${status}: ${text}`);
+    super(`${url} returned ${status}: ${text}`);
     this.status = status;
   }
 }

@@ -48,7 +48,7 @@ export async function startProgram({ path, args, files, readyPath }: ProgramOpti
   const url = `http://127.0.0.1:${port}`;
   try {
     await waitUntil(`${path} to respond`, () => child.hasExited() || isReady(url + readyPath), 20_000);
-    if (child.hasExited()) throw new Error("it ended at its start");
+    if (child.hasExited()) throw new Error("it exited at its start");
   } catch (cause) {
     await child.stop();
     throw new Error(`${path} did not start:\n${child.output()}`, { cause });

@@ -44,5 +44,5 @@ async function enroll(url: string, agent: string, key: SigningKey, person: Perso
   const proof = await signActorProof(key, statement, { nonce: begun.challenge });
   const path = `${url}/v1/identity/enrollments/${begun.enrollment_id}/complete`;
   const { status } = await post<{ status: string }>(path, undefined, "application/json", JSON.stringify({ proof }));
-  if (status !== "enrolled") throw new Error(`the agent's enrollment ended ${status}`);
+  if (status !== "enrolled") throw new Error(`the agent's enrollment has status ${status}`);
 }

@@ -28,7 +28,7 @@ export function tokenStock(key: SigningKey, { token }: Credential, lifetimeSecon
     },
     take() {
       const taken = stock.pop();
-      if (taken === undefined) throw new Error("too few tokens were made beforehand");
+      if (taken === undefined) throw new Error("too few prepared tokens");
       return taken;
     },
   };

@@ -108,7 +108,7 @@ export function presentedToBeSpent(line: FaultProxy): readonly string[] {
 export const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => {
-      throw new Error("resolved");
+      throw new Error("the promise resolved");
     },
     (error: unknown) => error,
   );

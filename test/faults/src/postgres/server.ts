@@ -107,7 +107,7 @@ export async function startOn(folder: string, settings: readonly string[] = []):
     const [file, args] = asServer(join(locate("postgresql"), "postgres"), ["-D", folder]);
     const child = startChild(file, args, { cwd: "/" });
     await waitUntil("PostgreSQL to respond or to exit", () => child.hasExited() || answers(port));
-    if (child.hasExited()) throw new Error("PostgreSQL ended at its start", { cause: child.output() });
+    if (child.hasExited()) throw new Error("PostgreSQL exited at its start", { cause: child.output() });
     return child;
   };
   let child = await launch();

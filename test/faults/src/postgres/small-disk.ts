@@ -32,5 +32,5 @@ export async function startOnSmallDisk(): Promise<SmallDisk> {
 }
 
 const throwNoRoom = (): never => {
-  throw new Error("the file system took everything that was written to it");
+  throw new Error("the file system did not fill up");
 };

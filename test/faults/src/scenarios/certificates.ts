@@ -61,7 +61,7 @@ export const renewedCertificates: Scenario = {
   name: "the control planes' certificate replaced",
   async inject(stand) {
     if (serving === undefined || authority === undefined)
-      throw new Error("this deployment's control planes do not speak TLS");
+      throw new Error("this deployment's control planes do not serve TLS");
     const { certFile, keyFile } = serving;
     const { issue } = authority;
     const times = 5;
@@ -98,7 +98,7 @@ async function shownAt(port: number): Promise<string> {
 export const rotatedCertificates: Scenario = {
   name: "a tool's certificate, its authority and its clients' certificate replaced, one after the other",
   async inject(stand) {
-    if (files === undefined || authority === undefined) throw new Error("this deployment's tool does not speak TLS");
+    if (files === undefined || authority === undefined) throw new Error("this deployment's tool does not serve TLS");
     const { ca_file, cert_file, key_file } = files;
     const { upstream, enforcementPoints } = stand.deployment;
     const [old, next] = [authority, createAuthority("the next authority")];

@@ -16,7 +16,7 @@ export const startDeploymentOnSmallDisk = (): Promise<Deployment> =>
 export const fullDisk: Scenario = {
   name: "no room left on PostgreSQL's disk",
   async inject({ deployment, load }) {
-    if (disk === undefined) throw new Error("this deployment's database does not lie on a small disk");
+    if (disk === undefined) throw new Error("this deployment's database is not on a small disk");
     await disk.fill();
     await load.fails(20);
     disk.makeRoom();

@@ -12,7 +12,7 @@ export async function withoutFailure({ load }: Stand, act: () => Promise<void>):
     .filter(({ status, blocked }) => status !== 200 && blocked !== "policy");
   if (failed.length > 0) {
     const all = JSON.stringify(failed);
-    throw new Error(`${failed.length} calls failed (time budgets run out on a busy machine: try a quiet one): ${all}`);
+    throw new Error(`${failed.length} calls failed (deadlines pass on a busy machine: repeat on an idle one): ${all}`);
   }
 }
 

@@ -45,7 +45,7 @@ export const restoredToMoment: Scenario<OwnRedis> = {
     await seenPast(deployment, kept);
     const restored = await restoreToMoment(deployment.database, backup, String(row?.moment));
     const found = await countedIn(restored);
-    if (found < kept) throw new Error(`${found} of ${kept} is left: what was committed before the moment is missing`);
+    if (found < kept) throw new Error(`${found} of ${kept} records are left: commits before the moment are missing`);
     serveFrom(deployment, restored);
     await acknowledge(stand);
     return 1;

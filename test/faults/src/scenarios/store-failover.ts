@@ -34,7 +34,7 @@ export const clusterFaults: readonly Scenario<RedisCluster>[] = [
     async inject({ deployment, load, random }) {
       const primaries = await primariesOf(deployment.store.nodes);
       const victim = random.shuffled(primaries)[0]?.node;
-      if (victim === undefined) throw new Error("no primary left");
+      if (victim === undefined) throw new Error("no primary is left");
       await victim.kill();
       const [other] = deployment.store.nodes.filter((node) => node !== victim);
       await waitUntil("the replica to be promoted", async () => other !== undefined && isWhole(other));

@@ -55,7 +55,7 @@ export async function openScratch(repository: string): Promise<Scratch> {
 /** @throws {Error} unless the text occurs exactly once */
 export function replaceOnce(source: string, text: string, replacement: string): string {
   const parts = source.split(text);
-  if (parts.length !== 2) throw new Error(`stands ${parts.length - 1} times, not once: ${text}`);
+  if (parts.length !== 2) throw new Error(`occurs ${parts.length - 1} times, not once: ${text}`);
   return parts.join(replacement);
 }
 
