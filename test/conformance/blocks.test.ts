@@ -2,8 +2,8 @@ import { requires, waitUntil } from "@svc/test-support";
 import { afterEach, expect } from "vitest";
 import type { Api } from "./src/api.ts";
 import { pairForTests } from "./src/for-tests.ts";
-import { blockForAMoment } from "./src/short-block.ts";
 import { clerkSession, ledgerHops } from "./src/ledger.ts";
+import { blockForAMoment } from "./src/short-block.ts";
 import { asOwner } from "./src/stack.ts";
 
 const { describe, test } = requires("redis-server");

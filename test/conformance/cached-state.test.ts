@@ -1,8 +1,8 @@
 import { requires, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Api } from "./src/api.ts";
-import { blockForAMoment } from "./src/short-block.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { blockForAMoment } from "./src/short-block.ts";
 import { asOwner, type Pair, startPair } from "./src/stack.ts";
 
 const { describe, test } = requires("redis-server");

@@ -142,7 +142,10 @@ describe("two processes on a database that was restored from a backup", () => {
     // An hour of counting, then a standby that lacks all of it.
     const acknowledged = await countOf(backup);
     await setCount(acknowledged + 1_800);
-    await waitUntil("the cache store to have the new count", async () => (await cachedCount(redis)) > acknowledged + 1_000);
+    await waitUntil(
+      "the cache store to have the new count",
+      async () => (await cachedCount(redis)) > acknowledged + 1_000,
+    );
     await setCount(acknowledged);
     await waitUntil("it to be noticed", async () => (await one.authorize(running, token, hops.planner)).status === 503);
     expect(await readiness()).toEqual(Array(2).fill("503 restore_unacknowledged"));

@@ -12,9 +12,9 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Api, createApi } from "./src/api.ts";
 import { enrolling, newKey } from "./src/enrollment.ts";
-import { handTurnedTime } from "./src/manual-clock.ts";
 import { type IdentityProvider, startIdentityProvider } from "./src/identity-provider.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { handTurnedTime } from "./src/manual-clock.ts";
 
 let database: TestDatabase;
 let provider: IdentityProvider;

@@ -12,7 +12,9 @@ const withoutTitles = (text: string): string => text.replace(/^\|.*\.test\.ts`: 
 const vague = /\b(?:whoever|nobody|somebody|everybody|(?:is|are|was) told|what is asked|goes on|stands)\b/gi;
 
 test("no page uses a vague word for a subject or an action", () => {
-  const found = pages.flatMap((page) => [...withoutTitles(read(page)).matchAll(vague)].map(([word]) => `${page}: ${word}`));
+  const found = pages.flatMap((page) =>
+    [...withoutTitles(read(page)).matchAll(vague)].map(([word]) => `${page}: ${word}`),
+  );
   expect(found).toEqual([]);
 });
 
@@ -25,4 +27,6 @@ test("no title of a test uses a vague word for a subject or an action", () => {
 
 /** Titles of `describe` and `test`, also those after a table. */
 const titlesIn = (source: string): string[] =>
-  [...source.matchAll(/(?:\b(?:describe|test)[\w.]*\(|\]\)\(|\)\()\s*(["`])((?:(?!\1|\n).)+)\1,/g)].map(([, , title = ""]) => title);
+  [...source.matchAll(/(?:\b(?:describe|test)[\w.]*\(|\]\)\(|\)\()\s*(["`])((?:(?!\1|\n).)+)\1,/g)].map(
+    ([, , title = ""]) => title,
+  );

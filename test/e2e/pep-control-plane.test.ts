@@ -64,7 +64,8 @@ test("repeated resets of its connections fail calls, but no call is delivered tw
   const seen = new Map<string | number, number>();
   const lost = () => [...seen].reduce((sum, [outcome, count]) => sum + (outcome === 200 ? 0 : count), 0);
   await waitUntil("calls to be lost", async () => {
-    for (const outcome of await Promise.all([read(), read(), read(), read()])) seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+    for (const outcome of await Promise.all([read(), read(), read(), read()]))
+      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
     return lost() > 20;
   });
   clearInterval(severing);

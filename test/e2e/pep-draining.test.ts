@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { plain, type Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { startBeside } from "./src/pep/second-enforcement-point.ts";
 import { eventStream } from "./src/pep/event-stream.ts";
 import { headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
+import { startBeside } from "./src/pep/second-enforcement-point.ts";
 
 let stand: Stand;
 let streams: ServerResponse[];

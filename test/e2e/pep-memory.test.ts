@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import type { Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type AgentHeaders, responseOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
+import { type AgentHeaders, headersOf, openGuarded, responseOf } from "./src/pep/guarded.ts";
 import { residentMibOf, watchPeakMib } from "./src/pep/process.ts";
 
 const mib = 2 ** 20;
@@ -99,6 +99,10 @@ test("case 66: a gzip bomb is relayed undecoded, in less than 64 MiB", async () 
   const before = residentMibOf(pid);
   const peak = watchPeakMib(pid);
   const response = await responseOf(request(urlOf("/any/bomb"), { headers }).end());
-  expect([response.status, response.headers["content-encoding"], response.body.equals(bomb)]).toEqual([200, "gzip", true]);
+  expect([response.status, response.headers["content-encoding"], response.body.equals(bomb)]).toEqual([
+    200,
+    "gzip",
+    true,
+  ]);
   expect(peak() - before).toBeLessThan(mostExtraMib);
 });

@@ -4,8 +4,8 @@ import { plain, type Stand } from "@svc/test-conformance/stand";
 import { waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventStream } from "./src/pep/event-stream.ts";
-import { headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { type Hurried, startHurried } from "./src/pep/frequent-decisions.ts";
+import { headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { type DecisionRow, decisionsOf } from "./src/pep/record.ts";
 
 let stand: Stand;

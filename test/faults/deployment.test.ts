@@ -1,13 +1,13 @@
 import type { OwnRedis } from "@svc/test-support";
 import { requires } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
+import { type Deployment, startUsualDeployment } from "./src/deployment.ts";
 import { terminatedConnections } from "./src/scenarios/connections.ts";
 import { databaseShutDown, stoppedDatabase } from "./src/scenarios/database.ts";
 import { synchronousFailover } from "./src/scenarios/database-failover.ts";
 import { killedProcesses } from "./src/scenarios/killed-processes.ts";
 import { storeFaults } from "./src/scenarios/store.ts";
 import { runScenario } from "./src/stand.ts";
-import { startUsualDeployment, type Deployment } from "./src/deployment.ts";
 
 const { describe, test } = requires("postgresql", "redis-server");
 

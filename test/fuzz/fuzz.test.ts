@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fuzz, type Progress } from "./src/fuzz.ts";
-import { faultsOf } from "./src/request-rules.ts";
 import type { Arrival } from "./src/recording-upstream.ts";
+import { faultsOf } from "./src/request-rules.ts";
 import { responseFault } from "./src/response.ts";
 import { createRounds } from "./src/rounds.ts";
 import { type FuzzStand, openFuzzStand } from "./src/stand.ts";

@@ -11,8 +11,8 @@ import { normalAuthority } from "../../apps/pep/src/message/authority.ts";
 import { readUpstreams } from "../../apps/pep/src/upstreams/upstreams-file.ts";
 import { files, ledger } from "../../apps/pep/test/support/upstreams.ts";
 import { issuer, makeKeyPair, nowSeconds, rootGrant } from "../../packages/tokens/test/fixtures.ts";
-import { mutated } from "./src/mutated-text.ts";
 import { brokenJson, misshapen } from "./src/broken-json.ts";
+import { mutated } from "./src/mutated-text.ts";
 
 const runs = { numRuns: 2_000, seed: 1 };
 

@@ -45,12 +45,25 @@ test.each([
   ["an enabled pod in an enabled namespace", enabled, enabled, "/mutate"],
   ["a disabled pod in an enabled namespace (to be refused)", enabled, disabled, "/mutate"],
   ["a misspelt label in an enabled namespace (to be refused)", enabled, { [injectLabel]: "yes" }, "/mutate"],
-  ["an unlabelled pod in an enabled namespace that allows weaker injection", { ...enabled, ...weaker }, {}, "/mutate-weaker"],
+  [
+    "an unlabelled pod in an enabled namespace that allows weaker injection",
+    { ...enabled, ...weaker },
+    {},
+    "/mutate-weaker",
+  ],
   ["an enabled pod in a namespace that allows weaker injection", weaker, enabled, "/mutate-weaker"],
-  ["a disabled pod in an enabled namespace that allows weaker injection", { ...enabled, ...weaker }, disabled, "/mutate-weaker"],
+  [
+    "a disabled pod in an enabled namespace that allows weaker injection",
+    { ...enabled, ...weaker },
+    disabled,
+    "/mutate-weaker",
+  ],
   ["a namespace with a misspelt value for weaker injection", { ...enabled, [weakerLabel]: "True" }, {}, "/mutate"],
 ])("%s is reviewed once before and once after all other webhooks", (_name, ofNamespace, ofPod, path) => {
-  expect(calledPaths("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([path, path.replace("mutate", "validate")]);
+  expect(calledPaths("agents", ofNamespace as Labels, ofPod as Labels)).toEqual([
+    path,
+    path.replace("mutate", "validate"),
+  ]);
 });
 
 test.each([

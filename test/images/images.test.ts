@@ -197,19 +197,16 @@ requires("redis-server", "openssl").describe(`a program runs from its image's co
     expect(await runToEnd("cli", ["dist/main.js", "--help"], {})).toMatchObject({ code: 0 });
   });
 
-  requires("container rights").test(
-    "only the named folders are writable, and only by uid 10001",
-    async () => {
-      const folder = join(trees.work, "named");
-      const program = `const { writeFileSync } = require("node:fs");
+  requires("container rights").test("only the named folders are writable, and only by uid 10001", async () => {
+    const folder = join(trees.work, "named");
+    const program = `const { writeFileSync } = require("node:fs");
       const tries = ["/app-file", "package.json", "/tmp/file", ${JSON.stringify(join(folder, "file"))}];
       const can = (file) => { try { writeFileSync(file, ""); return true; } catch { return false; } };
       console.log(JSON.stringify([process.pid, process.getuid(), ...tries.map(can)]));`;
-      const child = start("pep", ["--eval", program], {}, [folder]);
-      expect(await child.exited, child.output()).toBe(0);
-      expect(JSON.parse(child.stdout())).toEqual([1, 10001, false, false, false, true]);
-    },
-  );
+    const child = start("pep", ["--eval", program], {}, [folder]);
+    expect(await child.exited, child.output()).toBe(0);
+    expect(JSON.parse(child.stdout())).toEqual([1, 10001, false, false, false, true]);
+  });
 });
 
 test.each(servers)("the image of %s is the same byte for byte when built again", async (program) => {

@@ -5,7 +5,7 @@ import {
   startRedisIfThere,
   type TestDatabase,
 } from "@svc/test-support";
-import { type Api, apiOf, type Story, createStory } from "./story.ts";
+import { type Api, apiOf, createStory, type Story } from "./story.ts";
 
 export interface Stand {
   readonly plane: ControlPlane;

@@ -12,8 +12,7 @@ export async function missingFrom(deployment: Deployment): Promise<string | unde
   const status = async (path: string, bearer?: string) =>
     (await api.call("GET", path, bearer === undefined ? {} : { bearer })).status;
   const ready = await status("/readyz").catch(() => "no response");
-  if (ready !== 200)
-    return `${deployment.url}/readyz returns ${ready}: --base-url must name a ready control plane.`;
+  if (ready !== 200) return `${deployment.url}/readyz returns ${ready}: --base-url must name a ready control plane.`;
   const planes = [
     ["--admin-token", "/v1/agents", deployment.adminToken],
     ["--audit-token", "/v1/audit/decisions", deployment.auditToken],

@@ -54,7 +54,9 @@ export interface DeploymentOptions<Store extends RedisServer> {
 }
 
 /** Two control planes behind one address, two enforcement points, a database, a cache store and a tool. */
-export async function startDeployment<Store extends RedisServer>(options: DeploymentOptions<Store>): Promise<Deployment<Store>> {
+export async function startDeployment<Store extends RedisServer>(
+  options: DeploymentOptions<Store>,
+): Promise<Deployment<Store>> {
   const { startDatabase = startOwnPostgres, upstreamTls, controlPlaneTls, env = {} } = options;
   const scheme = controlPlaneTls === undefined ? "http" : "https";
   const folder = mkdtempSync(join(tmpdir(), "svc-faults-"));
@@ -101,8 +103,9 @@ export async function startDeployment<Store extends RedisServer>(options: Deploy
 }
 
 /** The usual deployment: one cache store. */
-export const startUsualDeployment = (options: Omit<DeploymentOptions<OwnRedis>, "startStore"> = {}): Promise<Deployment<OwnRedis>> =>
-  startDeployment({ startStore: () => startOwnRedis(), ...options });
+export const startUsualDeployment = (
+  options: Omit<DeploymentOptions<OwnRedis>, "startStore"> = {},
+): Promise<Deployment<OwnRedis>> => startDeployment({ startStore: () => startOwnRedis(), ...options });
 
 async function controlPlaneStarter(
   databasePort: number,

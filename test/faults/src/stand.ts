@@ -3,9 +3,9 @@ import { waitUntil } from "@svc/test-support";
 import type { Evidence } from "./checker/evidence.ts";
 import { readRecorded } from "./checker/recorded.ts";
 import { findViolations, type Violation, type ViolationKind } from "./checker/violations.ts";
+import type { Deployment } from "./deployment.ts";
 import { type Load, startLoad, type Tally } from "./load/load.ts";
 import { type Random, seededRandom } from "./random.ts";
-import type { Deployment } from "./deployment.ts";
 
 /** A scenario's tools: the servers to break, the calls meanwhile, and the seed's choices. */
 export interface Stand<Store extends RedisServer = RedisServer> {
@@ -110,7 +110,10 @@ export async function unready({ controlPlanes }: Pick<Deployment, "controlPlanes
 }
 
 /** Reads the record from the current primary. */
-export async function evidenceOf(deployment: Deployment, load: Pick<Load, "replies" | "replaysGranted">): Promise<Evidence> {
+export async function evidenceOf(
+  deployment: Deployment,
+  load: Pick<Load, "replies" | "replaysGranted">,
+): Promise<Evidence> {
   const recorded = await readRecorded(deployment.database.superuserUrl(deployment.databaseAddress.port));
   const { replies, replaysGranted } = load;
   return { ...recorded, replies, replaysGranted, arrivals: deployment.upstream.arrivals };

@@ -1,6 +1,15 @@
 import type { Outcome } from "./stand.ts";
 
-const columns = ["injected", "times", "calls", "passed", "denied", "refused", "no response", "replays refused"] as const;
+const columns = [
+  "injected",
+  "times",
+  "calls",
+  "passed",
+  "denied",
+  "refused",
+  "no response",
+  "replays refused",
+] as const;
 
 /** A Markdown table, row by row. */
 export const headOfTable = `| ${[...columns, "lost", "broken"].join(" | ")} |\n|${" --- |".repeat(columns.length + 2)}\n`;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Received, sendBytes } from "./agent.ts";
-import { faultsOf, narrowedToken } from "./request-rules.ts";
 import type { Arrival } from "./recording-upstream.ts";
+import { faultsOf, narrowedToken } from "./request-rules.ts";
 import { responseFault } from "./response.ts";
 import { caseName, caseOf, createRounds, type Rounds } from "./rounds.ts";
 import type { FuzzStand } from "./stand.ts";
@@ -124,7 +124,11 @@ async function sendAll(
         .replaceAll("{session}", session)
         .replaceAll("{own}", own)
         .replaceAll("{case}", name);
-      sentCases.push({ name, sent, received: await sendBytes(stand.port, bytes, sent.check ? wholeQuietMs : brokenQuietMs) });
+      sentCases.push({
+        name,
+        sent,
+        received: await sendBytes(stand.port, bytes, sent.check ? wholeQuietMs : brokenQuietMs),
+      });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, sendNext));
@@ -136,7 +140,9 @@ function caseFaults({ sent, received }: SentCase, arrivals: readonly Arrival[]):
   const garbled = sent.check === undefined ? undefined : responseFault(received.text, sent.isHead ?? false);
   return [
     ...(received.isHung ? ["the connection was not closed"] : []),
-    ...(/^HTTP\/1\.1 500 .*^x-svc-blocked: other\r$/ms.test(received.text) ? ["an unclassified fault of the enforcement point"] : []),
+    ...(/^HTTP\/1\.1 500 .*^x-svc-blocked: other\r$/ms.test(received.text)
+      ? ["an unclassified fault of the enforcement point"]
+      : []),
     ...(garbled === undefined ? [] : [`a malformed response: ${garbled}`]),
     ...(sent.check?.(received, arrivals) ?? []),
   ];

@@ -1,6 +1,6 @@
 import { bindParams, decodeUnverifiedHopToken, type HopClaims } from "@svc/tokens";
-import { meaningOf } from "./upstream-reading.ts";
 import type { Arrival } from "./recording-upstream.ts";
+import { meaningOf } from "./upstream-reading.ts";
 
 /** Rules for every request that an upstream receives, whatever the enforcement point was sent. */
 

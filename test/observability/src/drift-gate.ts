@@ -15,7 +15,8 @@ export interface Textfile {
 /** One declared edge, one undeclared, and one declared without a call. */
 export async function runDriftGate(folder: string): Promise<Textfile> {
   const [traces, manifests, file] = ["traces", "manifests", "svc_drift.prom"].map((name) => join(folder, name));
-  if (traces === undefined || manifests === undefined || file === undefined) throw new Error("split returned fewer than three names");
+  if (traces === undefined || manifests === undefined || file === undefined)
+    throw new Error("split returned fewer than three names");
   await Promise.all([mkdir(traces), mkdir(manifests)]);
   const tool = (ref: string) => ({ ref, data_classes: ["shop.orders"] });
   const scopes = { shop: { hop_budget: 3, tools: [tool("http:shop/orders"), tool("http:shop/stock")] } };

@@ -80,13 +80,7 @@ export const effectVectors: readonly EffectVector[] = [
     untrusted,
   ),
   allowed("a server's protocol is trusted where all its tools are", { target: "mcp:ledger", ...protocol }, trusted),
-  denied(
-    "an enforced deny has no effects",
-    { target: "http:web/browse", ...blocked },
-    "TARGET_BLOCKED",
-    true,
-    nothing,
-  ),
+  denied("an enforced deny has no effects", { target: "http:web/browse", ...blocked }, "TARGET_BLOCKED", true, nothing),
   denied("a refused delegation has no effects", { ...clerk, ...blocked }, "TARGET_BLOCKED", true, nothing),
   denied(
     "a deny in observe mode returns the forwarded call's results",
@@ -95,13 +89,7 @@ export const effectVectors: readonly EffectVector[] = [
     false,
     untrusted,
   ),
-  denied(
-    "a deny in observe mode returns trusted results of a trusted tool",
-    blocked,
-    "TARGET_BLOCKED",
-    false,
-    trusted,
-  ),
+  denied("a deny in observe mode returns trusted results of a trusted tool", blocked, "TARGET_BLOCKED", false, trusted),
   denied(
     "a denied delegation in observe mode adds an edge",
     { ...clerk, ...blocked },

@@ -4,8 +4,8 @@ import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } f
 import { admin, post } from "./admin.ts";
 import { registerLine } from "./agents.ts";
 import type { Bench } from "./bench.ts";
-import { type LiveAgents, liveAgents } from "./live-agents.ts";
 import { type Person, startPerson } from "./id-token-issuer.ts";
+import { type LiveAgents, liveAgents } from "./live-agents.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 export interface ProvenStack extends Stack {

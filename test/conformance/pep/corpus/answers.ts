@@ -33,18 +33,8 @@ export const answers: readonly Exchange[] = [
     /^HTTP\/1\.1 401 [\s\S]*www-authenticate: Basic/i,
     /x-svc-blocked/i,
   ),
-  answered(
-    "its own failure",
-    "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
-    /^HTTP\/1\.1 503 /,
-    /x-svc-blocked/i,
-  ),
-  answered(
-    "an imitated block",
-    ok("X-Svc-Blocked: policy", "x_svc_blocked: policy"),
-    /^HTTP\/1\.1 200 /,
-    /blocked/i,
-  ),
+  answered("its own failure", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", /^HTTP\/1\.1 503 /, /x-svc-blocked/i),
+  answered("an imitated block", ok("X-Svc-Blocked: policy", "x_svc_blocked: policy"), /^HTTP\/1\.1 200 /, /blocked/i),
   answered(
     "header names of ours",
     ok("Txn-Token: forged", "Agent-Identity: forged", "X-Svc-Session: forged", "Agent_Identity: forged"),
@@ -106,10 +96,7 @@ export const answers: readonly Exchange[] = [
     /\r\n\r\nok$/,
     /forged/,
   ),
-  unusable(
-    "an unsolicited 101",
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
-  ),
+  unusable("an unsolicited 101", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"),
   unusable("no HTTP", "SSH-2.0-OpenSSH\r\n"),
   unusable("two framings", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"),
   unusable("two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"),

@@ -62,11 +62,7 @@ export const messages: readonly Exchange[] = [
   inBand("a tool without a name", message("tools/call", {}), "unresolvable_call"),
   inBand("a name that is no string", message("tools/call", { name: ["read_file"] }), "unresolvable_call"),
   inBand("a name with a space", message("tools/call", { name: "read file" }), "unresolvable_call"),
-  inBand(
-    "a name of 256 characters",
-    message("tools/call", { name: "x".repeat(256) }),
-    "unresolvable_call",
-  ),
+  inBand("a name of 256 characters", message("tools/call", { name: "x".repeat(256) }), "unresolvable_call"),
   inBand(
     "a privileged tool that cannot be bound",
     message("tools/call", { name: "delete_file", arguments: { n: 0 } }).replace('"n":0', '"n":1e400'),

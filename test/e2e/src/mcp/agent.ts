@@ -39,8 +39,14 @@ export async function connectAgent(url: string, headers: Readonly<Record<string,
   );
   const notifications = { logs: [] as unknown[], updated: [] as string[] };
   const serverRequests: string[] = [];
-  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void notifications.logs.push(params.data));
-  client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void notifications.updated.push(params.uri));
+  client.setNotificationHandler(
+    LoggingMessageNotificationSchema,
+    ({ params }) => void notifications.logs.push(params.data),
+  );
+  client.setNotificationHandler(
+    ResourceUpdatedNotificationSchema,
+    ({ params }) => void notifications.updated.push(params.uri),
+  );
   client.setRequestHandler(ListRootsRequestSchema, ({ method }) => {
     serverRequests.push(method);
     return { roots: [{ uri: "file:///workspace", name: "workspace" }] };

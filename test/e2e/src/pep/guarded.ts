@@ -63,7 +63,10 @@ export async function responseOf(sent: ClientRequest): Promise<CallResult> {
 export function callerOf(url: string, headers: Record<string, string>) {
   const agent = new Agent({ keepAlive: true });
   return {
-    call: (path: string, { body, ...options }: RequestOptions & { body?: string | Buffer } = {}): Promise<CallResult> => {
+    call: (
+      path: string,
+      { body, ...options }: RequestOptions & { body?: string | Buffer } = {},
+    ): Promise<CallResult> => {
       const sent = request(`${url}${path}`, { agent, ...options, headers: { ...headers, ...options.headers } });
       return responseOf(sent.end(body));
     },

@@ -7,8 +7,8 @@ import { connect } from "node:tls";
 import { type OwnRedis, waitUntil } from "@svc/test-support";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { type Authority, createAuthority } from "../certificates.ts";
+import { type Deployment, type DeploymentOptions, startUsualDeployment } from "../deployment.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualDeployment, type Deployment, type DeploymentOptions } from "../deployment.ts";
 import { withoutFailure } from "./operations.ts";
 
 const filesIn = (place: string) => ({
@@ -122,7 +122,10 @@ export const rotatedCertificates: Scenario = {
 };
 
 /** Replaces the enforcement points' files, and waits until each has reloaded them. */
-async function taken(points: Deployment["enforcementPoints"], contents: Readonly<Record<string, string>>): Promise<void> {
+async function taken(
+  points: Deployment["enforcementPoints"],
+  contents: Readonly<Record<string, string>>,
+): Promise<void> {
   const before = points.map(timesTaken);
   replace(contents);
   await waitUntil("the enforcement points to reload the new files", () =>

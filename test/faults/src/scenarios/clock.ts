@@ -1,6 +1,6 @@
+import { type Deployment, startUsualDeployment } from "../deployment.ts";
 import { type FakedTime, fakedTime } from "../faked-time.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
 const hourSeconds = 3_600;
 let clock: FakedTime | undefined;

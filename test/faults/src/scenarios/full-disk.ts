@@ -1,6 +1,6 @@
+import { type Deployment, startUsualDeployment } from "../deployment.ts";
 import { type SmallDisk, startOnSmallDisk } from "../postgres/small-disk.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
 let disk: SmallDisk | undefined;
 

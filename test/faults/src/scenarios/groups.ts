@@ -1,7 +1,7 @@
 import { startRedisSentinel } from "@svc/test-support";
+import { type Deployment, startDeployment, startUsualDeployment } from "../deployment.ts";
 import { startSixNodes } from "../redis-cluster.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualDeployment, startDeployment, type Deployment } from "../deployment.ts";
 import {
   renewedCertificates,
   rotatedCertificates,
@@ -18,7 +18,12 @@ import { fullDisk, startDeploymentOnSmallDisk } from "./full-disk.ts";
 import { killedProcesses } from "./killed-processes.ts";
 import { keyRotation, rollingRestart } from "./operations.ts";
 import { packetFaults, startDeploymentBehindFilter } from "./packets.ts";
-import { restoredBackup, restoredBackupAndEmptyStore, restoredToMoment, startDeploymentWithArchive } from "./restore.ts";
+import {
+  restoredBackup,
+  restoredBackupAndEmptyStore,
+  restoredToMoment,
+  startDeploymentWithArchive,
+} from "./restore.ts";
 import { evictingStore, storeFaults } from "./store.ts";
 import { clusterFaults, sentinelFailover } from "./store-failover.ts";
 

@@ -1,7 +1,7 @@
 import { locate } from "@svc/test-support";
+import { type Deployment, startUsualDeployment } from "../deployment.ts";
 import { filterPackets, letPacketsPass, type PacketVerdict } from "../packet-filter.ts";
 import type { Scenario } from "../stand.ts";
-import { startUsualDeployment, type Deployment } from "../deployment.ts";
 import { outage } from "./database.ts";
 
 export async function startDeploymentBehindFilter(): Promise<Deployment> {

@@ -1,9 +1,9 @@
 import { createApi } from "@svc/test-conformance/api";
 import { type OwnRedis, testBearers, waitUntil } from "@svc/test-support";
+import { type Deployment, startUsualDeployment } from "../deployment.ts";
 import { archivedFolder, restoreToMoment, takeBackup } from "../postgres/backup.ts";
 import { type OwnPostgres, startOn, startOwnPostgres } from "../postgres/server.ts";
 import { type Scenario, type Stand, urlOf } from "../stand.ts";
-import { startUsualDeployment, type Deployment } from "../deployment.ts";
 
 /** Everything after the backup is lost: no service could keep it. */
 const mayLose = [
@@ -85,7 +85,10 @@ export const countedIn = async (server: OwnPostgres): Promise<number> =>
 /** The cache store has a higher count than a server that was restored to this moment. */
 export async function seenPast({ store }: Pick<Deployment<OwnRedis>, "store">, count: number): Promise<void> {
   const [key = ""] = String(await store.command("KEYS", "svc:witness:*")).split(",");
-  await waitUntil("the cache store to have a higher count", async () => Number(await store.command("GET", key)) > count);
+  await waitUntil(
+    "the cache store to have a higher count",
+    async () => Number(await store.command("GET", key)) > count,
+  );
 }
 
 /** Every process refuses without a restart, and continues once the epoch is raised at one of them. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { headOfTable, rowOf } from "../table.ts";
 import { startUsualDeployment } from "../deployment.ts";
+import { headOfTable, rowOf } from "../table.ts";
 import { soak } from "./soak.ts";
 
 const help = `Runs a whole deployment under load with a fault every hundredth call, and checks that nothing is lost and nothing grows.

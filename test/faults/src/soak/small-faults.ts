@@ -1,7 +1,7 @@
 import type { OwnRedis } from "@svc/test-support";
+import type { Deployment } from "../deployment.ts";
 import { appRole } from "../postgres/server.ts";
 import type { Random } from "../random.ts";
-import type { Deployment } from "../deployment.ts";
 
 interface SmallFault {
   readonly name: string;

@@ -1,9 +1,9 @@
 import type { OwnRedis } from "@svc/test-support";
 import type { Violation } from "../checker/violations.ts";
+import type { Deployment } from "../deployment.ts";
 import type { Tally } from "../load/load.ts";
 import { type Random, seededRandom } from "../random.ts";
 import { type Outcome, runScenario } from "../stand.ts";
-import type { Deployment } from "../deployment.ts";
 import { type Sample, takeSample } from "./sample.ts";
 import { injectSmallFault } from "./small-faults.ts";
 import { type Trend, trendsOf } from "./trend.ts";
@@ -28,7 +28,10 @@ const callsPerFault = 100;
 const samples = 40;
 
 /** A long load with a fault every hundredth call, sampled all the while. */
-export async function soak(deployment: Deployment<OwnRedis>, { minutes, seed, onSample }: SoakOptions): Promise<Soaked> {
+export async function soak(
+  deployment: Deployment<OwnRedis>,
+  { minutes, seed, onSample }: SoakOptions,
+): Promise<Soaked> {
   const taken: Sample[] = [];
   const faults: Record<string, number> = {};
   const outcome = await runScenario(

@@ -67,7 +67,9 @@ const answered: fc.Arbitrary<Case> = fc
     isHead: kind === "HEAD",
     check: ({ text }, arrivals) => [
       ...(arrivals.length > 1 ? ["more than one request arrived"] : []),
-      ...(ours.test(text.split("\r\n\r\n")[0] ?? "") && arrivals.length > 0 ? ["an upstream set a header of ours"] : []),
+      ...(ours.test(text.split("\r\n\r\n")[0] ?? "") && arrivals.length > 0
+        ? ["an upstream set a header of ours"]
+        : []),
     ],
   }));
 

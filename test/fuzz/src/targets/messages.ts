@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { mutated } from "../mutated-text.ts";
 import { jsonMarks } from "../broken-json.ts";
+import { mutated } from "../mutated-text.ts";
 import { asLatin1, type Case, requestOf, type Target } from "../target.ts";
 
 const message = (method: string, params: object = {}, id: unknown = 1) =>
