@@ -24,7 +24,7 @@ beforeAll(async () => {
       { name: "enforcing", url, routes: [...routes, denied] },
       { name: "observing", url, routes: [...routes, denied], mode: "observe" },
     ],
-    // A peer that never answers ends these calls: the cache store, the lock on mints, the control plane.
+    // A peer that never responds uses these budgets up: the cache store, the lock on mints, the control plane.
     controlPlane: {
       PORT: String(port),
       SVC_ISSUER: "https://issuer.test",
@@ -52,7 +52,7 @@ const counters = async (cause: string) => ({
   wouldBlock: await around.stand.metric('svc_pep_calls_total{outcome="observed_would_block"}'),
 });
 
-/** One call that is to be blocked, and all that was told of it. */
+/** One blocked call, with its response, counters and span. */
 async function provoke(upstream: string, { cause, path, body, isAnonymous, isWarm, fault }: Provoked) {
   const { stand } = around;
   const headers = { ...(isAnonymous ? {} : await headersOf(stand)), "content-type": "application/json" };
@@ -86,15 +86,15 @@ async function provoke(upstream: string, { cause, path, body, isAnonymous, isWar
 
 const blockedOnce = { blocks: 1, blocked: 1, wouldBlock: 0 };
 
-test("every cause is provoked", () => {
+test("every block cause occurs", () => {
   expect(new Set(provoked.map(({ cause }) => cause))).toEqual(new Set(blockCauses));
 });
 
-describe.each(["enforcing", "observing"])("what a block tells, of an upstream that is %s", (upstream) => {
-  // A recorded deny is forwarded there; the test below holds that.
+describe.each(["enforcing", "observing"])("a block at an upstream that is %s", (upstream) => {
+  // A recorded deny is forwarded there, which the test below covers.
   const blocks = provoked.filter(({ cause }) => upstream === "enforcing" || cause !== "policy");
 
-  test.each(blocks)("$cause, by $by", async (call) => {
+  test.each(blocks)("is $cause for $by, in response, counters and span", async (call) => {
     const { cause } = call;
     const { response, text, bytesUpstream, span, deltas } = await provoke(upstream, call);
     expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([call.status, cause]);
@@ -113,7 +113,7 @@ describe.each(["enforcing", "observing"])("what a block tells, of an upstream th
   });
 });
 
-test("a deny that observe mode forwards says so in the counter and the span alone", async () => {
+test("a deny that observe mode forwards appears in the counter and the span alone", async () => {
   const [deny] = provoked.filter(({ cause }) => cause === "policy");
   if (!deny) throw new Error("no deny is provoked");
   const { response, text, span, deltas } = await provoke("observing", deny);

@@ -25,14 +25,14 @@ const run = authorizedTool;
 const block = { kind: "tool", ref: "http:slow/read" } as const;
 const manifest = { scopes: { expenses: { hop_budget: 2 } } };
 
-/** Everything the client can be asked that goes to the control plane. */
+/** Every call of the client that reaches the control plane. */
 const asks: Readonly<Record<string, Ask>> = {
   consent: (svc, _, signal) => svc.consent(consent, { signal }),
   authorize: (svc, { context }, signal) => svc.authorize(context(), read, { signal }),
   hop: (svc, { context }, signal) => svc.hop(context(), planner, { signal }),
   call: (svc, { context }, signal) =>
     svc.call(context(), { ...post, params: {}, request: { url: stand.tool.url } }, { signal }),
-  "a function made an authorized tool": (svc, { context }, signal) =>
+  "an authorized tool function": (svc, { context }, signal) =>
     run(svc, post, () => expect.unreachable())(context(), {}, { signal }),
   targets: (svc, { context }, signal) => svc.targets(context(), {}, { signal }),
   metadata: (svc, _, signal) => svc.metadata({ signal }),
@@ -71,8 +71,8 @@ const asks: Readonly<Record<string, Ask>> = {
   "identity.revoke": (svc, _, signal) => svc.identity.revoke(id, {}, { signal }),
 };
 
-/** Of every plane, each method: what is added later has to be in the list above. */
-test("the list of what can be asked is whole", async () => {
+/** A new method of a plane must be added to the list above. */
+test("the list has every method of every plane", async () => {
   await using on = await clientOnLine(stand);
   const { admin, audit, identity } = on.svc;
   const methods = Object.entries({ admin, audit, identity }).flatMap(([plane, each]) =>
@@ -81,8 +81,8 @@ test("the list of what can be asked is whole", async () => {
   expect(Object.keys(asks)).toEqual(expect.arrayContaining(methods));
 });
 
-describe.concurrent("a control plane that the network swallowed", () => {
-  test.each(Object.entries(asks))("%s: unavailable within the timeout", async (_name, ask) => {
+describe.concurrent("with a control plane that does not respond", () => {
+  test.each(Object.entries(asks))("%s throws ControlPlaneUnavailable within the timeout", async (_name, ask) => {
     await using on = await clientOnLine(stand, { identityKey: await generatePrivateJwk(), agentName: "planner" });
     await using brief = await clientOnLine(stand, {
       timeout: 0.3,
@@ -94,7 +94,7 @@ describe.concurrent("a control plane that the network swallowed", () => {
     expect(await errorOf(ask(brief.svc, session))).toMatchObject({ name: "ControlPlaneUnavailable", fault: "timeout" });
   });
 
-  test.each(Object.entries(asks))("%s: ends at once with the caller's own reason", async (_name, ask) => {
+  test.each(Object.entries(asks))("%s ends at once with the caller's abort reason", async (_name, ask) => {
     await using on = await clientOnLine(stand, {
       timeout: 600,
       identityKey: await generatePrivateJwk(),
@@ -110,7 +110,7 @@ describe.concurrent("a control plane that the network swallowed", () => {
   });
 });
 
-test("through the MCP transport as well: nothing is sent, and the message ends with the refusal", async () => {
+test("the MCP transport sends nothing, and throws ControlPlaneUnavailable", async () => {
   await using on = await clientOnLine(stand, { timeout: 0.3 });
   const { context } = await on.svc.consent(consent);
   on.line.freeze();

@@ -9,7 +9,7 @@ import { decisionsOf } from "./src/pep/record.ts";
 import { large, startVariedUpstream, type VariedUpstream } from "./src/pep/varied-upstream.ts";
 import { type AppRequest, type Seen, type Way, whole } from "./src/pep/whole-exchange.ts";
 
-/** The application's own key: it never heard of us. */
+/** The application's own key, unrelated to ours. */
 const ownKey = "Bearer sk-of-the-application";
 
 let upstream: VariedUpstream;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const consent = await stand.api.consent(scope);
   session = consent.session;
   writeFileSync(sessionFile, JSON.stringify({ session_id: session, token: consent.token }));
-  await waitUntil("the session to be taken up", async () => (await whole(prefix(), plain)).status === 200);
+  await waitUntil("the session to be reloaded", async () => (await whole(prefix(), plain)).status === 200);
 });
 afterAll(async () => {
   await stand?.stop();
@@ -103,16 +103,16 @@ const requests: AppRequest[] = [
   { name: "a call that the policy denies", method: "POST", path: "/undeclared/echo", ...body(bytes) },
 ].map((each) => ({ ...each, headers: ["authorization", ownKey, ...(each.headers ?? [])] }));
 
-/** What the enforcement point says of itself, and what belongs to each connection. */
+/** Headers of the enforcement point, and of each connection. */
 const ours =
   /^(via|traceparent|x-svc-authorization|x-svc-session|host|connection|te|expect|trailer|content-length|transfer-encoding): /;
 
 describe.each<[string, () => Way]>([
   ["a base address", prefix],
   ["HTTP_PROXY", forwardProxy],
-])("an application that was given nothing but %s, in observe mode", (_name, way) => {
+])("an application that is configured with %s alone, in observe mode", (_name, way) => {
   test.each(requests)(
-    "$name: both sides see what they see without us, and it is on record as not enforced",
+    "$name: both sides see the same as without the enforcement point, and the record says not enforced",
     async (asked) => {
       const recorded = (await decisionsOf(stand, session)).length;
       const before = upstream.arrived.length;
@@ -134,7 +134,7 @@ describe.each<[string, () => Way]>([
   );
 });
 
-/** On a busy machine the control plane may miss its time, which blocks a call in every mode. */
+/** On a busy machine the control plane may time out, which blocks a call in every mode. */
 async function unblocked(exchange: () => Promise<Seen>): Promise<Seen> {
   for (let time = 0; ; time++) {
     const seen = await exchange();
@@ -142,7 +142,7 @@ async function unblocked(exchange: () => Promise<Seen>): Promise<Seen> {
   }
 }
 
-test("an upstream that enforces beside it blocks the same agent, on record as enforced", async () => {
+test("an enforcing upstream beside it blocks the same agent, recorded as enforced", async () => {
   const before = upstream.arrived.length;
   const strict = { url: stand.enforcementPoint.url, pathOf: (path: string) => `/strict${path}` };
   const denied = await whole(strict, { name: "", method: "GET", path: "/undeclared/plain" });

@@ -13,7 +13,7 @@ import { scanLicences, unlicensed } from "./src/scan/licences.ts";
 import { pnpmIn, type Ran } from "./src/scan/pnpm.ts";
 import { scanSecrets } from "./src/scan/scan-secrets.ts";
 
-/** Made anew each time, so that nothing which looks like a credential stands in this file. */
+/** Generated, so that this file contains nothing that looks like a credential. */
 const planted: readonly (readonly [what: string, make: () => string])[] = [
   [
     "a private key",
@@ -42,11 +42,11 @@ describe("secrets", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("a tree and a history without any are clean, and what was read is told", async () => {
+  test("a tree and a history without secrets are clean, and the result counts what was read", async () => {
     expect(await scanSecrets(folder)).toEqual({ kind: "clean", looked: "1 files, 1 texts of the history" });
   });
 
-  test.each(planted)("%s that nobody committed yet is found, and not repeated", async (_what, make) => {
+  test.each(planted)("%s that is not committed yet is found, and not repeated", async (_what, make) => {
     const secret = make();
     writeFileSync(join(folder, "settings.txt"), secret);
     const result = await scanSecrets(folder);
@@ -54,14 +54,14 @@ describe("secrets", () => {
     expect(JSON.stringify(result)).not.toContain(secret.slice(-12));
   });
 
-  test.each(planted)("%s that was committed once and removed again is found", async (_what, make) => {
+  test.each(planted)("%s that was committed and removed is found", async (_what, make) => {
     commit({ "settings.txt": make() });
     commit({ "settings.txt": "" });
     const found = { kind: "found", findings: [expect.stringMatching(/^[0-9a-f]{12} settings\.txt:1: /)] };
     expect(await scanSecrets(folder)).toMatchObject(found);
   });
 
-  test("a shallow clone is not taken for the whole history", async () => {
+  test("a shallow clone is unknown, not clean", async () => {
     commit({ "more.md": "more\n" });
     const clone = mkdtempSync(join(tmpdir(), "svc-scan-"));
     try {
@@ -87,7 +87,7 @@ describe("licences", () => {
     },
   );
 
-  test("a list that could not be had is not a clean one", async () => {
+  test("an unavailable list is unknown, not clean", async () => {
     expect(await scanLicences(answering({ code: 1, stderr: "no lock file\n" }))).toMatchObject({ kind: "unknown" });
   });
 });
@@ -103,12 +103,12 @@ describe("advisories", () => {
 
   test.each([
     [
-      "that knows something of a production dependency",
+      "with an advisory on a production dependency",
       { hono: [{ ...advisory, id: 1, vulnerable_versions: "<99" }] },
       "found",
     ],
-    ["that knows nothing", {}, "clean"],
-  ])("are asked of the registry by pnpm itself: one %s", async (_name, known, kind) => {
+    ["without advisories", {}, "clean"],
+  ])("come from the registry through pnpm: one %s", async (_name, known, kind) => {
     const registry = createServer((_request, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(known));
     });
@@ -125,12 +125,12 @@ describe("advisories", () => {
     }
   });
 
-  test("a registry that has none is clean", async () => {
+  test("a registry without advisories is clean", async () => {
     expect(await scanAdvisories(answering({ stdout: '{"advisories":{}}' }))).toMatchObject({ kind: "clean" });
   });
 
   test.each(["", "Error: 405 at https://registry.test/x", "{}", "[]", "null"])(
-    "an answer of %j is not a clean one",
+    "a response of %j is unknown, not clean",
     async (stdout) => {
       const result = await scanAdvisories(answering({ stdout }));
       expect(result).toMatchObject({ kind: "unknown" });
@@ -144,7 +144,7 @@ test.each<[ScanResult["kind"][], number]>([
   [["clean", "unknown"], 2],
   [["unknown", "found"], 1],
   [[], 2],
-])("%j ends with %i: what was not looked at is never a pass", (kinds, code) => {
+])("%j exits with %i: a scan that could not run never passes", (kinds, code) => {
   const of = {
     clean: { kind: "clean", looked: "" },
     found: { kind: "found", findings: ["x"] },

@@ -1,6 +1,6 @@
 /**
  * Time budgets of the apps under test, in milliseconds. A healthy peer can take longer than a second on a busy machine,
- * and the test would see an outage that it did not cause. Only a peer that never answers uses them up.
+ * and the test would see an outage that it did not cause. Only a peer that never responds uses them up.
  */
 export const patience = {
   controlPlane: {
@@ -24,7 +24,7 @@ export const patience = {
 
 export type Budgets = typeof patience.controlPlane & typeof patience.enforcementPoint;
 
-/** In the environment of an app: some of its budgets, where a peer never answers and the budget ends the call. */
+/** In the environment of an app: some of its budgets, where a peer never responds and the budget ends the call. */
 export const budgets = (some: Partial<Budgets>) => ({ TEST_BUDGETS: JSON.stringify(some) });
 
 /** In the environment of an app: it keeps all of its own budgets. */

@@ -8,7 +8,7 @@ interface Advisory {
   readonly url: string;
 }
 
-/** What the registry knows against the production dependencies. A registry without that endpoint is no clean one. */
+/** The registry's advisories on the production dependencies. A registry without that endpoint is unknown, not clean. */
 export async function scanAdvisories(pnpm: RunPnpm): Promise<ScanResult> {
   const { stdout, stderr } = await pnpm(["audit", "--prod", "--json"]);
   const advisories = readAdvisories(stdout);
@@ -24,7 +24,7 @@ export async function scanAdvisories(pnpm: RunPnpm): Promise<ScanResult> {
   };
 }
 
-/** Undefined for what is no audit report, such as an error. */
+/** Undefined for anything but an audit report, such as an error. */
 export function readAdvisories(report: string): readonly Advisory[] | undefined {
   try {
     const { advisories } = JSON.parse(report) as { readonly advisories?: Readonly<Record<string, Advisory>> };
@@ -34,7 +34,7 @@ export function readAdvisories(report: string): readonly Advisory[] | undefined 
   }
 }
 
-/** What pnpm reports over several lines, as one; without the address of a registry. */
+/** pnpm's report in one line, without the registry's address. */
 const lineOf = (text: string): string =>
   text
     .replace(/https?:\/\/\S+/g, "")

@@ -7,7 +7,7 @@ import { isText, type Text } from "./secrets.ts";
 const git = (folder: string, ...args: readonly string[]): string =>
   execFileSync("git", ["-C", folder, ...args], { encoding: "utf8", maxBuffer: 256 * 1024 * 1024 });
 
-/** Every text that git tracks or would add, as it stands in the working tree. */
+/** Every text that git tracks or would add, from the working tree. */
 export function* textsOfTree(folder: string): Generator<Text> {
   const paths = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0");
   for (const place of paths) {
@@ -16,7 +16,7 @@ export function* textsOfTree(folder: string): Generator<Text> {
   }
 }
 
-/** Undefined for what is no file any more: deleted and not committed yet, or the link to a folder. */
+/** Undefined for a file that is deleted but still tracked, or a link to a folder. */
 function contentOf(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
@@ -26,11 +26,11 @@ function contentOf(file: string): Buffer | undefined {
   }
 }
 
-/** Whether commits are missing here, as in the shallow clone that a CI job makes unless told otherwise. */
+/** Whether commits are missing, as in the shallow clone of a CI job. */
 export const isShallow = (folder: string): boolean =>
   git(folder, "rev-parse", "--is-shallow-repository").trim() === "true";
 
-/** Every text that any commit of any branch or tag ever held, each once. */
+/** Every text of any commit of any branch or tag, each once. */
 export async function* textsOfHistory(folder: string): AsyncGenerator<Text> {
   const objects = git(folder, "rev-list", "--objects", "--all").trim().split("\n");
   const paths = new Map(objects.map((line) => [line.slice(0, 40), line.slice(41)]));

@@ -2,7 +2,7 @@ export interface Finding {
   /** Path and line, in history after the object's name. */
   readonly place: string;
   readonly what: string;
-  /** SHA-256 of what was found, which is itself told nowhere. */
+  /** SHA-256 of the finding, which is repeated nowhere. */
   readonly digest: string;
 }
 
@@ -11,15 +11,15 @@ interface Known {
   readonly why: string;
 }
 
-/** What looks like a credential and opens nothing. By what it is and not by its path, so that the next one there is found. */
+/** Harmless look-alikes of credentials, by content and not by path, so that the next one at a path is found. */
 export const known: readonly Known[] = [
   {
     digest: "d7706bd4fc88fc0bea861e2f7f329f6e965458c680741291e3feb98956fc9f3a",
-    why: "the password of a database that is not there, by which a test sees that no message repeats one",
+    why: "the password of a database that does not exist: a test checks that no message repeats it",
   },
   {
     digest: "3708d728263c939883b4ab14b36d168b8fc627da32b2aff65d2bad018ac5b238",
-    why: "the client's key of the enforcement point's TLS tests, under an authority of their own",
+    why: "the client's key of the enforcement point's TLS tests, under their own authority",
   },
   {
     digest: "e8cd6c1479c32441e872e6fc8d60a8eb670b2aacaeeed8c0115a6d7897bda891",

@@ -10,17 +10,17 @@ const help = `Looks for known vulnerabilities, licences that are not allowed, an
 
   pnpm scan [--only NAME]...
 
-  --only NAME   ${scanNames.join(", ")}; all of them else
+  --only NAME   ${scanNames.join(", ")}; by default all
 
 Exit codes:
-  0   each looked, and found nothing
+  0   every scan ran and found nothing
   1   something was found
-  2   nothing was found, but not all could look: the registry has no advisories, or the clone is shallow
+  2   nothing was found, but a scan could not run: the registry has no advisories, or the clone is shallow
 
 Examples:
   pnpm scan
   pnpm scan --only secrets
-  pnpm scan --only licences --only secrets     # what needs no registry
+  pnpm scan --only licences --only secrets     # without a registry
 `;
 
 const workspace = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -31,19 +31,19 @@ const scans: Readonly<Record<ScanName, () => Promise<ScanResult>>> = {
   secrets: () => scanSecrets(workspace),
 };
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
-function tell(name: ScanName, result: ScanResult): void {
-  if (result.kind === "clean") say(`${name}: nothing found in ${result.looked}`);
-  else if (result.kind === "unknown") say(`${name}: NOT LOOKED AT: ${result.why}`);
-  else for (const finding of result.findings) say(`${name}: FOUND ${finding}`);
+function report(name: ScanName, result: ScanResult): void {
+  if (result.kind === "clean") log(`${name}: nothing found in ${result.looked}`);
+  else if (result.kind === "unknown") log(`${name}: DID NOT RUN: ${result.why}`);
+  else for (const finding of result.findings) log(`${name}: FOUND ${finding}`);
 }
 
 function chosen(): readonly ScanName[] | undefined {
   const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, help: { type: "boolean" } } });
   if (values.help) return undefined;
   const unknown = values.only?.find((name) => !scanNames.includes(name as ScanName));
-  if (unknown !== undefined) throw new Error(`--only ${unknown} is none of ${scanNames.join(", ")}`);
+  if (unknown !== undefined) throw new Error(`--only ${unknown} is unknown, use one of ${scanNames.join(", ")}`);
   return scanNames.filter((name) => values.only?.includes(name) ?? true);
 }
 
@@ -54,7 +54,7 @@ try {
     const results: ScanResult[] = [];
     for (const name of names) {
       const result = await scans[name]();
-      tell(name, result);
+      report(name, result);
       results.push(result);
     }
     process.exitCode = exitCodeOf(results);

@@ -7,7 +7,7 @@ export interface Ran {
 }
 export type RunPnpm = (args: readonly string[]) => Promise<Ran>;
 
-/** The pnpm that runs this script, in a folder; an exit code other than 0 is an answer. */
+/** The pnpm that runs this script, in a folder; any exit code is a result. */
 export const pnpmIn =
   (folder: string): RunPnpm =>
   (args) =>

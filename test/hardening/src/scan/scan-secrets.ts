@@ -3,7 +3,7 @@ import { isShallow, textsOfHistory, textsOfTree } from "./git.ts";
 import { type Finding, isKnown } from "./known-secrets.ts";
 import { secretsIn, type Text } from "./secrets.ts";
 
-/** Looks for credentials in the working tree and in everything that was ever committed. */
+/** Looks for credentials in the working tree and in the whole history. */
 export async function scanSecrets(folder: string): Promise<ScanResult> {
   const tree = await unknownIn(textsOfTree(folder));
   const history = await unknownIn(textsOfHistory(folder));

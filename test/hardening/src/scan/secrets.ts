@@ -3,7 +3,7 @@ import { lintSource } from "@secretlint/core";
 import { creator as recommended } from "@secretlint/secretlint-rule-preset-recommend";
 import type { Finding } from "./known-secrets.ts";
 
-/** A text and where it stands: a path, or a path in a commit. */
+/** A text and its place: a path, or a path in a commit. */
 export interface Text {
   readonly place: string;
   readonly content: string;
@@ -12,8 +12,8 @@ export interface Text {
 const rules = [{ id: "@secretlint/secretlint-rule-preset-recommend", rule: recommended }];
 
 /**
- * What looks like a credential, by the rules of secretlint: private keys, connection strings with a password, tokens of
- * the well-known services. Nothing of it is repeated, only a digest that tells one from another.
+ * Finds credentials by the rules of secretlint: private keys, connection strings with a password, tokens of well-known
+ * services. A finding has a digest instead of its text.
  */
 export async function secretsIn({ place, content }: Text): Promise<readonly Finding[]> {
   const { messages } = await lintSource({
@@ -27,5 +27,5 @@ export async function secretsIn({ place, content }: Text): Promise<readonly Find
   }));
 }
 
-/** Only text is read: a file that holds a NUL is none, as git has it. */
+/** Only text is read: like git, a file with a NUL is binary. */
 export const isText = (content: Buffer): boolean => !content.subarray(0, 8_000).includes(0);
