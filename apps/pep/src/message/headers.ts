@@ -1,41 +1,18 @@
+import { foldedName, hopByHop, isOurs, mayPass } from "./header-names.ts";
+
 /** Name, value, ...: as received, in order, with repeats and spelling. */
 export type RawHeaders = readonly string[];
-
-/** CGI-like servers read `X_Svc_Session` as `X-Svc-Session`, so both are one name. */
-const normalName = (name: string): string =>
-  name.includes("_") ? name.toLowerCase().replaceAll("_", "-") : name.toLowerCase();
-
-/** RFC 9110 section 7.6.1. */
-const hopByHop: ReadonlySet<string> = new Set([
-  ...["connection", "http2-settings", "keep-alive", "proxy-authenticate", "proxy-authorization"],
-  ...["proxy-connection", "te", "transfer-encoding", "upgrade"],
-]);
-
-/**
- * Credentials, origin, overrides of method or URL (docs/reference/enforcement-point.md#headers). Trace context is the
- * enforcement point's own; framing belongs to each connection.
- */
-const notForAgents: ReadonlySet<string> = new Set([
-  ...["authorization", "baggage", "content-length", "expect", "forwarded", "host"],
-  ...["traceparent", "tracestate", "trailer"],
-  ...["x-http-method", "x-http-method-override", "x-method-override"],
-  ...["x-original-method", "x-original-uri", "x-original-url", "x-rewrite-url"],
-]);
-
-const isOurs = (name: string): boolean =>
-  name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity";
-
-const isDropped = (name: string): boolean =>
-  hopByHop.has(name) || notForAgents.has(name) || name.startsWith("x-forwarded-") || isOurs(name);
 
 /** Every value of a header, in order, by its exact spelling. */
 export const valuesOf = (headers: RawHeaders, name: string): string[] =>
   // Most names differ in length, and each call's headers are searched a dozen times.
   valuesWhere(headers, (received) => received.length === name.length && received.toLowerCase() === name);
 
-/** The values of spellings with underscores too. */
-export const valuesInAnySpelling = (headers: RawHeaders, name: string): string[] =>
-  valuesWhere(headers, (received) => normalName(received) === name);
+/** The values of every spelling that folds to the same name. */
+export const valuesInAnySpelling = (headers: RawHeaders, name: string): string[] => {
+  const folded = foldedName(name);
+  return valuesWhere(headers, (received) => foldedName(received) === folded);
+};
 
 function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): string[] {
   const values: string[] = [];
@@ -46,12 +23,10 @@ function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): 
   return values;
 }
 
-/** The names that `Connection` headers nominate; all instances count (RFC 9110 section 7.6.1). */
+/** The names, folded, that `Connection` headers nominate; all instances count (RFC 9110 section 7.6.1). */
 function nominatedIn(headers: RawHeaders): ReadonlySet<string> {
   const values = valuesOf(headers, "connection");
-  // Mostly `keep-alive`, which is dropped anyway.
-  if (values.every((value) => hopByHop.has(value))) return hopByHop;
-  return new Set(values.flatMap((value) => value.split(",").map((name) => normalName(name.trim()))));
+  return new Set(values.flatMap((value) => value.split(",").map(foldedName)));
 }
 
 const via = "svc-pep";
@@ -62,8 +37,8 @@ const via = "svc-pep";
  */
 export function requestHeaders(received: RawHeaders, httpVersion: string, own: RawHeaders): string[] {
   const nominated = nominatedIn(received);
-  const replaced = new Set(own.filter((_, index) => index % 2 === 0).map(normalName));
-  const kept = keep(received, (name) => !isDropped(name) && !nominated.has(name) && !replaced.has(name));
+  const replaced = new Set(own.filter((_, index) => index % 2 === 0).map(foldedName));
+  const kept = keep(received, (name) => mayPass(name) && !nominated.has(name) && !replaced.has(name));
   return [...kept, "via", `${httpVersion} ${via}`, ...own];
 }
 
@@ -120,11 +95,12 @@ export function recordOf(headers: RawHeaders): Record<string, string | string[]>
 export const pairs = (headers: RawHeaders): [string, string][] =>
   headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as [string, string]] : []));
 
+/** @param isKept given the folded name */
 function keep(headers: RawHeaders, isKept: (name: string, value: string) => boolean): string[] {
   const kept: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const [name = "", value = ""] = [headers[at], headers[at + 1]];
-    if (isKept(normalName(name), value)) kept.push(name, value);
+    if (isKept(foldedName(name), value)) kept.push(name, value);
   }
   return kept;
 }

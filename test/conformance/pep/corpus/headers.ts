@@ -108,6 +108,15 @@ export const headers: readonly Exchange[] = [
   dropped("any header name of ours", ["X-Svc-Role: forged", "X-Svc-Authorization: forged", "X-Svc-Blocked: forged"]),
   dropped("underscore spellings of ours", ["X_Svc_Session: forged", "txn_token: forged", "Agent_Identity: forged"]),
   dropped("mixed spellings of ours", ["X-Svc_Session: forged", "X_SVC-Session: forged"]),
+  dropped("other spellings of ours", [
+    "Txn.Token: forged",
+    "Agent+Identity: forged",
+    "X.Svc~Session: forged",
+    "XSvcRole: forged",
+  ]),
+  dropped("a proxy for CGI programs", ["Proxy: http://forged"]),
+  dropped("a client certificate", ["Client-Cert: forged", "X-SSL-Client-Cert: forged", "SSL_CLIENT_S_DN: forged"]),
+  dropped("a person signed in elsewhere", ["Remote-User: forged", "X-Auth-Request-User: forged"]),
   dropped("forwarding headers", [
     ...["Forwarded: for=forged", "X-Forwarded-For: forged", "X-Forwarded-Host: forged", "X-Forwarded-Proto: forged"],
     ...["X_Forwarded_For: forged", "X-Forwarded-Uri: /forged", "X-Forwarded-User: forged"],
@@ -117,11 +126,13 @@ export const headers: readonly Exchange[] = [
     "X-Rewrite-URL: /forged",
     "X-Original-URI: /forged",
     "X_Original_Url: /forged",
+    "X-Original-Host: forged",
   ]),
   dropped("another method", [
     "X-HTTP-Method-Override: forged",
     "X_Http_Method_Override: forged",
     "X-Method-Override: forged",
+    "X.HTTP.Method: forged",
   ]),
   dropped("baggage and a trace state of no trace", ["baggage: a=forged", "tracestate: a=forged"]),
 

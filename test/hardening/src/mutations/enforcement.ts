@@ -19,16 +19,16 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ],
   [
     "agent-speaks-for-us",
-    "message/headers.ts",
-    'name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity"',
-    'name.startsWith("x-svc-") || name === "agent-identity"',
+    "message/header-names.ts",
+    "/^xsvc|^txntoken$|^agentidentity$/",
+    "/^xsvc|^agentidentity$/",
     headers("an agent's header never reaches the upstream > %s"),
   ],
   [
     "look-alikes-pass",
-    "message/headers.ts",
-    'name.toLowerCase().replaceAll("_", "-")',
-    "name.toLowerCase()",
+    "message/header-names.ts",
+    'name.toLowerCase().replace(/[^a-z0-9]/g, "")',
+    'name.toLowerCase().replaceAll("-", "")',
     headers("an agent's header never reaches the upstream > %s"),
   ],
   [

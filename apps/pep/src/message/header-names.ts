@@ -1,0 +1,34 @@
+/** A name as the most liberal servers read it: CGI and its kin keep only letters and digits of `X-Svc-Session`. */
+export const foldedName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+
+/** RFC 9110 section 7.6.1, folded. */
+export const hopByHop: ReadonlySet<string> = new Set([
+  ...["connection", "http2settings", "keepalive", "proxyauthenticate", "proxyauthorization"],
+  ...["proxyconnection", "te", "transferencoding", "upgrade"],
+]);
+
+export const isOurs = (folded: string): boolean => /^xsvc|^txntoken$|^agentidentity$/.test(folded);
+
+/** What an agent may not say, by folded name (docs/reference/enforcement-point.md#headers). */
+const reserved: readonly RegExp[] = [
+  // Set by the enforcement point. Trace context is its own; framing belongs to each connection.
+  /^(?:authorization|baggage|contentlength|expect|host|traceparent|tracestate|trailer)$/,
+  // `Proxy` becomes the variable HTTP_PROXY of a CGI program.
+  /^proxy/,
+  // Who forwarded the request, and for whom.
+  /^x?forwarded|^xenvoy|(?:client|cluster|real|connecting|remote|originating|socket)(?:ip|ipv6|addr|address)$/,
+  // Another method.
+  /httpmethod|methodoverride|^x?httpoverride$|^xmethod$/,
+  // Another URL or host.
+  /^x?(?:original|rewrite|override)(?:ur[il]|path|host|method|query|scheme)|(?:ur[il]|path|host)override$/,
+  /^x?requestur[il]$|^x?httphost|^xhost$|destinationur[il]$/,
+  // A client certificate that was verified elsewhere.
+  /clientcert|client(?:s?dn|cn|verify)$|^x?ssl|^x?tlsclient|^xamznmtls/,
+  // A person or service that another proxy signed in.
+  /^x?remote(?:user|group|email|name)|^x?authenticateduser|^xauthrequest|^xwebauth|^xmsclientprincipal/,
+  /^xgoog(?:authenticateduser|iap)|^xamznoidc/,
+];
+
+/** The one rule for an agent's headers: a folded name that is ours, for one connection, or reserved does not pass. */
+export const mayPass = (folded: string): boolean =>
+  !hopByHop.has(folded) && !isOurs(folded) && !reserved.some((pattern) => pattern.test(folded));
