@@ -107,16 +107,25 @@ const requests: AppRequest[] = [
 const ours =
   /^(via|traceparent|x-svc-authorization|x-svc-session|host|connection|te|expect|trailer|content-length|transfer-encoding): /;
 
-describe.each<[string, () => Way]>([
-  ["a base address", prefix],
-  ["HTTP_PROXY", forwardProxy],
-])("an application that is configured with %s alone, in observe mode", (_name, way) => {
+/** Under the path prefix an answer's URLs and cookies are those below it. */
+const belowPrefix = ({ interim, headers, ...seen }: Seen): Seen => ({
+  ...seen,
+  interim: interim.map(({ status, link }) => ({ status, link: String(link).replace("</", "</app/") })),
+  headers: headers.map((line) =>
+    line.replace(/^location: \//, "location: /app/").replace(/^set-cookie: .*/, "$&; Path=/app/any"),
+  ),
+});
+
+describe.each<[string, () => Way, (seen: Seen) => Seen]>([
+  ["a base address", prefix, belowPrefix],
+  ["HTTP_PROXY", forwardProxy, (seen) => seen],
+])("an application that is configured with %s alone, in observe mode", (_name, way, moved) => {
   test.each(requests)(
     "$name: both sides see the same as without the enforcement point, and the record says not enforced",
     async (asked) => {
       const recorded = (await decisionsOf(stand, session)).length;
       const before = upstream.arrived.length;
-      const expected = await whole(direct(), asked);
+      const expected = moved(await whole(direct(), asked));
       expect(await unblocked(() => whole(way(), asked))).toEqual(expected);
       const [without, through, ...more] = upstream.arrived.slice(before);
       expect(more).toEqual([]);

@@ -79,6 +79,10 @@ describe("a path that a common server could read as another route is ambiguous",
     expect(reading([["/report.json"], ["/:page"]], "/report")).toBe("unresolvable");
   });
 
+  test("a later route, where the servers that take it do not take the first", () => {
+    expect(reading([["/:page"], ["/"]], "/...")).toBe("unresolvable");
+  });
+
   test("a route of a rest, which some servers match without any", () => {
     expect([reading([["/admin/*"], ["/:page"]], "/admin"), reading([["/admin/*"], ["/:page"]], "/Admin")]).toEqual([
       "unresolvable",

@@ -42,14 +42,13 @@ const routes = [
   { methods: ["GET", "POST"], path: "/*", target: "http:ledger/rest", data_class: "public" },
 ];
 
-/** What any server behind would take the path for: decoded once, dots resolved, parameters cut, slashes merged. */
+/** What any server behind would take the path for: decoded, without dots, parameters, case, blank ends and suffix. */
 function asServersReadIt(sent: string): string {
-  const { pathname } = new URL(`http://h${sent}`);
-  return decodeURIComponent(pathname)
+  const segments = decodeURIComponent(new URL(`http://h${sent}`).pathname)
+    .toLowerCase()
     .split("/")
-    .map((segment) => segment.split(";")[0])
-    .join("/")
-    .replaceAll(/\/{2,}/g, "/");
+    .map((segment) => segment.replace(/;.*/, "").replace(/[. ]+$/, ""));
+  return `/${segments.filter((segment) => segment !== "").join("/")}`.replace(/([^/])\.[^/]*$/, "$1");
 }
 
 const plainMeaning = (read: string): string => {

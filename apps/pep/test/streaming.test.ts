@@ -82,7 +82,7 @@ describe("responses stream", () => {
     request.on("information", ({ statusCode, headers }) => hints.push([statusCode, headers.link]));
     const response = await responseTo(request);
     expect(await textOf(response)).toBe("body");
-    expect(hints).toEqual([[103, "</style.css>; rel=preload"]]);
+    expect(hints).toEqual([[103, "</files/style.css>; rel=preload"]]);
     expect(response.trailers).toEqual({ "x-sum": "7" });
   });
 
@@ -149,7 +149,10 @@ describe("responses stream", () => {
       else response.writeHead(204, { "content-length": 5 }).end();
     });
     const head = await responseTo(open("/any", { method: "HEAD" }).end());
-    expect([head.headers["content-length"], head.headers["set-cookie"]]).toEqual(["7", ["a=1", "b=2"]]);
+    expect([head.headers["content-length"], head.headers["set-cookie"]]).toEqual([
+      "7",
+      ["a=1; Path=/files", "b=2; Path=/files"],
+    ]);
     const empty = await responseTo(open("/any", { method: "POST" }).end());
     expect([empty.statusCode, empty.headers["content-length"]]).toEqual([204, undefined]);
   });

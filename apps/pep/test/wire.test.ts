@@ -190,11 +190,44 @@ describe("case 57: headers that an agent may not set", () => {
     expect(await metric('svc_pep_blocks_total{cause="unauthorized"}')).toBe(1);
   });
 
-  test("a bearer without its session is unauthorized", async () => {
-    const { session, url } = await setup();
+  test("a bearer names its session itself, and the upstream receives that session", async () => {
+    const { session, url, upstream } = await setup();
     const response = await fetch(`${url}/ledger/read`, { headers: { authorization: session.authorization } });
-    expect(response.status).toBe(401);
+    expect(response.status).toBe(200);
+    expect(upstream.received[0]?.headers["x-svc-session"]).toBe(session["x-svc-session"]);
   });
+
+  test.each([
+    ["twice", (id: string) => [id, id]],
+    ["joined", (id: string) => [`${id}, ${id}`]],
+    ["empty", () => [""]],
+    ["of another session", () => ["another"]],
+  ])("a session that is sent %s is unauthorized", async (_name, sessions) => {
+    const { session, port, controlPlane } = await setup();
+    const headers = [host(port), `Authorization: ${session.authorization}`];
+    const lines = sessions(session["x-svc-session"]).map((id) => `X-Svc-Session: ${id}`);
+    const agent = await rawConnection(port, ["GET /ledger/read HTTP/1.1", ...headers, ...lines, "", ""].join("\r\n"));
+    expect(await agent.until(/\r\n\r\n\{.*\}/s)).toMatch(/^HTTP\/1\.1 401 .*X-Svc-Session/s);
+    expect(controlPlane.asked).toHaveLength(0);
+  });
+
+  test.each([
+    ["nothing", undefined, "no bearer token was presented"],
+    ["another scheme", "Basic eDp5", "another scheme than Bearer"],
+    ["another scheme alone", "Negotiate", "another scheme than Bearer"],
+    ["a token of another service", "Bearer abc", "no token of this service"],
+    ["a bearer without a token", "Bearer", "no token of this service"],
+  ])(
+    "a request with %s is refused with that reason, which does not repeat the credential",
+    async (_name, authorization, text) => {
+      const { url } = await setup();
+      const response = await fetch(`${url}/ledger/read`, { headers: authorization ? { authorization } : {} });
+      expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+      const body = await response.text();
+      expect(JSON.parse(body).error).toEqual({ code: "unauthorized", message: expect.stringContaining(text) });
+      expect(body).not.toMatch(/eDp5|abc/);
+    },
+  );
 
   test("another session's bearer is unauthorized before anything is spent", async () => {
     const { session, url, controlPlane } = await setup();

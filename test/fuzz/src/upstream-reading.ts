@@ -2,7 +2,8 @@ import type { Arrival } from "./recording-upstream.ts";
 
 /**
  * An upstream's reading of a request, from its bytes alone. Written independently of the enforcement point's code: the
- * most liberal server decodes, resolves dots, merges slashes and cuts parameters.
+ * most liberal server decodes, resolves dots, merges slashes, cuts parameters and suffixes,
+ * and ignores case and blank ends.
  */
 export function meaningOf(arrival: Arrival): string | undefined {
   return arrival.at === "files" ? messageMeaning(arrival) : pathMeaning(arrival);
@@ -17,12 +18,11 @@ export const routes = [
 ] as const;
 
 function asServersReadIt(sent: string): string {
-  const { pathname } = new URL(`http://host${sent}`);
-  return decodeURIComponent(pathname)
+  const segments = decodeURIComponent(new URL(`http://host${sent}`).pathname)
+    .toLowerCase()
     .split("/")
-    .map((segment) => segment.split(";")[0])
-    .join("/")
-    .replaceAll(/\/{2,}/g, "/");
+    .map((segment) => segment.replace(/;.*/, "").replace(/[. ]+$/, ""));
+  return `/${segments.filter((segment) => segment !== "").join("/")}`.replace(/([^/])\.[^/]*$/, "$1");
 }
 
 /** Undefined where no route of this upstream matches. */
@@ -36,7 +36,8 @@ function pathMeaning({ at, method, url }: Arrival): string | undefined {
 
 function operationOf(method: string, read: string): string | undefined {
   if (method === "POST" && read === "/post") return "post";
-  if (method !== "GET") return "rest";
+  // Servers give HEAD to the handler of GET.
+  if (method !== "GET" && method !== "HEAD") return "rest";
   if (read === "/admin") return "admin";
   if (/^\/entries\/[^/]+$/.test(read)) return "entry";
   return /^\/[^/]+$/.test(read) ? "page" : "rest";

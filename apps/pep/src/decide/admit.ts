@@ -57,7 +57,7 @@ export async function admit({ hop: ports, undecided }: AdmitPorts, request: Admi
     refusal,
   });
   const { credential } = inbound;
-  if (!credential) return refuse({ cause: "unauthorized" });
+  if (!credential) return refuse({ cause: "unauthorized", message: inbound.fault });
   if (!call) return refuse({ cause: "unresolvable_call" });
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };

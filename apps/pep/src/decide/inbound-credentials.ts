@@ -1,42 +1,62 @@
 import type { HopCredential } from "@svc/hop";
 import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
+import { normalAuthority } from "../message/authority.ts";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
 
 export interface InboundCredentials {
   /** Absent: the call is `unauthorized`. */
   readonly credential?: HopCredential;
+  /** Why there is no credential, and what to change. */
+  readonly fault?: string;
   /** The application's own `Authorization`. Never one of our tokens. */
   readonly foreignAuthorization?: string;
 }
 
 const bearer = /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i;
-const sessionId = /^[\x21-\x7e]{1,255}$/;
 /** The longest token that the control plane reads. */
 const maxTokenLength = 16_384;
 
 /** Unverified claims of a presented token, cached: an agent presents the same one for minutes. */
 export const presentedClaims = rememberDecoded({ capacity: 256 });
 
+const remedy = "send Authorization: Bearer with the agent's token";
+const faults = {
+  none: `no bearer token was presented; ${remedy}, or start the enforcement point with SVC_PEP_SESSION_FILE`,
+  otherScheme: `another scheme than Bearer was presented; ${remedy}`,
+  otherToken: `the bearer that was presented is no token of this service; ${remedy}`,
+  repeated: "Authorization or X-Svc-Session was sent more than once; send each at most once",
+  otherSession: "X-Svc-Session names another session than the token; send the token's own, or none",
+} as const;
+
 /**
- * The bearer and session of a request; the ambient session where it has neither `X-Svc-Session` nor one of our tokens
- * (docs/reference/enforcement-point.md#ambient-session). The control plane verifies the token that is used.
+ * The bearer of a request and its session, which the token names itself; the ambient session where the request has
+ * neither `X-Svc-Session` nor one of our tokens (docs/reference/enforcement-point.md#ambient-session). The control plane
+ * verifies the token that is used.
  */
 export function readInboundCredentials(headers: RawHeaders, ambient: HopCredential | undefined): InboundCredentials {
   const authorizations = valuesOf(headers, "authorization");
   const sessions = valuesOf(headers, "x-svc-session");
   // Of two, the next server may read the other (RFC 9110 section 5.3).
-  if (authorizations.length > 1 || sessions.length > 1) return {};
+  if (authorizations.length > 1 || sessions.length > 1) return { fault: faults.repeated };
   const [authorization] = authorizations;
   const [session] = sessions;
   const token = bearerIn(authorization);
-  if (session !== undefined) {
-    return token !== undefined && sessionId.test(session) ? { credential: { sessionId: session, token } } : {};
+  const named = token === undefined ? undefined : presentedClaims(token)?.sessionId;
+  if (token !== undefined && named !== undefined) {
+    const agrees = session === undefined || session === named;
+    return agrees ? { credential: { sessionId: named, token } } : { fault: faults.otherSession };
   }
-  if (token !== undefined && isOurs(token, ambient)) return {};
+  const fault = faultOf(authorization);
+  if (session !== undefined || (token !== undefined && isOfIssuer(token, ambient))) return { fault };
   return {
-    ...(ambient && { credential: ambient }),
+    ...(ambient ? { credential: ambient } : { fault }),
     ...(authorization !== undefined && { foreignAuthorization: authorization }),
   };
+}
+
+function faultOf(authorization: string | undefined): string {
+  if (authorization === undefined) return faults.none;
+  return /^Bearer(?: |$)/i.test(authorization) ? faults.otherToken : faults.otherScheme;
 }
 
 function bearerIn(authorization: string | undefined): string | undefined {
@@ -44,9 +64,26 @@ function bearerIn(authorization: string | undefined): string | undefined {
   return token !== undefined && token.length <= maxTokenLength ? token : undefined;
 }
 
-/** A hop token is recognized by its shape, any other token by the ambient session's issuer. */
-function isOurs(token: string, ambient: HopCredential | undefined): boolean {
-  if (presentedClaims(token) !== undefined) return true;
+/** A token of another kind, that the ambient session's issuer signed. */
+function isOfIssuer(token: string, ambient: HopCredential | undefined): boolean {
   const issuer = decodeUnverifiedIssuer(token);
   return issuer !== undefined && ambient !== undefined && issuer === decodeUnverifiedIssuer(ambient.token);
+}
+
+/**
+ * Whether a browser made the request for a page of another origin: such a page cannot send a bearer unasked
+ * (docs/reference/enforcement-point.md#foreign-pages). Pages of this listener, and of the host that is called, are no
+ * foreign ones.
+ */
+export function isOfForeignPage(headers: RawHeaders, own: ReadonlySet<string>): boolean {
+  if (valuesOf(headers, "authorization").some((value) => /^Bearer /i.test(value))) return false;
+  const hosts = valuesOf(headers, "host").map(normalAuthority);
+  const isKnown = (origin: string): boolean => {
+    const authority = normalAuthority(/^https?:\/\/(.+)$/i.exec(origin)?.[1] ?? "");
+    return authority !== undefined && (own.has(authority) || hosts.includes(authority));
+  };
+  return (
+    valuesOf(headers, "sec-fetch-site").some((site) => site.toLowerCase() === "cross-site") ||
+    !valuesOf(headers, "origin").every(isKnown)
+  );
 }

@@ -2,19 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
-import {
-  pairs,
-  type RawHeaders,
-  responseHeaders,
-  responseVia,
-  settledHeaders,
-  valuesOf,
-  without,
-} from "../message/headers.ts";
+import { pairs, type RawHeaders, responseVia, settledHeaders, valuesOf, without } from "../message/headers.ts";
 import { countBodyBytes } from "../message/minor-gc.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
+import type { AnswerHeaders } from "./answer-headers.ts";
 
 /** One request as it will be sent, byte for byte what was decided on. */
 export interface Outgoing {
@@ -27,8 +20,7 @@ export interface Outgoing {
 
 export interface RelayOptions {
   readonly limits: Pick<Limits, "upstreamHeadersMs" | "idleBodyMs">;
-  /** Strings that must not come back in a response header. */
-  readonly secrets: readonly string[];
+  readonly answerHeaders: AnswerHeaders;
   /** The request is written to a connection. */
   readonly onSent?: (() => void) | undefined;
   /** The head of the final answer arrived. */
@@ -70,7 +62,7 @@ function createRelay(
   options: RelayOptions,
   onEnd: (end: RelayEnd) => void,
 ): Dispatcher.DispatchHandler {
-  const { limits, secrets, onSent, onAnswered, onEventStream, filterFor } = options;
+  const { limits, answerHeaders, onSent, onAnswered, onEventStream, filterFor } = options;
   let controller: Dispatcher.DispatchController | undefined;
   let filter: BodyFilter | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -109,7 +101,7 @@ function createRelay(
     onResponseStart(_started, statusCode) {
       if (isOver) return;
       const received = toText(controller?.rawHeaders);
-      const headers = responseHeaders(received, secrets);
+      const headers = answerHeaders(received);
       if (statusCode < 200) return relayInterim(response, statusCode, headers);
       filter = filterFor?.(received);
       const kept = filter ? without(headers, "content-length") : headers;
@@ -143,7 +135,7 @@ function createRelay(
       if (isOver) return;
       if (filter) write(filter.end());
       const received = toText(controller?.rawTrailers);
-      if (received.length > 0) response.addTrailers(pairs(responseHeaders(received, secrets)));
+      if (received.length > 0) response.addTrailers(pairs(answerHeaders(received)));
       response.end();
       finish({ kind: "answered", status: status ?? 0 });
     },

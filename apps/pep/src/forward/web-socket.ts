@@ -2,8 +2,9 @@ import { type ClientRequest, type IncomingMessage, ServerResponse } from "node:h
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { createProxyServer } from "http-proxy-3";
-import { type RawHeaders, recordOf, responseHeaders, responseVia, settledHeaders } from "../message/headers.ts";
+import { type RawHeaders, recordOf, responseVia, settledHeaders } from "../message/headers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
+import type { AnswerHeaders } from "./answer-headers.ts";
 import { type AgentSocket, addressOf, type ConnectionEvents, connectMs } from "./connection.ts";
 
 /** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
@@ -17,8 +18,7 @@ export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): 
 export interface Handshake {
   readonly path: string;
   readonly headers: RawHeaders;
-  /** Strings that must not come back in a response header. */
-  readonly secrets: readonly string[];
+  readonly answerHeaders: AnswerHeaders;
   /** Milliseconds until the upstream's answer. */
   readonly answerMs: number;
 }
@@ -28,7 +28,7 @@ const upgrade = ["connection", "Upgrade", "upgrade", "websocket"] as const;
 /** Forwards an admitted handshake and connects both sides (docs/reference/enforcement-point.md#steps-of-a-call). */
 export function openWebSocket(
   { origin, tls }: Upstream,
-  { path, headers, secrets, answerMs }: Handshake,
+  { path, headers, answerHeaders, answerMs }: Handshake,
   { request, socket, head }: AgentSocket,
   { handOver, opened, failed }: ConnectionEvents,
 ): void {
@@ -56,7 +56,7 @@ export function openWebSocket(
     outgoing.on("upgrade", (answer) => {
       handOver();
       // The proxy writes out `headers` after this.
-      answer.headers = recordOf([...responseHeaders(answer.rawHeaders, secrets), ...upgrade]);
+      answer.headers = recordOf([...answerHeaders(answer.rawHeaders), ...upgrade]);
     });
     handshake = outgoing;
   });
@@ -84,7 +84,7 @@ export function openWebSocket(
       return void answer.destroy();
     }
     settle(() => opened(statusCode, () => socket.destroy()));
-    passRefusal(request, socket, answer, secrets);
+    passRefusal(request, socket, answer, answerHeaders);
   });
 }
 
@@ -93,14 +93,14 @@ function passRefusal(
   request: IncomingMessage,
   socket: AgentSocket["socket"],
   answer: IncomingMessage,
-  secrets: readonly string[],
+  answerHeaders: AnswerHeaders,
 ): void {
   const { statusCode: status = 502, rawHeaders } = answer;
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket as Socket);
   try {
-    const headers = settledHeaders(responseHeaders(rawHeaders, secrets), status, request);
+    const headers = settledHeaders(answerHeaders(rawHeaders), status, request);
     response.writeHead(status, [...headers, ...responseVia]);
   } catch {
     // An upstream's invalid header must not end the process.

@@ -57,6 +57,8 @@ export interface PepPorts extends AdmitPorts {
 export interface Call {
   readonly ports: PepPorts;
   readonly request: IncomingMessage;
+  /** How this listener's own address may be spelled, on the call's connection. */
+  readonly own: ReadonlySet<string>;
   readonly body: RequestBody;
   /** The configuration that the call began with. */
   readonly generation: Generation;
@@ -91,11 +93,13 @@ export interface AdmittedCall {
 export const beginCall = (
   ports: PepPorts,
   request: IncomingMessage,
+  own: ReadonlySet<string>,
   signal: AbortSignal,
   beforeReading: () => void,
 ): Call => ({
   ports,
   request,
+  own,
   body: requestBody(request, beforeReading),
   generation: ports.upstreams.acquire(),
   record: ports.events.startCall(request.rawHeaders),

@@ -1,4 +1,5 @@
-import { admit } from "../decide/admit.ts";
+import { admit, type Refusal } from "../decide/admit.ts";
+import { type InboundCredentials, isOfForeignPage } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
@@ -11,14 +12,10 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
   let turn: Turn | undefined;
   try {
     if (!releaseSlot) return blockCall(kind, call, { cause: "other" }, { shed: true });
+    if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, foreignPage);
     const resolved = kind.resolve(call);
     if (resolved.kind === "unresolvable") {
-      const { message } = resolved;
-      return blockCall(
-        kind,
-        call,
-        inbound.credential ? { cause: "unresolvable_call", message } : { cause: "unauthorized" },
-      );
+      return blockCall(kind, call, unresolvable(inbound, resolved.message));
     }
     turn = ports.order.enter(request, resolved, inbound.credential);
     await authorizeAndForward(kind, call, resolved, turn);
@@ -31,6 +28,16 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     kind.end?.(call);
   }
 }
+
+const foreignPage: Refusal = {
+  cause: "unauthorized",
+  status: 403,
+  message: "a page of another origin made this request without a bearer token; call from a program, with a token",
+};
+
+/** A caller without a credential does not learn what exists. */
+const unresolvable = ({ credential, fault }: InboundCredentials, message: string | undefined): Refusal =>
+  credential ? { cause: "unresolvable_call", message } : { cause: "unauthorized", message: fault };
 
 /** Bearer, target, decision, token, upstream (docs/reference/enforcement-point.md#steps-of-a-call). */
 async function authorizeAndForward<C extends Call>(

@@ -7,7 +7,7 @@ import { normalAuthority, ownAuthorities } from "../message/authority.ts";
 import { valuesOf } from "../message/headers.ts";
 import type { PepPorts } from "./call.ts";
 import { isOwnPath, type OwnEndpoints, serveOwn } from "./own-endpoints.ts";
-import { handleRequest, type OwnAuthorities } from "./request-call.ts";
+import { handleRequest } from "./request-call.ts";
 import { handleTunnel, handleUpgrade } from "./socket-call.ts";
 
 const maxCheckIntervalMs = 5_000;
@@ -36,16 +36,16 @@ export function createProxyServer(ports: PepPorts, endpoints: OwnEndpoints): Ser
     // An agent that disconnects is noticed by the close of its connection.
     response.on("error", () => {});
     if (isForSelf(ports, request)) return void serveOwn(endpoints, request, response).catch(() => response.destroy());
-    void handleRequest(ports, request, response, own);
+    void handleRequest(ports, request, response, own(request));
   };
   server.on("request", onRequest);
   // Without a listener Node would send 100 Continue before anything is decided.
   server.on("checkContinue", onRequest);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void handleUpgrade(ports, { request, socket, head }, own);
+    void handleUpgrade(ports, { request, socket, head }, own(request));
   });
   server.on("connect", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void handleTunnel(ports, { request, socket, head }, own);
+    void handleTunnel(ports, { request, socket, head }, own(request));
   });
   return server;
 }
@@ -73,7 +73,7 @@ function isForSelf({ upstreams }: PepPorts, request: IncomingMessage): boolean {
 }
 
 /** The addresses of the listener and of a connection, cached: there are few. */
-function ownAuthoritiesOf(server: Server): OwnAuthorities {
+function ownAuthoritiesOf(server: Server): (request: IncomingMessage) => ReadonlySet<string> {
   let bound: AddressInfo | undefined;
   server.once("listening", () => {
     bound = server.address() as AddressInfo;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { lateBodyOf } from "../decide/decide-again.ts";
+import { type AnswerHeaders, answerHeaders } from "../forward/answer-headers.ts";
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
 import { forward, type RelayEnd } from "../forward/relay.ts";
 import { acceptsTrailers, valuesOf } from "../message/headers.ts";
@@ -20,19 +21,22 @@ import {
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
 
-/** The spellings of this listener's own address, for the connection of a request. */
-export type OwnAuthorities = (request: IncomingMessage) => ReadonlySet<string>;
-
-export const requestLineOf = (request: IncomingMessage, own: OwnAuthorities): RequestLine => ({
+export const requestLineOf = ({ request, own }: Pick<Call, "request" | "own">): RequestLine => ({
   method: request.method ?? "",
   target: request.url ?? "",
   hosts: valuesOf(request.rawHeaders, "host"),
-  own: own(request),
+  own,
 });
+
+export function answerHeadersOf({ own }: Call, { resolved, admission }: AdmittedCall): AnswerHeaders {
+  const { upstream, path, prefix } = resolved;
+  const { origin, hosts, credential, protocol } = upstream;
+  const prefixed = prefix === undefined ? undefined : { prefix, origin, hosts, basePath: protocol.basePath, path, own };
+  return answerHeaders(secretsOf(credential, admission.taken), prefixed);
+}
 
 interface RequestCall extends Call {
   readonly response: ServerResponse;
-  readonly own: OwnAuthorities;
 }
 
 /** Handles a request that is not for the enforcement point itself. Never rejects. */
@@ -40,7 +44,7 @@ export function handleRequest(
   ports: PepPorts,
   request: IncomingMessage,
   response: ServerResponse,
-  own: OwnAuthorities,
+  own: ReadonlySet<string>,
 ): Promise<void> {
   const gone = new AbortController();
   response.on("close", () => {
@@ -50,11 +54,11 @@ export function handleRequest(
     // Of HTTP/1.0 the expectation is ignored (RFC 9110 section 10.1.1).
     if (request.headers.expect !== undefined && request.httpVersion !== "1.0") response.writeContinue();
   };
-  return handleCall(requests, { ...beginCall(ports, request, gone.signal, sendContinue), response, own });
+  return handleCall(requests, { ...beginCall(ports, request, own, gone.signal, sendContinue), response });
 }
 
 const requests: CallKind<RequestCall> = {
-  resolve: ({ generation, request, own }) => resolve(generation.upstreams, requestLineOf(request, own)),
+  resolve: (call) => resolve(call.generation.upstreams, requestLineOf(call)),
   answer: ({ request, response }, answer) => writeAnswer(request, response, answer),
   forward: forwardRequest,
   end: ({ request }) => discardRest(request),
@@ -89,7 +93,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
     response,
     {
       limits: ports.limits,
-      secrets: secretsOf(upstream.credential, taken),
+      answerHeaders: answerHeadersOf(call, admitted),
       onSent: turn.sent,
       onAnswered: turn.answered,
       onEventStream(status, close) {

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { AgentSocket, ConnectionEvents } from "../forward/connection.ts";
-import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
+import { outgoingHeaders } from "../forward/outbound-credentials.ts";
 import { openTunnel } from "../forward/tunnel.ts";
 import { isWebSocket, openWebSocket } from "../forward/web-socket.ts";
 import { writeAnswerToSocket } from "../message/write-answer.ts";
@@ -16,32 +16,31 @@ import {
   watchCall,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
-import { type OwnAuthorities, requestLineOf } from "./request-call.ts";
+import { answerHeadersOf, requestLineOf } from "./request-call.ts";
 
 interface SocketCall extends Call, AgentSocket {
   readonly request: AgentSocket["request"];
-  readonly own: OwnAuthorities;
   readonly handOver: () => void;
 }
 
 /** Decides on a WebSocket before `101 Switching Protocols`. Never rejects. */
-export const handleUpgrade = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
+export const handleUpgrade = (ports: PepPorts, agent: AgentSocket, own: ReadonlySet<string>): Promise<void> =>
   handleCall(webSockets, beginSocketCall(ports, agent, own));
 
 /**
  * CONNECT, only to a host whose route says `connect: true`: one decision for the host, the weaker kind
  * (docs/reference/enforcement-point.md#finding-the-target). Never rejects.
  */
-export const handleTunnel = (ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): Promise<void> =>
+export const handleTunnel = (ports: PepPorts, agent: AgentSocket, own: ReadonlySet<string>): Promise<void> =>
   handleCall(tunnels, beginSocketCall(ports, agent, own));
 
-function beginSocketCall(ports: PepPorts, agent: AgentSocket, own: OwnAuthorities): SocketCall {
+function beginSocketCall(ports: PepPorts, agent: AgentSocket, own: ReadonlySet<string>): SocketCall {
   const { request, socket } = agent;
   const gone = new AbortController();
   const handOver = noticeEnd(socket);
   socket.on("error", () => socket.destroy());
   socket.once("close", () => gone.abort());
-  return { ...beginCall(ports, request, gone.signal, () => {}), ...agent, own, handOver };
+  return { ...beginCall(ports, request, own, gone.signal, () => {}), ...agent, handOver };
 }
 
 type Connect = (call: SocketCall, admitted: AdmittedCall, events: ConnectionEvents) => void;
@@ -58,14 +57,15 @@ const socketKind = (resolve: CallKind<SocketCall>["resolve"], connect: Connect):
 
 const webSockets = socketKind(
   // Node before 24.9 hands over every kind of upgrade.
-  ({ generation, request, own }) =>
-    isWebSocket(request) ? resolveUpgrade(generation.upstreams, requestLineOf(request, own)) : unresolvable,
-  (call, { resolved: { upstream, path }, admission: { taken } }, events) => {
+  (call) => (isWebSocket(call.request) ? resolveUpgrade(call.generation.upstreams, requestLineOf(call)) : unresolvable),
+  (call, admitted, events) => {
     const { request, record, inbound } = call;
+    const { resolved, admission } = admitted;
+    const { upstream, path } = resolved;
+    const { taken } = admission;
     const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken });
-    const secrets = secretsOf(upstream.credential, taken);
     const { upstreamHeadersMs: answerMs } = call.ports.limits;
-    openWebSocket(upstream, { path, headers, secrets, answerMs }, call, events);
+    openWebSocket(upstream, { path, headers, answerHeaders: answerHeadersOf(call, admitted), answerMs }, call, events);
   },
 );
 

@@ -6,6 +6,8 @@ export interface Block {
   readonly cause: BlockCause;
   /** Replaces the cause's own text: what exactly is wrong, and what to change. Holds no secret. */
   readonly message?: string | undefined;
+  /** Replaces the cause's own status. */
+  readonly status?: number;
   /** Present where a record exists. */
   readonly decision?: Allowed | RecordedDeny;
   /** Every slot for calls was in use. */
@@ -39,7 +41,7 @@ export function blockDetails({ decision }: Block) {
 }
 
 export const httpBlockAnswer = (block: Block): Answer =>
-  blockAnswer(block, block.shed ? 503 : table[block.cause].status, {
+  blockAnswer(block, block.status ?? (block.shed ? 503 : table[block.cause].status), {
     error: { code: block.cause, message: blockMessage(block) },
     details: blockDetails(block),
   });

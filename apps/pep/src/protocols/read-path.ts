@@ -29,14 +29,16 @@ export function readPath(routes: readonly Route[], method: string, path: string)
   const at = routes.findIndex((route) => route.methods.has(method) && matches(route.segments, segments));
   const found = routes[at];
   if (!found) return "unmapped";
+  // A path that the file spells whole has the suffix that it spells.
+  const takes = (route: Route, reading: readonly string[]) => matchesLiberally(route.folded, reading, !found.isLiteral);
   const readings = liberalReadings(path);
   const other = routes.find(
     (route, index) =>
-      (index < at || isMoreSpecific(route, found)) &&
       isOtherCall(route.call, found.call) &&
       servesMethod(route, method) &&
-      // A path that the file spells whole has the suffix that it spells.
-      readings.some((reading) => matchesLiberally(route.folded, reading, !found.isLiteral)),
+      readings.some(
+        (reading) => takes(route, reading) && (index < at || isMoreSpecific(route, found) || !takes(found, reading)),
+      ),
   );
   return other ? ambiguous(other, found) : found.call;
 }

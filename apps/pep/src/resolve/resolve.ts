@@ -15,7 +15,12 @@ export interface RequestLine {
 }
 
 /** `path` is sent upstream, query included: the exact bytes that were decided on. */
-export type Resolved = { readonly upstream: Upstream; readonly path: string } & (
+export type Resolved = {
+  readonly upstream: Upstream;
+  readonly path: string;
+  /** The first segment, where it named the upstream: `/ledger`. */
+  readonly prefix?: string | undefined;
+} & (
   | { readonly kind: "call"; readonly call: CallTarget }
   /** `message`: the body names the call. `unmapped`: the configuration names no call. */
   | { readonly kind: "message" | "unmapped" }
@@ -43,11 +48,11 @@ export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const place = placeOf(upstreams, line);
   if (line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
   if ("kind" in place) return place;
-  const { upstream, relativePath, path } = place;
-  const found = relativePath === undefined ? "unmapped" : upstream.protocol.resolve(line.method, relativePath);
-  if (typeof found === "string") return { kind: found, upstream, path };
+  const { relativePath, ...named } = place;
+  const found = relativePath === undefined ? "unmapped" : named.upstream.protocol.resolve(line.method, relativePath);
+  if (typeof found === "string") return { kind: found, ...named };
   if ("ambiguous" in found) return { ...unresolvable, message: found.ambiguous };
-  return { kind: "call", upstream, path, call: found };
+  return { kind: "call", ...named, call: found };
 }
 
 /** WebSocket handshakes: unresolvable where the upstream's protocol has none. */
@@ -67,6 +72,7 @@ interface Place {
   /** Relative to the upstream's URL; undefined outside of it. */
   readonly relativePath: string | undefined;
   readonly path: string;
+  readonly prefix?: string;
 }
 
 function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | Unresolvable {
@@ -114,10 +120,10 @@ function placeUnderHost(upstream: Upstream, { path, query }: TargetParts): Place
 /** The first segment names the upstream; what follows is appended to its URL. */
 function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): Place | Unresolvable {
   const end = path.indexOf("/", 1);
-  const upstream = upstreams.byName.get(end === -1 ? path.slice(1) : path.slice(1, end));
+  const prefix = end === -1 ? path : path.slice(0, end);
+  const upstream = upstreams.byName.get(prefix.slice(1));
   if (!upstream) return unresolvable;
-  const rest = end === -1 ? "" : path.slice(end);
   const { basePath } = upstream.protocol;
-  const sent = basePath + rest || "/";
-  return { upstream, relativePath: sent.slice(basePath.length), path: sent + query };
+  const sent = basePath + path.slice(prefix.length) || "/";
+  return { upstream, relativePath: sent.slice(basePath.length), path: sent + query, prefix };
 }

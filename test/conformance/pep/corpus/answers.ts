@@ -28,6 +28,16 @@ export const answers: readonly Exchange[] = [
     ),
   ),
   answered(
+    "a redirect to another upstream leads below its own prefix",
+    "HTTP/1.1 307 Elsewhere\r\nLocation: /bare/read\r\nContent-Length: 0\r\n\r\n",
+    /location: \/ledger\/bare\/read\r\n/i,
+  ),
+  answered(
+    "a redirect to this listener leads below its own prefix",
+    "HTTP/1.1 307 Elsewhere\r\nLocation: http://localhost:{port}/bare/read\r\nContent-Length: 0\r\n\r\n",
+    /location: \/ledger\/bare\/read\r\n/i,
+  ),
+  answered(
     "its own challenge",
     "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
     /^HTTP\/1\.1 401 [\s\S]*www-authenticate: Basic/i,
@@ -51,7 +61,7 @@ export const answers: readonly Exchange[] = [
   answered(
     "repeated headers, kept apart",
     ok("Set-Cookie: a=1", "Set-Cookie: b=2"),
-    /set-cookie: a=1\r\nset-cookie: b=2\r\n/i,
+    /set-cookie: a=1; Path=\/ledger\r\nset-cookie: b=2; Path=\/ledger\r\n/i,
   ),
   answered("bytes beyond ASCII", ok("X-Name: caf\xe9"), /x-name: caf\xe9\r\n/i),
   answered("an unknown status", "HTTP/1.1 299 Perhaps\r\nContent-Length: 0\r\n\r\n", /^HTTP\/1\.1 299 /),
@@ -65,7 +75,7 @@ export const answers: readonly Exchange[] = [
   answered(
     "early hints",
     `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nX-Svc-Blocked: policy\r\n\r\n${ok()}`,
-    /^HTTP\/1\.1 103 [\s\S]*link: <\/a>[\s\S]*HTTP\/1\.1 200 /i,
+    /^HTTP\/1\.1 103 [\s\S]*link: <\/ledger\/a>[\s\S]*HTTP\/1\.1 200 /i,
     /blocked/i,
   ),
   answered(

@@ -13,7 +13,6 @@ const presented = (name: string, ...lines: readonly string[]): Exchange => ({
 export const bearers: readonly Exchange[] = [
   presented("nothing at all"),
   presented("a session without a bearer", session),
-  presented("a bearer without its session", "Authorization: Bearer {bearer}"),
   presented("two equal bearers", "Authorization: Bearer {bearer}", "Authorization: Bearer {bearer}", session),
   presented("a bearer and another", "Authorization: Bearer {bearer}", "Authorization: Basic eDp5", session),
   presented("two bearers in one line", "Authorization: Bearer {bearer}, Bearer {bearer}", session),
@@ -38,7 +37,7 @@ export const bearers: readonly Exchange[] = [
   presented("a JWT without claims", "Authorization: Bearer e30.e30.e30", session),
   presented("a bearer of 20 kB", `Authorization: Bearer ${"a".repeat(20_000)}.b.c`, session),
   presented("a false signature", "Authorization: Bearer {forged}", session),
-  presented("an underscore spelling of the session", "Authorization: Bearer {bearer}", "X_Svc_Session: {session}"),
+  presented("two sessions in one line", "Authorization: Bearer {bearer}", "X-Svc-Session: {session}, {session}"),
   presented("a bearer in Proxy-Authorization", "Proxy-Authorization: Bearer {bearer}", session),
   presented("a bearer in a cookie", "Cookie: authorization=Bearer {bearer}", session),
   {
@@ -64,6 +63,28 @@ export const bearers: readonly Exchange[] = [
     name: "a tool's narrowed token",
     send: anonymous("GET /ledger/read", ["Authorization: Bearer {narrowed}", "X-Svc-Session: {narrowedSession}"]),
     want: unauthorized,
+  },
+  ...[
+    ["a bearer names its session itself", []],
+    ["another spelling of the session header is no session", ["X_Svc_Session: another", "X.Svc.Session: another"]],
+  ].map(
+    ([name, more]): Exchange => ({
+      name: String(name),
+      send: anonymous("GET /ledger/read", ["Authorization: Bearer {bearer}", ...(more ?? [])]),
+      want: {
+        passes: {
+          target: "http:ledger/read",
+          line: "GET /read",
+          headers: ["x-svc-session: {session}"],
+          without: ["another"],
+        },
+      },
+    }),
+  ),
+  {
+    name: "a page of another origin without a bearer",
+    send: anonymous("POST /ledger/send", ["Origin: https://evil.example", "Content-Length: 0"]),
+    want: { blocked: "unauthorized", status: 403 },
   },
   {
     name: "a lower-case scheme and several spaces are one bearer",

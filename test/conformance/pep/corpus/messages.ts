@@ -91,6 +91,7 @@ export const messages: readonly Exchange[] = [
   disagreeing("a header that names another method", ["Mcp-Method: ping"]),
   disagreeing("a header that names another tool", ["Mcp-Method: tools/call", "Mcp-Name: delete_file"]),
   disagreeing("an underscore spelling that names another tool", ["Mcp_Name: delete_file"]),
+  disagreeing("a spelling with a dot that names another tool", ["Mcp.Name: delete_file"]),
   disagreeing("two names, one of them right", ["Mcp-Name: read_file", "Mcp-Name: delete_file"]),
   unread("more than the cap", message("tools/call", { name: "read_file", arguments: { path: "x".repeat(1100) } })),
   {

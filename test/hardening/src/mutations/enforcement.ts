@@ -39,9 +39,25 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     headers("an upstream can neither imitate a block nor return a token"),
   ],
   [
+    "foreign-pages-served",
+    "http/handle-call.ts",
+    "if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, foreignPage);",
+    "",
+    testsOf("apps/pep/test/foreign-page.test.ts")("a page of another origin cannot use the ambient session > %s"),
+  ],
+  [
+    "redirects-cross-upstreams",
+    "forward/answer-headers.ts",
+    "return prefixed ? belowPrefix(headers, prefixed) : headers;",
+    "return headers;",
+    testsOf("apps/pep/test/below-prefix.test.ts")(
+      "a hostile redirect does not make a client repeat its POST at the other",
+    ),
+  ],
+  [
     "first-of-two-bearers",
     "decide/inbound-credentials.ts",
-    "if (authorizations.length > 1 || sessions.length > 1) return {};",
+    "if (authorizations.length > 1 || sessions.length > 1) return { fault: faults.repeated };",
     "",
     wire("%s is unauthorized"),
   ],
