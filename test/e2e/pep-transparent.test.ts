@@ -110,7 +110,10 @@ const ours =
 /** Under the path prefix an answer's URLs and cookies are those below it. */
 const belowPrefix = ({ interim, headers, ...seen }: Seen): Seen => ({
   ...seen,
-  interim: interim.map(({ status, link }) => ({ status, link: String(link).replace("</", "</app/") })),
+  interim: interim.map(({ status, link }) => ({
+    status,
+    link: typeof link === "string" ? link.replace("</", "</app/") : link,
+  })),
   headers: headers.map((line) =>
     line.replace(/^location: \//, "location: /app/").replace(/^set-cookie: .*/, "$&; Path=/app/any"),
   ),
