@@ -8,6 +8,7 @@ import { fetchTransport } from "../src/fetch-transport.ts";
 
 const base = "http://control.test";
 beforeAll(() => {
+  if (!nock.isActive()) nock.activate();
   // A request that no test scripted fails, but for those to the real servers of this file.
   nock.disableNetConnect();
   nock.enableNetConnect(/^(?:127\.0\.0\.1|control\.invalid)/);

@@ -123,7 +123,7 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
     expect(JSON.parse(again.text).error.code).toBe("replayed");
   });
 
-  test("a body that is no object can bind nothing", async () => {
+  test("a body that is not an object cannot be bound", async () => {
     const ask = await start();
     const headers = await callHeaders({ privileged: true });
     expect(JSON.parse((await ask(headers, "[12.5]")).text).error.code).toBe("params_mismatch");

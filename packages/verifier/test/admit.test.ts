@@ -149,7 +149,7 @@ describe("a privileged call", () => {
     expect(causes.filter((cause) => cause === "replayed")).toHaveLength(9);
   });
 
-  test("is not spent where it is refused for its parameters", async () => {
+  test("is not spent where its parameters are rejected", async () => {
     const by = verifierOf();
     const headers = headersOf(token, { "txn-token": await transactionOf(privileged) });
     expect(await causeOf(admit({ headers, params: "{}" }, by))).toBe("params_mismatch");

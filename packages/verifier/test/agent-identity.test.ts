@@ -15,7 +15,7 @@ const enrolled = (key: SigningKey, more: Partial<Identity> = {}): Identity => ({
 const agentPath = "/v1/identity/agents/planner";
 
 async function setUp(options: Partial<VerifierOptions> = {}) {
-  const plane = await controlPlane();
+  const plane = controlPlane();
   plane.state.identities.set("planner", enrolled(plannerKey));
   const time = new TestTime();
   const { monotonicMs, after } = time;

@@ -10,7 +10,7 @@ const patienceMs = 240_000;
 const listPath = "/v1/identity/revocations";
 
 async function setUp(options: Partial<VerifierOptions> = {}) {
-  const plane = await controlPlane();
+  const plane = controlPlane();
   const time = new TestTime();
   const { monotonicMs, after } = time;
   const ages: number[] = [];
@@ -140,6 +140,9 @@ test.each<[string, object]>([
   ["a list that never ends", { pageSize: 0, revoked: ["x"] }],
   ["an error", { failure: 500 }],
   ["a redirect", { failure: 302 }],
+  ["a truncated list", { text: '{"data":[{"agent_id":"id","agent":"x"' }],
+  ["a page of HTML", { text: "<html>maintenance</html>" }],
+  ["a list over 2 MiB", { text: `"${"x".repeat(2 ** 21)}"` }],
 ])("%s is no refresh: the view becomes stale", async (_name, spoilt) => {
   const { plane, admits, pass } = await setUp();
   expect(await admits()).toBe("admitted");

@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { toJwks, type VerificationKey } from "@svc/tokens";
+import nock from "nock";
 import { onTestFinished } from "vitest";
 
 export interface Identity {
@@ -11,24 +9,37 @@ export interface Identity {
   asOf?: string;
 }
 
-/** The routes a verifier reads, on loopback; a test changes what they say. */
-export async function controlPlane() {
+let planes = 0;
+
+/** The routes a verifier reads, scripted; a test changes their responses, also to some that no real server gives. */
+export function controlPlane() {
+  const url = `http://control-plane-${++planes}.test`;
+  if (!nock.isActive()) nock.activate();
+  // A request that no test scripted fails.
+  nock.disableNetConnect();
+  onTestFinished(() => {
+    nock.cleanAll();
+    nock.enableNetConnect();
+    nock.restore();
+  });
   const state = {
     jwks: { keys: [] } as object,
     revoked: [] as string[],
     asOf: "2026-01-01T00:00:00.000Z",
     identities: new Map<string, Identity>(),
-    /** Answered in place of everything while set. */
+    /** The status of every response while set. */
     failure: undefined as number | undefined,
-    /** Awaited before each answer. */
+    /** The body of every response while set. */
+    text: undefined as string | undefined,
+    /** Awaited before each response. */
     gate: undefined as Promise<void> | undefined,
     pageSize: 200,
-    requests: [] as { path: string; query: URLSearchParams; authorization: string | undefined }[],
+    requests: [] as { path: string; query: URLSearchParams; authorization: string | null }[],
   };
 
-  const answer = (request: IncomingMessage): { status: number; body: unknown } => {
-    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
-    state.requests.push({ path: pathname, query: searchParams, authorization: request.headers.authorization });
+  const respond = ({ url: address, headers }: Request): { status: number; body: unknown } => {
+    const { pathname, searchParams } = new URL(address);
+    state.requests.push({ path: pathname, query: searchParams, authorization: headers.get("authorization") });
     if (state.failure !== undefined) return { status: state.failure, body: {} };
     if (pathname === "/.well-known/jwks.json") return { status: 200, body: state.jwks };
     if (pathname === "/v1/identity/revocations") return { status: 200, body: revocations(searchParams) };
@@ -56,18 +67,14 @@ export async function controlPlane() {
     as_of: asOf,
   });
 
-  const server = createServer(async (request, response) => {
-    const { status, body } = answer(request);
-    await state.gate;
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  nock(url)
+    .persist()
+    .get(/./)
+    .reply(async (request: Request) => {
+      const { status, body } = respond(request);
+      await state.gate;
+      return [status, state.text ?? JSON.stringify(body), { "content-type": "application/json" }];
+    });
   const count = (path: string) => state.requests.filter((request) => request.path === path).length;
   return { ...{ state, url, count }, jwksUrl: `${url}/.well-known/jwks.json` };
 }
