@@ -19,7 +19,7 @@ test("no page uses a vague word for a subject or an action", () => {
 });
 
 test("no title of a test uses a vague word for a subject or an action", () => {
-  const found = filesLike("test/**/*.test.ts").flatMap((file) =>
+  const found = filesLike("{apps,packages,test}/**/*.test.ts").flatMap((file) =>
     titlesIn(read(file)).flatMap((title) => (title.match(vague) ?? []).map((word) => `${file}: ${word}: ${title}`)),
   );
   expect(found).toEqual([]);

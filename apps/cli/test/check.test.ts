@@ -31,10 +31,10 @@ const date = new Date(Date.now() + 3_600_000);
 const minutesBefore = (minutes: number) => new Date(date.getTime() - minutes * 60_000).toISOString();
 
 test.each<[string, object, string | undefined]>([
-  ["is fine where nothing waits", { oldest_unsealed: null }, "good"],
-  ["is fine while rows wait for their time", { oldest_unsealed: minutesBefore(6) }, "good"],
-  ["is bad where a row waits for longer than any should", { oldest_unsealed: minutesBefore(12.5) }, "bad"],
-])("that the record is sealed %s", async (_name, sealing, level) => {
+  ["is good where no row waits", { oldest_unsealed: null }, "good"],
+  ["is good while rows wait within the time to seal", { oldest_unsealed: minutesBefore(6) }, "good"],
+  ["is bad where a row waits longer than that", { oldest_unsealed: minutesBefore(12.5) }, "bad"],
+])("the seal of the record %s", async (_name, sealing, level) => {
   const findings = await findingsOn(200, { status: "ok", sealing }, date);
   const [finding] = findings.filter(({ what }) => what.includes("sealed"));
   expect(finding?.level).toBe(level);

@@ -96,7 +96,7 @@ test.each([
   [["block", "list"]],
   [["keys", "list"]],
   [["audit", "export"]],
-])("svc %j --json answers lines of JSON and nothing else", async (words) => {
+])("svc %j --json prints lines of JSON and nothing else", async (words) => {
   const { code, stdout } = await svc([...words, "--json"], stack.env);
   expect(code).toBe(0);
   for (const line of stdout.split("\n").slice(0, -1)) expect(JSON.parse(line)).toBeTypeOf("object");
@@ -128,7 +128,7 @@ describe("manifests", () => {
     expect(compared.stdout).toMatch(/-.*finance\.entries[\s\S]*\+.*finance\.totals/);
   });
 
-  test("that are refused are explained with a remedy", async () => {
+  test("that are rejected are explained with a remedy", async () => {
     const refused = join(stack.folder, "refused.json");
     const scopes = { books: { hop_budget: 3, tools: [{ ref: "mcp:ledger/read", data_classes: ["finance.entries"] }] } };
     writeFileSync(refused, JSON.stringify({ agent: "reader", manifest: { scopes } }));
@@ -139,8 +139,8 @@ describe("manifests", () => {
   });
 });
 
-describe("a session, from its consent to its end", () => {
-  test("is consented to, listed, shown and revoked", async () => {
+describe("a session", () => {
+  test("starts with a consent, is listed and shown, and is revoked", async () => {
     const [consented] = await stack.json("consent", "--scope", "books", "--user", "grace", "--ttl", "900");
     expect(consented).toMatchObject({ session_id: expect.any(String), token: expect.stringMatching(/^ey/) });
     const id = consented.session_id;
@@ -153,7 +153,7 @@ describe("a session, from its consent to its end", () => {
     expect(await stack.json("sessions", "show", id)).toMatchObject([{ status: "revoked", revoked_reason: "over" }]);
   });
 
-  test("many are revoked at once only after a confirmation", async () => {
+  test("and others are revoked at once only after a confirmation", async () => {
     for (const user of ["alan", "alan", "edsger"]) await stack.svc("consent", "--scope", "books", "--user", user);
     const unsure = await stack.svc("sessions", "revoke", "--user", "alan");
     expect(unsure).toMatchObject({ code: 2, stdout: "" });

@@ -205,7 +205,7 @@ describe("every decision is printed once", () => {
     expect(expected.slice(0, followed.length).sort()).toEqual([...followed].sort());
   });
 
-  test("by an export, which refuses a file that was cut or removed since", async () => {
+  test("by an export, which rejects a file that was truncated or removed since", async () => {
     await runAs("enforce", ...agent("/ledger/read"));
     await (await lateDecision(new Date(Date.now() - 60_000))).commit();
     const output = join(stack.folder, "cut.ndjson");

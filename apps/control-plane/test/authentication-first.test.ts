@@ -30,8 +30,8 @@ const cases = operations.flatMap((operation) =>
 
 const strangers = { nobody: "", stranger: "x".repeat(40), "a token of another issuer": "eyJhbGciOiJFUzI1NiJ9.e30.x" };
 
-describe("a request without a credential is 401, whatever else is wrong with it", () => {
-  test("over every operation that wants one", () => {
+describe("a request without a valid credential is 401, also where it has other faults", () => {
+  test("these requests cover every operation that needs a credential", () => {
     expect(operations.length).toBeGreaterThan(30);
   });
 
@@ -45,7 +45,7 @@ describe("a request without a credential is 401, whatever else is wrong with it"
   });
 });
 
-describe("nor does a bearer of this service help where it is none of the route's", () => {
+describe("a valid bearer for another route is 401", () => {
   let rootGrant: string;
   let toolToken: string;
   beforeAll(async () => {
@@ -92,7 +92,7 @@ describe("nor does a bearer of this service help where it is none of the route's
     ["/v1/authorize", () => rootGrant],
     ["/v1/token/renew", () => rootGrant],
     ["/v1/token/transaction", () => toolToken],
-  ])("and the right one is told what is wrong: %s", async (path, token) => {
+  ])("a valid bearer for the route gets the fault of its body: %s", async (path, token) => {
     expect(await plane.send(path, { token: token(), body: "{" })).toMatchObject({
       status: 400,
       json: { error: { code: "invalid_request" } },
@@ -100,7 +100,7 @@ describe("nor does a bearer of this service help where it is none of the route's
   });
 });
 
-test("where the keys cannot be read, a token of an unknown key passes the authentication, and the command reports the fault", async () => {
+test("while the keys cannot be read, a token of an unknown key passes authentication, and the command fails with the outage", async () => {
   const recheck = () => Promise.reject(Object.assign(new Error("down"), { code: "database_unavailable" }));
   const token = (await plane.send("/v1/consent", { body: { scope: "books", user_sub: "ada" } })).json.root_grant;
   const current = () => ({ ...plane.deps.issuerKeys.current(), lookup: new Map() });

@@ -21,7 +21,7 @@ const holder = (plane: Plane, authorization: string | null): string => {
   }
 };
 
-describe("each plane takes its own tokens and those it falls back to, no other", () => {
+describe("each plane accepts its own tokens and those it falls back to", () => {
   const table: Record<string, Record<Plane, string>> = {
     alice: { admin: "alice", audit: "alice", identity: "alice" },
     bob: { admin: "bob", audit: "bob", identity: "bob" },
@@ -47,8 +47,8 @@ test.each([
   ["trailing junk", `Bearer ${good} x`],
   ["a trailing comma", `Bearer ${good},`],
   ["two, joined as HTTP joins them", `Bearer ${good}, Bearer ${good}`],
-  ["a part of it", `Bearer ${good.slice(0, -1)}`],
-  ["one character more", `Bearer ${good}x`],
+  ["a prefix of the token", `Bearer ${good.slice(0, -1)}`],
+  ["one more character", `Bearer ${good}x`],
   ["another case", `Bearer ${good.toUpperCase()}`],
   ["8 kB", `Bearer ${"x".repeat(8192)}`],
   ["quotes", `Bearer "${good}"`],
@@ -60,13 +60,13 @@ test("the scheme's case does not matter (RFC 9110 section 11.1)", () => {
   expect(holder("admin", `bearer ${good}`)).toBe("alice");
 });
 
-test("a plane without tokens takes nobody's but those it falls back to", () => {
+test("a plane without tokens accepts only those it falls back to", () => {
   const adminOnly = createBearers({ admin: [{ label: "admin", token: good }], audit: [], identity: [] });
   expect(adminOnly("identity", `Bearer ${good}`)).toMatchObject({ plane: "admin", label: "admin" });
   expect(() => adminOnly("audit", `Bearer ${token("audit")}`)).toThrow(ApiError);
 });
 
-test("tokens are told apart by an id that does not hold them, also where they share a label", () => {
+test("tokens with one label have different ids, and no id contains its token", () => {
   const twins = createBearers({
     admin: ["one", "two"].map((name) => ({ label: "admin", token: token(name) })),
     audit: [],

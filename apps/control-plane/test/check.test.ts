@@ -37,7 +37,7 @@ async function check(changes: Readonly<Record<string, string | undefined>> = {})
   return { bad: told("bad"), notes: told("note"), output: JSON.stringify(findings) };
 }
 
-test("finds nothing to say of careful settings and a role that only adds to the record", async () => {
+test("strict settings and a role that can only append to the record yield no finding", async () => {
   expect(await check()).toMatchObject({ bad: [], notes: [] });
 });
 
@@ -56,16 +56,16 @@ const found: readonly (readonly [string, () => Record<string, string | undefined
   ["an unreadable setting", () => ({ SVC_IDENTITY_REQUIRED: "yes" }), /SVC_IDENTITY_REQUIRED: must be true or false/],
   ["the owner as the service's role", () => ({ DATABASE_URL: database.ownerUrl }), /owns \d+ of \d+ tables/],
   ["a superuser as the service's role", () => ({ DATABASE_URL: database.superuserUrl }), /is a superuser/],
-  ["a database that nobody serves", () => ({ DATABASE_URL: "postgres://127.0.0.1:9/none" }), /cannot be read/],
+  ["a database without a server", () => ({ DATABASE_URL: "postgres://127.0.0.1:9/none" }), /cannot be read/],
 ];
 
-test.each(found)("calls %s bad, and shows no value", async (_name, changes, wanted) => {
+test.each(found)("%s is a bad finding, and no finding shows a secret", async (_name, changes, wanted) => {
   const { bad, output } = await check(changes());
   expect(bad).toEqual([expect.stringMatching(wanted)]);
   for (const secret of [guessable, twice, new URL(database.appUrl).password]) expect(output).not.toContain(secret);
 });
 
-describe("of the role's rights", () => {
+describe("a role of the service", () => {
   const role = () => new URL(database.appUrl).username;
 
   test.each([
@@ -73,7 +73,7 @@ describe("of the role's rights", () => {
     ["delete on spend", /may change the record: spend/],
     ["truncate on mint", /may change the record: mint/],
     ["create on schema public", /can create objects/],
-  ])("calls it bad that it may %s", async (right, wanted) => {
+  ])("with the right to %s is a bad finding", async (right, wanted) => {
     await query(database.superuserUrl, `grant ${right} to "${role()}"`);
     try {
       expect((await check()).bad).toEqual([expect.stringMatching(wanted)]);
@@ -82,7 +82,7 @@ describe("of the role's rights", () => {
     }
   });
 
-  test("calls it bad where no schema was made yet", async () => {
+  test("in a database without the schema is a bad finding", async () => {
     const empty = await createDatabase();
     try {
       expect((await check({ DATABASE_URL: empty.appUrl })).bad).toEqual(["the schema is not there"]);
@@ -92,7 +92,7 @@ describe("of the role's rights", () => {
   });
 });
 
-test("notes what is legal and weaker", async () => {
+test("a weaker setting that is allowed is a note", async () => {
   const { bad, notes } = await check({
     SVC_IDENTITY_REQUIRED: undefined,
     SVC_OBSERVE_SCOPES: undefined,
@@ -105,7 +105,7 @@ test("notes what is legal and weaker", async () => {
   expect(notes).toHaveLength(6);
 });
 
-test("as a program it answers a line of JSON a finding, and 1 where one is bad", async () => {
+test("the command prints each finding as a line of JSON and exits 1 where one is bad", async () => {
   const run = async (env: Record<string, string>) => {
     const child = spawnApp({ main: "@svc/control-plane/main", args: ["check"], env });
     const code = await child.exited;
@@ -120,9 +120,9 @@ test("as a program it answers a line of JSON a finding, and 1 where one is bad",
   expect(await run({ ...careful(), SVC_DEV: "true" })).toEqual({ code: 1, isBad: true });
 });
 
-describe("a secret", () => {
+describe("a random secret", () => {
   test.each([8, 16, 24, 32].flatMap((bytes) => (["base64url", "hex"] as const).map((as) => [bytes, as] as const)))(
-    "of %i random bytes in %s is taken from 16 on",
+    "of %i bytes in %s is accepted from 16 bytes on",
     (bytes, as) => {
       const all = Array.from({ length: 500 }, () => randomBytes(bytes).toString(as));
       expect(all.filter(looksGuessable).length > 0).toBe(bytes < 16);

@@ -20,7 +20,7 @@ const faultsOf = (environment: Record<string, string | undefined>) => {
   return result.ok ? [] : result.faults;
 };
 
-test("what is not said has its documented default", () => {
+test("an absent setting has its documented default", () => {
   expect(configOf()).toMatchObject({
     dev: false,
     host: "127.0.0.1",
@@ -46,7 +46,7 @@ test("the table has every setting of the control plane", () => {
 });
 
 describe("outside development", () => {
-  test("what nobody may make up is required, all of it at once", () => {
+  test("secrets are required, and every missing one is reported at once", () => {
     expect(faultsOf({})).toEqual([
       "SVC_ADMIN_TOKEN: is required unless SVC_DEV is true",
       "SVC_TELEMETRY_KEY: is required unless SVC_DEV is true",
@@ -54,27 +54,27 @@ describe("outside development", () => {
     ]);
   });
 
-  test("what migrates the schema is given no token and no key", () => {
+  test("a migration needs no token and no key", () => {
     const addresses = { DATABASE_URL: "postgres://app@db/svc", SVC_MIGRATION_DATABASE_URL: "postgres://owner@db/svc" };
     expect(readConfig(addresses, { purpose: "migrate" })).toMatchObject({ ok: true, warnings: [] });
     expect(readConfig({ ...addresses, SVC_WORKERS: "none" }, { purpose: "migrate" })).toMatchObject({ ok: false });
   });
 
-  test("a signing key of one's own needs no key that seals others", () => {
+  test("a configured signing key needs no encryption key", () => {
     const { SVC_KEY_ENCRYPTION_KEY: _, ...rest } = production;
     expect(faultsOf({ ...rest, SVC_ISSUER_PRIVATE_KEY: "pem" })).toEqual([]);
   });
 });
 
 describe("in development", () => {
-  test("an admin token is made up and told", () => {
+  test("a random admin token is generated and reported", () => {
     const result = readConfig({ SVC_DEV: "true" });
     const made = result.ok ? result.config.madeUpAdminToken : undefined;
     expect(made).toMatch(/^[\w-]{43}$/);
     expect(result).toMatchObject({ ok: true, config: { bearers: { admin: [{ label: "admin", token: made }] } } });
   });
 
-  test("a given admin token is kept and not told", () => {
+  test("a configured admin token is used and not reported", () => {
     const config = configOf({ SVC_DEV: "true" });
     expect(config.madeUpAdminToken).toBeUndefined();
     expect(config.bearers.admin).toEqual([{ label: "admin", token: production.SVC_ADMIN_TOKEN }]);
@@ -98,7 +98,7 @@ test("a plane's tokens are a list, each with a label or the plane's name", () =>
   });
 });
 
-test("a secret may stand in a file", () => {
+test("a secret can be read from a file", () => {
   const readFile = (path: string): string => (path === "/run/secrets/admin" ? `${token("filed")}\n` : "");
   const { SVC_ADMIN_TOKEN: _, ...rest } = production;
   const result = readConfig({ ...rest, SVC_ADMIN_TOKEN_FILE: "/run/secrets/admin" }, { readFile });
@@ -112,7 +112,7 @@ describe("observe mode is admitted", () => {
     ["a, b", "b", true],
     ["a,b", "c", false],
     ["none-such", "none-such", true],
-  ])("by %j for the scope %j: %j", (setting, scope, want) => {
+  ])("with SVC_OBSERVE_SCOPES=%j for the scope %j: %j", (setting, scope, want) => {
     expect(configOf({ SVC_OBSERVE_SCOPES: setting }).mayObserve(scope)).toBe(want);
   });
 });
@@ -149,7 +149,7 @@ describe("a fault names its setting and never shows the value", () => {
   });
 });
 
-describe("settings that only make sense together", () => {
+describe("settings that need each other", () => {
   test.each([
     [{ SVC_TLS_CERT_FILE: "/c" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
     [{ SVC_TLS_KEY_FILE: "/k" }, "SVC_TLS_CERT_FILE: must be given together with SVC_TLS_KEY_FILE"],
@@ -178,7 +178,7 @@ describe("settings that only make sense together", () => {
   });
 });
 
-test("a setting one letter off stops the start; another app's is ignored", () => {
+test("a misspelled setting stops the start; another app's setting is ignored", () => {
   expect(faultsOf({ ...production, SVC_ADMIN_TOKENS: "x" })).toEqual([
     "SVC_ADMIN_TOKENS: is not a setting; did you mean SVC_ADMIN_TOKEN?",
   ]);

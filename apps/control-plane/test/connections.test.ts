@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test("all connections of a process are shared out, none twice, and no pool goes without", () =>
+test("the pools of a process share all its connections, at least two each", () =>
   fc.assert(
     fc.property(fc.integer({ min: fewestConnections, max: 1_000 }), (connections) => {
       const { health, ...pools } = poolSizesOf(connections);
@@ -22,11 +22,11 @@ test("all connections of a process are shared out, none twice, and no pool goes 
     }),
   ));
 
-test("a start that the server has room for goes on", async () => {
+test("a process starts where the server has enough connections", async () => {
   await requireRoom(database.appUrl, { processes: 2, connections: 20 });
 });
 
-test("a start that the server has no room for says what to change", async () => {
+test("a process does not start where the server has too few connections, and names the settings to change", async () => {
   const [row] = await query<{ admitted: number }>(
     database.appUrl,
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as admitted`,
@@ -41,7 +41,7 @@ test("a start that the server has no room for says what to change", async () => 
   );
 });
 
-test("the limit of the database itself counts", async () => {
+test("the connection limit of the database counts too", async () => {
   const name = new URL(database.ownerUrl).pathname.slice(1);
   await query(database.ownerUrl, `alter database "${name}" connection limit 15`);
   await expect(requireRoom(database.appUrl, { processes: 1, connections: 20 })).rejects.toThrow(

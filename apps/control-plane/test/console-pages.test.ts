@@ -31,7 +31,7 @@ const ids = (text: string): string[] => [
 ];
 
 describe("decisions", () => {
-  test("are paged by the signed cursor, each once and newest first", async () => {
+  test("are paged newest first, each row once", async () => {
     const written = [];
     for (let at = 0; at < 7; at += 1) written.unshift((await records.record({ acting_agent: "pager" })).action_id);
     const seen: string[] = [];
@@ -44,7 +44,7 @@ describe("decisions", () => {
     expect(seen).toEqual(written);
   });
 
-  test("a cursor of another filter is refused, as by the API", async () => {
+  test("a cursor of another filter is rejected, as in the API", async () => {
     const page = await look("/console/decisions?limit=1");
     const cursor = /cursor=([\w-]+)/.exec(page.text)?.[1];
     const refused = await look(`/console/decisions?limit=1&outcome=deny&cursor=${cursor}`);
@@ -81,7 +81,7 @@ describe("decisions", () => {
     expect(shown).toEqual(expected.map(({ action_id: id }) => id));
   });
 
-  test("a time may be typed without seconds and offset, and stays in the form", async () => {
+  test("a time can be entered without seconds and offset, and stays in the form", async () => {
     const page = await look("/console/decisions?since=2026-01-31%2012:00&until=2026-02-01");
     expect(page.status).toBe(200);
     expect(page.text).toContain('value="2026-01-31 12:00"');
@@ -94,7 +94,7 @@ describe("decisions", () => {
     "nonsense=1",
     "outcome=deny&outcome=allow",
     "since=2026-02-02&until=2026-01-01",
-  ])("?%s is refused with the fault", async (query) => {
+  ])("?%s is rejected with the fault", async (query) => {
     const refused = await look(`/console/decisions?${query}`);
     expect(refused.status).toBe(400);
     expect(refused.text).toContain("<h1>Invalid address</h1>");
@@ -102,7 +102,7 @@ describe("decisions", () => {
 });
 
 describe("an action", () => {
-  test.each(denyReasons)("denied for %s is explained as by the API", async (reason) => {
+  test.each(denyReasons)("denied for %s has the explanation of the API", async (reason) => {
     const { action_id: id } = await records.record({
       decision: "deny",
       deny_reason: reason,
@@ -121,7 +121,7 @@ describe("an action", () => {
     expect(page.match(/<span class="badge allow">(?:yes|no)</g) ?? []).toHaveLength(before);
   });
 
-  test("is drawn back to the person, hop by hop, with the same as text", async () => {
+  test("shows its chain back to the person, as a drawing and as text", async () => {
     const first = await records.record();
     await records.spend(first.action_id);
     const second = await records.record({
@@ -138,7 +138,7 @@ describe("an action", () => {
     expect(ids(page).toSorted()).toEqual([first.action_id, second.action_id].toSorted());
   });
 
-  test("with a broken chain shows the hop and the reason", async () => {
+  test("with an incomplete chain shows the hop and the reason", async () => {
     const { action_id: id } = await records.record({ hop: 2, chain: ["planner"], acting_agent: "planner" });
     const page = (await look(`/console/actions/${id}`)).text;
     expect(page).toContain("The chain breaks at hop 2");
@@ -147,7 +147,7 @@ describe("an action", () => {
 });
 
 describe("the would-block review", () => {
-  test("groups calls as the API, with the manifest that admits each group and the command", async () => {
+  test("shows the groups of the API, each with the manifest change that admits it and the command", async () => {
     const observed = {
       hop: 2,
       chain: ["planner"],
@@ -171,14 +171,14 @@ describe("the would-block review", () => {
     expect(page).toContain("may then call it, with any parameters");
   });
 
-  test("of all scopes links to each scope, since a change belongs to one", async () => {
+  test("of all scopes links to each scope", async () => {
     const page = (await look("/console/would-block")).text;
     expect(page).toContain('href="/console/would-block?scope=expenses"');
     expect(page).not.toContain("svc manifest submit");
   });
 });
 
-test("a scope is shown in words, as a graph and as tables, in older versions too", async () => {
+test("the page of a scope has a description, a graph and tables, also for older versions", async () => {
   const manifest = aManifest("expenses", {
     tools: [aTool("mcp:ledger/read"), aTool("mcp:ledger/post", { access: "write", privileged: true })],
     downstream_agents: ["clerk"],
@@ -193,14 +193,14 @@ test("a scope is shown in words, as a graph and as tables, in older versions too
   expect(before.text).not.toContain("mcp:ledger/post");
 });
 
-test("an agent's manifests are shown with their changes and the reconciliation", async () => {
+test("the page of an agent shows its manifests with their changes and the reconciliation", async () => {
   const page = unescaped((await look("/console/agents/planner")).text);
   expect(page).toContain("Changes since version 1");
   expect(page).toMatch(/<ins>\+ +"ref": "mcp:ledger\/post",/);
   expect(page).toContain("undiscovered");
 });
 
-test("denials in force are shown with their reasons and actors", async () => {
+test("the page of denials shows each with its reason and actor", async () => {
   await plane.send("/v1/blocks/tool/mcp:ledger", { method: "PUT", body: { reason: "it is hostile" } });
   await plane.send("/v1/agents", { body: { name: "thief", manifest: aManifest("expenses"), override: {} } });
   const { agent_id: id } = (await plane.send("/v1/agents/resolve?name=thief")).json;
@@ -211,7 +211,7 @@ test("denials in force are shown with their reasons and actors", async () => {
   expect((await look("/console")).text).toContain("it is hostile");
 });
 
-test("a session is shown with its marks and decisions", async () => {
+test("the page of a session shows its taint marks and decisions", async () => {
   const sessionId = await records.consent();
   const { action_id: id } = await records.record({ session_id: sessionId });
   await records.sql`insert into taint_mark (session_id, member, source, action_id, marked_at)
@@ -222,7 +222,7 @@ test("a session is shown with its marks and decisions", async () => {
   expect(ids(page)).toEqual([id]);
 });
 
-describe("where nothing is found", () => {
+describe("without data", () => {
   test.each([
     [`/console/actions/${unknownId}`, "action"],
     ["/console/actions/none", "action"],
@@ -236,7 +236,7 @@ describe("where nothing is found", () => {
     expect(page.text).toContain(`<h1>No such ${what}</h1>`);
   });
 
-  test("each page of an empty service says how the first row appears", async () => {
+  test("each list of a new service says how its first row appears", async () => {
     const fresh = await startPlane();
     const there = visitor(fresh.deps);
     try {
@@ -259,7 +259,7 @@ describe("where nothing is found", () => {
   });
 });
 
-test("pages are 503 while the database is away, and return with it", async () => {
+test("pages are 503 while the database is unreachable, and 200 after it returns", async () => {
   const database = await createDatabase();
   const direct = new URL(database.appUrl);
   const proxy = await startFaultProxy(Number(direct.port || 5432));

@@ -17,7 +17,7 @@ test.each([
   expect((await visitor(plane.deps).signIn(tokens[kind])).status).toBe(status);
 });
 
-test("a sign-in's cookie is no bearer, and a bearer is no cookie", async () => {
+test("the console's cookie is not accepted as a bearer, nor a bearer as the cookie", async () => {
   const { ask, cookieOf } = visitor(plane.deps);
   const cookie = await cookieOf();
   const value = cookie.split("=")[1] ?? "";
@@ -27,7 +27,7 @@ test("a sign-in's cookie is no bearer, and a bearer is no cookie", async () => {
   expect((await ask("/console", { headers: { cookie: `svc-console=${tokens.audit}` } })).status).toBe(303);
 });
 
-test("a sign-in ends once its token leaves the settings", async () => {
+test("a sign-in expires once its token leaves the settings", async () => {
   const cookie = await visitor(plane.deps).cookieOf();
   const rotated = { admin: [], audit: [{ label: "audit", token: "y".repeat(40) }], identity: [] };
   const { console: settings } = plane.deps;
@@ -39,7 +39,7 @@ test("a sign-in ends once its token leaves the settings", async () => {
   expect((await visitor(after).ask("/console", { headers: { cookie } })).status).toBe(303);
 });
 
-test("a page over the token's rate limit is 429 with the time to wait", async () => {
+test("a page over the token's rate limit is 429 with Retry-After", async () => {
   const waits = [0, 7];
   const limits = { ...plane.deps.limits, bearer: async () => waits.shift() ?? 0 };
   const refused = await visitor({ ...plane.deps, limits }).look("/console/agents");
@@ -47,7 +47,7 @@ test("a page over the token's rate limit is 429 with the time to wait", async ()
   expect(refused.headers.get("retry-after")).toBe("7");
 });
 
-test("a form that repeats a field is refused", async () => {
+test("a form that repeats a field is rejected", async () => {
   const { ask } = visitor(plane.deps);
   const refused = await ask("/console/sign-in", {
     method: "POST",

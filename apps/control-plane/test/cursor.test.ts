@@ -6,7 +6,7 @@ const key = new Uint8Array(32).fill(1);
 const use = { route: "/v1/agents", filter: { status: "reconciled" } };
 const cursor = sealCursor(key, use, "planner");
 
-test("a cursor opens for its own route and filter, in any order of the filter's members", () => {
+test("a cursor is valid for its own route and filter, in any order of the filter's members", () => {
   expect(openCursor(key, use, cursor)).toBe("planner");
   const filter = { agent: "a", outcome: "deny" };
   const sealed = sealCursor(key, { route: "/r", filter }, "7");
@@ -19,11 +19,11 @@ test.each([
   ["a filter more", key, { ...use, filter: { ...use.filter, agent: "a" } }],
   ["a filter less", key, { ...use, filter: {} }],
   ["another key", new Uint8Array(32).fill(2), use],
-])("a cursor does not open for %s", (_name, otherKey, otherUse) => {
+])("a cursor is invalid for %s", (_name, otherKey, otherUse) => {
   expect(openCursor(otherKey, otherUse, cursor)).toBeUndefined();
 });
 
-test("a cursor that was changed in any character, cut or extended does not open", () => {
+test("a cursor with any character changed, removed or added is invalid", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   for (let at = 0; at < cursor.length; at++) {
     for (const char of alphabet) {
@@ -35,7 +35,7 @@ test("a cursor that was changed in any character, cut or extended does not open"
   for (const tail of ["A", "=", " ", "\n", "AAAA"]) expect(openCursor(key, use, cursor + tail)).toBeUndefined();
 });
 
-test("every position survives, and arbitrary text never opens", () =>
+test("every position is read back from its cursor, and arbitrary text is no cursor", () =>
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 1 }), fc.string(), (position, text) => {
       expect(openCursor(key, use, sealCursor(key, use, position))).toBe(position);

@@ -61,7 +61,7 @@ const insertDecision = `
 const keeper = () => retention({ pool: poolOf(service, 5_000), clock: { nowMs: () => 0 }, ids: { next: uuidv7 } });
 
 describe("the roles of roles.sql", () => {
-  test("leave everything to an owner that nobody logs in as", async () => {
+  test("give every table to an owner that cannot log in", async () => {
     const owners = await as(
       "migrate",
       "select distinct tableowner as owner from pg_tables where schemaname = 'public'",
@@ -70,7 +70,7 @@ describe("the roles of roles.sql", () => {
     await expect(as("owner", "select 1")).rejects.toThrow(/not permitted to log in/);
   });
 
-  test("let the service add to the record, durably, and read it", async () => {
+  test("let the service append to the record, durably, and read it", async () => {
     await as("app", insertDecision);
     expect(await as("app", "select target from decision")).toEqual([{ target: "planner" }]);
     expect(await query(urlOf("app"), "show synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
@@ -87,13 +87,13 @@ describe("the roles of roles.sql", () => {
     await expect(as("app", statement)).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  test("let the service keep house", async () => {
+  test("let the service run retention", async () => {
     expect(await keeper().prepareMonths()).toBe("done");
     expect(await keeper().retire()).toBe("done");
   });
 });
 
-describe("with the safety catch of guard.sql", () => {
+describe("with guard.sql", () => {
   beforeAll(async () => {
     for (const _ of ["once", "again after an upgrade"]) await query(superuserUrl(), deployed("guard.sql"));
   });
@@ -126,13 +126,13 @@ describe("with the safety catch of guard.sql", () => {
     expect(await as("app", "select target from decision")).toEqual([{ target: "planner" }]);
   });
 
-  test("migrations go on", async () => {
+  test("migrations still run", async () => {
     await as("migrate", "create table later (id int); alter table later add column more int; drop table later");
     await as("migrate", "alter table decision add column later text; alter table decision drop column later");
     await migrate({ ownerUrl: urlOf("migrate"), appUrl: urlOf("app") });
   });
 
-  test("months are made, and go when they are past the life that the owner set, not before", async () => {
+  test("months are created, and dropped only after the retention that the owner set", async () => {
     await as("migrate", "select make_decision_partition('2020-01-01'), make_decision_partition('2020-02-01')");
     await expect(as("migrate", "drop table decision_2020_01")).rejects.toThrow(/part of the record/);
     await as("migrate", "update retention set keep_months = 13");

@@ -31,7 +31,7 @@ const stores: readonly [string, () => Promise<unknown>][] = [
   ["the cache store", () => guard.ping()],
 ];
 
-test.each(stores)("a busy process accepts the answer of %s that arrived in time", async (_, ask) => {
+test.each(stores)("a busy process accepts a response of %s that arrived in time", async (_, ask) => {
   const answer = ask();
   // Both drivers write in a turn of their own, which they ask for only once this function waits; so two turns.
   await turn();
@@ -41,7 +41,7 @@ test.each(stores)("a busy process accepts the answer of %s that arrived in time"
   await answer;
 });
 
-test("a late answer is an error", async () => {
+test("a late response is an error", async () => {
   const late = new Error("late");
   await expect(within(deadlineMs, new Promise(() => {}), () => late)).rejects.toBe(late);
 });

@@ -7,7 +7,7 @@ import { startPlane } from "./support.ts";
 const hourMs = 3_600_000;
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
-describe("counting decisions", () => {
+describe("a count of decisions", () => {
   let plane: Awaited<ReturnType<typeof startPlane>>;
   let records: Awaited<ReturnType<typeof recorder>>;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe("counting decisions", () => {
   const of = (spanMs: number, newest: number) => ({ sinceMs: Date.now() - spanMs, bucketMs: hourMs, newest });
   const ago = (ms: number) => ({ decided_at: new Date(Date.now() - ms) });
 
-  test("covers the span, each decision in its bucket, and only the newest ones", async () => {
+  test("covers the span, each decision in its bucket, up to the newest N", async () => {
     for (const row of [{}, { ...observed }, ago(hourMs / 2), { ...observed, ...ago(3 * hourMs) }, ago(48 * hourMs)]) {
       await records.record(row);
     }
@@ -39,13 +39,13 @@ describe("counting decisions", () => {
     }
   });
 
-  test("in observe mode is by scope, of any time, and only of the newest ones", async () => {
+  test("of observed denies is by scope, over any time, up to the newest N", async () => {
     const { observedByScope } = plane.deps.audit;
     expect(await observedByScope(100)).toEqual([{ scope: "expenses", count: 2 }]);
     expect(await observedByScope(1)).toEqual([{ scope: "expenses", count: 1 }]);
   });
 
-  test("reads only the newest rows, also while the statistics are older than the rows", async () => {
+  test("reads only the newest rows, also while the table's statistics are outdated", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;
     expect(await rowsRead((sql) => decisionCounts(poolOf(sql, 5_000)).countDecisions(of(24 * hourMs, 1_000)))).toBe(

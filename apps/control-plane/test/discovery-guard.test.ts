@@ -97,7 +97,7 @@ describe("SVC_DISCOVERY_ALLOW", () => {
     "*.internal",
     "x:80",
     "-a",
-  ])("%j is no entry", (entry) => {
+  ])("%j is an invalid entry", (entry) => {
     expect(parseAllowedDestination(entry)).toBeUndefined();
   });
 });

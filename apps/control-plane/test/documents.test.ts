@@ -38,14 +38,14 @@ describe("the OpenAPI document", () => {
     expect(document.openapi).toBe("3.1.0");
   });
 
-  test("refers to nothing that it does not hold", () => {
+  test("has no dangling reference", () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
     expect(refs.length).toBeGreaterThan(20);
     for (const [, name = ""] of refs) expect(document.components.schemas).toHaveProperty([name]);
     expect(JSON.stringify(document)).not.toContain("#/$defs/");
   });
 
-  test("has every route that is served", () => {
+  test("describes every route", () => {
     const served = createApp(plane.deps).routes.filter(({ method }) => method !== "ALL");
     for (const { method, path } of served) {
       operation(method.toLowerCase(), path.replaceAll(/:(\w+)/g, "{$1}"));
@@ -53,7 +53,7 @@ describe("the OpenAPI document", () => {
     expect(served.length).toBeGreaterThan(20);
   });
 
-  test("has the routes that the README lists with their summaries, and no others", () => {
+  test("has exactly the routes of the README, with their summaries", () => {
     const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
     const rows = readme.matchAll(/^\| `([A-Z]+ \/\S*)` *\|[^|]*\| (.*?) *\|$/gm);
     const listed = [...rows].map(([, route, does]) => `${route}: ${does}`);
@@ -68,11 +68,11 @@ describe("the OpenAPI document", () => {
     ["get", "/v1/audit/decisions", [{ audit: [] }, { admin: [] }]],
     ["post", "/v1/authorize", [{ hop: [] }]],
     ["get", "/livez", []],
-  ])("says which bearers open %s %s", (method, path, security) => {
+  ])("names the bearers that %s %s accepts", (method, path, security) => {
     expect(operation(method, path).security).toEqual(security);
   });
 
-  test("says which refusals to expect, each in its own shape", () => {
+  test("names the refusals of an operation, each with its shape", () => {
     const { responses } = operation("post", "/v1/agents");
     expect(Object.keys(responses).toSorted()).toEqual(
       ["201", "400", "401", "409", "413", "415", "422", "429", "500", "503"].toSorted(),
@@ -83,7 +83,7 @@ describe("the OpenAPI document", () => {
     expect(JSON.stringify(operation("post", "/v1/token/exchange").responses["400"])).toContain("error_description");
   });
 
-  test("spells parameters and bodies as the readers take them", () => {
+  test("describes parameters and bodies as they are validated", () => {
     const limit = operation("get", "/v1/agents").parameters?.find(({ name }) => name === "limit");
     expect(limit?.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 200, default: 50 });
     expect(document.components.schemas.AgentCreate).toMatchObject({
@@ -109,7 +109,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-test("the page for people shows every route, loads nothing and runs nothing", async () => {
+test("the HTML page lists every route, loads no resource and runs no script", async () => {
   const page = await plane.send("/docs", { token: "" });
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
   expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -118,7 +118,7 @@ test("the page for people shows every route, loads nothing and runs nothing", as
 });
 
 describe("the issuer's metadata", () => {
-  test("is what RFC 8414 wants, at the issuer's own address", async () => {
+  test("has the members of RFC 8414, with the issuer's URLs", async () => {
     const { json, headers } = await plane.send("/.well-known/oauth-authorization-server", { token: "" });
     expect(json).toMatchObject({
       issuer: "https://plane.test",

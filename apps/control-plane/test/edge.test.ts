@@ -60,7 +60,7 @@ const asAdmin = `Authorization: Bearer ${tokens.admin}`;
 const json = "Content-Type: application/json";
 const post = (...headers: string[]) => head("POST /v1/consent HTTP/1.1", asAdmin, json, ...headers);
 
-describe("what no route sees is refused in the envelope, and its connection closed", () => {
+describe("a request that the HTTP parser rejects gets the error envelope, and its connection is closed", () => {
   test.each<[string, string, number, string]>([
     ["a request line of 20 kB", head(`GET /v1/manifests/${"x".repeat(20_000)} HTTP/1.1`), 431, "invalid_request"],
     ["headers of 20 kB", head("GET /livez HTTP/1.1", `X-Long: ${"x".repeat(20_000)}`), 431, "invalid_request"],
@@ -70,12 +70,12 @@ describe("what no route sees is refused in the envelope, and its connection clos
       431,
       "invalid_request",
     ],
-    ["a line that is no request", "hello\r\n\r\n", 400, "invalid_request"],
+    ["a malformed request line", "hello\r\n\r\n", 400, "invalid_request"],
     ["a header without a colon", head("GET /livez HTTP/1.1", "nonsense"), 400, "invalid_request"],
     ["a NUL in a header", head("GET /livez HTTP/1.1", "X-Nul: a\0b"), 400, "invalid_request"],
     ["a folded header", head("GET /livez HTTP/1.1", "X-Folded: a\r\n b"), 400, "invalid_request"],
     ["two different lengths", `${post("Content-Length: 2", "Content-Length: 3")}{}`, 400, "invalid_request"],
-    ["a length that is no number", `${post("Content-Length: +2")}{}`, 400, "invalid_request"],
+    ["a malformed length", `${post("Content-Length: +2")}{}`, 400, "invalid_request"],
     [
       "a length and chunks",
       `${post("Content-Length: 2", "Transfer-Encoding: chunked")}0\r\n\r\n`,
@@ -101,8 +101,8 @@ describe("what no route sees is refused in the envelope, and its connection clos
 
   test.each([
     ["no host", "GET /livez HTTP/1.1\r\n\r\n"],
-    ["a host that is none", "GET /livez HTTP/1.1\r\nHost: a/b?c\r\n\r\n"],
-  ])("%s, which no address can be made of", async (_name, sent) => {
+    ["an invalid host", "GET /livez HTTP/1.1\r\nHost: a/b?c\r\n\r\n"],
+  ])("a request with %s is rejected", async (_name, sent) => {
     const { write, seen, answered } = await connection();
     write(sent);
     await answered();
@@ -110,10 +110,10 @@ describe("what no route sees is refused in the envelope, and its connection clos
   });
 
   test.each([
-    ["headers that drip", "GET /livez HTTP/1.1\r\nX-Slow: "],
+    ["headers sent byte by byte", "GET /livez HTTP/1.1\r\nX-Slow: "],
     ["a body that stops", `${post("Content-Length: 100")}{`],
     ["chunks that stop", `${post("Transfer-Encoding: chunked")}5\r\n{    \r\n`],
-  ])("%s: 408, after only so long", async (_name, sent) => {
+  ])("%s: 408 after a time limit", async (_name, sent) => {
     const { write, seen, ended } = await connection();
     write(sent);
     await ended();
@@ -121,7 +121,7 @@ describe("what no route sees is refused in the envelope, and its connection clos
     expect(refusal(seen.text)).toEqual({ status: 408, code: "invalid_request" });
   });
 
-  test("what follows an answered request is refused by itself", async () => {
+  test("bytes after a served request are rejected alone", async () => {
     const { write, seen, ended } = await connection();
     // The body is longer than it says: its rest is no request.
     write(`${head("GET /livez HTTP/1.1")}${post("Content-Length: 2")}{}{"scope":"x"}`);
@@ -135,7 +135,7 @@ describe("a body over the cap", () => {
   const tooLarge = { status: 413, code: "payload_too_large" };
   const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
 
-  test("that was sent whole before anything is read is answered, and no reset comes before the answer", async () => {
+  test("sent whole before it is read gets a response, and no reset before it", async () => {
     const { write, seen, answered } = await connection(patient);
     write([post("Transfer-Encoding: chunked"), chunk.repeat(40), "0\r\n\r\n"].join(""));
     await answered();
@@ -147,7 +147,7 @@ describe("a body over the cap", () => {
     ["chunked", "Transfer-Encoding: chunked", chunk],
     ["of a declared length", "Content-Length: 900000000", "x".repeat(65_536)],
   ])(
-    "%s, of a client that never stops sending, is answered, ended, and only then cut off",
+    "%s, of a client that never stops, gets a response before its connection is closed",
     async (_name, framing, more) => {
       const { write, seen, answered } = await connection(patient);
       write(post(framing));
@@ -171,7 +171,7 @@ describe("a compressed body", () => {
     });
 
   test.each(["gzip", "br", "deflate", "identity, gzip", "x-unknown"])(
-    "of coding %s is 415, and told what is taken",
+    "with coding %s is 415 with Accept-Encoding",
     async (coding) => {
       const answer = await compressed("/v1/consent", "application/json", coding);
       expect(answer).toMatchObject({ status: 415, json: { error: { code: "unsupported_media_type" } } });
@@ -184,7 +184,7 @@ describe("a compressed body", () => {
     expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
   });
 
-  test("that says it is none is read", async () => {
+  test("with coding identity is read", async () => {
     const body = { scope: "none-such", user_sub: "ada" };
     const answer = await plane.send("/v1/consent", { body, headers: { "content-encoding": "identity" } });
     expect(answer.status).toBe(404);

@@ -63,7 +63,7 @@ describe("an address of the cache store", () => {
     "redis+sentinel://secret@s1",
     "redis+cluster://secret@c1/1",
     "redis+other://secret@c1",
-  ])("%s is refused without repeating it", (url) => {
+  ])("%s is rejected, and the error does not repeat it", (url) => {
     expect(() => parseStoreAddress(url)).toThrow(TypeError);
     expect(() => parseStoreAddress(url)).not.toThrow(/secret/);
   });

@@ -6,7 +6,7 @@ const shared = embeddedGuard();
 guardSuite("embedded guard", () => shared);
 
 describe("the embedded guard", () => {
-  test("holds an entry to the end of its life and not beyond", async () => {
+  test("keeps an entry until it expires, and no longer", async () => {
     let nowMs = 0;
     const guard = embeddedGuard(() => nowMs);
     await guard.claim({ key: "k", actionId: "a", ttlSeconds: 120 });
@@ -16,7 +16,7 @@ describe("the embedded guard", () => {
     expect(await guard.claim({ key: "k", actionId: "b", ttlSeconds: 120 })).toBe("claimed");
   });
 
-  test("forgets ended entries by itself and keeps those claimed again since", async () => {
+  test("removes expired entries by itself and keeps those claimed again", async () => {
     let nowMs = 0;
     const guard = embeddedGuard(() => nowMs);
     for (let n = 0; n < 1000; n += 1) await guard.claim({ key: `k${n}`, actionId: "a", ttlSeconds: 60 });

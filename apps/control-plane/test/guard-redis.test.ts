@@ -76,11 +76,11 @@ describe.each(kinds)("$kind", ({ kind, start }) => {
   guardSuite(kind, () => guard);
 });
 
-describe("a server that asks who is there", () => {
+describe("a server that requires a password", () => {
   const users = ["user svc on >p@ss ~svc:* +@all"];
   const as = ({ port }: OwnRedis, password: string) => `redis://svc:${password}@127.0.0.1:${port}/3`;
 
-  test("takes the claims of its user into the database of the address", async () => {
+  test("stores the claims of its user in the database of the address", async () => {
     const server = await ownServer(users);
     const guard = await guardOn({ url: as(server, "p%40ss") }, patient);
     const claim = claimOf();
@@ -89,7 +89,7 @@ describe("a server that asks who is there", () => {
     expect(String(await server.command("INFO", "keyspace")).match(/^db\d+/gm)).toEqual(["db3"]);
   });
 
-  test("is given no claim with a wrong password, and none is taken for granted", async () => {
+  test("rejects every claim with a wrong password", async () => {
     const server = await ownServer(users);
     const guard = redisGuard({ address: parseStoreAddress(as(server, "guessed")) });
     undo.push(() => guard.close());
@@ -101,8 +101,8 @@ describe("a server that asks who is there", () => {
   });
 });
 
-describe("a store that stands still", () => {
-  test("is answered for by a refusal while it still does", async () => {
+describe("a frozen store", () => {
+  test("rejects claims, releases and pings within the deadline", async () => {
     const server = await ownServer();
     const guard = await guardOn(server);
     server.freeze();
@@ -111,7 +111,7 @@ describe("a store that stands still", () => {
     server.thaw();
   });
 
-  test("takes a late claim as the same action's, and as another's", async () => {
+  test("a claim written late counts as its own action's, and refuses another action's", async () => {
     const server = await ownServer();
     const guard = await guardOn(server);
     server.freeze();
@@ -124,7 +124,7 @@ describe("a store that stands still", () => {
     expect(await answered(() => guard.claim(claimOf(late.key, "other")))).toBe("other_action");
   });
 
-  test("collects no queue: beyond a bound, claims are refused without being sent", async () => {
+  test("has a bounded queue: further claims are rejected without being sent", async () => {
     const server = await ownServer();
     const guard = await guardOn(server);
     server.freeze();
@@ -135,7 +135,7 @@ describe("a store that stands still", () => {
     expect(await server.command("DBSIZE")).toBeLessThanOrEqual(1025);
   });
 
-  test("is given up for a fresh connection when it stays silent", async () => {
+  test("gets a new connection while the old one stays silent", async () => {
     const server = await ownServer();
     const proxy = await startFaultProxy(server.port);
     undo.push(() => proxy.stop());
@@ -147,8 +147,8 @@ describe("a store that stands still", () => {
   });
 });
 
-describe("a store that is gone", () => {
-  test("is refused for at once, and found again when it is back", async () => {
+describe("an unreachable store", () => {
+  test("rejects claims at once, and serves again after it restarts", async () => {
     const server = await ownServer();
     const guard = await guardOn(server);
     await server.kill();
@@ -163,7 +163,7 @@ describe("a store that is gone", () => {
     expect(await answered(() => guard.claim(claimOf()))).toBe("claimed");
   });
 
-  test("before the first connection is no reason to give up", async () => {
+  test("from the start is connected once it runs", async () => {
     const server = await ownServer();
     await server.kill();
     const guard = redisGuard({ address: parseStoreAddress(server.url) });
@@ -173,7 +173,7 @@ describe("a store that is gone", () => {
     expect(await answered(() => guard.claim(claimOf()))).toBe("claimed");
   });
 
-  test("is told of once per outage", async () => {
+  test("is reported once per outage", async () => {
     const told: unknown[] = [];
     const server = await ownServer();
     const watched = redisGuard({
@@ -203,7 +203,7 @@ describe("a failover behind Sentinel", () => {
   });
   afterAll(() => group.stop());
 
-  test("is survived: claims are refused meanwhile, then taken by the new primary", async () => {
+  test("rejects claims at first, then the new primary serves them with the entries of the old one", async () => {
     const guard = await guardOn(group);
     const kept = claimOf();
     await answered(() => guard.claim(kept));
@@ -224,7 +224,7 @@ describe("a cluster that loses a node", () => {
   });
   afterAll(() => cluster.stop());
 
-  test("refuses within the deadline, and serves every key again when the node is back", async () => {
+  test("rejects within the deadline, and serves every key again after the node restarts", async () => {
     const guard = await guardOn(cluster);
     await cluster.nodes[0]?.kill();
     const keys = Array.from({ length: 60 }, () => randomUUID());
@@ -240,13 +240,13 @@ describe("a cluster that loses a node", () => {
   });
 });
 
-describe("a store that cannot be trusted with an entry", () => {
-  test.each(["allkeys-lru", "volatile-ttl"])("by its policy %s is found out", async (policy) => {
+describe("a store that may lose an entry", () => {
+  test.each(["allkeys-lru", "volatile-ttl"])("by its policy %s is detected", async (policy) => {
     const guard = await guardOn(await ownServer([`maxmemory-policy ${policy}`]), patient);
     expect(await guard.evictionPolicy()).toBe("evicts");
   });
 
-  test("because it takes no writes fails the ping, and claims", async () => {
+  test("since it is read-only rejects pings and claims", async () => {
     const primary = await ownServer();
     const replica = await ownServer([`replicaof 127.0.0.1 ${primary.port}`]);
     const guard = redisGuard({ address: parseStoreAddress(replica.url) });
@@ -256,7 +256,7 @@ describe("a store that cannot be trusted with an entry", () => {
     await refused(guard.claim(claimOf()));
   });
 
-  test("whose policy cannot be read is unknown, and still serves", async () => {
+  test("of unreadable policy is unknown, and still serves", async () => {
     const server = await ownServer();
     await server.command("ACL", "SETUSER", "svc", "on", ">secret", "~*", "+@all", "-info");
     const guard = await connected(`redis://svc:secret@127.0.0.1:${server.port}`, patient);

@@ -9,7 +9,7 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
   const claim = (key: string, actionId: string, ttlSeconds = 60) => guard().claim({ key, actionId, ttlSeconds });
 
   describe(`${name}: a claim`, () => {
-    test("is told apart from a second one of the same action and from one of another", async () => {
+    test("is distinguished from a second one of the same action and from one of another", async () => {
       const key = randomUUID();
       expect(await claim(key, "first")).toBe("claimed");
       expect(await claim(key, "first")).toBe("same_action");
@@ -17,23 +17,23 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
       expect(await claim(key, "first")).toBe("same_action");
     });
 
-    test("may live for a fraction of a second more", async () => {
+    test("can have a lifetime with a fraction of a second", async () => {
       expect(await claim(randomUUID(), "action", 60.0625)).toBe("claimed");
     });
 
-    test("of one token says nothing about another", async () => {
+    test("of one token does not affect another", async () => {
       await claim(randomUUID(), "action");
       expect(await claim(randomUUID(), "action")).toBe("claimed");
     });
 
-    test("succeeds for exactly one of many at once", async () => {
+    test("succeeds for exactly one of 64 concurrent actions", async () => {
       const key = randomUUID();
       const outcomes = await Promise.all(Array.from({ length: 64 }, (_, n) => claim(key, `action-${n}`)));
       expect(outcomes.filter((outcome) => outcome === "claimed")).toHaveLength(1);
       expect(outcomes.filter((outcome) => outcome === "other_action")).toHaveLength(63);
     });
 
-    test("keeps its full life whatever is claimed after it", async () => {
+    test("keeps its lifetime, whatever is claimed after it", async () => {
       const key = randomUUID();
       await claim(key, "first", 600);
       await claim(key, "second", 1);
@@ -60,13 +60,13 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
       expect(await claim(key, "second")).toBe("other_action");
     });
 
-    test("of what was never claimed does nothing", async () => {
+    test("of an unclaimed token does nothing", async () => {
       await expect(guard().release({ key: randomUUID(), actionId: "first" })).resolves.toBeUndefined();
     });
   });
 
   describe(`${name}: of a database's witness`, () => {
-    test("remembers the highest count, in whatever order they come, and each deployment's by itself", async () => {
+    test("keeps the highest count of each deployment, in any order", async () => {
       const deployment = randomUUID();
       expect(await guard().seen(deployment)).toBe(0n);
       for (const count of [9n, 10n, 2n]) await guard().keep({ deployment, count });
@@ -74,7 +74,7 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
       expect(await guard().seen(randomUUID())).toBe(0n);
     });
 
-    test("keeps the highest of many at once", async () => {
+    test("keeps the highest of many concurrent counts", async () => {
       const deployment = randomUUID();
       const counts = Array.from({ length: 32 }, (_, n) => BigInt((n * 13) % 32));
       await Promise.all(counts.map((count) => guard().keep({ deployment, count })));

@@ -42,7 +42,7 @@ describe("a form", () => {
     ["application/x-www-form-urlencoded"],
     ["application/x-www-form-urlencoded;charset=UTF-8"],
     ['Application/X-WWW-Form-Urlencoded; charset="utf-8"'],
-  ])("of type %s is taken", async (contentType) => {
+  ])("of type %s is accepted", async (contentType) => {
     expect(await form("a=1", contentType)).toMatchObject({ ok: true });
   });
 
@@ -54,7 +54,7 @@ describe("a form", () => {
     ["bytes that are not UTF-8, encoded", "a=%ff"],
     ["an overlong encoding", "a=%c0%ae"],
     ["bytes that are not UTF-8", new Uint8Array([0x61, 0x3d, 0xff])],
-  ])("with %s is refused", async (_name, body) => {
+  ])("with %s is rejected", async (_name, body) => {
     expect(await form(body)).toMatchObject({ ok: false, status: 400 });
   });
 
@@ -65,19 +65,19 @@ describe("a form", () => {
     ["application/x-www-form-urlencoded; charset=utf-8; x=y"],
     ["text/plain"],
     [""],
-  ])("of type %j is refused", async (contentType) => {
+  ])("of type %j is rejected", async (contentType) => {
     expect(await form("a=1", contentType)).toMatchObject({ ok: false, status: 400 });
   });
 
-  test("with parameters in the query is refused", async () => {
+  test("with parameters in the query is rejected", async () => {
     expect(await form("a=1", undefined, `${url}?b=2`)).toMatchObject({ ok: false, status: 400 });
   });
 
-  test("over the cap is refused as too large", async () => {
+  test("over the cap is rejected as too large", async () => {
     expect(await form(`a=${"x".repeat(bodyCapBytes)}`)).toMatchObject({ ok: false, status: 413 });
   });
 
-  test("says what is wrong within the character set of RFC 6749", async () => {
+  test("has an error description in the character set of RFC 6749", async () => {
     const readings = [form("a=%zz"), form("a=1&a=1"), form("", "x/y"), form("", undefined, `${url}?q`)];
     for (const reading of await Promise.all(readings)) {
       expect(reading).toMatchObject({
@@ -87,7 +87,7 @@ describe("a form", () => {
     }
   });
 
-  test("reads back whatever a standard encoder wrote", () =>
+  test("reads what a standard encoder writes", () =>
     fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ unit: "grapheme" })),
@@ -141,12 +141,12 @@ describe("a JSON body", () => {
     ["with a member named __proto__", '{"name":"a","__proto__":{}}', ""],
     ["an array", "[]", ""],
     ["null", "null", ""],
-  ])("%s is refused with the place", async (_name, body, path) => {
+  ])("%s is rejected with the path of the fault", async (_name, body, path) => {
     const refused = await refusal(() => read(body));
     expect(refused).toMatchObject({ code: "invalid_request", details: { issues: [{ path }] } });
   });
 
-  test("tells what is wrong without repeating a value", async () => {
+  test("has faults that repeat no value", async () => {
     const refused = await refusal(() => read('{"name":["s3cr3t"],"inner":{"n":"s3cr3t"}}'));
     expect(JSON.stringify(refused?.envelope)).not.toContain("s3cr3t");
   });
@@ -170,20 +170,20 @@ describe("a body", () => {
     expect((await readBody(request(chunked(16, bodyCapBytes / 16)))).byteLength).toBe(bodyCapBytes);
   });
 
-  test("over the cap is refused while it streams, not at its end", async () => {
+  test("over the cap is rejected while it streams", async () => {
     let pulls = 0;
     const endless = chunked(Number.POSITIVE_INFINITY, 65_536, () => pulls++);
     expect(await refusal(() => readBody(request(endless)))).toMatchObject({ code: "payload_too_large" });
     expect(pulls).toBeLessThan(20);
   });
 
-  test("that declares more than the cap is refused unread", async () => {
+  test("that declares more than the cap is rejected unread", async () => {
     const declared = request("x", { "content-length": String(bodyCapBytes + 1) });
     expect(await refusal(() => readBody(declared))).toMatchObject({ code: "payload_too_large" });
     expect(declared.bodyUsed).toBe(false);
   });
 
-  test("that breaks off is a malformed request", async () => {
+  test("that ends early is a malformed request", async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("reset")) });
     expect(await refusal(() => readBody(request(broken)))).toMatchObject({ code: "invalid_request" });
   });
@@ -203,7 +203,7 @@ describe("a query", () => {
   });
 
   test.each(["?agent=a&agent=a", "?agent=%zz", "?agent=%ff", "?agnet=a", "?__proto__=1", "?constructor=1", "?Agent=a"])(
-    "%j is refused",
+    "%j is rejected",
     async (query) => {
       expect(await refusal(() => read(query))).toMatchObject({ code: "invalid_request" });
     },

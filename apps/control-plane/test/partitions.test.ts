@@ -21,13 +21,13 @@ const partitionOf = async (actionId: string): Promise<string> => {
 };
 const monthOf = (date: Date): string => `decision_${date.toISOString().slice(0, 7).replace("-", "_")}`;
 
-describe("a decision lies", () => {
-  test("in the month that its identifier was made in", async () => {
+describe("a decision is stored", () => {
+  test("in the month of its identifier", async () => {
     const { action_id: id, decided_at: at } = await record();
     expect(await partitionOf(id)).toBe(monthOf(at));
   });
 
-  test("in the default partition where no month was made for it", async () => {
+  test("in the default partition where its month has none", async () => {
     expect(await partitionOf((await record({ decided_at: new Date("2020-02-29T12:00:00Z") })).action_id)).toBe(
       "decision_default",
     );
@@ -46,7 +46,7 @@ describe("a decision lies", () => {
   });
 });
 
-describe("a partition is append-only by itself", () => {
+describe("each partition is append-only", () => {
   const statements = (partition: string) => [
     `update ${partition} set target = 'x'`,
     `delete from ${partition}`,
@@ -58,15 +58,15 @@ describe("a partition is append-only by itself", () => {
     await record({ action_id: crypto.randomUUID() });
   });
 
-  test.each(cases)("the service may not: %s", async (statement) => {
+  test.each(cases)("the service cannot: %s", async (statement) => {
     await expect(query(plane.database.appUrl, statement)).rejects.toThrow(/permission denied/);
   });
 
-  test.each(cases)("nor may the owner: %s", async (statement) => {
+  test.each(cases)("the owner cannot: %s", async (statement) => {
     await expect(query(plane.database.ownerUrl, statement)).rejects.toThrow(/append-only/);
   });
 
-  test.each(cases)("nor a replication role, for which ordinary triggers do not fire: %s", async (statement) => {
+  test.each(cases)("a replication role, which skips ordinary triggers, cannot: %s", async (statement) => {
     const superuser = postgres(plane.database.superuserUrl, { max: 1, onnotice: () => {} });
     try {
       await superuser`set session_replication_role = replica`;
@@ -96,7 +96,7 @@ const literal = (value: unknown): string => {
   return `'${value instanceof Date ? value.toISOString() : String(value)}'`;
 };
 
-describe("a look-up by action touches one partition", () => {
+describe("a lookup by action reads one partition", () => {
   const jtiHash = () => Buffer.from(crypto.randomUUID());
   const epochs = async () => {
     const [row] = await sql<{ session: string; denials: string }[]>`
@@ -183,7 +183,7 @@ describe("a look-up by action touches one partition", () => {
   });
 
   test.each(lookUps.filter(([why]) => ["to find it", "to spend it"].includes(why)))(
-    "%s, however many months there are, without opening another",
+    "%s, and opens no other, whatever the number of months",
     async (_why, lookUp) => {
       const { action_id: id } = await record();
       const [{ text = "", values = [] } = {}] = await statementsOf(lookUp, id);

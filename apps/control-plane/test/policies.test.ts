@@ -24,14 +24,14 @@ afterAll(async () => {
 });
 
 describe("a pinned policy", () => {
-  test("is read once, however many ask for it at once", async () => {
+  test("is read once for concurrent calls", async () => {
     const policies = policyStore(poolOf(sql, 5_000));
     const asked = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
     expect(new Set(asked).size).toBe(1);
     expect(asked[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
   });
 
-  test("is served from memory once read: the database may be gone", async () => {
+  test("is served from memory after its first read, also while the database is unreachable", async () => {
     const own = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
     const policies = policyStore(poolOf(own, 1_000));
     const before = await policies.pinned("one", 1);
@@ -40,7 +40,7 @@ describe("a pinned policy", () => {
     await expect(policies.pinned("one", 2)).rejects.toMatchObject({ code: "database_unavailable" });
   });
 
-  test("that is not there yet is asked for again", async () => {
+  test("that does not exist yet is read again", async () => {
     const policies = policyStore(poolOf(sql, 5_000));
     expect(await policies.pinned("one", 3)).toBeUndefined();
     await query(
@@ -50,7 +50,7 @@ describe("a pinned policy", () => {
     expect((await policies.pinned("one", 3))?.version).toBe(3);
   });
 
-  test("of one version is never taken for another's, whatever the scope is called", async () => {
+  test("is never confused with another version or scope, whatever the scope's name", async () => {
     const policies = policyStore(poolOf(sql, 5_000));
     expect((await policies.pinned("one", 1))?.version).toBe(1);
     expect((await policies.pinned("one", 2))?.version).toBe(2);
@@ -58,7 +58,7 @@ describe("a pinned policy", () => {
   });
 });
 
-test("the latest version is read at the moment of asking", async () => {
+test("the latest version is read from the database each time", async () => {
   const policies = policyStore(poolOf(sql, 5_000));
   expect(await policies.latest("three")).toEqual({ version: 1, schemaVersion: 1 });
   await query(
@@ -75,7 +75,7 @@ describe("the current policies of agents", () => {
       .map(({ scope, version }) => `${scope} ${version}`)
       .toSorted();
 
-  test("are those of the scopes that their latest accepted manifests touch", async () => {
+  test("are those of the scopes in their latest accepted manifests", async () => {
     expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);
     expect(await currentOf("nobody")).toEqual([]);
     expect(await currentOf()).toEqual([]);
@@ -85,7 +85,7 @@ describe("the current policies of agents", () => {
     expect(await currentOf("planner", "auditor")).toEqual(["four 1", "one 3"]);
   });
 
-  test("do not move with a manifest that was not accepted", async () => {
+  test("do not change with a manifest that was not accepted", async () => {
     const manifest = aManifest("five", { tools: [aTool("http:a/e")] });
     expect((await plane.send("/v1/manifests", { body: { agent: "planner", manifest } })).status).toBe(409);
     expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);

@@ -46,7 +46,7 @@ const acts: readonly Act[] = [
     fresh: "session",
   },
   {
-    name: "ending sessions of somebody else",
+    name: "ending sessions of a person without sessions",
     act: () => send("POST", "/v1/sessions/revoke", { user_sub: "eve" }),
     fresh: "none",
   },
@@ -56,12 +56,12 @@ const acts: readonly Act[] = [
   { name: "lifting it", act: () => send("DELETE", "/v1/blocks/tool/t"), fresh: "denials" },
   { name: "lifting none", act: () => send("DELETE", "/v1/blocks/tool/t"), fresh: "none" },
   { name: "publishing the next key", act: () => send("POST", "/v1/keys/rotate"), fresh: "denials" },
-  { name: "asking for it again", act: () => send("POST", "/v1/keys/rotate"), fresh: "none" },
-  { name: "letting it sign now", act: () => send("POST", "/v1/keys/rotate", { now: true }), fresh: "denials" },
+  { name: "publishing it again", act: () => send("POST", "/v1/keys/rotate"), fresh: "none" },
+  { name: "activating it at once", act: () => send("POST", "/v1/keys/rotate", { now: true }), fresh: "denials" },
   { name: "removing a key", act: async () => send("DELETE", `/v1/keys/${await kidOf()}`), fresh: "denials" },
 ];
 
-test.each(acts)("$name makes the epoch of $fresh fresh, with its record, or neither", async ({ act, fresh }) => {
+test.each(acts)("$name renews the epoch of $fresh, together with its record", async ({ act, fresh }) => {
   const session = await consent();
   const [before, eventsBefore] = [await epochsOf(session), await eventCount()];
   expect((await act(session)).status).toBeLessThan(300);
@@ -72,7 +72,7 @@ test.each(acts)("$name makes the epoch of $fresh fresh, with its record, or neit
   else expect(await eventCount()).toBeGreaterThan(eventsBefore);
 });
 
-test("raising the issuer's epoch makes both fresh", async () => {
+test("raising the issuer's epoch renews both epochs", async () => {
   const session = await consent();
   const before = await epochsOf(session);
   expect((await send("POST", "/v1/issuer-epoch")).status).toBe(200);
@@ -81,7 +81,7 @@ test("raising the issuer's epoch makes both fresh", async () => {
   expect(after?.denials).not.toBe(before?.denials);
 });
 
-describe("an act whose record cannot be written", () => {
+describe("an administrative act whose record cannot be written", () => {
   /** An id that stands already: the insert fails. */
   const taken = async (): Promise<AdministrativeEvent> => {
     const [row] = await query<{ event_id: string }>(
@@ -100,7 +100,7 @@ describe("an act whose record cannot be written", () => {
     };
   };
 
-  test("did not happen either", async () => {
+  test("has no effect", async () => {
     const { sessions, blocks, issuerKeyStore } = plane.deps;
     const session = await consent();
     const [event, before, keys] = [await taken(), await epochsOf(session), await kidOf()];

@@ -19,27 +19,27 @@ const takeTimes = async (count: number, limit: RateLimit, key: string): Promise<
 
 /** What every rate limit promises; run on each of them. */
 function rateLimitSuite(limitOf: (budget: RateBudget, kind?: string) => RateLimit): void {
-  test("lets through what its budget holds, and then says how long to wait", async () => {
+  test("admits the calls of its budget, and then returns the time to wait", async () => {
     const [one, two, three, four] = await takeTimes(4, limitOf({ calls: 3, seconds: 60 }), randomUUID());
     expect([one, two, three]).toEqual([0, 0, 0]);
     expect(four).toBeGreaterThan(0);
     expect(four).toBeLessThanOrEqual(60);
   });
 
-  test("of calls at once lets through exactly as many", async () => {
+  test("admits exactly its budget of concurrent calls", async () => {
     const limit = limitOf({ calls: 7, seconds: 60 });
     const key = randomUUID();
     const waits = await Promise.all(Array.from({ length: 50 }, () => limit.take(key)));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(7);
   });
 
-  test("counts every key for itself", async () => {
+  test("counts each key separately", async () => {
     const limit = limitOf({ calls: 1, seconds: 60 });
     expect(await limit.take(randomUUID())).toBe(0);
     expect(await limit.take(randomUUID())).toBe(0);
   });
 
-  test("is whole again when its time is over, and until then a second is what to wait", async () => {
+  test("admits calls again after its period", async () => {
     const limit = limitOf({ calls: 1, seconds: 1 });
     const key = randomUUID();
     await waitUntil("two calls within a second", async () => (await limit.take(key)) === 1);
@@ -74,7 +74,7 @@ redis.describe.each([
 
   rateLimitSuite((budget) => one.limit("suite", budget));
 
-  test("a budget is that of all processes together", async () => {
+  test("a budget is shared by all processes", async () => {
     const [here, there] = [one, other].map((limits) => limits.limit("shared", { calls: 4, seconds: 60 }));
     const key = randomUUID();
     const waits = [];
@@ -82,7 +82,7 @@ redis.describe.each([
     expect(waits.map((wait) => wait === 0)).toEqual([true, true, true, true, false, false]);
   });
 
-  test("what one kind of caller used up is not another's", async () => {
+  test("kinds of callers have separate budgets", async () => {
     const key = randomUUID();
     const [bearers, sessions] = ["bearer", "session"].map((kind) => one.limit(kind, { calls: 1, seconds: 60 }));
     expect(await bearers?.take(key)).toBe(0);
@@ -94,7 +94,7 @@ const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}
   // On a busy machine an answer may take longer than the default, and the process would count for itself.
   redisRateLimits({ address: parseStoreAddress(url), deadlineMs: 60_000, onUnavailable });
 
-redis.test("a caller over its budget costs the store nothing more", async () => {
+redis.test("a caller over its budget causes no further request to the store", async () => {
   const server = await startOwnRedis();
   const limits = connect(server.url);
   try {
@@ -115,7 +115,7 @@ redis.test("a caller over its budget costs the store nothing more", async () => 
   }
 });
 
-redis.test("while the store cannot be reached a process counts for itself, and tells once", async () => {
+redis.test("while the store is unreachable a process counts by itself, and reports it once", async () => {
   const server = await startOwnRedis();
   const unavailable: unknown[] = [];
   const limits = connect(server.url, (cause) => unavailable.push(cause));
@@ -131,7 +131,7 @@ redis.test("while the store cannot be reached a process counts for itself, and t
   }
 });
 
-test("a fault that is none of the store's is not taken for a used-up budget", async () => {
+test("a fault other than the store's is thrown, not counted as an exhausted budget", async () => {
   const broken = { consume: () => Promise.reject(new Error("a bug")) };
   await expect(rateLimitOf(broken).take("key")).rejects.toThrow("a bug");
 });
@@ -147,7 +147,7 @@ describe("a caller", () => {
     expect([await limits.session(subject("one")), await limits.bearer(caller)]).toEqual([0, 0]);
   });
 
-  test("is counted by the session of its token, and not at all where the keys could not be read", async () => {
+  test("is counted by the session of its token, and not counted while the keys cannot be read", async () => {
     const counted: string[] = [];
     const perSession: RateLimit = { take: async (key) => counted.push(key) };
     const limits = callerLimits({ ...unlimited, perSession });
@@ -175,7 +175,7 @@ describe("the settings of a limit", () => {
   ])("%j is read", (written, budget) => expect(budgetOf(written)).toEqual(budget));
 
   test.each(["600", "0/60", "600/0", "600/86401", "-1/60", "1.5/60", "600/60/1", "600 / 60", "1e3/60", "0600/60"])(
-    "%j is refused",
+    "%j is rejected",
     (written) =>
       expect(budgetOf(written)).toEqual([
         "SVC_RATE_LIMIT_PER_SESSION: must be calls/seconds, as 600/60, of at most a day",

@@ -13,6 +13,6 @@ const cells = (table = "") =>
     .replaceAll(/ *\| */g, "|")
     .replaceAll(/-{3,}/g, "---");
 
-test("the README's settings are those of the one table", () => {
+test("the README lists every setting with its default and meaning", () => {
   expect(cells(between("settings"))).toBe(cells(settingsMarkdown(controlPlaneSettings)));
 });

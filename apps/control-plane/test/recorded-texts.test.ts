@@ -58,7 +58,7 @@ const facts = fc
   });
 const named = (record: Omit<DecisionRecord, "actionId">): DecisionRecord => ({ ...record, actionId: uuidv7() });
 
-test("a record is read as it was written, whatever its texts hold and however many go together", async () => {
+test("records with any text, written in any number together, are read as they were written", async () => {
   const epochs = await epochsOf();
   const reads = decisionReads(poolOf(sql, 5_000));
   await fc.assert(
@@ -73,7 +73,7 @@ test("a record is read as it was written, whatever its texts hold and however ma
   );
 });
 
-test("a text that the database cannot hold fails alone", async () => {
+test("a record with a text that the database cannot store fails alone", async () => {
   const epochs = await epochsOf();
   const log = decisionLog(poolOf(sql, 5_000));
   const drawn = fc.sample(facts, 5).map(named);
@@ -87,7 +87,7 @@ test("a text that the database cannot hold fails alone", async () => {
   );
 });
 
-test("a spend is read as it was written, whosever key proved possession", async () => {
+test("a spend is read as it was written, with and without a proof of possession", async () => {
   const epochs = await epochsOf();
   const allow = { stage: "authorize", decision: "allow", denyReason: null } as const;
   const agents = [undefined, "planner", ...fc.sample(text, 20)];

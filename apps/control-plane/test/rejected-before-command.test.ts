@@ -82,7 +82,7 @@ describe("a hop that is rejected before its command is one log line", () => {
   });
 });
 
-test("a renewal is one log line with its outcome", async () => {
+test("a renewal is one log line with its result", async () => {
   const { said } = await logged(() => told.send("/v1/token/renew", { token, body: { count: 1 } }));
   expect(said).toEqual([["info", "token renewed"]]);
 });

@@ -33,7 +33,7 @@ describe("a loop", () => {
   test.each([
     ["each", ["run 1", "run 2", "run 4"]],
     ["first", ["run 1", "run 4"]],
-  ] as const)("that reports %s of its faults goes on after them", async (reports, want) => {
+  ] as const)("that reports %s of its faults continues after them", async (reports, want) => {
     expect(await reported(reports, ["fails", "fails", "works", "fails"])).toEqual(want);
   });
 

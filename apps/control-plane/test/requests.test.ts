@@ -40,7 +40,7 @@ async function overTheWire(target: string, { method = "GET", headers = {}, body 
 const asAdmin = { authorization: `Bearer ${tokens.admin}` };
 
 describe("a path", () => {
-  test("is decoded once: any scope reads back under its encoded name and no other", () =>
+  test("is decoded once, for any scope's name", () =>
     fc.assert(
       fc.asyncProperty(
         fc
@@ -69,7 +69,7 @@ describe("over the wire", () => {
       headers: { ...asAdmin, "content-type": "application/json", ...headers },
     });
 
-  test("a body of the cap is read, one byte more is 413, declared or chunked", async () => {
+  test("a body of the cap is read and one byte more is 413, declared or chunked", async () => {
     const padded = (bytes: number) => `{"scope":"none-such","user_sub":"u"${" ".repeat(bytes - 36)}}`;
     expect(padded(100)).toHaveLength(100);
     const chunked = { "transfer-encoding": "chunked" };
@@ -79,16 +79,16 @@ describe("over the wire", () => {
     expect((await post(padded(bodyCapBytes + 1), chunked)).status).toBe(413);
   });
 
-  test("a POST without a body is told what is missing", async () => {
+  test("a POST without a type is 415, and without a body 400", async () => {
     expect((await overTheWire("/v1/consent", { method: "POST", headers: asAdmin })).status).toBe(415);
     expect((await post("")).status).toBe(400);
   });
 });
 
-describe("a fault that nobody foresaw", () => {
+describe("an unexpected fault", () => {
   const secret = "password=s3cr3t at /srv/app.ts:1";
 
-  test("is 500 without a word about its cause, and is reported", async () => {
+  test("is 500 without its cause, and is reported", async () => {
     const reported: unknown[] = [];
     const fault = new Error(secret);
     const app = plane.with({
@@ -102,7 +102,7 @@ describe("a fault that nobody foresaw", () => {
     expect(reported).toEqual([fault]);
   });
 
-  test("of the database is 503 and worth another try", async () => {
+  test("of the database is 503 with Retry-After", async () => {
     const fault = Object.assign(new Error(secret), { code: "database_unavailable" });
     const app = plane.with({ manifests: { ...plane.deps.manifests, listAgents: () => Promise.reject(fault) } });
     const answer = await app.send("/v1/agents");

@@ -51,15 +51,15 @@ const isKept = async ({ actionId, renewalId }: { actionId: string; renewalId: st
 const whole = { decision: true, spend: true, mint: true, renewal: true };
 const gone = { decision: false, spend: false, mint: false, renewal: false };
 
-describe("a month past its life", () => {
-  test("stays for ever where the owner says nothing", async () => {
+describe("a month past its retention", () => {
+  test("is kept where the owner set no retention", async () => {
     const kept = await pastMonth("2020-01");
     expect(await keeper.retire()).toBe("done");
     expect(await isKept(kept)).toEqual(whole);
     expect(await keeper.lastDoneMs()).toBe(nowMs);
   });
 
-  test("goes with its spends, renewals and mints; every later one stays, and that it went is on record", async () => {
+  test("is deleted with its spends, renewals and mints, and recorded; later months stay", async () => {
     const [old, older] = [await pastMonth("2020-02"), await pastMonth("2020-03")];
     const [keeps] = await owner<
       { month: string }[]
@@ -92,7 +92,7 @@ describe("a month past its life", () => {
     expect(await isKept(now)).toEqual(whole);
   });
 
-  test("goes in as many batches as it takes", async () => {
+  test("is deleted in any number of batches", async () => {
     await owner`select make_decision_partition('2020-04-01'::date)`;
     await sql`
       insert into spend (jti_hash, session_id, kind, spent_at, renewal_id, actor)
@@ -107,7 +107,7 @@ describe("a month past its life", () => {
   });
 });
 
-describe("nobody retires what is not past its life", () => {
+describe("no role deletes records within retention", () => {
   beforeAll(async () => {
     await keepMonths(null);
     await spend((await record()).action_id);
@@ -121,7 +121,7 @@ describe("nobody retires what is not past its life", () => {
     "alter table decision detach partition decision_default",
     "delete from spend",
     "insert into schema_migration (name, checksum) values ('x', 'x')",
-  ])("the service may not: %s", async (statement) => {
+  ])("the service cannot: %s", async (statement) => {
     await expect(query(plane.database.appUrl, statement)).rejects.toThrow(/permission denied|must be owner/);
   });
 
@@ -130,16 +130,16 @@ describe("nobody retires what is not past its life", () => {
     "delete from mint",
     "update spend set kind = 'renewal'",
     "delete from retired_month",
-  ])("the owner may not: %s", async (statement) => {
+  ])("the owner cannot: %s", async (statement) => {
     await mint((await record()).action_id);
     await expect(query(plane.database.ownerUrl, statement)).rejects.toThrow(/append-only/);
   });
 
-  test("a life below a month is refused", async () => {
+  test("a retention below one month is rejected", async () => {
     await expect(keepMonths(0)).rejects.toThrow(/keep_months/);
   });
 
-  test("nor is it retired for a temporary table that says otherwise", async () => {
+  test("a temporary table that shadows the setting has no effect", async () => {
     const kept = await pastMonth("2020-05");
     await service`create temp table retention as select 1 as keep_months`;
     await service`select retire_oldest_month()`;
@@ -148,12 +148,12 @@ describe("nobody retires what is not past its life", () => {
   });
 });
 
-describe("one at a time", () => {
+describe("retention in several processes", () => {
   beforeEach(async () => {
     await keepMonths(13);
   });
 
-  test("a second process leaves it to the first", async () => {
+  test("runs in one of them", async () => {
     const kept = await pastMonth("2020-06");
     const first = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
     const done = Promise.withResolvers<void>();
@@ -174,7 +174,7 @@ describe("one at a time", () => {
     await first.end();
   });
 
-  test("a reader in the way is waited for only shortly, and tried again after", async () => {
+  test("waits only shortly for a reader, and tries again", async () => {
     const kept = await pastMonth("2020-07");
     const done = Promise.withResolvers<void>();
     const reading = Promise.withResolvers<void>();
@@ -200,8 +200,8 @@ describe("one at a time", () => {
   });
 });
 
-describe("months are made ahead", () => {
-  test("this one and two more, and made again they stay", async () => {
+describe("partitions are created ahead", () => {
+  test("for this month and the next two, and a second run changes nothing", async () => {
     const [due] = await owner<{ names: string[] }[]>`
       select array_agg(partition_of(months_after(this_month(), n)) order by n) as names from generate_series(0, 2) n`;
     expect(await months()).toEqual(expect.arrayContaining(due?.names ?? []));
@@ -209,14 +209,14 @@ describe("months are made ahead", () => {
     expect(await months()).toEqual(expect.arrayContaining(due?.names ?? []));
   });
 
-  test("a month that is missing comes back, while decisions go on", async () => {
+  test("a missing partition is created again", async () => {
     const [last] = await owner<{ name: string }[]>`select partition_of(months_after(this_month(), 2)) as name`;
     await owner.unsafe(`drop table ${last?.name}`);
     expect(await keeper.prepareMonths()).toBe("done");
     expect(await months()).toContain(last?.name);
   });
 
-  test("a month that the default partition already holds stays there, and nothing fails", async () => {
+  test("a month with rows in the default partition stays there, without a fault", async () => {
     const { action_id: actionId } = await record({ decided_at: new Date("2019-05-05T00:00:00Z") });
     await owner`select make_decision_partition('2019-05-01'::date)`;
     expect(await months()).not.toContain("decision_2019_05");

@@ -41,7 +41,7 @@ const batches = async (): Promise<number> =>
   (await sql<{ n: number }[]>`select count(*)::int as n from seal`)[0]?.n ?? 0;
 
 describe("the leaf format", () => {
-  test.each(sources)("covers every column of what a %s is: a new column needs a new format", async (source) => {
+  test.each(sources)("covers every column of a %s", async (source) => {
     const rows = await sql<{ name: string }[]>`
       select column_name as name from information_schema.columns
       where table_schema = 'public' and table_name = ${sourceFacts[source].table}`;
@@ -50,7 +50,7 @@ describe("the leaf format", () => {
 });
 
 describe("every row of the record", () => {
-  test("is sealed once, whatever the size of a batch, and verifies", async () => {
+  test("is sealed once, in batches of any size, and verifies", async () => {
     for (let n = 0; n < 3; n++) await someRows();
     await sealEverything(sealer(service, () => first, { maxRows: 3 }));
     const report = await examine(auditor, [first]);
@@ -62,13 +62,13 @@ describe("every row of the record", () => {
     expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
   });
 
-  test("is left alone while nothing is new: no empty batch is made", async () => {
+  test("is not sealed again: without new rows there is no new batch", async () => {
     const before = await batches();
     expect(await sealer(service, () => first).seal()).toBe("done");
     expect(await batches()).toBe(before);
   });
 
-  test("waits until whatever bears its time must have come", async () => {
+  test("is sealed after the settling time", async () => {
     const before = await batches();
     await someRows();
     const patient = sealer(service, () => first, { settleMs: 60_000 });
@@ -79,8 +79,8 @@ describe("every row of the record", () => {
   });
 });
 
-describe("a transaction that is still open", () => {
-  test("holds back what came after it began to write, and is sealed with it once it commits", async () => {
+describe("an open transaction", () => {
+  test("delays the sealing of later rows until it ends, and its rows are sealed with them", async () => {
     const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
     const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const eventId = uuidv7();
@@ -102,7 +102,7 @@ describe("a transaction that is still open", () => {
     expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
   });
 
-  test("holds back no moment from before it began to write, and every later one", async () => {
+  test("delays only the moments after its first write", async () => {
     const settled = settledMoments(service);
     await waitUntil("a moment to be settled", async () => (await settled()) !== undefined);
     const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
@@ -121,7 +121,7 @@ describe("a transaction that is still open", () => {
 });
 
 describe("several sealers", () => {
-  test("at once make one chain, and leave it to whoever is first", async () => {
+  test("that run concurrently make one chain", async () => {
     for (let n = 0; n < 4; n++) await someRows();
     const seals = Array.from({ length: 4 }, () => sealer(service, () => first, { maxRows: 2 }));
     await Promise.all(seals.map((each) => each.seal()));
@@ -129,7 +129,7 @@ describe("several sealers", () => {
     expect(await examine(auditor, [first])).toMatchObject({ findings: [], rows: await rowsOfRecord() });
   });
 
-  test("one leaves it to another that is at it", async () => {
+  test("do not wait for one that is running", async () => {
     await someRows();
     await sql.begin(async (tx) => {
       await tx`select pg_advisory_xact_lock(7270125202)`;
@@ -140,7 +140,7 @@ describe("several sealers", () => {
     await sealEverything(sealer(service, () => first));
   });
 
-  test("go on where one ended amid its batches", async () => {
+  test("continue after one that ended between two batches", async () => {
     for (let n = 0; n < 3; n++) await someRows();
     let signed = 0;
     const counting: SigningKey = {
@@ -169,8 +169,8 @@ describe("several sealers", () => {
   });
 });
 
-describe("a key that was rotated", () => {
-  test("is vouched for by the next one; by itself it vouches for nothing that came later", async () => {
+describe("a rotated key", () => {
+  test("is authenticated by the next key, and does not authenticate later seals", async () => {
     const before = await batches();
     await someRows();
     await sealEverything(sealer(service, () => second));
@@ -182,7 +182,7 @@ describe("a key that was rotated", () => {
   });
 });
 
-describe("a month past its life", () => {
+describe("a month past its retention", () => {
   const keeper = retention({
     pool: poolOf(service, 5_000),
     clock: { nowMs: Date.now },
@@ -210,7 +210,7 @@ describe("a month past its life", () => {
     report = await examine(auditor, [second]);
   });
 
-  test("leaves its seals, and is no finding: its rows are past retention", async () => {
+  test("keeps its seals and is no finding", async () => {
     expect(report.findings).toEqual([]);
     expect(report.retired).toMatchObject({ rows: 4, months: ["2020-02"] });
     expect(report.rows).toBe(await rowsOfRecord());
@@ -222,7 +222,7 @@ describe("a database that was dumped and restored", () => {
     await someRows();
   });
 
-  test("seals what it had not sealed, nothing twice, and verifies against the seals from before", async () => {
+  test("seals only its unsealed rows, and verifies against the earlier seals", async () => {
     const other = await startPlane();
     const target = postgres(other.database.superuserUrl, { max: 1, onnotice: () => {} });
     // As pg_dump and pg_restore do it: rows by COPY, into transactions of another numbering.

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => serving.drain(0));
 
-test("the keep-alive hint is shorter than the notice before a drain, so that clients close idle connections first", async () => {
+test("the keep-alive hint is shorter than the notice before a drain, so clients close idle connections first", async () => {
   const { headers } = await fetch(serving.url);
   const [, seconds] = /^timeout=(\d+)$/.exec(headers.get("keep-alive") ?? "") ?? [];
   expect(Number(seconds) * 1_000).toBeLessThanOrEqual(drainTimes.noticeMs);

@@ -57,7 +57,7 @@ const [last] = await sql<{ batch: number; statement: string }[]>`
   select batch::int, statement from seal order by batch desc limit 1`;
 const newest = last?.batch ?? 0;
 
-test("what nobody touched is intact", async () => {
+test("an unchanged record has no findings", async () => {
   expect(await report([])).toMatchObject({ findings: [], batches: newest, unsealed: { rows: 0 } });
 });
 
@@ -96,12 +96,12 @@ const another = (column: string, type: string): string => {
   return absent[type] === undefined ? value : `coalesce(${value}, ${absent[type]})`;
 };
 
-describe("a change of one column", () => {
+describe("a change of any column", () => {
   const cases = targets.flatMap((target) =>
     columns.filter(({ table }) => table === target.table).map((column) => ({ ...target, ...column })),
   );
 
-  test.each(cases)("of a $source is found: $column", async ({ source, table, id, rowId, column, type }) => {
+  test.each(cases)("of a $source is detected: $column", async ({ source, table, id, rowId, column, type }) => {
     const { findings } = await report([
       `update ${table} set "${column}" = ${another(column, type)} where ${id} = '${rowId}'`,
     ]);
@@ -114,13 +114,13 @@ describe("a change of one column", () => {
 });
 
 describe("a row", () => {
-  test.each(targets)("of a $source that was removed is named", async ({ source, table, id, rowId }) => {
+  test.each(targets)("of a $source that is removed is named", async ({ source, table, id, rowId }) => {
     const { findings } = await report([`delete from ${table} where ${id} = '${rowId}'`]);
     expect(findings).toEqual([{ kind: "row_removed", source, id: rowId, batch: expect.any(Number) }]);
   });
 
   test.each(targets)(
-    "of a $source that was put among the sealed ones is named",
+    "of a $source that is inserted among sealed rows is named",
     async ({ source, table, id, rowId }) => {
       // Another identifier of the same time: the last digits are random.
       const forged = `${rowId.slice(0, 24)}${rowId.slice(24) === "000000000000" ? "000000000001" : "000000000000"}`;
@@ -134,7 +134,7 @@ describe("a row", () => {
     },
   );
 
-  test("of which a copy was put beside it is named", async () => {
+  test("that is duplicated is named", async () => {
     const { findings } = await report([
       "alter table mint drop constraint mint_pkey",
       `insert into mint select * from mint where action_id = '${actionId}'`,
@@ -142,13 +142,13 @@ describe("a row", () => {
     expect(findings).toMatchObject([{ kind: "row_inserted", source: "mint", id: actionId }]);
   });
 
-  test.each(targets)("of a $source that hides in the future is named", async ({ source, table, id, rowId }) => {
+  test.each(targets)("of a $source with an identifier of the future is named", async ({ source, table, id, rowId }) => {
     const hidden = "ffffffff-0000-7000-8000-000000000000";
     const { findings } = await report([`update ${table} set ${id} = '${hidden}' where ${id} = '${rowId}'`]);
     expect(findings).toContainEqual({ kind: "row_from_future", source, id: hidden });
   });
 
-  test("is not hidden by a column that came later", async () => {
+  test("with a value in a later column counts as changed", async () => {
     const { findings } = await report([
       "alter table mint add column later text",
       `update mint set later = 'x' where action_id = '${actionId}'`,
@@ -156,11 +156,11 @@ describe("a row", () => {
     expect(findings).toMatchObject([{ kind: "row_changed", source: "mint", id: actionId }]);
   });
 
-  test("stays as it was under a column that came later and is empty", async () => {
+  test("without a value in a later column is unchanged", async () => {
     expect((await report(["alter table mint add column later text"])).findings).toEqual([]);
   });
 
-  test("is missing, not past retention, where its month is not", async () => {
+  test("is missing where its month is within retention", async () => {
     const { findings } = await report([
       "insert into retired_month (month) values ('2020-01-01')",
       `insert into administrative_event (event_id, kind, ts, actor, details) values ('${uuidv7()}', 'records_retired', now(), 'retention', '{"month": "2020-01"}')`,
@@ -169,7 +169,7 @@ describe("a row", () => {
     expect(findings).toMatchObject([{ kind: "row_removed", source: "mint", id: actionId }]);
   });
 
-  test("goes with its month only where an event says so", async () => {
+  test("may be missing with its month only where an event records it", async () => {
     const month = new Date().toISOString().slice(0, 7);
     const { findings, retired } = await report([
       `insert into retired_month (month) values ('${month}-01')`,
@@ -200,7 +200,7 @@ describe("a seal", () => {
       ],
     ],
     [
-      "one put in place of another",
+      "one copied over another",
       "update seal set statement = (select statement from seal where batch = 1) where batch = 2",
       [
         { kind: "seal_unreadable", batch: 2 },
@@ -213,23 +213,23 @@ describe("a seal", () => {
       [{ kind: "list_changed", batch: 2 }],
     ],
     [
-      "its list cut",
+      "its list shortened",
       "update seal set entries = substr(entries, 49) where batch = 2",
       [{ kind: "list_changed", batch: 2 }],
     ],
     [
-      "all of it made up",
+      "a forged statement",
       "update seal set statement = 'a.b.c' where batch = 2",
       [
         { kind: "seal_unreadable", batch: 2 },
         { kind: "seal_not_chained", batch: 3 },
       ],
     ],
-  ])("%s is found", async (_name, statement, want) => {
+  ])("with %s is detected", async (_name, statement, want) => {
     expect((await report([statement])).findings).toEqual(want);
   });
 
-  test("whose list is changed together with a row still says that the batch is not as it was", async () => {
+  test("whose list is changed together with a row still shows a changed batch", async () => {
     const { findings } = await report([
       "update seal set entries = overlay(entries placing '\\x00' from 17)",
       `update mint set params_hash = 'x' where action_id = '${actionId}'`,
@@ -238,14 +238,14 @@ describe("a seal", () => {
     expect(findings.filter(({ kind }) => kind === "list_changed")).toHaveLength(newest);
   });
 
-  test("signed by another key, its own introduced with it, is vouched for by nobody", async () => {
+  test("signed by an unknown key is not authenticated, though it introduces that key", async () => {
     const { rows } = await examine(administrator, [key]);
     const other = await examineAfterResealing();
     expect(other.findings).toEqual([{ kind: "not_vouched", batch: 1, throughBatch: other.batches }]);
     expect(other.rows).toBe(rows);
   });
 
-  test("and all after it taken away is found by whoever kept a later one", async () => {
+  test("that is removed with all later ones is detected by a kept later seal", async () => {
     const cut = `delete from seal where batch > ${newest - 1}`;
     expect((await report([cut], [key], { heads })).findings).toEqual([{ kind: "head_missing", batch: newest }]);
     const old = await report([cut], [key], { maxUnsealedMs: -1 });
@@ -253,7 +253,7 @@ describe("a seal", () => {
     expect(old.unsealed.rows).toBeGreaterThan(0);
   });
 
-  test("taken away with every other leaves rows that wait for too long", async () => {
+  test("that is removed with every other leaves rows unsealed for too long", async () => {
     const { findings, head } = await report(["truncate seal"], [key], { maxUnsealedMs: -1 });
     expect([findings, head]).toEqual([[{ kind: "unsealed_too_long" }], null]);
   });

@@ -30,7 +30,7 @@ async function planned(sql: Sql, beginning: string): Promise<readonly number[]> 
   return all;
 }
 
-test("a ready process has the twelve connections of hops and its claim", async () => {
+test("a ready process has open connections for hops and for its exclusive use", async () => {
   const [row] = await query<{ count: number }>(
     plane.database.superuserUrl,
     "select count(*)::int from pg_stat_activity where datname = current_database() and application_name = 'svc-control-plane'",
@@ -38,7 +38,7 @@ test("a ready process has the twelve connections of hops and its claim", async (
   expect(row?.count).toBeGreaterThanOrEqual(13);
 });
 
-test("each connection has planned the statements of hops, and nothing is written", async () => {
+test("each connection has prepared the statements of hops, and no row is written", async () => {
   const [writer, reader] = [pool(plane.database.appUrl), pool(plane.database.appUrl)];
   await warmUp({ writer: poolOf(writer, 5_000), reader: poolOf(reader, 5_000) });
   expect(await planned(writer, "insert into decision")).toEqual([1, 1, 1]);

@@ -84,7 +84,7 @@ describe("a database", () => {
 });
 
 describe("while the database is behind", () => {
-  test("its count is never raised, and it is reported once", async () => {
+  test("its count is never raised, and one report is made", async () => {
     const { state, port } = fakeDatabase(3n);
     let looks = 0;
     const counting: HighWaterMarkCounter = {
@@ -111,7 +111,7 @@ describe("while the database is behind", () => {
     watch.close();
   });
 
-  test("a store that stops answering does not change the result", async () => {
+  test("a store that stops responding does not change the result", async () => {
     const { state, port } = fakeDatabase(3n);
     const { watch } = await watched(port, await seenAt(9n));
     state.isDown = true;
@@ -122,7 +122,7 @@ describe("while the database is behind", () => {
   });
 });
 
-test("a process that could not compare since its start grants nothing until it can", async () => {
+test("a process grants nothing before its first comparison", async () => {
   const { state, port } = fakeDatabase(3n);
   state.isDown = true;
   const { watch, told } = await watched(port, embeddedWitness(), 1);
@@ -168,7 +168,7 @@ describe("the count of a real database", () => {
   });
   const raisedAt = (moment: string) => query(database.ownerUrl, `update witness set raised_at = ${moment}`);
 
-  test("is raised by one of many processes, and not again within 1.5 s", async () => {
+  test("is raised by one of eight processes, and not again within 1.5 s", async () => {
     await raisedAt("now() - interval '1 hour'");
     const before = await count.read();
     const raised = await Promise.all(Array.from({ length: 8 }, () => count.raise(before)));
@@ -193,7 +193,7 @@ describe("the count of a real database", () => {
     expect(await count.read()).toEqual(before);
   });
 
-  test("has one row, of a deployment of its own", async () => {
+  test("has one row, and each database its own deployment id", async () => {
     await expect(query(database.appUrl, "insert into witness default values")).rejects.toThrow(/witness_pkey/);
     const another = await createDatabase();
     await migrate(another);

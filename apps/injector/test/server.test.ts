@@ -63,7 +63,7 @@ async function call(path: string, more: { method?: "GET" | "POST"; body?: string
 
 const reviewOf = (request: object) => JSON.stringify(bodyOf(request));
 
-test("answers a review with the patch, under the request's uid", async () => {
+test("returns the patch for a review, under the request's uid", async () => {
   const asked = creation(aPod());
   const { status, body } = await call("/mutate?timeout=10s", { body: reviewOf(asked) });
   expect(status).toBe(200);
@@ -76,7 +76,7 @@ test("answers a review with the patch, under the request's uid", async () => {
   expect(patch.map(({ path }: { path: string }) => path)).toContain("/spec/initContainers");
 });
 
-test("answers a refusal as one, with a message", async () => {
+test("returns a refusal with a message", async () => {
   const { body } = await call("/mutate", { body: reviewOf(creation(aPod({ hostNetwork: true }))) });
   expect(body.response).toMatchObject({
     allowed: false,
@@ -144,7 +144,7 @@ const servedName = () =>
     socket.once("error", reject);
   });
 
-test("serves a new certificate once it fits, and the old one until then", async () => {
+test("serves a new certificate once it matches its key, and the old one until then", async () => {
   expect(await servedName()).toBe("first");
   writeFileSync(keyFile, "half written");
   await waitUntil("it to say so", () => injector.output().includes("the old one keeps serving"));
@@ -175,7 +175,7 @@ test("starts only with valid settings, and names every invalid one", async () =>
   }
 });
 
-test("on SIGTERM it is not ready, answers reviews until the API server has noticed, and ends by itself", async () => {
+test("on SIGTERM it is not ready, serves reviews until the API server has noticed, and ends by itself", async () => {
   const listenPort = await freePort();
   const other = spawnApp({ main: "@svc/injector/main", env: settings(listenPort) });
   const dispatcher = new Agent({ connect: { ca: readFileSync(certFile), servername: "localhost" } });

@@ -49,7 +49,7 @@ describe("an agent without a session of its own", () => {
     expect(narrowed).toMatch(/^Bearer ey/);
   });
 
-  test("has it replaced where the upstream takes hop tokens, and kept where its denied call is only observed", async () => {
+  test("loses its Authorization where the upstream takes hop tokens, and keeps it where its denied call is only observed", async () => {
     const { call, upstream, controlPlane } = await setup();
     await call({ authorization: foreign });
     controlPlane.policies.set("http:app/read", { denyReason: "TARGET_NOT_DECLARED" });
@@ -59,7 +59,7 @@ describe("an agent without a session of its own", () => {
     expect(seen[1]).toBe(foreign);
   });
 
-  test("a token of ours is never passed through, with or without its session", async () => {
+  test("a hop token is never passed through, with or without its session", async () => {
     const { call, upstream, session } = await setup("passthrough");
     const { authorization, "x-svc-session": sessionId } = await session();
     expect((await call({ authorization })).status).toBe(200);
@@ -68,7 +68,7 @@ describe("an agent without a session of its own", () => {
     expect(upstream.received.map(({ headers }) => headers["x-svc-session"])).toEqual([sessionId, sessionId]);
   });
 
-  test("a request's own credentials win over the ambient session", async () => {
+  test("a request's own credentials take precedence over the ambient session", async () => {
     const { call, session, lastSession } = await setup();
     const headers = await session();
     await call(headers);
@@ -86,7 +86,7 @@ describe("the session file", () => {
     });
   });
 
-  test("without a session in it keeps the one before, with a warning", async () => {
+  test("without a session keeps the previous one, with a warning", async () => {
     const { call, write, logs } = await setup();
     await write('{"session_id": "x"');
     await waitUntil("the warning", () => logs.some(({ msg }) => String(msg).startsWith("session file refused")));

@@ -32,11 +32,11 @@ test.each([
   "[::1",
   "a\u0130",
   "a,b",
-])("%j is no authority", (text) => {
+])("%j is an invalid authority", (text) => {
   expect(normalAuthority(text)).toBeUndefined();
 });
 
-test("a loopback listener is known by each of its names, with its port", () => {
+test("a loopback listener has every loopback name, with its port", () => {
   expect([...ownAuthorities("127.0.0.1", 16_001)]).toEqual(["127.0.0.1:16001", "localhost:16001"]);
   expect([...ownAuthorities("::1", 16_001)]).toEqual(["[::1]:16001", "localhost:16001"]);
   expect([...ownAuthorities("10.1.2.3", 80)]).toEqual(["10.1.2.3"]);

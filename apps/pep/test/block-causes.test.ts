@@ -54,7 +54,7 @@ const almostAllow = {
 };
 const allow = JSON.stringify({ action_id: "a", ...almostAllow });
 
-describe("cases 68 and 69, against a double: any other answer blocks, and no byte goes upstream", () => {
+describe("cases 68 and 69, against a control plane double: any other response blocks, and no byte goes upstream", () => {
   test.each<[string, string, number, Override, Partial<Limits>?]>([
     ["decide cuts the connection", "pdp_unreachable", 503, at(authorize, cut)],
     ["decide hangs", "pdp_unreachable", 503, at(authorize, hang), brief],
@@ -168,7 +168,7 @@ describe("cases 68 and 69, against a double: any other answer blocks, and no byt
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("calls are blocked while the control plane is down, and allowed when it is back", async () => {
+  test("calls are blocked while the control plane is down, and allowed after it returns", async () => {
     const { url, session, controlPlane } = await setup();
     const headers = await session();
     const call = async () => (await fetch(`${url}/ledger/read`, { headers })).status;
@@ -182,7 +182,7 @@ describe("cases 68 and 69, against a double: any other answer blocks, and no byt
     expect(await call()).toBe(200);
   });
 
-  test("the three steps together take no longer than their whole budget", async () => {
+  test("the three steps together take no longer than their shared time budget", async () => {
     // A step alone may take longer than this test.
     const { url, session, controlPlane } = await setup("enforce", {}, { stepMs: 600_000, hopMs: 600 });
     const headers = await session();
@@ -235,7 +235,7 @@ describe("a deny that the exchange or the mint records", () => {
   });
 });
 
-describe("the rest of the causes", () => {
+describe("the other causes", () => {
   test.each([
     ["a path without a route", "/ledger/other", "unresolvable_call", 404],
     ["an upstream nobody configured", "/nobody/read", "unresolvable_call", 404],

@@ -17,7 +17,7 @@ async function setup() {
 }
 
 describe("against a double of the control plane", () => {
-  test("an allowed call goes out narrowed, once, and comes back whole", async () => {
+  test("an allowed call is forwarded once with a narrowed token, and its response returned whole", async () => {
     const { upstream, url, session, controlPlane, metric } = await setup();
     const headers = await session();
     const response = await fetch(`${url}/ledger/entries/7?x=1`, { headers });
@@ -35,7 +35,7 @@ describe("against a double of the control plane", () => {
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
   });
 
-  test("one agent makes many calls, also at once, with the one token it was given", async () => {
+  test("an agent makes any number of calls, also concurrently, with one token", async () => {
     const { upstream, url, session } = await setup();
     const headers = await session();
     const call = async () => (await fetch(`${url}/ledger/entries/7`, { headers })).status;
@@ -56,7 +56,7 @@ describe("against a double of the control plane", () => {
     expect(minted?.body).toContain(`"params":${body}`);
   });
 
-  test("a deny is answered with its reason and its record, and nothing goes upstream", async () => {
+  test("a denied call gets the reason and the action's id, and nothing goes upstream", async () => {
     const { upstream, url, session, controlPlane, metric } = await setup();
     controlPlane.policies.set("http:ledger/read_entry", {
       denyReason: "SCOPE_NOT_CONSENTED",
@@ -79,7 +79,7 @@ describe("against a double of the control plane", () => {
     expect(await metric('svc_pep_blocks_total{cause="policy"}')).toBe(1);
   });
 
-  test("denies spend nothing: after any number of them the agent's token still works", async () => {
+  test("denies spend nothing: after any number of them the agent's token is valid", async () => {
     const { url, session, controlPlane } = await setup();
     const headers = await session();
     const call = async () => (await fetch(`${url}/ledger/entries/7`, { headers })).status;

@@ -8,7 +8,7 @@ const catalog = (tools: ReturnType<typeof tool>[], downstream_agents: string[] =
   downstream_agents,
 });
 
-describe("--check lists the targets that no policy could allow", () => {
+describe("--check lists the targets that no policy allows", () => {
   const small = { ...ledger, routes: ledger.routes.slice(1, 3) };
 
   test("by target and by data class, over all catalogs together", () => {

@@ -30,9 +30,9 @@ function setup() {
   return { state, asked, send, times };
 }
 
-describe("when the control plane does not answer", () => {
+describe("when the control plane does not respond", () => {
   test.each(["refused", "unreachable", "timeout"] as const)(
-    "five times in a row (%s), nobody is asked any more, and nothing counts as sent",
+    "five times in a row (%s), no further request is sent",
     async (outcome) => {
       const { state, asked, send, times } = setup();
       state.outcome = outcome;
@@ -72,14 +72,14 @@ describe("when the control plane does not answer", () => {
     expect(asked).toHaveLength(16);
   });
 
-  test.each(["aborted", "too_large"] as const)("%s is no silence of the control plane's", async (outcome) => {
+  test.each(["aborted", "too_large"] as const)("%s does not count as a missing response", async (outcome) => {
     const { state, asked, times } = setup();
     state.outcome = outcome;
     await times(20);
     expect(asked).toHaveLength(20);
   });
 
-  test("another endpoint is still called, and a query is no other endpoint", async () => {
+  test("other endpoints are still called, and a query does not make another endpoint", async () => {
     const { state, asked, send, times } = setup();
     state.outcome = "timeout";
     await times(3, "/v1/session/targets?cursor=a");

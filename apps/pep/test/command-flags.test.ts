@@ -39,7 +39,7 @@ const runWith = async (more: Record<string, string>, ...args: string[]) => {
 };
 const run = (...args: string[]) => runWith({}, ...args);
 
-test("--print-config shows what is in force, defaults included, and no secret", async () => {
+test("--print-config shows the effective settings, defaults included, and no secret", async () => {
   const { child, code } = await run("--print-config");
   expect(code).toBe(0);
   const printed = parse(child.stdout());
@@ -74,7 +74,7 @@ test("--print-config shows the proxies that upstreams are reached through, in ei
   expect(parse((await run("--print-config")).child.stdout())).not.toHaveProperty("proxies");
 });
 
-test("--schema takes what the enforcement point takes, and refuses a misspelled member", async () => {
+test("--schema accepts what the enforcement point accepts, and rejects a misspelled member", async () => {
   const { child, code } = await run("--schema");
   expect(code).toBe(0);
   const validate = new Ajv({ strict: false }).compile(JSON.parse(child.stdout()));
@@ -91,7 +91,7 @@ test("--help shows every flag with examples", async () => {
   expect(child.stdout()).toContain("Examples:");
 });
 
-test("an unknown flag starts nothing", async () => {
+test("an unknown flag stops the start", async () => {
   const { child, code } = await run("--chekc");
   expect(code).toBe(2);
   expect(child.output()).toContain("--help");
@@ -101,7 +101,7 @@ describe("POST /__svc/quit", () => {
   const start = (settings: Record<string, string>) =>
     startEnforcementPoint("http://127.0.0.1:9", configFile, { SVC_PEP_GRACE_SECONDS: "0", ...settings });
 
-  test("ends the process where it is admitted, and only for a program of this machine", async () => {
+  test("ends the process where the setting allows it, for a local program alone", async () => {
     const pep = await start({ SVC_PEP_QUIT: "true" });
     const url = `${pep.adminUrl}/__svc/quit`;
     expect((await fetch(url)).status).toBe(405);

@@ -29,14 +29,14 @@ test("a changed file is applied by itself", async () => {
   await waitUntil("the new upstream", async () => (await call()) === "second");
 });
 
-test("SIGHUP applies it at once", async () => {
+test("SIGHUP applies a changed file at once", async () => {
   const { call, write, second, upstream, pep } = await setup();
   write([upstream(second.url)]);
   pep.reload();
   expect(await call()).toBe("second");
 });
 
-test("an invalid file keeps the configuration before it, and the log names its faults", async () => {
+test("an invalid file keeps the previous configuration, and the log names its faults", async () => {
   const { call, write, logs, told, metrics } = await setup();
   write([{ name: "app", url: "nowhere", mode: "off" }]);
   await waitUntil("the faults", () => told.length >= 2);
@@ -50,7 +50,7 @@ test("an invalid file keeps the configuration before it, and the log names its f
   expect(await metrics()).toMatch(/^svc_pep_up 1$/m);
 });
 
-test("a missing file keeps the configuration before it", async () => {
+test("a missing file keeps the previous configuration", async () => {
   const { call, configFile, told } = await setup();
   rmSync(configFile);
   await waitUntil("the fault", () => told.some((line) => line.includes("cannot be read")));
@@ -66,7 +66,7 @@ test("a change of mode is shown by the gauge", async () => {
   expect(await metrics()).not.toMatch(/^svc_pep_info\{mode="enforcing",version="0.0.0-test"\} 1$/m);
 });
 
-test("a call under way keeps its configuration, and then the old connections close", async () => {
+test("a call in flight keeps its configuration, and then the old connections close", async () => {
   const slow = await startedUpstream((_request, response) => {
     response.write("half,");
     setTimeout(() => response.end("whole"), 300);

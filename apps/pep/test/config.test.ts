@@ -44,7 +44,7 @@ test("every fault is reported at once", () => {
   ]);
 });
 
-describe("settings that go together", () => {
+describe("settings that need each other", () => {
   test("an agent's key and its name", () => {
     expect(faults({ SVC_PEP_AGENT_NAME: "planner" })).toHaveLength(1);
     expect(faults({ SVC_PEP_AGENT_KEY_FILE: "/k" })).toHaveLength(1);

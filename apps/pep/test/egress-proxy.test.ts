@@ -44,7 +44,7 @@ async function startedTlsUpstream(identity: Identity = known): Promise<string> {
 }
 
 describe("an upstream behind a proxy, against a double of the control plane", () => {
-  test("over plain HTTP is called in absolute form, and nothing of the request is lost", async () => {
+  test("over plain HTTP is called in absolute form, with the whole request", async () => {
     const proxy = await startedEgressProxy();
     const upstream = await startedUpstream();
     const { port, headers } = await setup(upstream.url, { HTTP_PROXY: proxy.url });
@@ -86,7 +86,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     expect(proxy.tunnelled()).not.toContain("Bearer");
   });
 
-  test("is verified through the tunnel as it would be without", async () => {
+  test("is verified through the tunnel as it is without a proxy", async () => {
     const proxy = await startedEgressProxy();
     const stranger = await (await anAuthority()).issue();
     const url = await startedTlsUpstream(stranger);
@@ -129,7 +129,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
     },
   );
 
-  test("is unreachable if a proxy for plain HTTP requires a password, whose page is no answer", async () => {
+  test("is unreachable if a proxy for plain HTTP requires a password", async () => {
     const proxy = await startedEgressProxy("wants a password");
     const upstream = await startedUpstream();
     const { call } = await setup(upstream.url, { HTTP_PROXY: proxy.url });
@@ -168,7 +168,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
 
 describe("the proxies in the environment", () => {
   const listen = { host: "127.0.0.1", port: 16_001 };
-  test("the lower-case spelling wins, and none set is none", () => {
+  test("the lower-case spelling takes precedence, and no setting means no proxy", () => {
     expect(readEgressProxies({ HTTP_PROXY: "http://a", http_proxy: "http://b", NO_PROXY: "c" }, listen)).toEqual({
       ok: true,
       proxies: { httpProxy: "http://b", httpsProxy: "", noProxy: "c" },

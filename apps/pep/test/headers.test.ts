@@ -99,7 +99,7 @@ describe("an agent's header never reaches the upstream", () => {
     ]);
   });
 
-  test("nor one that Connection nominates, in any of its instances", () => {
+  test("a header that any Connection header nominates", () => {
     const received = [
       "connection",
       "",
@@ -168,7 +168,7 @@ test.each([
   [["te", "gzip", "TE", "Trailers"], true],
   [["te", "trailers;q=1x"], false],
   [[], false],
-])("%j takes trailers: %s", (received, want) => {
+])("%j accepts trailers: %s", (received, want) => {
   expect(acceptsTrailers(received)).toBe(want);
 });
 

@@ -39,7 +39,7 @@ const busy = reply(503, envelope("guard_unavailable"));
 const broken = reply(500, envelope("internal"));
 const half: Reply = (response) => void response.writeHead(200, { "content-length": 900 }).write('{"access_token":"');
 
-describe("against a control plane double: a request that may have been carried out is sent once", () => {
+describe("against a control plane double: a request that may have been processed is sent once", () => {
   const faults: [string, Reply, Partial<Limits>?][] = [
     ["hangs", hang, brief],
     ["cuts the connection", cut],
@@ -66,7 +66,7 @@ describe("against a control plane double: a request that may have been carried o
     },
   );
 
-  test("the token of an exchange whose answer was lost is never presented again", async () => {
+  test("the token of an exchange whose response was lost is never presented again", async () => {
     const { called, controlPlane } = await setup();
     controlPlane.override = at(exchange, cut);
     for (let call = 0; call < 3; call++) expect(await called("read")).toBe("exchange_unreachable");
@@ -115,7 +115,7 @@ describe("against a control plane double with false renewals: no decision is req
     expect(upstream.received).toHaveLength(0);
   });
 
-  test("and a correct one is used", async () => {
+  test("a correct renewal is used", async () => {
     const { called, controlPlane, headers } = await setup();
     controlPlane.override = renewing(controlPlane, (tokens) => tokens);
     expect(await called("read")).toBe(200);

@@ -33,7 +33,7 @@ const exchange = "/v1/token/exchange";
 const authorize = "/v1/authorize";
 
 describe("an unprivileged body whose target may refuse taint, against a double of the control plane", () => {
-  test("is whole before the exchange: taint that arrives meanwhile blocks the call, and nothing goes upstream", async () => {
+  test("is read whole before the exchange: taint that arrives meanwhile blocks the call, and nothing goes upstream", async () => {
     const { open, deny, upstream, controlPlane } = await setup();
     const request = open();
     request.write("first half, ");
@@ -62,11 +62,11 @@ describe("an unprivileged body whose target may refuse taint, against a double o
 
   test.each([
     ["that pauses", 50, ["first,", "second,"], {}],
-    ["that is too long to keep", 10_000, ["x".repeat(2_000)], {}],
+    ["that exceeds the buffer", 10_000, ["x".repeat(2_000)], {}],
     ["of a declared length that pauses", 50, ["first,", "second,"], { "content-length": 17 }],
-    ["of a declared length that is too long to keep", 10_000, ["x".repeat(2_000)], { "content-length": 2_004 }],
+    ["of a declared length that exceeds the buffer", 10_000, ["x".repeat(2_000)], { "content-length": 2_004 }],
   ])(
-    "%s never ends upstream once its call is denied, and the agent is told",
+    "%s never ends upstream after its call is denied, and the agent gets the block",
     async (_name, pauseMs, pieces, length) => {
       const { open, deny, upstream, metric } = await setup("enforce", pauseMs);
       const request = open(length);
@@ -85,7 +85,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     },
   );
 
-  test("that may not end after the upstream began to answer cuts that answer, as a blocked call", async () => {
+  test("that is denied after the upstream's response began aborts that response, as a blocked call", async () => {
     const { open, deny, upstream, metric } = await setup("enforce", 50, (_request, response) => {
       response.writeHead(200, { "content-type": "text/plain" }).write("early,");
     });
@@ -103,7 +103,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect(await metric('svc_pep_calls_total{outcome="blocked"}')).toBe(1);
   });
 
-  test("ends all the same in observe mode, as a call that would have been blocked, under the deny's own record", async () => {
+  test("is forwarded whole in observe mode, as a call that would be blocked, under the deny's own record", async () => {
     const { open, deny, upstream, metric, logs } = await setup("observe", 50);
     const request = open();
     request.write("first,");

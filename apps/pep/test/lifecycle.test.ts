@@ -24,7 +24,7 @@ async function setup(
 }
 
 describe("the enforcement point's own endpoints", () => {
-  test("answer on both ports and never pass the decision point", async () => {
+  test("respond on both ports, without a request to the control plane", async () => {
     const { url, adminUrl, controlPlane } = await setup();
     for (const base of [url, adminUrl]) {
       expect((await fetch(`${base}/__svc/livez`)).status).toBe(200);
@@ -59,7 +59,7 @@ describe("the enforcement point's own endpoints", () => {
 });
 
 describe("SIGTERM", () => {
-  test("makes it unready at once, while calls are still served and those under way finish", async () => {
+  test("makes it unready at once, while new calls are served and calls in flight finish", async () => {
     let finish = () => {};
     const { pep, url, adminUrl, headers, upstream } = await setup(
       (request, response) => {
@@ -87,7 +87,7 @@ describe("SIGTERM", () => {
     await stopped;
   });
 
-  test("cuts what has not finished when the grace period ends", async () => {
+  test("aborts unfinished calls when the grace period ends", async () => {
     const { pep, url, headers, upstream } = await setup(() => {}, { settings: { SVC_PEP_GRACE_SECONDS: "1" } });
     const never = fetch(`${url}/app/a`, { headers });
     never.catch(() => {});
@@ -98,7 +98,7 @@ describe("SIGTERM", () => {
   });
 });
 
-test("calls beyond the cap are shed at once, and event streams do not count", async () => {
+test("calls beyond the limit are rejected at once, and event streams do not count", async () => {
   const { url, headers, upstream, metric } = await setup(
     (request, response) => {
       if (request.method === "POST") response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
@@ -122,7 +122,7 @@ test("calls beyond the cap are shed at once, and event streams do not count", as
   await waitUntil("every connection to close", () => upstream.sockets.size === 0);
 });
 
-test("a call that is over frees its slot, forwarded or blocked", async () => {
+test("a finished call frees its slot, forwarded or blocked", async () => {
   const { url, headers } = await setup((_request, response) => response.end("done"), { limits: { maxCalls: 1 } });
   for (const [path, status] of [
     ["app/a", 200],
@@ -134,7 +134,7 @@ test("a call that is over frees its slot, forwarded or blocked", async () => {
   }
 });
 
-test("streams beyond their own cap are closed", async () => {
+test("streams beyond their own limit are closed", async () => {
   const { url, headers, upstream } = await setup(
     (_request, response) => response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders(),
     { limits: { maxStreams: 1 } },
@@ -203,7 +203,7 @@ describe("a restart", () => {
     );
   });
 
-  test("without one fails closed", async () => {
+  test("without a state folder rejects the earlier token", async () => {
     const { status, controlPlane } = await restarted(() => ({}));
     expect(status).toBe(401);
     expect(controlPlane.countOf("/v1/token/exchange")).toBe(1);

@@ -37,7 +37,7 @@ test("an invalid configuration file stops the start, with one line per fault", a
   expect(child.output()).not.toMatch(/\n\s+at /);
 });
 
-test("the process serves, reads its file again on SIGHUP, and ends in time on SIGTERM", async () => {
+test("the process serves, reads its file again on SIGHUP, and ends within its grace period on SIGTERM", async () => {
   const adminListen = `127.0.0.1:${await freePort()}`;
   const env: Record<string, string> = {
     ...settingsIn(),

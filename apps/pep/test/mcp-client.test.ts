@@ -79,7 +79,7 @@ describe.each([
       expect(server.requests.filter(({ headers }) => headers["txn-token"] !== undefined)).toHaveLength(1);
     });
 
-    test("a denied call is an error of that call alone: the session goes on", async () => {
+    test("a denied call is an error of that call alone, and the session continues", async () => {
       const { client, server } = await setup({ json });
       const denied = client.callTool({ name: "delete_file", arguments: { path: "/c" } });
       await expect(denied).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe.each([
 );
 
 describe("the block of a JSON-RPC request", () => {
-  test("echoes its id, in a 200 that only X-Svc-Blocked marks", async () => {
+  test("has the request's id, in a 200 with X-Svc-Blocked", async () => {
     const { post } = await setup();
     const response = await post(message("id-7", "tools/call", { name: "delete_file" }));
     expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([200, "policy"]);
@@ -152,7 +152,7 @@ describe("the block of a JSON-RPC request", () => {
     ["a notification", '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"delete_file"}}', 403, "policy"],
     ["a batch", `[${message(1, "ping")}]`, 404, "unresolvable_call"],
     ["an ambiguous message", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 404, "unresolvable_call"],
-  ])("%s has no id and sees the status", async (_name, body, status, cause) => {
+  ])("%s has no id and gets the status", async (_name, body, status, cause) => {
     const { post } = await setup();
     const response = await post(body);
     expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([status, cause]);
@@ -172,7 +172,7 @@ describe("the block of a JSON-RPC request", () => {
     expect(server.requests).toHaveLength(before);
   });
 
-  test("headers that mirror the body pass", async () => {
+  test("headers that repeat the body are accepted", async () => {
     const { post, server, transport } = await setup();
     const headers = {
       "mcp-method": "tools/call",
@@ -193,7 +193,7 @@ describe("the block of a JSON-RPC request", () => {
   });
 });
 
-describe("the stream that an agent listens on", () => {
+describe("the event stream that an agent opens", () => {
   test("delivers the server's messages, and is decided once", async () => {
     const { client, server, controlPlane, metric } = await setup();
     let told = 0;
@@ -222,7 +222,7 @@ describe("the stream that an agent listens on", () => {
     await waitUntil("the stream to close", () => server.listening() === 0);
   });
 
-  test("is closed without a decision", async () => {
+  test("is closed where no decision can be made", async () => {
     const { server, controlPlane } = await setup({ limits: { redecideMs: 100 } });
     await waitUntil("the stream", () => server.listening() === 1);
     controlPlane.override = (_asked, response) => {

@@ -27,7 +27,7 @@ const ofOurs = (headers: object) =>
   Object.keys(headers).filter((name) => /^(x-svc-|txn-token|agent-identity)/.test(name));
 
 describe("case 70: observe mode, against a double of the control plane", () => {
-  test("a deny is recorded as not enforced and forwarded once, without a credential of ours", async () => {
+  test("a denied call is recorded as not enforced and forwarded once, without our credentials", async () => {
     const { url, session, upstream, controlPlane, metric, metrics } = await setup();
     controlPlane.policies.set("http:ledger/read", { denyReason: "TARGET_NOT_DECLARED" });
     const response = await fetch(`${url}/ledger/read`, { headers: await session() });
@@ -40,14 +40,14 @@ describe("case 70: observe mode, against a double of the control plane", () => {
     expect(await metrics()).not.toMatch(/^svc_pep_blocks_total\{.*\} [1-9]/m);
   });
 
-  test("an allow is narrowed there like anywhere", async () => {
+  test("an allowed call is forwarded with a narrowed token", async () => {
     const { url, session, upstream, metric } = await setup();
     await fetch(`${url}/ledger/read`, { headers: await session() });
     expect(upstream.received[0]?.headers.authorization).toMatch(/^Bearer ey/);
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
   });
 
-  test("a deny at the exchange and one at the mint are forwarded too", async () => {
+  test("a call that is denied at the exchange or the mint is forwarded too", async () => {
     const { url, session, upstream, controlPlane, metric } = await setup();
     const answers: Record<string, unknown> = {
       "/v1/token/exchange": { error: "invalid_target", error_description: "TAINT_BLOCKED" },
@@ -74,7 +74,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
     expect(await metric('svc_pep_calls_total{outcome="observed_would_block"}')).toBe(2);
   });
 
-  test("an upstream that enforces blocks beside those that observe, and the gauge says observing", async () => {
+  test("an enforcing upstream blocks while others observe, and the gauge shows observing", async () => {
     const { url, session, upstream, controlPlane, metrics } = await setup();
     controlPlane.policies.set("http:ledger/read", { denyReason: "TARGET_NOT_DECLARED" });
     const response = await fetch(`${url}/strict/read`, { headers: await session() });
@@ -91,7 +91,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
     };
   };
 
-  test("a call without a decision is blocked, since nothing was recorded", async () => {
+  test("a call without a decision is blocked, since it has no record", async () => {
     const { url, session, upstream, controlPlane } = await setup();
     const headers = await session();
     expect((await fetch(`${url}/ledger/read`)).status).toBe(401);
@@ -102,7 +102,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
   });
 
   describe("with undecided calls forwarded", () => {
-    test("no token, no route and no control plane forward, each with a warning; the agent's own bearer passes", async () => {
+    test("calls without a token, a route or a control plane are forwarded, each with a warning, with the agent's own Authorization", async () => {
       const { url, session, upstream, controlPlane, metric, logs } = await setup("forward");
       const headers = await session();
       expect((await fetch(`${url}/ledger/read`, { headers: { authorization: "Basic eDp5" } })).status).toBe(200);
@@ -129,7 +129,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
       expect(upstream.received).toHaveLength(0);
     });
 
-    test("a body that cannot be bound stays blocked: its allow is recorded as one", async () => {
+    test("a call whose body cannot be bound is blocked: its record is an allow", async () => {
       const { url, session, upstream } = await setup("forward");
       const response = await fetch(`${url}/ledger/write`, { method: "POST", headers: await session(), body: "[]" });
       expect(response.status).toBe(422);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPlainQuery, isUnambiguousPath, liberalReadings, segmentsOf } from "../src/message/path.ts";
 
-describe("a path that servers could read differently is refused", () => {
+describe("a path that servers could read differently is rejected", () => {
   test.each([
     ["a dot segment", "/a/./b"],
     ["two dots", "/a/../b"],
@@ -58,12 +58,12 @@ test.each([
   expect(isUnambiguousPath(path)).toBe(true);
 });
 
-test("a query has no part in the decision and is forwarded unless it could end the request line", () => {
+test("a query does not affect the decision and is forwarded unless it could end the request line", () => {
   expect(["?", "?a=%zz&b=\\", "?a=/../&b=//"].map(isPlainQuery)).toEqual([true, true, true]);
   expect(["?a#b", "?a b", "?a\r\nX: y", "?\u00e9"].map(isPlainQuery)).toEqual([false, false, false, false]);
 });
 
-test("no path that passes is changed by a WHATWG URL parser, and none decodes to other segments", () => {
+test("no accepted path is changed by a WHATWG URL parser or decodes to other segments", () => {
   const piece = fc.constantFrom(
     "/",
     ".",

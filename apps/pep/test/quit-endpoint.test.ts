@@ -34,14 +34,14 @@ async function askFrom(peer: string, headers: Record<string, string> = {}) {
 }
 
 test.each(["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])(
-  "a program of this machine (%s) may end it",
+  "a program of this machine (%s) can end the process",
   async (peer) => {
     expect(await askFrom(peer)).toEqual({ status: 202, hasQuit: true });
   },
 );
 
 test.each(["10.0.0.7", "192.0.2.2", "::ffff:10.0.0.7", "fe80::1", "2001:db8::1", "1270.0.0.1", ""])(
-  "whoever calls from elsewhere (%j) may not",
+  "a caller from another machine (%j) cannot",
   async (peer) => {
     expect(await askFrom(peer)).toEqual({ status: 403, hasQuit: false });
   },

@@ -91,7 +91,7 @@ describe("an upstream with a wrong certificate receives no byte", () => {
     ["an expired certificate", { from: -3, to: -1 }, "known"],
     ["a certificate that is not valid yet", { from: 1, to: 3 }, "known"],
     ["another authority's certificate", {}, "unknown"],
-  ])("%s: 502 for requests and WebSockets alike, and no byte of either", async (_name, leaf, which) => {
+  ])("%s: 502 for requests and WebSockets, and no byte of either", async (_name, leaf, which) => {
     const [known, unknown] = [await anAuthority(), await anAuthority()];
     const upstream = await startedTlsUpstream(await (which === "known" ? known : unknown).issue(leaf));
     const { call, upgrade } = await setup(
@@ -102,7 +102,7 @@ describe("an upstream with a wrong certificate receives no byte", () => {
     expect(upstream.served).toEqual([]);
   });
 
-  test("and one with the right certificate does", async () => {
+  test("an upstream with the right certificate receives the call", async () => {
     const known = await anAuthority();
     const upstream = await startedTlsUpstream(await known.issue());
     const { call, upgrade } = await setup(
@@ -114,7 +114,7 @@ describe("an upstream with a wrong certificate receives no byte", () => {
 });
 
 describe("TLS material that is replaced", () => {
-  test("a certificate authority: the old one's certificate is refused, the new one's accepted", async () => {
+  test("a certificate authority: the old one's certificates are rejected, the new one's accepted", async () => {
     const [first, second] = [await anAuthority(), await anAuthority()];
     const upstream = await startedTlsUpstream(await first.issue());
     const { call, folder } = await setup(
@@ -134,7 +134,7 @@ describe("TLS material that is replaced", () => {
   });
   const serials = ({ served }: TlsUpstream) => new Set(served).size;
 
-  test("a client certificate, all at once as Kubernetes does it", async () => {
+  test("a client certificate with its key at once, as Kubernetes replaces it", async () => {
     const authority = await anAuthority();
     const upstream = await startedTlsUpstream(await authority.issue(), authority);
     const filesOf = async () => {
@@ -155,7 +155,7 @@ describe("TLS material that is replaced", () => {
     expect(told).toEqual([]);
   });
 
-  test("a client certificate before its key: the pair before stays with a warning, until both are replaced", async () => {
+  test("a client certificate before its key: the previous pair stays, with a warning, until both are replaced", async () => {
     const authority = await anAuthority();
     const upstream = await startedTlsUpstream(await authority.issue(), authority);
     const [before, after] = [await authority.issue(), await authority.issue()];
@@ -174,7 +174,7 @@ describe("TLS material that is replaced", () => {
   });
 
   test.each(["ca.pem", "tls.crt", "tls.key"])(
-    "%s that holds something else is refused, and what was in force goes on",
+    "%s with invalid content is rejected, and the previous one stays",
     async (name) => {
       const authority = await anAuthority();
       const upstream = await startedTlsUpstream(await authority.issue(), authority);
@@ -217,7 +217,7 @@ describe("a secret that is replaced", () => {
     await waitUntil("the new secret", async () => (await shown()) === "second-secret");
   });
 
-  test("as Kubernetes does it is sent from then on", async () => {
+  test("as Kubernetes replaces it is sent from then on", async () => {
     const upstream = await startedUpstream();
     let replace = (_files: { secret: string }) => {};
     const { call } = await setup(
@@ -241,7 +241,7 @@ describe("a secret that is replaced", () => {
     ["two lines", "third-secret\nX-Other: 1"],
     ["a NUL", "third-secret\u0000"],
     ["what a header cannot hold", "third-secret \u20ac"],
-  ])("by %s is refused: the one before stays, and the log repeats neither", async (_name, text) => {
+  ])("by %s is rejected: the previous one stays, and the log repeats neither", async (_name, text) => {
     const { shown, folder, told, logs } = await keyedSetup();
     expect(await shown()).toBe("first-secret");
     written(folder, { secret: text });

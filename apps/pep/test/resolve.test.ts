@@ -30,7 +30,7 @@ const summary = (line: RequestLine) => {
   return `${place.kind} ${place.upstream.name} ${place.path}${rest}`;
 };
 
-describe("the three ways in", () => {
+describe("an upstream is addressed in three ways", () => {
   test.each([
     ["a path prefix", at("GET", "/ledger/entries/7"), "call ledger /entries/7 http:ledger/read_entry finance.entries"],
     [
@@ -102,7 +102,7 @@ describe("an authority that no upstream lists is unresolvable", () => {
     expect(summary(line)).toBe("unresolvable");
   });
 
-  test("no Host at all", () => {
+  test("no Host", () => {
     expect(resolve(upstreams, { ...at("GET", "/ledger/entries"), hosts: [] }).kind).toBe("unresolvable");
   });
 });
@@ -148,7 +148,7 @@ describe("an MCP upstream has one endpoint", () => {
   });
 });
 
-test("a tunnel leads only to a host whose route says so", () => {
+test("a tunnel opens only to a host whose route declares it", () => {
   expect(resolveTunnel(upstreams, "api.internal:8080")).toMatchObject({ call: { target: "http:api/tunnel" } });
   expect(
     ["api.internal", "ledger.internal:443", "evil.example:443", ""].map((host) => resolveTunnel(upstreams, host).kind),

@@ -57,7 +57,7 @@ const plainMeaning = (read: string): string => {
   return /^\/[^/]+$/.test(read) ? "http:ledger/page" : "http:ledger/rest";
 };
 
-test("for 100,000 request lines, any server reads the sent bytes as the call that was decided", () => {
+test("for 100,000 request lines, every server reads the forwarded bytes as the call that was decided", () => {
   const upstreams = upstreamsFrom([
     { name: "ledger", url: "http://ledger.internal", hosts: ["ledger.internal"], routes },
   ]);
@@ -76,7 +76,7 @@ test("for 100,000 request lines, any server reads the sent bytes as the call tha
   expect(resolved).toBeGreaterThan(10_000);
 });
 
-test("an echoing upstream receives the very bytes that were decided on", async () => {
+test("an echoing upstream receives the exact bytes that were decided on", async () => {
   const upstream = await startedUpstream((request, response) => response.end(request.url));
   const hosts = ["ledger.internal"];
   const { port, session, controlPlane } = await startedPep({

@@ -74,7 +74,7 @@ async function setup(onStream: OnStream = openStream, limits: Partial<Limits> = 
 }
 
 describe("while an event stream of its MCP session is opening", () => {
-  test("a later call is decided, and goes upstream once the stream's answer has begun", async () => {
+  test("a later call is decided, and forwarded once the stream's response has begun", async () => {
     const { promise: asked, resolve: onStream } = Promise.withResolvers<ServerResponse>();
     const { send, beginStream, exchanges, callElsewhere, received } = await setup(onStream);
     const { release } = await beginStream();
@@ -103,7 +103,7 @@ describe("while an event stream of its MCP session is opening", () => {
     expect(received()).toEqual(["GET mine", `${method} mine`]);
   });
 
-  test("a call that came first does not wait for it", async () => {
+  test("an earlier call does not wait", async () => {
     const { send, hold, exchanges, received } = await setup((response) => response.flushHeaders());
     const { release, asked } = hold("mcp:files/read_file");
     const call = await send("POST");
@@ -117,7 +117,7 @@ describe("while an event stream of its MCP session is opening", () => {
     expect(received()).toEqual(["POST mine"]);
   });
 
-  test("a call whose agent disconnects meanwhile is not sent", async () => {
+  test("a call whose agent disconnects meanwhile is not forwarded", async () => {
     const { send, beginStream, exchanges, callElsewhere, received, metrics } = await setup();
     const { release, stream } = await beginStream();
     const call = await send("POST");
@@ -186,14 +186,14 @@ describe("the order of a session", () => {
   const request = (method: string, id = "mine") => ({ method, rawHeaders: ["Mcp-Session-Id", id] });
   const never = new AbortController().signal;
 
-  test("a stream that is neither sent nor given up holds a call for the time of a decision", async () => {
+  test("a stream that is neither sent nor aborted delays a call at most for the time of a decision", async () => {
     const order = createSessionOrder({ hopMs: 20, streamHeadMs: 60_000 });
     order.enter(request("GET"), resolved, credential);
     await order.enter(request("POST"), resolved, credential).ready(never);
     expect(order.opening).toBe(0);
   });
 
-  test("every turn becomes ready and no session is kept, in any order of openings and ends", async () => {
+  test("every call is released and no session is kept, in any order of openings and ends", async () => {
     const acts = fc.array(fc.tuple(fc.constantFrom("a", "b"), fc.constantFrom("sent", "answered"), fc.nat()));
     await fc.assert(
       fc.asyncProperty(acts, async (made) => {

@@ -104,7 +104,7 @@ test("each stage and the overhead are observed once per call", async () => {
 describe("case 73: trace context", () => {
   const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-  test("is passed on under our own span to control plane and upstream; baggage is not", async () => {
+  test("is forwarded under our own span to control plane and upstream; baggage is not", async () => {
     const { url, session, controlPlane, upstream } = await setup();
     const headers = { ...(await session()), traceparent: valid, tracestate: "vendor=1", baggage: "user=canary" };
     await fetch(`${url}/canary-upstream/canary-path/x`, { headers });

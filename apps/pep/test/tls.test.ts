@@ -53,14 +53,14 @@ async function setup(url: string, tls: object) {
 const ca_file = fixture("ca.pem");
 const client = { cert_file: fixture("client.pem"), key_file: fixture("client.key") };
 
-describe("TLS is originated here", () => {
+describe("the enforcement point originates TLS", () => {
   test("to an upstream of a known authority, for requests and WebSockets alike", async () => {
     const { call, upgrade } = await setup(await startedTlsUpstream(), { ca_file });
     expect(await call()).toBe("200 over TLS");
     expect(await upgrade()).toMatch(/^HTTP\/1\.1 101 .*over TLS$/s);
   });
 
-  test("never to one of an unknown authority", async () => {
+  test("never to an upstream of an unknown authority", async () => {
     const { call, upgrade } = await setup(await startedTlsUpstream(), {});
     expect(await call()).toMatch(/^502 .*upstream_unreachable/);
     expect(await upgrade()).toMatch(/^HTTP\/1\.1 502 /);

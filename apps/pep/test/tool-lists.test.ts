@@ -34,7 +34,7 @@ const list = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools, nextCursor
 const kept = { jsonrpc: "2.0", id: 1, result: { tools: [tools[0]], nextCursor: "c" } };
 const empty = { jsonrpc: "2.0", id: 1, result: { tools: [] } };
 
-test("a JSON list keeps what is allowed for its data class, and everything beside the tools", () => {
+test("a JSON list keeps the tools that are allowed for their data class, and every other member", () => {
   expect(JSON.parse(pass([list.slice(0, 20), list.slice(20)], json) ?? "")).toEqual(kept);
 });
 
@@ -139,12 +139,12 @@ describe("with any repeats and spellings, no reader finds a tool that is not all
   });
 });
 
-test("a tool whose name another reader could read elsewhere is left out, alone", () => {
+test("a tool whose name readers could read differently is removed alone", () => {
   const text = answer(`"result":{"tools":[${readable},{"name":"read_file","Name":"other"},"read_file",null]}`);
   expect(pass([text], json)).toBe(answer(`"result":{"tools":[${readable}]}`));
 });
 
-test("a repeat that names no tool leaves the list unchanged", () => {
+test("a repeated member that names no tool leaves the list unchanged", () => {
   const text = answer(`"result":{"tools":[{"name":"read_file","inputSchema":{"a":1,"a":2}},${hidden}]}`);
   expect(JSON.parse(pass([text], json) ?? "").result.tools).toHaveLength(1);
 });
@@ -160,7 +160,7 @@ test.each([
   expect(pass([`data: ${text}\n\n`], events)).toBe(`data: ${text}\n\n`);
 });
 
-test.each(["", "keep-alive", '"text"', "12"])("an event whose data is no message is unchanged: %j", (data) => {
+test.each(["", "keep-alive", '"text"', "12"])("an event whose data is not a message is unchanged: %j", (data) => {
   expect(pass([`event: ping\ndata: ${data}\n\n`], events)).toBe(`event: ping\ndata: ${data}\n\n`);
 });
 
@@ -171,7 +171,7 @@ test("an empty body stays empty, and a response of another type is not filtered"
 });
 
 describe("in an event stream", () => {
-  test.each(["\n", "\r\n", "\r"])("every list is filtered and everything else passes; lines end in %j", (end) => {
+  test.each(["\n", "\r\n", "\r"])("every list is filtered and everything else is unchanged; lines end in %j", (end) => {
     const text = [
       ": hello",
       "",
@@ -210,13 +210,13 @@ describe("in an event stream", () => {
     expect(pass([`data: ${list}\n`], events)).toBe("");
   });
 
-  test("lists are empty where what is allowed is not known, and a compressed stream brings nothing", () => {
+  test("lists are empty where the allowed tools are unknown, and a compressed stream is empty", () => {
     const filter = toolListFilter({ targets, allowed: undefined, id: undefined }, events);
     expect(filter?.push(Buffer.from(`data: ${list}\n\n`)).toString()).toContain('"tools":[]');
     expect(pass([`data: ${list}\n\n`], [...events, "content-encoding", "gzip"])).toBe("");
   });
 
-  test("an event without an end is not buffered for ever", () => {
+  test("an event without an end has a bounded buffer", () => {
     const filter = toolListFilter({ targets, allowed, id: 1 }, events);
     expect(() => filter?.push(Buffer.alloc(9 * 2 ** 20, "x"))).toThrow(RangeError);
   });

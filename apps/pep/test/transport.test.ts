@@ -37,8 +37,8 @@ const faultOf = (sending: Promise<unknown>) =>
   );
 const hang: Handle = () => {};
 
-describe("the transport of the steps over undici", () => {
-  test("keeps a path of the base address and answers whole", async () => {
+describe("the transport to the control plane", () => {
+  test("keeps the base address's path and returns the whole response", async () => {
     const { ask } = await setup((request, response) => {
       response.writeHead(418, { "x-a": ["1", "2"] }).end(`${request.method} ${request.url} caf\u00e9`);
     }, "/plane/");
@@ -46,19 +46,19 @@ describe("the transport of the steps over undici", () => {
     expect(answer).toMatchObject({ status: 418, body: "GET /plane/v1/x caf\u00e9" });
   });
 
-  test("a redirect is an answer", async () => {
+  test("a redirect is returned, not followed", async () => {
     const { ask, requests } = await setup((_request, response) => response.writeHead(307, { location: "/" }).end());
     expect((await ask()).status).toBe(307);
     expect(requests()).toBe(1);
   });
 
-  test("takes a body of exactly the limit, and one byte more is too_large", async () => {
+  test("a body of exactly the limit is read, and one byte more is too_large", async () => {
     const { ask } = await setup((_request, response) => response.end("x".repeat(100)));
     expect((await ask()).body).toHaveLength(100);
     expect(await faultOf(ask({ maxResponseBytes: 99 }))).toBe("too_large");
   });
 
-  test("an answer that arrived while the process was busy is no time-out", async () => {
+  test("a response that arrived while the process was busy is not a timeout", async () => {
     const answers = new Int32Array(new SharedArrayBuffer(4));
     const program = `const { parentPort, workerData: answers } = require("node:worker_threads");
       const count = () => { Atomics.add(answers, 0, 1); Atomics.notify(answers, 0); };
@@ -94,12 +94,12 @@ describe("the transport of the steps over undici", () => {
     expect(await faultOf(ask())).toBe("refused");
   });
 
-  test("a connection cut before the answer is unreachable: it may have been carried out", async () => {
+  test("a connection closed before the response is unreachable: the request may have been processed", async () => {
     const { ask } = await setup((request) => request.socket.destroy());
     expect(await faultOf(ask())).toBe("unreachable");
   });
 
-  test("a deadline covers the whole answer", async () => {
+  test("a deadline covers the whole response", async () => {
     const { ask } = await setup((_request, response) => response.writeHead(200).write("half"));
     expect(await faultOf(ask({ deadlineMs: 50 }))).toBe("timeout");
   });
@@ -115,7 +115,7 @@ describe("the transport of the steps over undici", () => {
     expect(await fault).toBe("aborted");
   });
 
-  test("a request given up while it waits for a connection is never sent", async () => {
+  test("a request aborted while it waits for a connection is never sent", async () => {
     const { ask, requests } = await setup((_request, response) => setTimeout(() => response.end("late"), 200));
     const first = ask();
     expect(await faultOf(ask({ deadlineMs: 20 }))).toBe("timeout");

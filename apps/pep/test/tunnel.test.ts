@@ -33,7 +33,7 @@ async function setup(limits: Partial<Limits> = {}) {
 }
 
 describe("CONNECT, against a double of the control plane", () => {
-  test("opens a tunnel to a host whose route says so, after a decision", async () => {
+  test("opens a tunnel to a host whose route declares it, after a decision", async () => {
     const { connect, upstream, controlPlane, metric } = await setup();
     const agent = await connect("site.internal:443");
     expect(await agent.until(/\r\n\r\n/)).toBe("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -55,14 +55,14 @@ describe("CONNECT, against a double of the control plane", () => {
     },
   );
 
-  test("a deny opens nothing", async () => {
+  test("a deny opens no tunnel", async () => {
     const { connect, upstream, controlPlane } = await setup();
     controlPlane.policies.set("http:site/tunnel", { denyReason: "TARGET_BLOCKED" });
     expect(await (await connect("site.internal:443")).closed()).toMatch(/^HTTP\/1\.1 403 .*TARGET_BLOCKED/s);
     expect(upstream.sockets.size).toBe(0);
   });
 
-  test("an open tunnel is decided again and cut on a deny", async () => {
+  test("an open tunnel is decided again and closed on a deny", async () => {
     const { connect, upstream, controlPlane } = await setup({ redecideMs: 100 });
     const agent = await connect("site.internal:443");
     await agent.until(/200/);
@@ -71,7 +71,7 @@ describe("CONNECT, against a double of the control plane", () => {
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
-  test("either side's end is the other's", async () => {
+  test("a tunnel closes on both sides when either ends", async () => {
     const { connect, upstream } = await setup();
     const first = await connect("site.internal:443");
     await first.until(/200/);

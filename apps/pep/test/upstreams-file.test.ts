@@ -60,7 +60,7 @@ upstreams:
   });
 });
 
-describe("a single fault refuses the whole file", () => {
+describe("a single fault rejects the whole file", () => {
   test.each<[string, unknown[], string]>([
     ["an unknown member", [{ ...ledger, retries: 3 }], "upstreams.0"],
     [

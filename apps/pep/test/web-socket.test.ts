@@ -54,7 +54,7 @@ async function setup(limits: Partial<Limits> = {}) {
 }
 
 describe("a WebSocket, against a double of the control plane", () => {
-  test("is decided before 101, forwarded narrowed on the exact path, and open in both directions", async () => {
+  test("is decided before 101, forwarded with a narrowed token on the exact path, and open in both directions", async () => {
     const { open, upgraded, controlPlane, metric } = await setup();
     const agent = await open("/chat/live/a;b?x=%zz&y=1?", [
       "Txn-Token: forged",
@@ -84,7 +84,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     ["no route", "/chat/other", [], 404, "unresolvable_call"],
     ["an ambiguous path", "/chat/live/%2e%2e/x", [], 404, "unresolvable_call"],
     ["two bearers", "/chat/live/a", ["Authorization: Bearer a.b.c"], 401, "unauthorized"],
-  ])("%s is answered and closed, and nothing goes upstream", async (_name, path, headers, status, cause) => {
+  ])("%s gets a response and is closed, and nothing goes upstream", async (_name, path, headers, status, cause) => {
     const { open, upgraded, metric } = await setup();
     const agent = await open(path, headers);
     const text = await agent.closed();
@@ -128,7 +128,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     expect(controlPlane.countOf("/v1/authorize")).toBe(1);
   });
 
-  test("whose agent disconnects before the upstream answered is counted, and closes the upstream's connection", async () => {
+  test("whose agent disconnects before the upstream's response is counted, and closes the upstream's connection", async () => {
     const { open, upstream, metric } = await setup();
     let asked = 0;
     upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
@@ -150,7 +150,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
-  test("that an upstream refuses is answered as the upstream answers", async () => {
+  test("that an upstream refuses gets the upstream's response", async () => {
     const { open, upstream } = await setup();
     upstream.server.removeAllListeners("upgrade");
     const agent = await open("/chat/live/a");
@@ -179,7 +179,7 @@ describe("a WebSocket, against a double of the control plane", () => {
       /^HTTP\/1\.1 403 (?!.*trailer).*\r\n\r\nno$/is,
     ],
     ["half an upgrade", "HTTP/1.1 101 Switching Protocols\r\n\r\n", /^HTTP\/1\.1 502 .*upstream_unreachable/s],
-  ])("that an upstream refuses with %s is answered like any call", async (_name, bytes, expected) => {
+  ])("that an upstream refuses with %s gets the response of any call", async (_name, bytes, expected) => {
     const { open, upstream } = await setup();
     upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => void socket.end(bytes));
     expect(await (await open("/chat/live/a")).closed()).toMatch(expected);
@@ -213,7 +213,7 @@ describe("a WebSocket, against a double of the control plane", () => {
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
-  test("that an upstream never answers is 504 within its time, and its connection is closed", async () => {
+  test("without a response of the upstream is 504 within its time limit, and its connection is closed", async () => {
     const { open, upstream, metric } = await setup({ upstreamHeadersMs: 100 });
     upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
       socket.resume().on("end", () => socket.end());

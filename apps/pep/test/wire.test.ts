@@ -55,7 +55,7 @@ describe("case 51: Expect", () => {
     expect(decodeUnverifiedHopToken(token)?.aud).toBe("http:ledger/write");
   });
 
-  test("a refused call is answered without 100 Continue, and its connection ends", async () => {
+  test("a refused call gets its response without 100 Continue, and its connection ends", async () => {
     const { upstream, request, port, controlPlane } = await setup();
     controlPlane.policies.set("http:ledger/write", { denyReason: "TAINT_BLOCKED" });
     const headers = [host(port), "Expect: 100-continue", "Content-Length: 7"];
@@ -67,7 +67,7 @@ describe("case 51: Expect", () => {
   });
 });
 
-test("case 52: what Connection nominates cannot take our headers away, and Via is appended", async () => {
+test("case 52: a Connection header cannot remove our headers, and Via is appended", async () => {
   const { upstream, request, port, session } = await setup();
   const headers = [
     host(port),
@@ -90,7 +90,7 @@ test("case 52: what Connection nominates cannot take our headers away, and Via i
   expect(agent.text()).toMatch(/^via: 1\.1 svc-pep\r$/m);
 });
 
-describe("case 53: a request with ambiguous framing is 400, closed, and reaches no upstream", () => {
+describe("case 53: a request with ambiguous framing is 400 and closed, and reaches no upstream", () => {
   test.each([
     ["both framings", ["Transfer-Encoding: chunked", "Content-Length: 3"], "0\r\n\r\n"],
     ["two lengths", ["Content-Length: 3", "Content-Length: 4"], "abcd"],
@@ -112,7 +112,7 @@ describe("case 53: a request with ambiguous framing is 400, closed, and reaches 
   });
 });
 
-describe("case 54: methods that are not forwarded", () => {
+describe("case 54: a method that is not forwarded", () => {
   test.each([
     ["CONNECT", (port: number) => `CONNECT ledger.internal:443 HTTP/1.1\r\nHost: 127.0.0.1:${port}`],
     ["TRACE", (port: number) => `TRACE /ledger/any/x HTTP/1.1\r\nHost: 127.0.0.1:${port}`],
@@ -126,7 +126,7 @@ describe("case 54: methods that are not forwarded", () => {
   });
 });
 
-test("case 55: the authority of an absolute form decides, and Host is rewritten", async () => {
+test("case 55: the authority of an absolute form takes precedence, and Host is rewritten", async () => {
   const { upstream, request, port } = await setup();
   const agent = await rawConnection(
     port,
@@ -160,7 +160,7 @@ describe("case 56: an ambiguous path is unresolvable_call, on the wire too", () 
 });
 
 describe("case 57: headers that an agent may not set", () => {
-  test("headers of ours and their look-alikes are dropped", async () => {
+  test("our headers and their look-alikes are removed", async () => {
     const { upstream, request, port } = await setup();
     const headers = [
       "Txn-Token: forged",

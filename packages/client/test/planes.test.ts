@@ -2,18 +2,21 @@ import { describe, expect, test } from "vitest";
 import { type AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, ManifestRejected } from "../src/index.ts";
 import { errorOf, fakeClient } from "./support/fake-client.ts";
 import { bearerOf, type FakePlane, json, refused } from "./support/fake-plane.ts";
-import { manifest, type Row, row, rows } from "./support/plane-rows.ts";
+import { adminRows, manifest } from "./support/plane-rows/admin.ts";
+import { auditRows, row } from "./support/plane-rows/audit.ts";
+import { identityRows } from "./support/plane-rows/identity.ts";
+import type { Row } from "./support/plane-rows/shared.ts";
 
-const asking = ({ route, answer: [status, body] }: Row): { svc: AuthzClient; plane: FakePlane } => {
+const clientOf = ({ route, response: [status, body] }: Row): { svc: AuthzClient; plane: FakePlane } => {
   const { svc, plane } = fakeClient();
   plane.replies.set(route, () => json(status, body));
   return { svc, plane };
 };
 
-describe.each(rows)("$name", (want) => {
+describe.each([...adminRows, ...auditRows, ...identityRows])("$name", (want) => {
   test("calls its route with its plane's bearer and returns the body", async () => {
-    const { svc, plane } = asking(want);
-    expect(await want.ask(svc)).toEqual(want.want);
+    const { svc, plane } = clientOf(want);
+    expect(await want.call(svc)).toEqual(want.want);
     const [sent] = plane.sent;
     expect(Object.fromEntries(sent?.url.searchParams ?? [])).toEqual(want.query ?? {});
     expect(sent?.body === "" ? undefined : JSON.parse(sent?.body ?? "")).toEqual(want.body);
@@ -21,8 +24,8 @@ describe.each(rows)("$name", (want) => {
   });
 
   test("a body of another shape is unavailable", async () => {
-    const { svc } = asking({ ...want, answer: [want.answer[0], { data: 5 }] });
-    expect(await errorOf(want.ask(svc))).toMatchObject({ name: "ControlPlaneUnavailable", fault: "malformed" });
+    const { svc } = clientOf({ ...want, response: [want.response[0], { data: 5 }] });
+    expect(await errorOf(want.call(svc))).toMatchObject({ name: "ControlPlaneUnavailable", fault: "malformed" });
   });
 
   test.each<[string, Response, typeof ControlPlaneRejected | typeof ControlPlaneUnavailable, object]>([
@@ -48,11 +51,11 @@ describe.each(rows)("$name", (want) => {
       ControlPlaneUnavailable,
       { status: 302 },
     ],
-  ])("separates a rejection from an outage: %s", async (_, reply, kind, facts) => {
+  ])("distinguishes a rejection from an outage: %s", async (_, reply, kind, facts) => {
     const { svc, plane } = fakeClient();
     plane.replies.set(want.route, () => reply);
     const [method = "", path = ""] = want.route.split(" ");
-    const error = await errorOf(want.ask(svc));
+    const error = await errorOf(want.call(svc));
     expect(error).toBeInstanceOf(kind);
     expect(error).toMatchObject({ method, path, ...facts });
     for (const secret of ["admin-bearer", "audit-bearer", "identity-bearer"]) {

@@ -28,7 +28,7 @@ const allowsHaveNoReason = (rows: readonly DecisionCount[]): DecisionCount[] =>
   rows.map((one) => (one.decision === "allow" ? { ...one, denyReason: null } : one));
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
-test("every decision counts in one outcome of one bucket, in one scope, and in one reason where it is a deny", async () => {
+test("every decision counts in one outcome of one bucket, in one scope, and each deny in one reason", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 40 }).map(allowsHaveNoReason), async (rows) => {
       const tally = await counted(rows);

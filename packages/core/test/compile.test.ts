@@ -40,7 +40,7 @@ describe("a tool that two agents declare", () => {
     expect(merged(one, other)).toEqual({ ref: tool.ref, ...strict, data_classes: ["crm", "finance"] });
   });
 
-  test("is as it is declared where both agree", () => {
+  test("is as declared where both agree", () => {
     expect(merged(lax, lax)).toEqual({ ref: tool.ref, ...lax });
     expect(merged(strict, strict)).toEqual({ ref: tool.ref, ...strict });
   });
@@ -49,7 +49,7 @@ describe("a tool that two agents declare", () => {
     ["full", "connector", "connector"],
     ["connector", "network", "network"],
     ["network", "consent_only", "consent_only"],
-  ])("promises %s and %s: %s", (one, other, promise) => {
+  ])("has of the guarantee levels %s and %s the weaker: %s", (one, other, promise) => {
     expect(merged({ guarantee_level: one }, { guarantee_level: other })?.guarantee_level).toBe(promise);
   });
 });

@@ -48,7 +48,7 @@ test("a record explains every check as it was decided, under any state", () => {
   );
 });
 
-test("a state that could not deny leaves nothing to record", () => {
+test("a state without a denial adds no fact to the record", () => {
   fc.assert(
     fc.property(question, ([policy, hop]) => {
       expect(recordPresent(policy, hop, quiet, decide(policy, hop, quiet))).toBeNull();
@@ -56,7 +56,7 @@ test("a state that could not deny leaves nothing to record", () => {
   );
 });
 
-test.each(denyReasons)("a damaged row is explained by its reason %s, though its facts do not give it", (denyReason) => {
+test.each(denyReasons)("a row whose facts contradict its reason %s is explained by its reason", (denyReason) => {
   const { policy, hop } = world({ planner: scope() }, {});
   const record = { ...recorded(policy, hop, quiet), decision: "deny", denyReason } as const;
   const { checks, remedy } = explain(policy, record, undefined);
@@ -202,7 +202,7 @@ describe("the advised manifest change admits the call", () => {
   });
 });
 
-describe("where no manifest helps, the advice names what does", () => {
+describe("where no manifest change helps, the advice names what does", () => {
   const travel = world(
     { planner: scope({ tools: [{ ref: "http:rail/book", data_classes: ["finance"] }] }) },
     {},

@@ -18,11 +18,11 @@ const parsedScope = (document: unknown) => agentManifest.parse(document).scopes.
 const parsedTool = (members: object) => parsedScope(withTool(members))?.tools[0];
 
 describe("defaults", () => {
-  test("of a scope: no tools, no downstream agents, entry left to the compiler", () => {
+  test("of a scope: no tools, no downstream agents, entry derived by the compiler", () => {
     expect(parsedScope(withScope({}))).toEqual({ hopBudget: 4, entry: undefined, tools: [], downstreamAgents: [] });
   });
 
-  test("of a tool: a read, unprivileged, trusted, promising no more than the network", () => {
+  test("of a tool: read, unprivileged, trusted, guarantee level network", () => {
     expect(parsedTool({})).toEqual({
       ref: tool.ref,
       dataClasses: ["finance"],
@@ -44,8 +44,7 @@ describe("defaults", () => {
     expect(parsedTool(members)?.acceptsTaint).toBe(acceptsTaint),
   );
 
-  test("of a manifest: nothing to discover from", () =>
-    expect(agentManifest.parse(withScope({})).discovery).toEqual([]));
+  test("of a manifest: no discovery source", () => expect(agentManifest.parse(withScope({})).discovery).toEqual([]));
 
   test("one discovery source is a list of one", () => {
     expect(agentManifest.parse(withDiscovery(mcp)).discovery).toEqual([mcp]);
@@ -77,7 +76,7 @@ test.each([
   ["a method of an MCP server", withTool({ ref: "mcp:ledger#resources/read" })],
   ["two sources", withDiscovery([mcp, { kind: "a2a", name: "auditor", url: "https://auditor.internal" }])],
   ["an HTTP source without a name", withDiscovery({ kind: "http", url: "http://tools.internal/list" })],
-])("takes %s", (_, document) => expect(agentManifest.safeParse(document).error?.issues).toBeUndefined());
+])("accepts %s", (_, document) => expect(agentManifest.safeParse(document).error?.issues).toBeUndefined());
 
 test.each([
   ["no object", null, ""],
@@ -164,7 +163,7 @@ test.each([
   ["a source without an address", withDiscovery({ kind: "mcp", name: "ledger" }), "discovery"],
   ["a source that is no web address", withDiscovery({ ...mcp, url: "file:///etc/passwd" }), "discovery.url"],
   ["a source that is no address at all", withDiscovery({ ...mcp, url: "ledger" }), "discovery.url"],
-])("refuses %s", (_, document, path) => {
+])("rejects %s", (_, document, path) => {
   const paths = agentManifest.safeParse(document).error?.issues.map((issue) => issue.path.join("."));
   expect(paths).toContain(path);
 });

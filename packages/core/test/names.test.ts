@@ -104,9 +104,9 @@ const tables = [
 ];
 
 describe.each(tables)("$of", ({ schema, takes, refuses }) => {
-  test.each(takes)("may be %j", (text) => expect(schema.safeParse(text)).toMatchObject({ success: true, data: text }));
-  test.each(refuses)("may not be %j", (text) => expect(schema.safeParse(text).success).toBe(false));
-  test.each([undefined, null, 1, true, [], {}, ["a"]])("is text, not %j", (value) =>
+  test.each(takes)("accepts %j", (text) => expect(schema.safeParse(text)).toMatchObject({ success: true, data: text }));
+  test.each(refuses)("rejects %j", (text) => expect(schema.safeParse(text).success).toBe(false));
+  test.each([undefined, null, 1, true, [], {}, ["a"]])("rejects %j, which is not text", (value) =>
     expect(schema.safeParse(value).success).toBe(false),
   );
 });

@@ -43,7 +43,7 @@ const withPlanner = (members: object) =>
   ({ ...document, agents: { planner: { ...planner, ...members } } }) as PolicyDocument;
 
 describe("the same grants", () => {
-  test("from other manifest versions are the same", () =>
+  test("from other manifest versions are equal", () =>
     expect(grantsTheSame(document, withPlanner({ manifest_version: 2 }))).toBe(true));
 
   test.each([
@@ -60,7 +60,7 @@ describe("the same grants", () => {
     ["another path budget", { ...document, paths: [{ path: ["planner"], effective_hop_budget: 3 }] }],
     ["no path", { ...document, paths: [] }],
     ["another scope", { ...document, scope: "travel" }],
-  ])("with %s are others", (_, other) => expect(grantsTheSame(document, other)).toBe(false));
+  ])("with %s differ", (_, other) => expect(grantsTheSame(document, other)).toBe(false));
 });
 
 test("only a policy without a path grants nothing", () => {

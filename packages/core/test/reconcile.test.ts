@@ -24,7 +24,7 @@ describe.each(Object.entries(reconciliations))("%s", (_, rows) => {
     expect(summary(row, false)).toEqual({ status: row.status, diff: row.diff });
   });
 
-  test.each(rows)("$name: the override accepts ignorance, nothing else", (row) => {
+  test.each(rows)("$name: an override accepts what is unknown, never a contradiction", (row) => {
     const status = row.status === "needs_review" ? "attested" : row.status;
     expect(summary(row, true)).toEqual({ status, diff: row.diff });
   });
@@ -47,7 +47,7 @@ test.each([
   expect(reconcile(declaring({}), answers, false).discoveryOk).toBe(whole);
 });
 
-test("a contradiction under one scope outranks ignorance and agreement under others", () => {
+test("a contradiction under one scope takes precedence over unknown and confirmed ones under others", () => {
   const tool = (members: object) => ({ hop_budget: 4, tools: [{ ref: post, data_classes: ["finance"], ...members }] });
   const manifest = agentManifest.parse({
     scopes: { a: tool({ privileged: true }), b: tool({}), c: tool({ privileged: true }) },

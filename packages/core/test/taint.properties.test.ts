@@ -76,7 +76,7 @@ function replay(calls: readonly Call[]): readonly Session[] {
 const last = (calls: readonly Call[]): Session => replay(calls).at(-1) ?? fresh;
 
 describe("marks", () => {
-  test("never fall, and never change their source", () => {
+  test("are never removed, and never change their source", () => {
     fc.assert(
       fc.property(history, (calls) => {
         const sessions = replay(calls);
@@ -87,7 +87,7 @@ describe("marks", () => {
     );
   });
 
-  test("are closed: every agent that delegated to a marked agent is marked", () => {
+  test("reach every agent that delegated to a marked agent", () => {
     fc.assert(
       fc.property(history, (calls) => {
         const { marks, delegations } = last(calls);
@@ -105,7 +105,7 @@ describe("marks", () => {
     );
   });
 
-  test("need a cause: without an untrusted call, claim or declaration no agent is marked", () => {
+  test("have a cause: without an untrusted call, claim or declaration no agent is marked", () => {
     const quietCall = call.map(
       (one): Call => ({
         ...one,
@@ -117,7 +117,7 @@ describe("marks", () => {
     fc.assert(fc.property(fc.array(quietCall), (calls) => last(calls).marks.size === 0));
   });
 
-  test("do not reach an agent in none of the calls", () => {
+  test("do not reach an agent outside the calls", () => {
     fc.assert(
       fc.property(history, (calls) => {
         const involved = new Set<ChainMember>([null, ...calls.flatMap(({ chain, target }) => [...chain, target])]);

@@ -283,14 +283,14 @@ describe.each([...requests, ...responses])("$name", ({ schema, body, required, c
     expect(passes(body)).toBe(true);
     for (const value of [null, [], "", 1, [body]]) expect(passes(value)).toBe(false);
   });
-  test.each(required)("needs %s", (member) => expect(passes(without(body, member))).toBe(false));
-  test.each(takes)("takes %s: %j", (member, value) => expect(passes({ ...body, [member]: value })).toBe(true));
-  test.each(refuses)("refuses %s: %j", (member, value) => expect(passes({ ...body, [member]: value })).toBe(false));
+  test.each(required)("requires %s", (member) => expect(passes(without(body, member))).toBe(false));
+  test.each(takes)("accepts %s: %j", (member, value) => expect(passes({ ...body, [member]: value })).toBe(true));
+  test.each(refuses)("rejects %s: %j", (member, value) => expect(passes({ ...body, [member]: value })).toBe(false));
   test(`${closed ? "refuses" : "takes"} a member it does not know`, () =>
     expect(passes({ ...body, unknown: 1 })).toBe(!closed));
 });
 
-test("a request is enforced unless it says otherwise", () => {
+test("a request is enforced by default", () => {
   const request = { session_id: "s", target: "t", target_kind: "tool", data_class: "d" };
   expect(wire.authorizeRequest.parse(request).enforced).toBe(true);
 });

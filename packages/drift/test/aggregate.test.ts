@@ -29,7 +29,7 @@ function written(...lines: (object | string)[]): string {
   return file;
 }
 
-describe("a trace that may not be whole is an error and never a pass", () => {
+describe("a trace that may be incomplete is an error and never a pass", () => {
   test.each<[string, () => string, string]>([
     ["no such file", () => join(aFolder(), "absent.jsonl"), "trace_unreadable"],
     ["an empty file", () => written(), "file_empty"],
@@ -111,7 +111,7 @@ describe("a complete trace", () => {
     expect(aggregateTrace([file, file])).toMatchObject({ events: 1, faults: [] });
   });
 
-  test("lines longer than what is read at once", () => {
+  test("lines longer than the read buffer", () => {
     const target = "x".repeat(200_000);
     const file = written(event(1, { target }), event(2), end(2));
     expect(aggregateTrace(file)).toMatchObject({ events: 2, faults: [], edges: [{ target }, {}] });
@@ -143,7 +143,7 @@ describe("a complete trace", () => {
     ["data class", { data_class: "finance.entries" }],
     ["hop", { hop: 3 }],
     ["taint", { taint: "untrusted_external" }],
-  ])("edges that differ in %s are two", (_, changes) => {
+  ])("edges that differ in %s are distinct", (_, changes) => {
     expect(aggregateTrace(written(event(1), event(2, changes), end(2))).edges).toHaveLength(2);
   });
 });

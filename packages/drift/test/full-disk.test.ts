@@ -42,7 +42,7 @@ function smallDisk(bytes: number) {
 }
 
 describe("a disk that fills up", () => {
-  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, for good: the run has no complete end", async (bytes) => {
+  test.each([0, 1, 150, 300, 301, 700])("after %i bytes, permanently: the run has no complete end", async (bytes) => {
     const file = join(aFolder(), "trace.jsonl");
     const recorder = traceRecorder(file, { fs: smallDisk(bytes).fs, onLoss: () => {} });
     for (let i = 0; i < 5; i++) recorder.record(anEdge());
@@ -69,7 +69,7 @@ describe("a disk that fills up", () => {
     },
   );
 
-  test("a stalled disk costs bounded memory, and the gap shows", async () => {
+  test("a stalled disk uses bounded memory, and the gap is detected", async () => {
     const file = join(aFolder(), "trace.jsonl");
     const stuck = Promise.withResolvers<void>();
     let isFirst = true;

@@ -14,7 +14,7 @@ async function traced(...edges: Edge[]) {
 }
 const checked = async (...edges: Edge[]): Promise<DriftReport> => checkDrift(await traced(...edges), manifests);
 
-describe("a row of the decision tables gets the verdict of the tables", () => {
+describe("a row of the decision tables has the verdict of the tables", () => {
   // The rest of the present state is a session's own, and what a token was narrowed to its hop's: no edge carries them.
   const carried = ({ present = {}, narrowedTo }: DecisionVector): boolean => {
     const { marks, humanMark, ...other } = present;
@@ -56,7 +56,7 @@ describe("the result", () => {
     expect(exitCodeFor(report)).toBe(0);
   });
 
-  test("is drift where one is not, whatever its recorded outcome", async () => {
+  test("is drift where a recorded edge is undeclared, whatever its outcome", async () => {
     for (const outcome of ["allow", "deny", "undecided"] as const) {
       const report = await checked(aDelegation(), anEdge({ target: "http:mail/send", outcome }));
       expect([report.result, exitCodeFor(report)]).toEqual(["drift", 1]);
@@ -64,7 +64,7 @@ describe("the result", () => {
     }
   });
 
-  test("is an error where nothing was observed", async () => {
+  test("is an error where no event was recorded", async () => {
     const report = await checked();
     expect([report.result, exitCodeFor(report)]).toEqual(["error", 2]);
     expect(report.errors).toMatchObject([{ kind: "nothing_observed" }]);
@@ -82,7 +82,7 @@ describe("the result", () => {
   });
 });
 
-describe("invalid manifests make every verdict worthless", () => {
+describe("invalid manifests are an error", () => {
   const wide = Array.from({ length: 9 }, (_, i) => `a${i}`);
   test.each<[string, { agent: string; manifest: unknown }[], string]>([
     ["no manifest", [{ agent: "planner", manifest: {} }], "manifest_invalid"],
@@ -110,14 +110,14 @@ describe("invalid manifests make every verdict worthless", () => {
 });
 
 describe("an undeclared edge", () => {
-  test("comes with the change to a manifest that would admit it", async () => {
+  test("has the manifest change that admits it", async () => {
     const { undeclared } = await checked(anEdge({ target: "http:mail/send" }));
     expect(undeclared[0]?.remedy).toContain(
       'Add {"ref":"http:mail/send","data_classes":["finance.entries"]} to "tools"',
     );
   });
 
-  test("names the scopes whose consent would admit it", async () => {
+  test("names the scopes whose consent admits it", async () => {
     const { undeclared } = await checked(anEdge({ target: "http:trips/book", dataClass: "trips" }));
     expect(undeclared).toMatchObject([{ reason: "SCOPE_NOT_CONSENTED", consentableScopes: ["travel"] }]);
     expect(undeclared[0]?.remedy).toContain('consent to scope "travel"');
@@ -183,10 +183,10 @@ describe("a declared edge that no run exercised is a warning", () => {
   });
 });
 
-describe("an edge of a process that did not know its session's scope", () => {
+describe("an edge recorded without its session's scope", () => {
   const unscoped = (changes: Partial<Edge> = {}) => anEdge({ scope: null, ...changes });
 
-  test("has that of the delegation which made its chain", async () => {
+  test("has the scope of the delegation that made its chain", async () => {
     expect(await checked(unscoped(), aDelegation())).toMatchObject({ result: "pass" });
     const deep = unscoped({ chain: ["planner", "clerk"], caller: "clerk", hop: 3, target: "http:mail/send" });
     const toClerk = unscoped({ target: "clerk", targetKind: "agent", dataClass: "finance" });

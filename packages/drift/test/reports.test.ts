@@ -7,7 +7,7 @@ import { driftMetrics, driftResults, reportFormats, writeReport } from "../src/i
 import { summaryWords, undeclaredWords, unexercisedWords } from "../src/report/words.ts";
 import { drifting, passing } from "./support/reports.ts";
 
-test.each(reportFormats)("%s names what was found, and ends with a line break", (format) => {
+test.each(reportFormats)("%s names each finding, and ends with a line break", (format) => {
   const text = writeReport(format, drifting);
   expect(text).toMatch(/TARGET_NOT_DECLARED[\s\S]*\n$/);
   expect(text).toContain("http:mail/send");
@@ -15,7 +15,7 @@ test.each(reportFormats)("%s names what was found, and ends with a line break", 
   expect(text).toContain("planner");
 });
 
-test.each(reportFormats)("%s of a pass names nothing wrong", (format) => {
+test.each(reportFormats)("%s of a pass names no finding", (format) => {
   expect(writeReport(format, passing)).not.toMatch(/::error|::warning|<failure|<error|"level"|undeclared: |error: /);
 });
 
@@ -119,7 +119,7 @@ describe("sarif", () => {
     ]);
   });
 
-  test("a run that proves nothing is not called successful", () => {
+  test("a run that proves nothing is not reported as successful", () => {
     expect(runs[0].invocations).toEqual([{ executionSuccessful: false }]);
   });
 });

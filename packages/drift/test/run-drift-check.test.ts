@@ -43,7 +43,7 @@ test("drift exits 1 and names the manifest's file", async () => {
   expect(outcome.metrics).toContain("svc_drift_undeclared_edges 1");
 });
 
-describe("what cannot be read exits 2", () => {
+describe("unreadable input exits 2", () => {
   test.each<[string, (folder: string) => string[], string]>([
     ["no such manifest", (folder) => [join(folder, "absent.json")], "there is no such file"],
     ["a folder without manifests", () => [aFolder()], "no .json, .yaml or .yml file"],

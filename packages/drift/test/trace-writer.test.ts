@@ -17,7 +17,7 @@ test("at exit, lines of an unfinished background write are written again", () =>
   expect(readFileSync(file, "utf8")).toBe("\none\ntwo\nend\n");
 });
 
-test("a half-written line spoils no later line", () => {
+test("an incomplete line does not damage later lines", () => {
   const file = join(aFolder(), "trace");
   const half = (fd: number, bytes: Uint8Array) => void writeSync(fd, bytes.subarray(0, 2));
   const writer = openTraceWriter(file, noFault, { write: half });

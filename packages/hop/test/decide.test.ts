@@ -86,7 +86,7 @@ test("the request carries session, target, data class, token and trace context",
   });
 });
 
-describe("a response that is no decision", () => {
+describe("a response that is not a decision", () => {
   test.each<[string, Scripted, object]>([
     ["401", refusal(401, "unauthorized"), { kind: "unauthorized", response: { status: 401, code: "unauthorized" } }],
     ["503 audit_unavailable", refusal(503, "audit_unavailable"), { kind: "audit_unavailable" }],

@@ -1,110 +1,22 @@
-import { isNarrowed, issueTransactionToken, transactionClaims } from "@svc/tokens";
 import { describe, expect, test } from "vitest";
+import { decideAgain, type Hop, type HopPorts, poolFaults, type Stage, takeHop } from "../src/index.ts";
 import {
-  decideAgain,
-  type Hop,
-  type HopPorts,
-  type LeaseResult,
-  poolFaults,
-  type SettledBody,
-  type Stage,
-  TransportFault,
-  type TransportRequest,
-  takeHop,
-} from "../src/index.ts";
+  accessToken,
+  allow,
+  call,
+  deny,
+  granted,
+  hop,
+  minted,
+  type Script,
+  scriptedPorts,
+  sibling,
+  success,
+  take,
+  transactionToken,
+} from "./support/scripted-hop.ts";
 import { oauthRefusal, refusal, type Scripted } from "./support/scripted-transport.ts";
-import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./support/tokens.ts";
-
-const call = { target: "http:ledger/post", targetKind: "tool", dataClass: "finance" } as const;
-const allow = {
-  ...{ action_id: actionId, decision: "allow", deny_reason: null, recoverable: false, enforced: true, hop: 2 },
-  ...{ acting_agent: "planner", target: call.target, target_kind: "tool", data_class: call.dataClass },
-  ...{ privileged: true, transaction_required: true, taint: "trusted_internal", taint_source: null },
-  ...{ policy_version: 3, guarantee_level: "full", decided_at: "2026-01-01T00:00:00.000Z" },
-};
-const deny = { ...allow, decision: "deny", deny_reason: "TAINT_BLOCKED" };
-
-const planner = narrowed(rootClaims(), "planner");
-const sibling = await signed(planner);
-const tool = narrowed(planner, call.target, { targetKind: "tool", privileged: true });
-if (!isNarrowed(tool)) throw new Error("not narrowed");
-const accessToken = await signed(tool);
-const transactionToken = await issueTransactionToken(
-  issuerKey,
-  transactionClaims(tool, "hash", { jti: freshJti(), nowSeconds: Date.now() / 1000 }),
-);
-const granted = { issued_token_type: "urn:ietf:params:oauth:token-type:jwt", token_type: "Bearer", expires_in: 60 };
-const minted = {
-  ...{ transaction_token: transactionToken, token_type: "N_A", expires_in: 60, action_id: actionId },
-  issued_token_type: "urn:ietf:params:oauth:token-type:txn_token",
-};
-
-/** What the pool and each route return, and how the caller settles the body. */
-interface Script {
-  readonly lease: Exclude<LeaseResult, { kind: "leased" }> | "leased";
-  readonly decide: Scripted;
-  readonly body: SettledBody<string>;
-  readonly exchange: Scripted;
-  readonly mint: Scripted;
-}
-
-const success: Script = {
-  lease: "leased",
-  decide: { status: 200, body: allow },
-  body: { kind: "ready", paramsJson: "{}" },
-  exchange: { status: 200, body: { ...granted, access_token: accessToken } },
-  mint: { status: 200, body: minted },
-};
-
-const stepOf = {
-  "/v1/authorize": "decide",
-  "/v1/token/exchange": "exchange",
-  "/v1/token/transaction": "mint",
-} as const;
-
-function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
-  const sent: TransportRequest[] = [];
-  const log: string[] = [];
-  let givenBack = 0;
-  const ports: HopPorts = {
-    steps: {
-      monotonicMs: () => 0,
-      transport: {
-        async send(request) {
-          const step = stepOf[request.path as keyof typeof stepOf];
-          sent.push(request);
-          log.push(step);
-          const scripted = script[step];
-          if (typeof scripted === "string") throw new TransportFault(scripted);
-          return { status: scripted.status, headers: {}, body: JSON.stringify(scripted.body) };
-        },
-      },
-    },
-    pool: {
-      async lease() {
-        log.push("lease");
-        if (script.lease !== "leased") return script.lease;
-        return { kind: "leased", lease: { token: sibling, giveBack: () => (givenBack += 1) } };
-      },
-      size: 1,
-      close: async () => {},
-    },
-    limits: { stepMs: 1_000, hopMs: 2_500 },
-    ...more,
-  };
-  return { ports, sent, log, givenBack: () => givenBack };
-}
-
-const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true };
-
-async function take(script: Script, more: Partial<HopPorts> = {}) {
-  const { ports, log, sent, givenBack } = scriptedPorts(script, more);
-  const result = await takeHop(ports, hop, async () => {
-    log.push("body");
-    return script.body;
-  });
-  return { result, log, sent, givenBack: givenBack() };
-}
+import { actionId } from "./support/tokens.ts";
 
 describe("a hop that is taken", () => {
   test("a privileged call: lease, decide, body, exchange, mint, in this order", async () => {

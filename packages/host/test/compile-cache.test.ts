@@ -41,7 +41,7 @@ test.each([
   ["runs from its sources", "main.ts", {}],
   ["is told to keep nothing", "main.js", { NODE_DISABLE_COMPILE_CACHE: "1" }],
   ["is told another folder", "main.js", { NODE_COMPILE_CACHE: "elsewhere" }],
-])("a program that %s keeps nothing beside it", (_how, main, env) => {
+])("a program that %s stores no compiled code beside it", (_how, main, env) => {
   expect(started(main, env)).toBe("done\n");
   expect(kept()).toEqual([]);
 });

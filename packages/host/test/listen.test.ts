@@ -77,7 +77,7 @@ describe("while draining", () => {
     await drained;
   });
 
-  test("a request that crosses on a kept connection gets a response, and the connection is closed", async () => {
+  test("a request sent meanwhile on a kept connection gets a response, and the connection is closed", async () => {
     const { kept } = await connections();
     listening.closeAfterResponses();
     const drained = listening.drain(20_000);
@@ -100,7 +100,7 @@ describe("while draining", () => {
     expect(kept.text().split("served")).toHaveLength(3);
   });
 
-  test("calls and upgraded connections that do not finish are cut at the deadline", async () => {
+  test("calls and upgraded connections that do not finish are closed at the deadline", async () => {
     const { fresh, kept } = await connections();
     fresh.send("/socket", "Connection: Upgrade\r\nUpgrade: websocket\r\n");
     kept.send("/held");

@@ -33,7 +33,7 @@ function servedName(port: number): Promise<string> {
   });
 }
 
-test("a changed pair is used for new connections; a pair that does not fit is refused, and the one before stays", async () => {
+test("a changed pair is used for new connections; a pair that does not match is rejected, and the previous one stays", async () => {
   const [files, first, second] = [writePair("served"), writePair("first"), writePair("second")];
   const server = createServer(readTls(files));
   const listening = await listen(server, { host: "127.0.0.1", port: 0 });

@@ -21,7 +21,7 @@ describe("the tree of RFC 6962", () => {
     expect(hex(merkleRoot(leaves.slice(0, size)))).toBe(root);
   });
 
-  test("over nothing is the hash of nothing", () => {
+  test("over no leaves is the hash of the empty string", () => {
     expect(hex(merkleRoot([]))).toBe("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   });
 

@@ -31,7 +31,7 @@ const records = fc
   });
 const rowsOf = (batches: readonly { rows: readonly SourcedRow[] }[]) => batches.flatMap(({ rows }) => rows);
 
-describe("what was sealed", () => {
+describe("a sealed record", () => {
   test("verifies, for any rows and batches", async () => {
     await fc.assert(
       fc.asyncProperty(records, async (batches) => {
@@ -78,7 +78,7 @@ describe("what was sealed", () => {
     );
   });
 
-  test("names its rows only by the list that was sealed, every byte of it", async () => {
+  test("reads its rows only from the exact list that was sealed", async () => {
     await fc.assert(
       fc.asyncProperty(records, fc.nat(), async (batches, at) => {
         const [sealed] = await sealAll([{ rows: rowsOf(batches), through: uuidOf(999) }], () => key);
@@ -141,7 +141,7 @@ describe("the chain", () => {
     expect(await faultsOf(changed)).toEqual(want);
   });
 
-  test("is broken where a seal was made anew, by the very key that made the others", async () => {
+  test("is broken where a seal was made again, by the same key", async () => {
     const [first, , third] = await sealAll(three, () => key);
     const [, second] = await sealAll([three[0] as never, { rows: [], through: uuidOf(25) }], () => key);
     expect(await faultsOf([first, second, third] as Sealed[])).toEqual([[], ["not_chained"], ["not_chained"]]);
@@ -158,14 +158,14 @@ describe("the chain", () => {
     ]);
   });
 
-  test("seals of another key are not authenticated, though it introduces itself", async () => {
+  test("seals of another key are not authenticated, though they introduce it", async () => {
     const stranger = await aKey();
     const seals = await sealAll(three, () => stranger);
     const { seals: checked } = await examine(seals, rowsOf(three), keys);
     expect(checked.some(({ isPinned }) => isPinned)).toBe(false);
   });
 
-  test("a seal that names the key without having been signed by it is refused", async () => {
+  test("a seal that names the key without its signature is rejected", async () => {
     const impostor = { ...(await aKey()), kid: key.kid };
     expect(await faultsOf(await sealAll(three, (batch) => (batch < 3 ? key : impostor)))).toEqual([
       [],
@@ -197,18 +197,18 @@ describe("a proof", () => {
     ["another size", { tree_size: 14 }],
     ["a shorter path", { path: [] }],
     ["a path of no hashes", { path: ["!", "!", "!", "!"] }],
-  ])("with %s is none", async (_name, change) => {
+  ])("with %s is invalid", async (_name, change) => {
     const proof = { ...(await prove(3)), ...change };
     expect(await checkProof(proof, keys)).toEqual({ ok: false, cause: "not_included" });
   });
 
-  test("by a key that is not given, or of no seal, is none", async () => {
+  test("by an unknown key, or without a seal, is invalid", async () => {
     expect(await checkProof(await prove(3, await aKey()), keys)).toEqual({ ok: false, cause: "unknown_key" });
     expect(await checkProof({ ...(await prove(3)), seal: "a.b.c" }, keys)).toEqual({ ok: false, cause: "unreadable" });
   });
 });
 
-test("a statement names the one before by its hash, and holds its key once", async () => {
+test("a statement has the hash of the previous one, and its key once", async () => {
   const seals = await sealAll(three, () => key);
   const [first, second] = seals.map(({ statement }) => readSeal(statement)?.seal);
   expect(second?.previous).toBe(sealHash(seals[0]?.statement ?? ""));

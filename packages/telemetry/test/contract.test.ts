@@ -81,7 +81,7 @@ test("no label of any metric can carry an identity", () => {
   );
 });
 
-test("every span has its one emitter, and there are no others", () => {
+test("every span has one emitter, and there are no other spans", () => {
   expect(spans).toEqual({
     "authz.decide": "control_plane",
     "authz.exchange": "control_plane",
@@ -156,6 +156,6 @@ test("blocks that page or need investigation are logged at WARNING; other blocks
   });
 });
 
-test("pseudonyms are made of three kinds", () => {
+test("pseudonyms have three kinds", () => {
   expect(pseudonymKinds).toEqual(["agent", "act_chain", "taint_source"]);
 });

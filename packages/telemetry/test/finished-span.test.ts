@@ -43,7 +43,7 @@ test.each([
   ["a root", undefined, false],
   ["a child of the caller's", parent, false],
   ["a failed child", parent, true],
-])("%s arrives as the SDK's own tracer would have sent it", async (_name, from, isFailed) => {
+])("%s is exported as the SDK's own tracer exports it", async (_name, from, isFailed) => {
   const tracing = ours();
   const span = tracing.startSpan("pep.forward", from);
   span.set(facts);
@@ -69,7 +69,7 @@ test.each([
   expect(JSON.parse(sent)).toEqual(JSON.parse(lastBody()));
 });
 
-test("a span starts by the clock and lasts by the monotonic clock, also when the clock is set", async () => {
+test("a span starts by the wall clock and lasts by the monotonic clock, also when the wall clock is set", async () => {
   const tracing = ours();
   const clock = vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_250);
   const elapsed = vi.spyOn(performance, "now").mockReturnValue(40);
@@ -83,7 +83,7 @@ test("a span starts by the clock and lasts by the monotonic clock, also when the
   expect(collector.bodies.at(-1)).toContain('"endTimeUnixNano":"1700000001750000000"');
 });
 
-test("limits of the environment take no fact away: a deny keeps its reason", async () => {
+test("attribute limits of the environment remove no fact: a deny keeps its reason", async () => {
   const limits = { OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: "5", OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT: "4" };
   Object.assign(process.env, limits);
   try {

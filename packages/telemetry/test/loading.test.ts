@@ -30,11 +30,11 @@ test.each([
     "has its exporter switched off",
     { OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
   ],
-])("a process that %s loads nothing of the SDK", (_how, otel) => {
+])("a process that %s does not load the SDK", (_how, otel) => {
   expect(loadedUnder(otel)).toEqual(["@opentelemetry/api"]);
 });
 
-test("a process that exports spans has the SDK loaded before the first of them", () => {
+test("a process that exports spans loads the SDK before the first of them", () => {
   expect(loadedUnder({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" })).toEqual(
     expect.arrayContaining(["@opentelemetry/exporter-trace-otlp-http", "@opentelemetry/sdk-trace-node"]),
   );

@@ -78,7 +78,7 @@ test.each(components)("the component %s is on every line", (component) => {
   expect(JSON.parse(lines[0] ?? "")["authz.component"]).toBe(component);
 });
 
-test.each(logLevels)("at level %s nothing below it is written", (level) => {
+test.each(logLevels)("at level %s no lower level is written", (level) => {
   const { log, records } = logging(level);
   for (const at of logLevels) log(at, "ready");
   expect(records().map((record) => record.level)).toEqual(logLevels.slice(logLevels.indexOf(level)));
@@ -110,7 +110,7 @@ test.each(hostile)(
   },
 );
 
-test("what does not compile is not written either", () => {
+test("a field that does not compile is not written either", () => {
   const { log, lines } = logging();
   // @ts-expect-error an unknown field
   log("info", "ready", { agent: "canary" });
@@ -124,7 +124,7 @@ test("what does not compile is not written either", () => {
   expect(lines.join("")).not.toContain("canary");
 });
 
-test("messages are literals: text with something varying in it does not compile", () => {
+test("messages are literals: text with a variable does not compile", () => {
   const { log, records } = logging();
   const agent: string = "planner";
   // @ts-expect-error a variable
@@ -136,7 +136,7 @@ test("messages are literals: text with something varying in it does not compile"
   expect(records()).toHaveLength(3);
 });
 
-test("a line that could not be written is counted and breaks no caller", () => {
+test("a line that could not be written is counted, and no caller fails", () => {
   let lost = 0;
   const write = createLogWriter({
     component: "pep",

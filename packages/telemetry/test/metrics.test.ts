@@ -92,7 +92,7 @@ test("counters, histograms and gauges move by what was recorded", async () => {
   expect(samples.get("svc_pep_up")).toBe(1);
 });
 
-test("plain counters count by one, or by an amount", async () => {
+test("plain counters increase by one, or by an amount", async () => {
   const metrics = createMetrics("control_plane", "1.2.3");
   metrics.inc("svc_taint_marks");
   metrics.inc("svc_taint_marks", 3);
@@ -102,7 +102,7 @@ test("plain counters count by one, or by an amount", async () => {
   expect(samples.get('svc_decisions_total{outcome="deny"}')).toBe(1);
 });
 
-test("the info gauge shows the one mode that holds now, with the running version", async () => {
+test("the info gauge shows the current mode and the running version", async () => {
   const metrics = createMetrics("pep", "1.2.3");
   const info = async () => [...samplesOf(await bodyOf(metrics))].filter(([name]) => name.startsWith("svc_pep_info"));
   metrics.set("svc_pep_info", { mode: "observing" });
@@ -111,7 +111,7 @@ test("the info gauge shows the one mode that holds now, with the running version
   expect(await info()).toEqual([['svc_pep_info{mode="enforcing",version="1.2.3"}', 1]]);
 });
 
-test("what does not compile is not recorded either", async () => {
+test("a label that does not compile is not recorded either", async () => {
   const metrics = createMetrics("control_plane", "1.2.3");
   const before = await bodyOf(metrics);
   // @ts-expect-error an unknown name
@@ -134,14 +134,14 @@ test("what does not compile is not recorded either", async () => {
   expect(await bodyOf(metrics)).toBe(before);
 });
 
-test("an added label is refused by the compiler and left out of the series", async () => {
+test("an added label does not compile and is left out of the series", async () => {
   const metrics = createMetrics("control_plane", "1.2.3");
   // @ts-expect-error adding a label is a breaking change
   metrics.inc("svc_decisions", { outcome: "deny", agent: "planner" });
   expect(samplesOf(await bodyOf(metrics)).get('svc_decisions_total{outcome="deny"}')).toBe(1);
 });
 
-test("10,000 made-up values leave the number of series as it was", async () => {
+test("10,000 unknown values add no series", async () => {
   const metrics = createMetrics("pep", "1.2.3");
   const before = [...samplesOf(await bodyOf(metrics)).keys()];
   const names = Object.keys(table) as "svc_pep_calls_total"[];

@@ -85,7 +85,7 @@ test("gauges are those of running processes, counters those of all", async () =>
   expect(after.get("svc_revocations_total")).toBe(1);
 });
 
-test("a gauge of an earlier process with this pid is not taken for this one's", async () => {
+test("a gauge of an earlier process with the same pid is not used", async () => {
   const earlier = worker(7, () => true, 1);
   earlier.metrics.set("svc_telemetry_identity_disclosure", 1);
   await earlier.shared.close();
@@ -98,7 +98,7 @@ test.each([
   ["no JSON", () => "\u0000\u0001"],
   ["JSON of another shape", () => '{"svc_decisions_total": 9}'],
   ["a list of other things", () => '[null, 1, "x", {"name": "svc_decisions_total", "values": [null, {"labels": {}}]}]'],
-])("a file that is %s costs no other process its counts", async (_name, damage) => {
+])("a file that is %s does not affect the counts of other processes", async (_name, damage) => {
   const [one, other] = [worker(1), worker(2)];
   one.metrics.inc("svc_taint_marks", 2);
   other.metrics.inc("svc_taint_marks", 3);
@@ -110,7 +110,7 @@ test.each([
   expect((await scrape(reader)).get("svc_taint_marks_total")).toBe(2);
 });
 
-test("a file that becomes unreadable keeps the counts it was last read with", async () => {
+test("a file that becomes unreadable keeps the counts of its last read", async () => {
   const [one, other] = [worker(1), worker(2)];
   other.metrics.inc("svc_taint_marks", 3);
   await scrape(other);
@@ -119,7 +119,7 @@ test("a file that becomes unreadable keeps the counts it was last read with", as
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
 });
 
-test("what a stranger leaves in the directory is not emitted", async () => {
+test("a foreign file in the directory is ignored", async () => {
   const foreign = [
     { name: "svc_decisions_total", help: "x", type: "counter", values: [{ labels: { outcome: "alice" }, value: 1 }] },
     { name: "svc_logins_total", help: "x", type: "counter", values: [{ labels: {}, value: 1 }] },
@@ -147,7 +147,7 @@ test("a failed write keeps the last scrape, and the next write catches up", asyn
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
 });
 
-test("parallel scrapes write one whole file and leave no drafts", async () => {
+test("parallel scrapes write one whole file and leave no temporary file", async () => {
   const one = worker(1);
   const answers = await Promise.all(
     Array.from({ length: 20 }, async () => {

@@ -13,7 +13,7 @@ const vectors = [
   ["schlüssel-ключ", "act_chain", '["zoë","planner"]', "bc7b2b9f84264b386d24606a758a257e"],
 ] as const;
 
-test.each(vectors)("key %s, %s %s has the pseudonym computed elsewhere", (key, kind, value, expected) => {
+test.each(vectors)("key %s, %s %s has the pseudonym of an independent implementation", (key, kind, value, expected) => {
   expect(pseudonym(key, kind, value)).toBe(expected);
 });
 
@@ -54,7 +54,7 @@ test.each([true, false])("an identity that does not apply leaves no attribute (d
   expect(Object.values(facts).filter((value) => value !== undefined)).toEqual([]);
 });
 
-test("cached pseudonyms are those computed anew, for any number of agents", () => {
+test("cached pseudonyms equal computed ones, for any number of agents", () => {
   const identify = createIdentities("telemetry-key", false);
   for (let n = 0; n < 10_000; n += 1) identify({ agent: `agent-${n}` });
   for (const n of [0, 4095, 4096, 9_999]) {

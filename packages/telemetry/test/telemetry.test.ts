@@ -55,7 +55,7 @@ const sessionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c";
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const traceparent = `00-${traceId}-b7ad6b7169203331-00`;
 
-test("one call counts, logs and ends the span with the same facts", async () => {
+test("one event counts, logs and ends the span with the same facts", async () => {
   const { telemetry, records, samples } = start("pep");
   const span = telemetry.startSpan("pep.forward", { traceparent });
   telemetry.finish(span, {
@@ -137,7 +137,7 @@ test("an event without a span belongs to the active one, across awaited work", a
   ]);
 });
 
-test("an app's events use only what the contract has for it", () => {
+test("an app's events use only the metrics, spans and fields of the contract", () => {
   const { telemetry } = start("pep");
   // @ts-expect-error the control plane's span
   const span = telemetry.startSpan("authz.decide", {});
@@ -201,7 +201,7 @@ test("outside SVC_DEV a missing key stops the start", () => {
   expect(() => start("pep", { key: "" })).toThrow("SVC_TELEMETRY_KEY is required outside SVC_DEV");
 });
 
-test("in SVC_DEV a missing key is made up with a WARNING that does not show it", () => {
+test("in SVC_DEV a missing key is generated, with a WARNING that does not show it", () => {
   const { telemetry, records, notices } = start(
     "pep",
     { key: undefined, dev: true },
@@ -215,7 +215,7 @@ test("in SVC_DEV a missing key is made up with a WARNING that does not show it",
   expect(notices).toEqual([`WARNING: ${message}: SVC_TELEMETRY_KEY`]);
 });
 
-test("made-up keys differ from start to start", () => {
+test("generated keys differ at each start", () => {
   const refs = [1, 2].map(() => start("pep", { key: undefined, dev: true }).telemetry.identify({ agent: "planner" }));
   expect(refs[0]).not.toEqual(refs[1]);
 });

@@ -9,7 +9,7 @@ const spanId = "b7ad6b7169203331";
 const valid = `00-${traceId}-${spanId}-01`;
 const parent = { traceId, spanId, traceFlags: 1 };
 
-test("no trace context is absent, which is normal", () => {
+test("a request without trace context is accepted", () => {
   expect(readTraceContext({})).toEqual({ parent: undefined, rejected: "absent", baggageDropped: false });
 });
 
@@ -56,7 +56,7 @@ test("a tracestate of 10 kB is malformed and starts a new trace", () => {
   expect(readTraceContext({ traceparent: valid, tracestate: inPieces }).rejected).toBe("malformed");
 });
 
-test("a tracestate is kept for the calls made on, its repeated headers in order", () => {
+test("a tracestate is kept for outgoing calls, its repeated headers in order", () => {
   expect(readTraceContext({ traceparent: valid, tracestate: ["a=1,b=2", "c=3"] }).parent).toEqual({
     ...parent,
     tracestate: "a=1,b=2,c=3",
@@ -81,7 +81,7 @@ test.each([
   expect(JSON.stringify(read)).not.toContain("alice");
 });
 
-test("what is accepted, OpenTelemetry's own propagator accepts with the same ids", () => {
+test("every accepted trace context is accepted by OpenTelemetry's propagator, with the same ids", () => {
   const hex = (length: number) =>
     fc.string({ unit: fc.constantFrom(..."0123456789abcdefAF-"), minLength: length, maxLength: length });
   const near = fc.tuple(fc.constantFrom("00", "01", "ff"), hex(32), hex(16), hex(2)).map((parts) => parts.join("-"));
@@ -96,7 +96,7 @@ test("what is accepted, OpenTelemetry's own propagator accepts with the same ids
   );
 });
 
-test("an outgoing traceparent reads back as the span it names", () => {
+test("an outgoing traceparent is read as the span that it names", () => {
   const hex = (length: number) =>
     fc
       .string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: length, maxLength: length })

@@ -1,53 +1,17 @@
 import { context, propagation, trace } from "@opentelemetry/api";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createIdentities, type Span, type SpanFacts, type TracingEnvironment, verdictFacts } from "../src/index.ts";
-import { createTracing } from "../src/tracing.ts";
-import { attributesOf, type Collector, startCollector } from "./support/collector.ts";
+import { expect, test } from "vitest";
+import { createIdentities, type SpanFacts, verdictFacts } from "../src/index.ts";
+import { attributesOf } from "./support/collector.ts";
+import { exportsOfTests } from "./support/tracing.ts";
 
-let collector: Collector;
-beforeEach(async () => {
-  collector = await startCollector();
-});
-afterEach(() => collector.close());
-
-const notices: string[] = [];
-let dropped = 0;
-beforeEach(() => {
-  notices.length = 0;
-  dropped = 0;
-});
-
-const tracingWith = (env: TracingEnvironment, disclose = false) =>
-  createTracing<"control_plane">({
-    serviceName: "svc-control-plane",
-    version: "1.2.3",
-    env,
-    disclose,
-    notice: (message, names = []) => notices.push(`${message}: ${names.join()}`),
-    onDropped: (spans) => {
-      dropped += spans;
-    },
-  });
-const exporting = (disclose = false) => tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, disclose);
+const { collector, exported, exporting, lost, notices, tracingWith } = exportsOfTests();
 
 const actionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b";
 const sessionId = "0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5c";
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const parent = { traceId, spanId: "b7ad6b7169203331", traceFlags: 1 };
 
-/** Runs one span through a real export and gives what the collector saw. */
-async function exported(work: (span: Span) => void, disclose = false) {
-  const tracing = exporting(disclose);
-  const span = tracing.startSpan("authz.decide");
-  work(span);
-  span.end();
-  await tracing.shutdown(5000);
-  const [seen] = collector.spans();
-  if (seen === undefined) throw new Error("no span arrived");
-  return { ...seen, facts: attributesOf(seen.attributes) };
-}
-
-test("a span arrives with its facts and nothing else", async () => {
+test("a span is exported with its facts and no other", async () => {
   const seen = await exported((span) => {
     span.set({ "authz.session_id": sessionId, "authz.hop": 2, "authz.enforced": true });
     span.set({ "authz.action_id": actionId, "authz.data_class": "finance.entries", ...verdictFacts("TAINT_BLOCKED") });
@@ -76,7 +40,7 @@ test("the resource is the service's name and version and the SDK's own attribute
   } finally {
     delete process.env.OTEL_RESOURCE_ATTRIBUTES;
   }
-  expect(collector.resources()).toEqual([
+  expect(collector().resources()).toEqual([
     {
       "service.name": "svc-control-plane",
       "service.version": "1.2.3",
@@ -88,10 +52,10 @@ test("the resource is the service's name and version and the SDK's own attribute
 });
 
 test("OTEL_SERVICE_NAME names the service", async () => {
-  const tracing = tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_SERVICE_NAME: "authz-eu" });
+  const tracing = tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector().url, OTEL_SERVICE_NAME: "authz-eu" });
   tracing.startSpan("authz.decide").end();
   await tracing.shutdown(5000);
-  expect(collector.resources()[0]?.["service.name"]).toBe("authz-eu");
+  expect(collector().resources()[0]?.["service.name"]).toBe("authz-eu");
 });
 
 test.each([
@@ -107,25 +71,25 @@ test.each([
     }),
   ],
 ])("spans are exported to %s by the endpoint settings", async (path, env) => {
-  const tracing = tracingWith(env(collector.url));
+  const tracing = tracingWith(env(collector().url));
   tracing.startSpan("authz.decide").end();
   await tracing.shutdown(5000);
-  expect(collector.paths).toEqual([path]);
+  expect(collector().paths).toEqual([path]);
 });
 
 test.each([
   ["no endpoint", () => ({})],
   ["the SDK disabled", (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: "true" })],
   ["no traces exporter", (url: string) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: "none" })],
-])("with %s nothing is sent, and spans still have ids and headers", async (_name, env) => {
-  const tracing = tracingWith(env(collector.url));
+])("with %s no span is exported, and spans still have ids and headers", async (_name, env) => {
+  const tracing = tracingWith(env(collector().url));
   const span = tracing.startSpan("authz.decide", parent);
   span.set({ "authz.hop": 1 });
   expect(span.traceId).toBe(traceId);
   expect(span.headers()).toEqual({ traceparent: `00-${traceId}-${span.spanId}-01` });
   span.end();
   await tracing.shutdown(5000);
-  expect([collector.paths, dropped]).toEqual([[], 0]);
+  expect([collector().paths, lost.spans]).toEqual([[], 0]);
 });
 
 test.each(["localhost:4318", "not a url", "grpc://127.0.0.1:4317"])(
@@ -138,7 +102,7 @@ test.each(["localhost:4318", "not a url", "grpc://127.0.0.1:4317"])(
   },
 );
 
-test("a failed span names the error's class; message, stack and cause stay here", async () => {
+test("a failed span has the error's class, and neither message, stack nor cause", async () => {
   class GuardUnreachable extends Error {}
   const error = new GuardUnreachable("canary-message", { cause: new Error("canary-cause") });
   error.name = "canary-name";
@@ -146,7 +110,7 @@ test("a failed span names the error's class; message, stack and cause stay here"
   expect(seen.facts).toEqual({ "error.type": "GuardUnreachable" });
   expect(seen.status).toEqual({ code: 2 });
   expect(seen.events).toEqual([]);
-  expect(collector.bodies.join()).not.toContain("canary");
+  expect(collector().bodies.join()).not.toContain("canary");
 });
 
 test.each([
@@ -188,7 +152,7 @@ test.each<[string, SpanFacts[], unknown]>([
   ],
   // @ts-expect-error an unknown reason
   ["a deny with an unknown reason", [{ "authz.outcome": "deny", "authz.deny_reason": "BAD_MOOD" }], {}],
-])("a deny reason is there exactly for a deny: %s", async (_name, steps, expected) => {
+])("a span has a deny reason exactly for a deny: %s", async (_name, steps, expected) => {
   const seen = await exported((span) => {
     for (const facts of steps) span.set(facts);
   });
@@ -220,7 +184,7 @@ test("names are not exported where disclosure is off", async () => {
   expect(seen.facts).toEqual({});
 });
 
-test("what does not compile is not exported either", async () => {
+test("an attribute that does not compile is not exported either", async () => {
   const seen = await exported((span) => {
     // @ts-expect-error an unknown attribute
     span.set({ "authz.jti": "canary" });
@@ -241,7 +205,7 @@ test("what does not compile is not exported either", async () => {
   expect(seen.facts).toEqual({ "http.request.method": "_OTHER" });
 });
 
-test("a span ends once and takes nothing afterwards", async () => {
+test("a span ends once and accepts no later fact", async () => {
   await exported((span) => {
     span.set({ "authz.hop": 1 });
     span.end();
@@ -249,93 +213,14 @@ test("a span ends once and takes nothing afterwards", async () => {
     span.fail(new Error("late"));
     span.end();
   });
-  expect(collector.spans().map(({ attributes, status }) => [attributesOf(attributes), status])).toEqual([
-    [{ "authz.hop": 1 }, { code: 0 }],
-  ]);
+  expect(
+    collector()
+      .spans()
+      .map(({ attributes, status }) => [attributesOf(attributes), status]),
+  ).toEqual([[{ "authz.hop": 1 }, { code: 0 }]]);
 });
 
-test.each([0, 1])("a caller's span is the parent; its sampled flag (%s) decides nothing", async (traceFlags) => {
-  const tracing = exporting();
-  const span = tracing.startSpan("authz.exchange", { ...parent, traceFlags, tracestate: "vendor=canary" });
-  expect(span.headers()).toEqual({ traceparent: `00-${traceId}-${span.spanId}-01`, tracestate: "vendor=canary" });
-  span.end();
-  await tracing.shutdown(5000);
-  expect(collector.spans()).toMatchObject([{ traceId, parentSpanId: parent.spanId, spanId: span.spanId }]);
-  expect(collector.bodies.join()).not.toContain("canary");
-});
-
-test.each<[sampler: string | undefined, argument: string, flags: number, sampled: boolean]>([
-  [undefined, "", 0, true],
-  ["", "", 0, true],
-  ["always_on", "", 0, true],
-  ["always_off", "", 1, false],
-  ["traceidratio", "1", 0, true],
-  ["traceidratio", "0", 1, false],
-  ["traceidratio", "2", 0, true],
-  ["parentbased_always_on", "", 0, false],
-  ["parentbased_always_off", "", 1, true],
-  ["parentbased_traceidratio", "0", 1, true],
-  ["sometimes", "", 0, true],
-])(
-  "sampler %s with argument '%s' and a parent flagged %s: sampled is %s",
-  async (sampler, argument, traceFlags, sampled) => {
-    const tracing = tracingWith({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER: sampler,
-      OTEL_TRACES_SAMPLER_ARG: argument,
-    });
-    const span = tracing.startSpan("authz.decide", { ...parent, traceFlags });
-    span.set({ "authz.hop": 1 });
-    span.end();
-    await tracing.shutdown(5000);
-    expect(span.headers().traceparent.endsWith(sampled ? "-01" : "-00")).toBe(true);
-    expect(collector.spans()).toHaveLength(sampled ? 1 : 0);
-    expect(dropped).toBe(0);
-  },
-);
-
-test.each([
-  [{ OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER"],
-  [{ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" }, "OTEL_TRACES_SAMPLER_ARG"],
-])("an unusable sampler setting is reported by name", (env, name) => {
-  tracingWith(env);
-  expect(notices).toEqual([expect.stringMatching(new RegExp(`: ${name}$`))]);
-});
-
-test("spans beyond a full queue are counted as lost, and the others arrive", async () => {
-  const tracing = tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_MAX_QUEUE_SIZE: "10" });
-  // Ten leave at once as a batch, ten wait, five find the queue full.
-  for (let n = 0; n < 25; n += 1) tracing.startSpan("authz.decide").end();
-  expect(dropped).toBe(5);
-  await tracing.shutdown(5000);
-  expect([dropped, collector.spans().length]).toEqual([5, 20]);
-});
-
-test("spans that the collector refuses are counted as lost", async () => {
-  collector.status = 400;
-  const tracing = exporting();
-  for (let n = 0; n < 3; n += 1) tracing.startSpan("authz.decide").end();
-  await tracing.shutdown(5000);
-  expect(dropped).toBe(3);
-});
-
-test("a silent collector delays shutdown no longer than allowed, and its spans are counted as lost", async () => {
-  collector.status = undefined;
-  const tracing = exporting();
-  for (let n = 0; n < 3; n += 1) tracing.startSpan("authz.decide").end();
-  await tracing.shutdown(50);
-  expect(dropped).toBe(3);
-});
-
-test("a span that ends after the shutdown is counted as lost", async () => {
-  const tracing = exporting();
-  const span = tracing.startSpan("authz.decide");
-  await tracing.shutdown(5000);
-  span.end();
-  expect([dropped, collector.spans()]).toEqual([1, []]);
-});
-
-test("nothing is registered globally", () => {
+test("no global tracer or propagator is registered", () => {
   const before = [trace.getTracerProvider(), context.active(), propagation.fields()];
   exporting().startSpan("authz.decide").end();
   expect([trace.getTracerProvider(), context.active(), propagation.fields()]).toEqual(before);

@@ -119,7 +119,7 @@ test("an identity assertion is for one access token at one target", async () => 
   expect(await verifyIdentityAssertion(assertion, subjectToken, options())).toEqual({ ok: false, cause: "audience" });
 });
 
-test("a proof is no assertion, an assertion no proof, a hop token neither", async () => {
+test("a proof is not accepted as an assertion, nor an assertion as a proof, nor a hop token as either", async () => {
   const proof = await signActorProof(pair.signing, statement(), { subjectToken });
   const assertion = await signIdentityAssertion(pair.signing, statement(), subjectToken);
   const hop = await issueHopToken(pair.signing, toolHop());
@@ -129,7 +129,7 @@ test("a proof is no assertion, an assertion no proof, a hop token neither", asyn
   expect(await verifyActorProof(hop, { subjectToken }, options())).toEqual(refused);
 });
 
-describe("refused", () => {
+describe("an agent's proof or assertion is rejected", () => {
   const claims = (change: Record<string, unknown> = {}) => ({
     iss: agent,
     sub: agent,
@@ -146,7 +146,7 @@ describe("refused", () => {
   const cases: [string, () => string | Promise<string>, string, Partial<VerifyProofOptions>?][] = [
     ["another agent's proof", () => signed({ iss: "auditor", sub: "auditor" }), "agent"],
     ["iss and sub apart", () => signed({ sub: "auditor" }), "malformed"],
-    ["a name that is no agent's", () => signed({ iss: "Ana", sub: "Ana" }), "malformed"],
+    ["an invalid agent name", () => signed({ iss: "Ana", sub: "Ana" }), "malformed"],
     ["an agent that never enrolled", () => signed({}), "not_enrolled", { keysOf: () => [] }],
     [
       "a key that is not the pinned one",
@@ -155,7 +155,7 @@ describe("refused", () => {
     ],
     ["alg none", () => signed({}, { alg: "none" }), "signature"],
     ["alg of another key type", () => signed({}, { alg: "EdDSA" }), "signature"],
-    ["a key it brings itself", () => signed({}, { jwk: pair.signing.publicJwk }), "malformed"],
+    ["a jwk header", () => signed({}, { jwk: pair.signing.publicJwk }), "malformed"],
     ["another audience", () => signed({ aud: "https://other.example" }), "audience"],
     ["several audiences", () => signed({ aud: [issuer] }), "malformed"],
     ["61 seconds of life", () => signed({ exp: nowSeconds + 61 }), "lifetime"],
@@ -181,7 +181,7 @@ describe("refused", () => {
     ["no jti", () => signed({ jti: undefined }), "malformed"],
     ["no exp", () => signed({ exp: undefined }), "malformed"],
     ["exp as text", () => signed({ exp: String(nowSeconds + 60) }), "malformed"],
-    ["no token at all", () => "", "malformed"],
+    ["an empty text", () => "", "malformed"],
   ];
 
   test.each(cases)("%s", async (_name, make, cause, change) => {
@@ -195,13 +195,13 @@ describe("refused", () => {
   });
 });
 
-test("a clock's fraction of a second makes no odd date", async () => {
+test("dates are whole seconds", async () => {
   const now = nowSeconds + 0.7;
   const proof = await signActorProof(pair.signing, { ...statement(), nowSeconds: now }, { subjectToken });
   expect(await verifyActorProof(proof, { subjectToken }, options({ nowSeconds: now }))).toMatchObject({ ok: true });
 });
 
-test("iat within 5 s ahead and exp within the given leeway pass", async () => {
+test("iat within 5 s ahead and exp within the given leeway are accepted", async () => {
   const ahead = await signActorProof(pair.signing, { ...statement(), nowSeconds: nowSeconds + 5 }, { subjectToken });
   expect(await verifyActorProof(ahead, { subjectToken }, options())).toMatchObject({ ok: true });
   const late = await signActorProof(pair.signing, { ...statement(), nowSeconds: nowSeconds - 64 }, { subjectToken });

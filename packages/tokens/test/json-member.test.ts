@@ -16,7 +16,7 @@ describe("a member's text", () => {
     expect(memberText(json, "doc")).toBe(want);
   });
 
-  test("is exactly the slice that was written, whatever surrounds it", () =>
+  test("is the exact slice of the document, whatever surrounds it", () =>
     fc.assert(
       fc.property(fc.json(), fc.dictionary(fc.string(), fc.jsonValue()), (text, others) => {
         const { doc: _doc, ...members } = others;

@@ -31,7 +31,7 @@ const survivors = [
   "0.10000000000000001",
   "333333333.33333329",
 ];
-test.each(survivors)("%s survives", (literal) => {
+test.each(survivors)("%s survives canonicalization", (literal) => {
   expect(survivesCanonicalization(literal)).toBe(true);
 });
 
@@ -58,7 +58,7 @@ const changed = [
   "0.1000000000000000055511151231257827",
   "3.14159265358979323846",
 ];
-test.each(changed)("%s does not", (literal) => {
+test.each(changed)("%s does not survive canonicalization", (literal) => {
   expect(survivesCanonicalization(literal)).toBe(false);
 });
 
@@ -72,7 +72,7 @@ function exactly(literal: string): { value: bigint; whole: boolean; digits: numb
   return { value, whole: value % 10n ** 400n === 0n, digits };
 }
 
-test("a literal survives exactly if its decimal value does, or it spells a fraction in at most 17 digits", () => {
+test("a literal survives exactly if its decimal value does, or it is a fraction of at most 17 digits", () => {
   const literal = fc.stringMatching(/^-?(0|[1-9]\d{0,22})(\.\d{1,22})?([eE][+-]?\d{1,2})?$/);
   fc.assert(
     fc.property(literal, (text) => {

@@ -51,7 +51,7 @@ describe("our own key", () => {
     await expect(importIssuerKey(material)).rejects.toMatchObject({ code: "unsupported" });
   });
 
-  test("no serialization of it shows the private half", () => {
+  test("no serialization of it shows the private key", () => {
     expect(JSON.stringify(pair.signing)).not.toContain(pair.jwk.d);
   });
 
@@ -70,7 +70,7 @@ describe("our own key", () => {
     ["nothing", () => "", "malformed"],
   ];
 
-  test.each(refused)("%s is refused, and the message holds nothing of it", async (_name, make, code) => {
+  test.each(refused)("%s is rejected, and the message has no part of it", async (_name, make, code) => {
     const fault = await importIssuerKey(await make()).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(KeyRefused);
     expect(fault).toMatchObject({ code, message: `key refused: ${code}` });
@@ -82,7 +82,7 @@ describe("a presented public key", () => {
   const jwkOf = (key: { export(options: { format: "jwk" }): object }) => key.export({ format: "jwk" });
   const own = () => ({ ...pair.signing.publicJwk });
 
-  test("is taken in one normal form", async () => {
+  test("has one normal form", async () => {
     const reading = await readPublicKey({
       ...own(),
       kid: "laptop",
@@ -123,11 +123,11 @@ describe("a presented public key", () => {
     ["that is nothing", () => null, "malformed"],
   ];
 
-  test.each(refused)("%s is refused", async (_name, make, cause) => {
+  test.each(refused)("%s is rejected", async (_name, make, cause) => {
     expect(await readPublicKey(make())).toEqual({ ok: false, cause });
   });
 
-  test("stray bits in a coordinate do not make a second key of one", async () => {
+  test("unused bits in a coordinate do not make a second key", async () => {
     const last = pair.jwk.x.at(-1) ?? "";
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const twin = pair.jwk.x.slice(0, -1) + alphabet[alphabet.indexOf(last) + 1];
@@ -137,7 +137,7 @@ describe("a presented public key", () => {
 });
 
 describe("a key set", () => {
-  test("jose finds the key of our token in what we publish", async () => {
+  test("jose finds the key of our token in the published set", async () => {
     const older = await makeKeyPair();
     const document = toJwks([older.verification, pair.verification]);
     expect(document.keys[1]).toEqual({ ...pair.signing.publicJwk, kid: pair.signing.kid, alg: "ES256", use: "sig" });
@@ -146,13 +146,13 @@ describe("a key set", () => {
     await jwtVerify(token, published, { currentDate: new Date(nowSeconds * 1000) });
   });
 
-  test("a published set reads back and verifies", async () => {
+  test("a published set can be imported and verifies", async () => {
     const keys = await importJwks(JSON.parse(JSON.stringify(toJwks([pair.verification]))));
     const token = await issueHopToken(pair.signing, agentHop());
     expect(await verifyToken("hop", token, { keys, issuer, nowSeconds })).toMatchObject({ ok: true });
   });
 
-  test("keys of other kinds are skipped, unnamed ones go by their thumbprint", async () => {
+  test("keys of other kinds are skipped, and keys without a kid have their thumbprint", async () => {
     const keys = await importJwks({
       keys: [{ kty: "oct", k: "AAAA" }, null, "x", { ...pair.jwk }, { ...pair.signing.publicJwk }],
       extra: true,
@@ -160,7 +160,7 @@ describe("a key set", () => {
     expect([...keys.keys()]).toEqual([pair.signing.kid]);
   });
 
-  test("a kid claimed twice belongs to neither key", async () => {
+  test("a kid that appears twice is ignored", async () => {
     const other = await makeKeyPair();
     const keys = await importJwks({
       keys: [pair, other, pair].map(({ signing }) => ({ ...signing.publicJwk, kid: "k" })),
@@ -168,15 +168,18 @@ describe("a key set", () => {
     expect(keys.size).toBe(0);
   });
 
-  test.each([null, [], {}, { keys: {} }, "{}", { keys: Array(257).fill({}) }])("%j is none", async (document) => {
-    await expect(importJwks(document)).rejects.toMatchObject({ code: "malformed" });
-  });
+  test.each([null, [], {}, { keys: {} }, "{}", { keys: Array(257).fill({}) }])(
+    "%j is an invalid key set",
+    async (document) => {
+      await expect(importJwks(document)).rejects.toMatchObject({ code: "malformed" });
+    },
+  );
 });
 
 describe("a sealed key", () => {
   const encryptionKey = randomBytes(32);
 
-  test("opens to the same key, and shows nothing of it before", async () => {
+  test("opens to the same key, and does not show it", async () => {
     const sealed = await sealPrivateJwk(pair.jwk, encryptionKey);
     expect(await unsealPrivateJwk(sealed, pair.signing.kid, encryptionKey)).toEqual(pair.jwk);
     expect(Buffer.from(sealed).includes(pair.jwk.d)).toBe(false);
@@ -192,10 +195,10 @@ describe("a sealed key", () => {
       (sealed) => [sealed.replace(/.(?=.{30}$)/, (c) => (c === "A" ? "B" : "A")), pair.signing.kid, encryptionKey],
     ],
     ["with its kid exchanged", (sealed) => [relabelled(sealed), "other-kid", encryptionKey]],
-    ["that is none", () => ["x", pair.signing.kid, encryptionKey]],
+    ["that is malformed", () => ["x", pair.signing.kid, encryptionKey]],
   ];
 
-  test.each(cases)("%s stays shut", async (_name, change) => {
+  test.each(cases)("%s does not open", async (_name, change) => {
     const arguments_ = change(await sealPrivateJwk(pair.jwk, encryptionKey));
     await expect(unsealPrivateJwk(...arguments_)).rejects.toMatchObject({ code: "unsealable" });
   });

@@ -20,11 +20,14 @@ describe("chain", () => {
     ["a tool's token", toolHop(), ["ana", "planner", "mcp:ledger/post_entry"], "mcp:ledger/post_entry"],
   ] as const;
 
-  test.each(rows)("of %s runs from the human to its holder, as long as its hop", (_name, claims, chain, caller) => {
-    expect(actChain(claims)).toEqual(chain);
-    expect(claims.hop).toBe(chain.length);
-    expect(callerOfToken(claims)).toBe(caller);
-  });
+  test.each(rows)(
+    "of %s leads from the human to its holder, and is as long as its hop",
+    (_name, claims, chain, caller) => {
+      expect(actChain(claims)).toEqual(chain);
+      expect(claims.hop).toBe(chain.length);
+      expect(callerOfToken(claims)).toBe(caller);
+    },
+  );
 
   test("the human is innermost, the caller outermost", () => {
     expect(nextAct(agentHop(agentHop(), "auditor"))).toEqual({
@@ -33,7 +36,7 @@ describe("chain", () => {
     });
   });
 
-  test("a loop, or an agent named like the human, changes no length", () => {
+  test("a loop, or an agent named like the human, does not change the length", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("ana", "planner", "auditor"), { maxLength: 30 }), (agents) => {
         const claims = agents.reduce((subject, agent) => agentHop(subject, agent), rootGrant());
@@ -45,7 +48,7 @@ describe("chain", () => {
 });
 
 describe("root grant", () => {
-  test("is for the issuer alone, narrowed to nothing, and lives as long as its session", () => {
+  test("is for the issuer alone, not narrowed, and lives as long as its session", () => {
     expect(rootGrant()).toMatchObject({
       aud: issuer,
       scope: "expenses",
@@ -60,7 +63,7 @@ describe("root grant", () => {
 });
 
 describe("exchange", () => {
-  test("keeps the human, the session and its pinned policy; takes the rest from the allow", () => {
+  test("keeps the human, the session and its pinned policy; the rest is from the allow", () => {
     const subject = agentHop();
     const { jti, ...claims } = toolHop(subject);
     expect(claims).toEqual({
@@ -102,7 +105,7 @@ describe("exchange", () => {
 });
 
 describe("renewal", () => {
-  test("a sibling differs in jti, dates, taint and its mark alone", () => {
+  test("a sibling differs in jti, dates, taint and the renewed mark alone", () => {
     const subject = agentHop();
     const next = { ...issuance(), nowSeconds: nowSeconds + 50 };
     expect(siblingClaims(subject, "untrusted_external", next)).toEqual({

@@ -79,13 +79,13 @@ describe("RFC 8785", () => {
     expect(bindParams(`{"value":${text}}`)).toEqual(bound(`{"value":${text}}`));
   });
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY])("appendix B: %s has none", (value) => {
+  test.each([Number.NaN, Number.POSITIVE_INFINITY])("appendix B: %s has no spelling", (value) => {
     expect(() => canonicalJson({ value })).toThrow();
     expect(bindParamsValue({ value })).toEqual({ ok: false, cause: "syntax" });
   });
 });
 
-describe("one value, one hash", () => {
+describe("one value has one hash", () => {
   const value = fc.dictionary(fc.string({ unit: "binary", maxLength: 5 }), fc.jsonValue({ stringUnit: "binary" }), {
     maxKeys: 6,
   });
@@ -98,7 +98,7 @@ describe("one value, one hash", () => {
     );
   });
 
-  test("a value binds as its text does", () => {
+  test("a value has the hash of its text", () => {
     fc.assert(
       fc.property(value, (params) => {
         expect(bindParamsValue(params)).toEqual(bindParams(JSON.stringify(params)));
@@ -107,7 +107,7 @@ describe("one value, one hash", () => {
     );
   });
 
-  test("two values that differ never share one", () => {
+  test("different values have different hashes", () => {
     const few = fc.dictionary(fc.constantFrom("a", "b", "A"), fc.jsonValue({ maxDepth: 1, depthSize: "small" }), {
       maxKeys: 2,
     });
@@ -120,7 +120,7 @@ describe("one value, one hash", () => {
     );
   });
 
-  test("changing any one leaf changes it", () => {
+  test("a change of any leaf changes the hash", () => {
     fc.assert(
       fc.property(value, fc.nat(), (params, pick) => {
         const text = JSON.stringify(params);
@@ -141,7 +141,7 @@ describe("one value, one hash", () => {
     ['{"a":"\\u00e9"}', '{"a":"é"}'],
     ['{"a":"\\/"}', '{"a":"/"}'],
   ];
-  test.each(same)("%s is %s", (one, other) => {
+  test.each(same)("%s has the hash of %s", (one, other) => {
     expect(bindParams(one)).toEqual(bindParams(other));
   });
 
@@ -157,12 +157,12 @@ describe("one value, one hash", () => {
     ['{"constructor":1}', "{}"],
     ['{"toJSON":1}', "{}"],
   ];
-  test.each(different)("%s is not %s", (one, other) => {
+  test.each(different)("%s has another hash than %s", (one, other) => {
     expect(bindParams(one)).toMatchObject({ ok: true });
     expect(bindParams(one)).not.toEqual(bindParams(other));
   });
 
-  test("__proto__ is hashed as the member it is", () => {
+  test("__proto__ is hashed as an ordinary member", () => {
     expect(bindParams('{"b":1,"__proto__":{"x":[]}}')).toEqual(bound('{"__proto__":{"x":[]},"b":1}'));
   });
 });
@@ -185,12 +185,12 @@ const unbindable: [string, BindingRefusal][] = [
   [`{"a":${"[".repeat(64)}${"]".repeat(64)}}`, "depth"],
   [`{"a":${"[".repeat(200_000)}`, "depth"],
 ];
-test.each(unbindable)("%.30s is not bound: %s", (json, cause) => {
+test.each(unbindable)("%.30s cannot be bound: %s", (json, cause) => {
   expect(bindParams(json)).toEqual({ ok: false, cause });
   expect(isBindable(json)).toBe(false);
 });
 
-test("bytes that are no UTF-8 are not bound, so that two bodies never share one hash", () => {
+test("bytes that are not UTF-8 cannot be bound", () => {
   const body = Buffer.from('{"a":"?"}');
   body[6] = 0xff;
   expect(bindParams(body)).toEqual({ ok: false, cause: "encoding" });
@@ -203,19 +203,19 @@ describe("parameters inside a body", () => {
     return bindParsedParams(parsed, (parsed.value as { params: unknown }).params);
   };
 
-  test("bind as they do alone", () => {
+  test("have the hash that they have alone", () => {
     const deep = `{"a":${"[".repeat(63)}1${"]".repeat(63)}}`;
     for (const params of ['{"b":[1.0,"é"],"a":{}}', "{}", deep]) expect(body(params)).toEqual(bindParams(params));
   });
 
-  test("are not bound in a body with two readings", () => {
+  test("cannot be bound in an ambiguous body", () => {
     expect(body("{}", '"action_id":"x","action_id":"y"')).toEqual({ ok: false, cause: "duplicate_member" });
     expect(body('{"a":1,"a":2}')).toEqual({ ok: false, cause: "duplicate_member" });
     expect(body("[]")).toEqual({ ok: false, cause: "not_object" });
   });
 });
 
-describe("values that JSON has no words for are not bound", () => {
+describe("values outside JSON cannot be bound", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
   let deep: unknown = 1;
@@ -236,7 +236,7 @@ describe("values that JSON has no words for are not bound", () => {
     expect(bindParamsValue(value)).toEqual({ ok: false, cause });
   });
 
-  test("what JSON.stringify leaves out is left out, as it is when sent", () => {
+  test("members that JSON.stringify leaves out are left out", () => {
     expect(bindParamsValue({ a: undefined, at: new Date(0) })).toEqual(bindParams('{"at":"1970-01-01T00:00:00.000Z"}'));
   });
 });

@@ -32,7 +32,7 @@ const keys = [
   ["EdDSA", edJwk],
 ] as const;
 
-test("both platforms hash and encode alike", () => {
+test("both runtimes hash and encode equally", () => {
   fc.assert(
     fc.property(fc.oneof(fc.uint8Array(), fc.string({ unit: "binary" })), (data) => {
       expect(web.sha256Base64url(data)).toBe(node.sha256Base64url(data));
@@ -43,14 +43,14 @@ test("both platforms hash and encode alike", () => {
   );
 });
 
-test.each(platforms)("%s decodes what is no base64url to anything but an error", (_name, { fromBase64url }) => {
+test.each(platforms)("%s decodes malformed base64url without an error", (_name, { fromBase64url }) => {
   for (const text of ["=", "+/", "A", "a b", "é", "\0"]) expect(() => fromBase64url(text)).not.toThrow();
 });
 
 describe.each(keys)("%s", (alg, jwk) => {
   const publicJwk = toPublicJwk(jwk);
 
-  test.each(platforms)("signed with %s, both check it", async (_name, { signer }) => {
+  test.each(platforms)("a signature of %s verifies on both runtimes", async (_name, { signer }) => {
     const token = await (await signer(jwk))({ ...header, alg }, '{"sub":"é"}');
     for (const [, { checker }] of platforms) {
       const check = await checker(publicJwk);
@@ -59,7 +59,7 @@ describe.each(keys)("%s", (alg, jwk) => {
     }
   });
 
-  test.each(platforms)("%s refuses what the key did not sign, and never throws", async (_name, { signer, checker }) => {
+  test.each(platforms)("%s rejects what the key did not sign, and never throws", async (_name, { signer, checker }) => {
     const token = await (await signer(jwk))({ ...header, alg }, "{}");
     const [head, , signature] = token.split(".");
     const check = await checker(publicJwk);
@@ -78,20 +78,20 @@ describe.each(keys)("%s", (alg, jwk) => {
   });
 });
 
-test.each(platforms)("%s takes no point off its curve", async (_name, { checker, signer }) => {
+test.each(platforms)("%s rejects a point that is not on its curve", async (_name, { checker, signer }) => {
   const off = { ...ecJwk, y: ecJwk.x };
   await expect((async () => checker(toPublicJwk(off)))()).rejects.toThrow();
   await expect((async () => signer(off))()).rejects.toThrow();
 });
 
 test.each(platforms.flatMap(([name, platform]) => keys.map(([alg, jwk]) => [name, alg, platform, jwk] as const)))(
-  "%s takes no private half of another %s pair",
+  "%s rejects the private key of another %s pair",
   async (_name, _alg, { signer }, jwk) => {
     await expect((async () => signer({ ...jwk, d: `${"A".repeat(42)}E` }))()).rejects.toThrow();
   },
 );
 
-test("nothing but the Node runtime names anything of Node", () => {
+test("only runtime/node.ts uses Node's modules and globals", () => {
   const source = join(import.meta.dirname, "../src");
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const naming = files.filter((file) =>

@@ -6,7 +6,7 @@ const clean = { duplicateDepth: null, unsafeNumber: false, loneSurrogate: false 
 const bytes = (...values: number[]) => Uint8Array.from(values);
 const nested = (depth: number, open = "[", close = "]") => open.repeat(depth) + close.repeat(depth);
 
-test("everything that JSON.stringify writes is read back, without findings", () => {
+test("everything that JSON.stringify writes is read without findings", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(0, 1, "\t"), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -17,7 +17,7 @@ test("everything that JSON.stringify writes is read back, without findings", () 
   );
 });
 
-test("everything that JSON.parse refuses is refused", () => {
+test("everything that JSON.parse rejects is rejected", () => {
   const noise = fc.string({ unit: fc.constantFrom(...'{}[]":,\\u0d8e+-.1 \n\0', "é", "\ud800"), maxLength: 30 });
   fc.assert(
     fc.property(noise, (text) => {
@@ -47,7 +47,7 @@ const oddJson = fc.letrec<{ value: string }>((tie) => {
   };
 }).value;
 
-test("nothing is missed in a text that JSON.stringify would have written, and no text passes for one", () => {
+test("the fast path for the output of JSON.stringify has the findings of a full parse", () => {
   // A blank before it, which JSON.stringify never writes, has every character read.
   fc.assert(
     fc.property(oddJson, fc.integer({ min: 0, max: 4 }), (text, maxDepth) => {
@@ -91,7 +91,7 @@ describe("repeated members", () => {
     expect(parseStrictJson(text)).toMatchObject({ ok: true, duplicateDepth: depth });
   });
 
-  test("the last one counts, as everywhere", () => {
+  test("the last one counts, as in JSON.parse", () => {
     expect(parseStrictJson('{"a":1,"a":2}')).toMatchObject({ value: { a: 2 } });
   });
 });
@@ -151,18 +151,18 @@ describe("faults", () => {
     expect(parseStrictJson(json)).toEqual({ ok: false, cause });
   });
 
-  test("64 levels are read; brackets inside a string are none", () => {
+  test("64 levels are read, and brackets inside a string are not levels", () => {
     expect(parseStrictJson(nested(64))).toMatchObject({ ok: true });
     expect(parseStrictJson(`${"[".repeat(64)}"${"[{".repeat(100)}"${"]".repeat(64)}`)).toMatchObject({ ok: true });
     expect(parseStrictJson(nested(3), { maxDepth: 2 })).toEqual({ ok: false, cause: "depth" });
   });
 
-  test("a long run of brackets side by side is not deep", () => {
+  test("many brackets side by side are not deep", () => {
     expect(parseStrictJson(`[${"[],".repeat(10_000)}[]]`)).toMatchObject({ ok: true });
   });
 });
 
-test("__proto__ and constructor are members like others, and change nothing but the value", () => {
+test("__proto__ and constructor are ordinary members", () => {
   const parsed = parseStrictJson('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}');
   expect(parsed.ok && Object.keys(parsed.value as object)).toEqual(["__proto__", "constructor"]);
   expect(parsed.ok && Object.getPrototypeOf(parsed.value)).toBe(Object.prototype);

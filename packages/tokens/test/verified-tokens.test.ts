@@ -52,7 +52,7 @@ test("time, issuer and epoch are checked every time", async () => {
   });
 });
 
-test("removing a key forgets what it verified, and so does replacing it", async () => {
+test("removing or replacing a key removes what it verified from the cache", async () => {
   const { keys } = counting();
   const { verify } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
@@ -64,7 +64,7 @@ test("removing a key forgets what it verified, and so does replacing it", async 
   expect(await verify(token, options(new Map()))).toEqual({ ok: false, cause: "unknown_key" });
 });
 
-test("what was refused is not remembered", async () => {
+test("a rejected token is not cached", async () => {
   const { checked, keys } = counting();
   const { verify } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
@@ -114,7 +114,7 @@ test("a primed token is accepted like a verified one, as long as its key is in t
   );
 });
 
-test("priming for what is no hop token, or for another's, lets nothing through", async () => {
+test("priming a malformed or foreign token admits nothing", async () => {
   const { keys } = counting();
   const { verify, prime } = rememberVerified("hop", { capacity: 10 });
   const token = await issueHopToken(pair.signing, agentHop());
@@ -125,7 +125,7 @@ test("priming for what is no hop token, or for another's, lets nothing through",
   }
 });
 
-test("the claims of a token are the same whether cached, dropped since, or invalid", async () => {
+test("a token decodes to the same claims, cached or not", async () => {
   const decode = rememberDecoded({ capacity: 2 });
   const tokens = await Promise.all(
     ["one", "two", "three"].map((jti) => issueHopToken(pair.signing, { ...agentHop(), jti })),

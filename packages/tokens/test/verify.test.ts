@@ -56,7 +56,7 @@ describe("with jose", () => {
     expect(decodeProtectedHeader(token)).toEqual({ alg: "ES256", typ, kid: pair.signing.kid });
   });
 
-  test.each(kinds)("we verify jose's %s and read back every claim", async (_name, typ, kind, claims) => {
+  test.each(kinds)("we verify jose's %s and read every claim", async (_name, typ, kind, claims) => {
     const want = claims();
     const ours =
       kind === "hop"
@@ -69,7 +69,7 @@ describe("with jose", () => {
   });
 });
 
-describe("a token that is not the issuer's is refused, with any header", () => {
+describe("a token that the issuer did not sign is rejected, with any header", () => {
   const forgeries: [string, (claims: object) => string | Promise<string>, string][] = [
     ["alg none", (claims) => unsigned({ alg: "none", typ: "at+jwt", kid: pair.signing.kid }, claims), "malformed"],
     [
@@ -136,7 +136,7 @@ describe("a token that is not the issuer's is refused, with any header", () => {
   });
 
   const kids = ["../../../etc/passwd", "' or 1=1 --", "a\0b", "k".repeat(10_000), "__proto__", "constructor", ""];
-  test.each(kids.map((kid) => [kid.slice(0, 20), kid]))("kid %j only misses the lookup", async (_name, kid) => {
+  test.each(kids.map((kid) => [kid.slice(0, 20), kid]))("kid %j is an unknown key", async (_name, kid) => {
     const claims = payloadOf(await issueHopToken(pair.signing, toolHop()));
     const cause = kid.length > 9_000 ? /malformed|unknown_key/ : /unknown_key/;
     const verification = await verify(forge(pair.jwk, { ...header(), kid }, claims));
@@ -179,12 +179,12 @@ describe("form", () => {
   ];
   const nextLetter = (token: string) => String.fromCharCode(token.charCodeAt(token.length - 1) + 1);
 
-  test.each(broken)("%s is refused", async (_name, breakIt) => {
+  test.each(broken)("%s is rejected", async (_name, breakIt) => {
     const token = await issueHopToken(pair.signing, toolHop());
     expect(await verify(breakIt(token))).toEqual({ ok: false, cause: "malformed" });
   });
 
-  test("one changed bit anywhere in the signed part is refused", async () => {
+  test("one changed bit anywhere in the signed part is rejected", async () => {
     const token = await issueHopToken(pair.signing, toolHop());
     for (let at = 0; at < token.length; at += 7) {
       const other = token[at] === "A" ? "B" : "A";
@@ -193,7 +193,7 @@ describe("form", () => {
     }
   });
 
-  test("a signature of another length is refused", async () => {
+  test("a signature of another length is rejected", async () => {
     const token = await issueHopToken(pair.signing, toolHop());
     expect(await verify(`${token.slice(0, -86)}AAAA`)).toEqual({ ok: false, cause: "signature" });
   });
@@ -227,7 +227,7 @@ describe("time", () => {
   });
 });
 
-test("a removed key verifies nothing, a kept older key still does", async () => {
+test("a removed key verifies no token, and an older kept key still does", async () => {
   const newer = await makeKeyPair();
   const token = await issueHopToken(pair.signing, agentHop());
   const both = new Map([...pair.keys, ...newer.keys]);
@@ -235,7 +235,7 @@ test("a removed key verifies nothing, a kept older key still does", async () => 
   expect(await verify(token, { keys: newer.keys })).toEqual({ ok: false, cause: "unknown_key" });
 });
 
-test("no kind passes for another", async () => {
+test("no kind of token is accepted as another", async () => {
   const hop = await issueHopToken(pair.signing, toolHop());
   const txn = await issueTransactionToken(pair.signing, transaction());
   expect(await verify(hop, {}, "transaction")).toEqual({ ok: false, cause: "type" });
@@ -243,17 +243,17 @@ test("no kind passes for another", async () => {
 });
 
 describe("unverified reading", () => {
-  test("the holder reads its own hop, even expired or of an unknown key", async () => {
+  test("the holder reads its own hop token, even expired or of an unknown key", async () => {
     const claims = { ...agentHop(), exp: 1 };
     expect(decodeUnverifiedHopToken(await issueHopToken(pair.signing, claims))).toEqual(claims);
   });
 
-  test("nothing but a hop token reads as one", async () => {
+  test("only a hop token is read as one", async () => {
     const tokens = [await issueTransactionToken(pair.signing, transaction()), "", "a.b.c", unsigned({}, {}, "AAAA")];
     expect(tokens.map(decodeUnverifiedHopToken)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  test("the issuer that any JWT names is read", async () => {
+  test("the issuer of any JWT is read", async () => {
     expect(decodeUnverifiedIssuer(await issueHopToken(pair.signing, agentHop()))).toBe(issuer);
     expect(decodeUnverifiedIssuer(unsigned({ alg: "RS256", x5t: "x" }, { iss: "https://idp.example" }, "AAAA"))).toBe(
       "https://idp.example",

@@ -15,7 +15,5 @@ type EntryOf<N extends Name> = Extract<UpstreamEntry, { protocol: N }>;
 
 const creators: { [N in Name]: (entry: EntryOf<N>) => Protocol } = { http: http.create, mcp: mcp.create };
 
-export const protocolNames = Object.keys(creators) as readonly Name[];
-
 export const protocolOf = <N extends Name>(entry: EntryOf<N> & { protocol: N }): Protocol =>
   creators[entry.protocol](entry);

@@ -24,21 +24,21 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "http/page.ts",
     "return timingSafeEqual(bytes.subarray(0, macBytes), mac(key, use, position)) ? position : undefined;",
     "return position;",
-    testsOf("apps/control-plane/test/cursor.test.ts")("a cursor does not open for %s"),
+    testsOf("apps/control-plane/test/cursor.test.ts")("a cursor is invalid for %s"),
   ],
   [
     "repeated-parameters-taken",
     "http/form.ts",
     "return form.repeated === undefined",
     "return form !== undefined",
-    reading("a form > with %s is refused"),
+    reading("a form > with %s is rejected"),
   ],
   [
     "endless-bodies-read",
     "http/body.ts",
     "await readBounded(request.body, capBytes)",
     "await readBounded(request.body, 2 * capBytes)",
-    reading("a body > over the cap is refused while it streams, not at its end"),
+    reading("a body > over the cap is rejected while it streams"),
   ],
   [
     "inside-counts-as-public",
@@ -52,30 +52,28 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "discovery/guarded-fetch.ts",
     "const addresses = pinned.get(host) ?? resolve(host);",
     "const addresses = resolve(host);",
-    discovery(
-      "the guard > connects to the address it checked: a name that answers otherwise the second time is asked once",
-    ),
+    discovery("the guard > resolves a name once and connects to the address that it checked"),
   ],
   [
     "discovery-follows",
     "discovery/guarded-fetch.ts",
     'redirect: "manual", signal: within',
     'redirect: "follow", signal: within',
-    discovery("an http source > that %s gave no answer, with a remedy"),
+    discovery("an http source > that %s counts as unavailable, with a remedy"),
   ],
   [
     "discovery-without-end",
     "discovery/guarded-fetch.ts",
     'if (received > maxAnswerBytes) controller.error(fail(new DiscoveryFault("too_large")));',
     'if (received < 0) controller.error(fail(new DiscoveryFault("too_large")));',
-    discovery("an http source > that %s gave no answer, with a remedy"),
+    discovery("an http source > that %s counts as unavailable, with a remedy"),
   ],
   [
     "id-token-for-another-party",
     "identity-provider/openid-provider.ts",
     "[aud].flat().length === 1 || azp === audience;",
     "[aud].flat().length >= 1 || azp === audience;",
-    testsOf("apps/control-plane/test/identity-provider.test.ts")("an ID token speaks of nobody > %s"),
+    testsOf("apps/control-plane/test/identity-provider.test.ts")("an ID token is rejected > %s"),
   ],
   [
     "clock-goes-back",
@@ -98,7 +96,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "background/watch-restore.ts",
     'if (state !== "current" || seen === undefined) return;',
     "if (seen === undefined) return;",
-    restores("its count is never raised, and it is reported once"),
+    restores("its count is never raised, and one report is made"),
   ],
   [
     "fault-told",
@@ -106,7 +104,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     'new ApiError("internal", "The request could not be served.", { cause: error });',
     'new ApiError("internal", String(error), { cause: error });',
     testsOf("apps/control-plane/test/requests.test.ts")(
-      "a fault that nobody foresaw > is 500 without a word about its cause, and is reported",
+      "an unexpected fault > is 500 without its cause, and is reported",
     ),
   ],
   [
@@ -152,7 +150,7 @@ export const ofEmbedded = mutationsOf("packages/embedded/src", [
     "expiresAtMs: nowMs + ttlSeconds * 1000",
     "expiresAtMs: nowMs + ttlSeconds",
     testsOf("apps/control-plane/test/guard-embedded.test.ts")(
-      "the embedded guard > holds an entry to the end of its life and not beyond",
+      "the embedded guard > keeps an entry until it expires, and no longer",
     ),
   ],
 ]);

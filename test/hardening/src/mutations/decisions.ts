@@ -63,7 +63,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "markDelegators(added, [...delegations, ...current], mark);",
     "",
     testsOf("packages/core/test/taint.properties.test.ts")(
-      "marks > are closed: every agent that delegated to a marked agent is marked",
+      "marks > reach every agent that delegated to a marked agent",
     ),
   ],
   [
@@ -80,7 +80,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "reconcile.ts",
     'if (diff.some(isHard)) return "rejected";',
     'if (diff.some(isHard) && !overridden) return "rejected";',
-    reconcile("$name: the override accepts ignorance, nothing else"),
+    reconcile("$name: an override accepts what is unknown, never a contradiction"),
   ],
   [
     "destructive-as-harmless",

@@ -1,6 +1,6 @@
 import { mutationsOf, testsOf } from "./mutation.ts";
 
-const path = testsOf("apps/pep/test/path.test.ts")("a path that servers could read differently is refused > %s: %j");
+const path = testsOf("apps/pep/test/path.test.ts")("a path that servers could read differently is rejected > %s: %j");
 const headers = testsOf("apps/pep/test/headers.test.ts");
 const wire = testsOf("apps/pep/test/wire.test.ts");
 const steps = testsOf("packages/hop/test/decide.test.ts");
@@ -73,7 +73,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "decide/admit.ts",
     'mode === "observe" && isForwarded(refusal.cause, undecided) ?',
     'mode === "observe" ?',
-    testsOf("apps/pep/test/observe-mode.test.ts")("a call without a decision is blocked, since nothing was recorded"),
+    testsOf("apps/pep/test/observe-mode.test.ts")("a call without a decision is blocked, since it has no record"),
   ],
   [
     "repeated-members-resolved",
@@ -94,7 +94,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "http/own-endpoints.ts",
     'if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)',
     "if (request.headers.origin !== undefined)",
-    testsOf("apps/pep/test/quit-endpoint.test.ts")("whoever calls from elsewhere (%j) may not"),
+    testsOf("apps/pep/test/quit-endpoint.test.ts")("a caller from another machine (%j) cannot"),
   ],
   [
     "every-tool-listed",
@@ -102,7 +102,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "return declared !== undefined && isWithin(call.dataClass, declared);",
     "return true;",
     testsOf("apps/pep/test/tool-lists.test.ts")(
-      "a JSON list keeps what is allowed for its data class, and everything beside the tools",
+      "a JSON list keeps the tools that are allowed for their data class, and every other member",
     ),
   ],
   [
@@ -110,7 +110,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "upstreams/upstreams-file.ts",
     'entry.credential === "passthrough" && enforcing &&',
     'entry.credential === "passthrough" && !enforcing &&',
-    testsOf("apps/pep/test/upstreams-file.test.ts")("a single fault refuses the whole file > %s is a fault"),
+    testsOf("apps/pep/test/upstreams-file.test.ts")("a single fault rejects the whole file > %s is a fault"),
   ],
   [
     "http-of-other-versions",
@@ -127,14 +127,14 @@ export const ofHop = mutationsOf("packages/hop/src", [
     "steps/decide.ts",
     'if (!matchesRequest(body, sessionId, request)) return unusable("mismatch", response);',
     "",
-    steps("a response that is no decision > %s"),
+    steps("a response that is not a decision > %s"),
   ],
   [
     "unrecorded-allow",
     "steps/decide.ts",
     "action_id: z.string().min(1).nullable()",
     "action_id: z.string().nullable()",
-    steps("a response that is no decision > %s"),
+    steps("a response that is not a decision > %s"),
   ],
   [
     "deny-under-an-allow",

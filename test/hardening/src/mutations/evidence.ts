@@ -76,14 +76,14 @@ export const ofSeals = mutationsOf("packages/seals/src", [
     "chain.ts",
     "seal.previous === before.hash &&",
     "",
-    seals("the chain > is broken where a seal was made anew, by the very key that made the others"),
+    seals("the chain > is broken where a seal was made again, by the same key"),
   ],
   [
     "seal-signature-unchecked",
     "chain.ts",
     "key.algs.includes(header.alg) && (await key.check(statement)) ? undefined",
     "key.algs.includes(header.alg) ? undefined",
-    seals("the chain > a seal that names the key without having been signed by it is refused"),
+    seals("the chain > a seal that names the key without its signature is rejected"),
   ],
 ]);
 

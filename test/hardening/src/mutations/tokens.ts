@@ -5,7 +5,7 @@ const claims = testsOf("packages/tokens/test/claims.test.ts");
 const proof = testsOf("packages/tokens/test/agent-proof.test.ts");
 const keys = testsOf("packages/tokens/test/key-set.test.ts");
 const binding = testsOf("packages/tokens/test/params-binding.test.ts");
-const forgeries = verify("a token that is not the issuer's is refused, with any header > %s");
+const forgeries = verify("a token that the issuer did not sign is rejected, with any header > %s");
 
 export const ofTokens = mutationsOf("packages/tokens/src", [
   [
@@ -13,7 +13,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     "verify.ts",
     'if (!(typeof isSigned === "boolean" ? isSigned : await isSigned)) return refuse("signature");',
     "",
-    verify("one changed bit anywhere in the signed part is refused"),
+    verify("one changed bit anywhere in the signed part is rejected"),
   ],
   [
     "algorithm-from-the-token",
@@ -58,48 +58,48 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     "agent-proof.ts",
     '["sth", "nonce", "ath"].every(',
     '["sth", "nonce", "ath"].some(',
-    proof("refused > %s"),
+    proof("an agent's proof or assertion is rejected > %s"),
   ],
   [
     "proof-of-long-life",
     "agent-proof.ts",
     "if (exp <= iat || exp - iat > proofLifetimeSeconds)",
     "if (exp <= iat)",
-    proof("refused > %s"),
+    proof("an agent's proof or assertion is rejected > %s"),
   ],
   [
     "proof-for-another-audience",
     "agent-proof.ts",
     'if (aud !== options.audience) return refuse("audience");',
     "",
-    proof("refused > %s"),
+    proof("an agent's proof or assertion is rejected > %s"),
   ],
   [
     "repeated-members-bound",
     "params-binding.ts",
     'if (duplicateDepth !== null) return "duplicate_member";',
     "",
-    binding("%.30s is not bound: %s"),
+    binding("%.30s cannot be bound: %s"),
   ],
   [
     "changing-numbers-bound",
     "params-binding.ts",
     'if (unsafeNumber) return "unsafe_number";',
     "",
-    binding("%.30s is not bound: %s"),
+    binding("%.30s cannot be bound: %s"),
   ],
   [
     "contested-key-taken",
     "key-set.ts",
     "for (const kid of contested) keys.delete(kid);",
     "",
-    keys("a kid claimed twice belongs to neither key"),
+    keys("a kid that appears twice is ignored"),
   ],
   [
     "sealed-key-moved",
     "sealed-key.ts",
     "if (protectedHeader.kid === kid) return",
     "return",
-    keys("a sealed key > %s stays shut"),
+    keys("a sealed key > %s does not open"),
   ],
 ]);

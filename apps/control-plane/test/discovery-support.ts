@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Discovered, DiscoverySource } from "@svc/core";
+import { expect, onTestFinished } from "vitest";
+import { createDiscover, type DiscoverySettings } from "../src/discovery/discover.ts";
+
+export async function serve(handler: RequestListener): Promise<{ url: string; port: number; server: Server }> {
+  const server = createServer(handler).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    if (!server.listening) return;
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port, server };
+}
+
+export const loopback = [{ kind: "network", network: "127.0.0.0", prefix: 8 }] as const;
+
+export async function discover(
+  source: DiscoverySource,
+  settings: Partial<DiscoverySettings> = {},
+): Promise<Discovered> {
+  const [answer] = await createDiscover({ allowed: loopback, ...settings })([source]);
+  if (answer === undefined) throw new Error("each source has an answer");
+  expect(answer.source).toBe(source);
+  return answer.discovered;
+}
+
+export const http = (url: string): DiscoverySource => ({ kind: "http", url });
+export const remedyOf = (discovered: Discovered): string => (discovered.ok ? "none" : discovered.remedy);
+export const answerJson =
+  (body: unknown): RequestListener =>
+  (_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(body));
+  };
