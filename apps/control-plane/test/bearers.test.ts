@@ -56,6 +56,19 @@ test.each([
   expect(holder("admin", authorization)).toBe("401");
 });
 
+test.each([
+  ["nothing", null, /^No bearer token was sent/],
+  ["an empty header", "", /^No bearer token was sent/],
+  ["another scheme", `Basic ${good}`, /^Another scheme than Bearer was sent/],
+  ["another scheme alone", "Negotiate", /^Another scheme than Bearer was sent/],
+  ["two, joined as HTTP joins them", `Bearer ${good}, Bearer ${good}`, /^The Authorization header does not hold one/],
+  ["an unknown token", `Bearer ${token("stranger")}`, /^The bearer token is not valid for this route/],
+])("a 401 for %s names that reason and does not repeat the credential", (_name, authorization, want) => {
+  const refused = () => bearers("admin", authorization);
+  expect(refused).toThrow(want);
+  expect(refused).not.toThrow(/alice-|stranger-/);
+});
+
 test("the scheme's case does not matter (RFC 9110 section 11.1)", () => {
   expect(holder("admin", `bearer ${good}`)).toBe("alice");
 });

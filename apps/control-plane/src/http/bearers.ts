@@ -63,9 +63,16 @@ const bearerHeader = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /** @throws the 401 where the header is absent or holds anything but one bearer token. */
 export function bearerToken(authorization: string | null): string {
   const token = bearerHeader.exec(authorization ?? "")?.[1];
-  if (token === undefined) throw unauthorized();
+  if (token === undefined) throw unauthorized(withoutToken(authorization ?? ""));
   return token;
 }
 
-export const unauthorized = (): ApiError =>
-  new ApiError("unauthorized", "A valid bearer token for this route is required.");
+function withoutToken(authorization: string): string {
+  if (authorization === "") return "No bearer token was sent; send Authorization: Bearer.";
+  return /^Bearer(?: |$)/i.test(authorization)
+    ? "The Authorization header does not hold one bearer token."
+    : "Another scheme than Bearer was sent; send Authorization: Bearer.";
+}
+
+export const unauthorized = (message = "The bearer token is not valid for this route."): ApiError =>
+  new ApiError("unauthorized", message);

@@ -93,12 +93,13 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
 /** Without a bearer the body must bring a credential, and one that cannot be read brings none. */
 async function readEnrollment(request: Request, hasBearer: boolean) {
   const text = await readJsonText(request).catch((error: unknown) => {
-    throw hasBearer || isTooLarge(error) ? error : unauthorized();
+    throw hasBearer || isTooLarge(error) ? error : withoutCredential();
   });
-  if (!hasBearer && !bringsToken(text)) throw unauthorized();
+  if (!hasBearer && !bringsToken(text)) throw withoutCredential();
   return fromWire(enrollmentRequest, decodeJson(text, enrollmentRequest));
 }
 
+const withoutCredential = (): ApiError => unauthorized("Neither a bearer token nor an enroll token was sent.");
 const isTooLarge = (error: unknown): boolean => error instanceof ApiError && error.code === "payload_too_large";
 
 const bearerInBody = enrollmentRequest.pick({ enroll_token: true }).required().loose();
