@@ -125,6 +125,22 @@ describe("two upstreams under one origin", () => {
     expect(response.headers.getSetCookie()).toEqual(["sid=planted; Path=/hostile"]);
   });
 
+  test("nor does the answer to a refused WebSocket lead there", async () => {
+    const { port, session } = await setup();
+    const { authorization } = await session();
+    const lines = ["GET /hostile/any HTTP/1.1", `Host: 127.0.0.1:${port}`, `Authorization: ${authorization}`];
+    const upgrade = [
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ];
+    const text = await (await rawConnection(port, [...lines, ...upgrade, "", ""].join("\r\n"))).until(/\r\n\r\n/);
+    expect(text).toMatch(/^HTTP\/1\.1 307 /);
+    expect(text).toContain("location: /hostile/bank/any\r\n");
+    expect(text).toContain("set-cookie: sid=planted; Path=/hostile\r\n");
+  });
+
   test("by its own host name an upstream's answer is as it was", async () => {
     const { port, session } = await setup();
     const { authorization } = await session();

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { resolve } from "../src/resolve/resolve.ts";
+import { startedPep } from "./support/pep.ts";
+import { startedUpstream } from "./support/upstream.ts";
 import { upstreamsFrom } from "./support/upstreams.ts";
 
 type Route = [path: string, methods?: string[], target?: string];
@@ -154,4 +156,23 @@ test("the refusal names both routes and what to change", () => {
       "a server could read this path as GET /admin and as GET /:page, which have different targets; request the path as its route spells it, or list the path itself above both",
   });
   expect(read(admin, "/a/../b")).toMatchObject({ message: expect.stringContaining("dot segment") });
+});
+
+test.each(["enforce", "observe"])("in %s mode the agent reads why, and nothing is sent or decided", async (mode) => {
+  const upstream = await startedUpstream();
+  const routes = ["/admin", "/:page"].map((path) => ({
+    ...{ methods: ["GET"], path, target: `http:app/${path.slice(-4)}` },
+    data_class: "docs",
+  }));
+  const { url, session, controlPlane } = await startedPep({
+    upstreams: [{ name: "app", url: upstream.url, mode, routes }],
+    settings: { SVC_PEP_OBSERVE_UNDECIDED: "forward" },
+  });
+  controlPlane.policies.set("http:app/page", {});
+  const response = await fetch(`${url}/app/Admin`, { headers: await session() });
+  expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([404, "unresolvable_call"]);
+  expect(await response.json()).toMatchObject({
+    error: { message: expect.stringMatching(/GET \/admin and as GET \/:page.*list the path itself above both/) },
+  });
+  expect([upstream.received.length, controlPlane.decisions().length]).toEqual([0, 0]);
 });
