@@ -10,7 +10,7 @@ const sessions = sessionsOf(stack);
 const hops = ledgerHops("books");
 
 describe("a session", () => {
-  test("shows who was marked, by what, and when: agents by name, the human under null", async () => {
+  test("shows who was marked, by which target, and when: agents by name, the person under null", async () => {
     const { session, clerk } = await clerkSession(api, "books");
     const { action } = await api.hop(session, clerk.token, hops.browse);
     const mark = {

@@ -30,7 +30,7 @@ const curves: readonly CurveDefinition[] = [
     trial: "by chain",
     figure: "p50Ms",
     title: "One client's hop by the length of its chain",
-    xTitle: "agents between the human and the tool",
+    xTitle: "agents between the person and the tool",
     yTitle: "p50, ms",
     place: hop,
   },

@@ -13,7 +13,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     testsOf("apps/control-plane/test/bearers.test.ts")("$name at $plane: $want"),
   ],
   [
-    "two-bearers-taken",
+    "two-bearers-accepted",
     "http/bearers.ts",
     "/^Bearer +([A-Za-z0-9._~+/-]+=*)$/i",
     "/^Bearer +([A-Za-z0-9._~+/-]+=*)/i",
@@ -27,7 +27,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     testsOf("apps/control-plane/test/cursor.test.ts")("a cursor is invalid for %s"),
   ],
   [
-    "repeated-parameters-taken",
+    "repeated-parameters-accepted",
     "http/form.ts",
     "return form.repeated === undefined",
     "return form !== undefined",
@@ -41,7 +41,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     reading("a body > over the cap is rejected while it streams"),
   ],
   [
-    "inside-counts-as-public",
+    "internal-counts-as-public",
     "discovery/allow-list.ts",
     'if (parsed.range() !== "unicast" || address === platformServer) return false;',
     "if (address === platformServer) return false;",
@@ -99,7 +99,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     restores("its count is never raised, and one report is made"),
   ],
   [
-    "fault-told",
+    "fault-cause-in-response",
     "http/error-handling.ts",
     'new ApiError("internal", "The request could not be served.", { cause: error });',
     'new ApiError("internal", String(error), { cause: error });',
@@ -115,7 +115,7 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     testsOf("apps/control-plane/test/check.test.ts")("%s looks guessable"),
   ],
   [
-    "proof-of-anybody",
+    "proof-of-another-agent",
     "commands/hop/actor-proof.ts",
     "(expected.includes(agent) ? deps.agentKeys.keysOf(agent) : undefined)",
     "(expected ? deps.agentKeys.keysOf(agent) : undefined)",
@@ -166,7 +166,7 @@ export const ofConsole = mutationsOf("packages/console/src", [
     signIn("the cookie > cannot be extended or forged"),
   ],
   [
-    "cookie-for-ever",
+    "cookie-never-expires",
     "sign-in.ts",
     "|| Number(end) <= nowSeconds()",
     "",

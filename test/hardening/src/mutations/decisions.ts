@@ -13,14 +13,14 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     table,
   ],
   [
-    "revocation-unasked",
+    "revocation-unchecked",
     "decide.ts",
     'return anyInvolved(input, "revoked") ? "AGENT_REVOKED" : undefined;',
     "return undefined;",
     table,
   ],
-  ["quarantine-unasked", "decide.ts", 'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";', "", table],
-  ["blocks-unasked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
+  ["quarantine-unchecked", "decide.ts", 'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";', "", table],
+  ["blocks-unchecked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
   [
     "budget-off-by-one",
     "decide.ts",
@@ -28,9 +28,9 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "if (hop.hop > (budget ?? policy.policy.document.hop_budget) + 1)",
     table,
   ],
-  ["narrowing-unasked", "decide.ts", 'return within ? undefined : "DATA_CLASS_WIDENED";', "return undefined;", table],
+  ["narrowing-unchecked", "decide.ts", 'return within ? undefined : "DATA_CLASS_WIDENED";', "return undefined;", table],
   [
-    "taint-unasked",
+    "taint-unchecked",
     "decide.ts",
     'return taint.taint === "untrusted_external" && tool !== undefined && !tool.acceptsTaint ? "TAINT_BLOCKED" : undefined;',
     "return undefined;",
@@ -44,7 +44,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     testsOf("test/vectors/decide.test.ts")("$name"),
   ],
   [
-    "denials-told-to-anybody",
+    "undeclared-denials-revealed",
     "decide.ts",
     'declared && hop.targetKind === "agent" ? hop.target : undefined;',
     'hop.targetKind === "agent" ? hop.target : undefined;',
@@ -58,7 +58,7 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     testsOf("packages/core/test/data-class.test.ts")("covering compares whole segments"),
   ],
   [
-    "taint-stays-below",
+    "taint-not-passed-back",
     "taint.ts",
     "markDelegators(added, [...delegations, ...current], mark);",
     "",

@@ -9,7 +9,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ["dot-segments-pass", "message/path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
   ["encoded-slashes-pass", "message/path.ts", "|| encodedDelimiter.test(path) ||", "||", path],
   [
-    "another-reading-unseen",
+    "other-reading-accepted",
     "protocols/read-path.ts",
     "return other ? ambiguous(other, found) : found.call;",
     "return found.call;",
@@ -18,10 +18,17 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     ),
   ],
   [
-    "agent-speaks-for-us",
+<<<<<<< HEAD
+    "agent-sets-our-headers",
     "message/header-names.ts",
     "/^xsvc|^txntoken$|^agentidentity$/",
     "/^xsvc|^agentidentity$/",
+=======
+    "agent-sets-our-headers",
+    "message/headers.ts",
+    'name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity"',
+    'name.startsWith("x-svc-") || name === "agent-identity"',
+>>>>>>> 2681455 (Name mutations by the fault that they cause)
     headers("an agent's header never reaches the upstream > %s"),
   ],
   [
@@ -32,7 +39,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     headers("an agent's header never reaches the upstream > %s"),
   ],
   [
-    "tokens-come-back",
+    "tokens-in-responses",
     "message/headers.ts",
     " && !isLeak(value),",
     ' && !isLeak(""),',
@@ -90,7 +97,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     testsOf("apps/pep/test/mcp-message.test.ts")("a message that two readers could read differently is refused > %s"),
   ],
   [
-    "ended-by-anybody",
+    "quit-from-other-addresses",
     "http/own-endpoints.ts",
     'if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)',
     "if (request.headers.origin !== undefined)",

@@ -27,7 +27,7 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
     admit("without a session header the call is refused"),
   ],
   [
-    "stale-view-believed",
+    "stale-view-accepted",
     "admit.ts",
     'if (view.ageSeconds() > freshnessSeconds) throw new AdmissionRefused("stale_identity_view");',
     "",
@@ -41,7 +41,7 @@ export const ofVerifier = mutationsOf("packages/verifier/src", [
     view("a revoked agent > is refused from the next refresh on, also one of a later page, and stays refused"),
   ],
   [
-    "rollback-believed",
+    "rollback-accepted",
     "revocation-list.ts",
     'if (asOf !== undefined && Date.parse(read.as_of) < Date.parse(asOf)) throw new RefreshFault("rolled back");',
     "",

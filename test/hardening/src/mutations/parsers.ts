@@ -39,7 +39,7 @@ export const ofReaders: readonly Mutation[] = [
     ),
   },
   {
-    name: "provider-breaks-us",
+    name: "odd-key-breaks-enrollment",
     file: "apps/control-plane/src/identity-provider/openid-provider.ts",
     text: "if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;",
     replacement: "if (error instanceof errors.JWTExpired) return undefined;",

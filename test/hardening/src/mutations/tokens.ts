@@ -39,7 +39,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     verify("time > %s"),
   ],
   [
-    "future-tokens-taken",
+    "future-tokens-accepted",
     "refusal.ts",
     'if (Math.max(iat, nbf) > nowSeconds + futureLeewaySeconds) return "not_yet_valid";',
     "",
@@ -89,7 +89,7 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     binding("%.30s cannot be bound: %s"),
   ],
   [
-    "contested-key-taken",
+    "contested-key-accepted",
     "key-set.ts",
     "for (const kid of contested) keys.delete(kid);",
     "",
