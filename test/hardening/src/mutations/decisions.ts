@@ -19,7 +19,13 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     "return undefined;",
     table,
   ],
-  ["quarantine-unchecked", "decide.ts", 'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";', "", table],
+  [
+    "quarantine-unchecked",
+    "decide.ts",
+    'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";',
+    "",
+    table,
+  ],
   ["blocks-unchecked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
   [
     "budget-off-by-one",

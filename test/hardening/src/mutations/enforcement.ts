@@ -18,17 +18,10 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     ),
   ],
   [
-<<<<<<< HEAD
     "agent-sets-our-headers",
     "message/header-names.ts",
     "/^xsvc|^txntoken$|^agentidentity$/",
     "/^xsvc|^agentidentity$/",
-=======
-    "agent-sets-our-headers",
-    "message/headers.ts",
-    'name.startsWith("x-svc-") || name === "txn-token" || name === "agent-identity"',
-    'name.startsWith("x-svc-") || name === "agent-identity"',
->>>>>>> 2681455 (Name mutations by the fault that they cause)
     headers("an agent's header never reaches the upstream > %s"),
   ],
   [
