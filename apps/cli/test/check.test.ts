@@ -1,32 +1,19 @@
-import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { scripted } from "./script.ts";
 import { svc } from "./svc.ts";
 
-/** What `svc check` makes of a readiness that no real control plane can be brought to within a test. */
-let server: Server | undefined;
-afterEach(() => server?.close());
-
+/** What `svc check` reports of a readiness that no real control plane can be brought to within a test. */
 async function findingsOn(status: number, body: object, date: Date) {
-  server = createServer((request, response) => {
-    response.setHeader("Date", date.toUTCString());
-    response.writeHead(request.url === "/readyz" ? status : 401, { "Content-Type": "application/json" });
-    response.end(JSON.stringify(request.url === "/readyz" ? body : {}));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { stdout } = await svc(["check", "--json"], {
-    SVC_CONTROL_PLANE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    SVC_ADMIN_TOKEN: "an-admin-token-0123456789abcdef0123",
-  });
+  const headers = { Date: date.toUTCString() };
+  const env = scripted({ "/readyz": { status, headers, body: JSON.stringify(body) } });
+  const { stdout } = await svc(["check", "--json"], env);
   return stdout
     .split("\n")
     .filter(Boolean)
     .map((line): { level: string; what: string; remedy: string | null } => JSON.parse(line));
 }
 
-// An hour from this machine's time: the age is told by the clock of whoever answers.
+// An hour ahead of this machine: ages are relative to the control plane's clock.
 const date = new Date(Date.now() + 3_600_000);
 const minutesBefore = (minutes: number) => new Date(date.getTime() - minutes * 60_000).toISOString();
 
@@ -50,7 +37,7 @@ test("sealing is not reported by a control plane without its state", async () =>
   expect(findings.filter(({ what }) => what.includes("sealed"))).toEqual([]);
 });
 
-test("an unacknowledged restore is bad, with the place of its instructions", async () => {
+test("an unacknowledged restore is bad, with a link to its instructions", async () => {
   const error = { code: "restore_unacknowledged", message: "Not ready: restore." };
   const [finding] = await findingsOn(503, { error, details: { failing: ["restore"] } }, date);
   expect(finding).toEqual({

@@ -31,7 +31,7 @@ describe.each(await leaves())("svc $words", ({ words, command }) => {
 });
 
 test.each([["decisions"], ["keys", "rotate"], ["drift", "check"]])(
-  "an option that is none is refused with exit code 2: svc %s %s",
+  "an unknown option is rejected with exit code 2: svc %s %s",
   async (...words: string[]) => {
     const { code, stdout, stderr } = await svc([...words, "--no-such-option"]);
     expect([code, stdout]).toEqual([2, ""]);

@@ -17,7 +17,7 @@ test.each(["-", "-h", "--", "-y"])("a key id that begins with %s is not read as 
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("127.0.0.1:1") });
 });
 
-test("a command ends silently, as by SIGPIPE, when its reader is gone", async () => {
+test("a command ends silently, as by SIGPIPE, when its reader closes the pipe", async () => {
   const child = spawn(process.execPath, [main, "--help"], {
     env: { PATH: process.env.PATH },
     stdio: ["ignore", "pipe", "pipe"],
