@@ -119,7 +119,7 @@ describe("with guard.sql", () => {
     "drop schema public cascade",
     "delete from record_guard.record_table",
     "drop event trigger guard_record",
-  ])("the owner may not: %s", async (statement) => {
+  ])("the owner cannot: %s", async (statement) => {
     await expect(as("migrate", statement)).rejects.toThrow(
       /part of the record|no longer be append-only|must be owner|permission denied|does not exist/,
     );

@@ -82,7 +82,7 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
     });
   });
 
-  test(`${name}: answers a ping and keeps what it holds`, async () => {
+  test(`${name}: responds to a ping and keeps its entries`, async () => {
     await guard().ping();
     expect(await guard().evictionPolicy()).toBe("keeps");
   });

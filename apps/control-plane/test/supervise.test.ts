@@ -138,7 +138,7 @@ describe("stopping", () => {
     expect(await supervision.ended).toBe(1);
   });
 
-  test("while all wait to be replaced starts none, and leaves no timer", async () => {
+  test("while all wait to be replaced starts no worker, and leaves no timer", async () => {
     const { supervision, workers, worker, pass, waiting } = supervised(1);
     worker(0).serve();
     worker(0).end();

@@ -90,7 +90,7 @@ test("allows weaker pods at its second webhook alone", async () => {
   expect((await call("/mutate-weaker", { body })).body.response).toMatchObject({ allowed: true });
 });
 
-test.each(["annotations", "labels"])("takes null for absent: %s", async (member) => {
+test.each(["annotations", "labels"])("reads null as absent: %s", async (member) => {
   const { metadata, ...pod } = aPod({ initContainers: null, volumes: null } as never);
   const body = reviewOf(creation({ ...pod, metadata: { ...metadata, [member]: null } } as never));
   expect((await call("/mutate", { body })).body.response).toMatchObject({ allowed: true, patchType: "JSONPatch" });
@@ -129,7 +129,7 @@ test.each([
   ["another method", "/mutate", { method: "GET" }, 405],
   ["another media type", "/mutate", { body: "{}", type: "text/yaml" }, 415],
   ["probes", "/readyz", { method: "GET" }, 200],
-] as const)("answers %s as HTTP does", async (_name, path, more, status) => {
+] as const)("responds to %s as HTTP defines", async (_name, path, more, status) => {
   const answer = await call(path, more);
   expect(answer.status).toBe(status);
   if (status === 405) expect(answer.headers.allow).toBe("POST");

@@ -53,7 +53,7 @@ describe("when the control plane does not respond", () => {
     expect(asked).toHaveLength(7);
   });
 
-  test("the first response, of any status, lets every call through again", async () => {
+  test("after the first response, of any status, every call is sent again", async () => {
     const { state, send, times } = setup();
     state.outcome = "unreachable";
     await times(5);

@@ -101,7 +101,7 @@ test("a secret of an upstream's own is read again when its file changes", async 
   });
 });
 
-test("a ConfigMap, which is replaced by a link farther up its path, is applied", async () => {
+test("a ConfigMap, which is replaced by a link higher in its path, is applied", async () => {
   const first = await startedUpstream((_request, response) => response.end("first"));
   const second = await startedUpstream((_request, response) => response.end("second"));
   const holding = (url: string) => ({

@@ -96,7 +96,7 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
   });
 
   test.each(["127.0.0.1", "*", "other.internal, 127.0.0.1"])(
-    "is reached directly where NO_PROXY=%s says so",
+    "is reached directly where NO_PROXY=%s matches",
     async (noProxy) => {
       const proxy = await startedEgressProxy();
       const upstream = await startedUpstream();

@@ -70,7 +70,7 @@ describe("the message in the body names the target", () => {
   });
 });
 
-describe("a message that two readers could read differently is refused", () => {
+describe("a message that readers could read differently is rejected", () => {
   test.each([
     ["a batch", `[${request("ping")}]`],
     ["a repeated member", '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a"}}'],
@@ -115,7 +115,7 @@ describe("a message that two readers could read differently is refused", () => {
   });
 });
 
-test("arguments may repeat or imitate names: they are the tool's own", () => {
+test("arguments can repeat or imitate names: they belong to the tool", () => {
   const text =
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"Name":"x","NAME":"y"}}}\n';
   expect(calls(text)).toBe("mcp:files/a docs");

@@ -66,7 +66,7 @@ describe("the enforcement point originates TLS", () => {
     expect(await upgrade()).toMatch(/^HTTP\/1\.1 502 /);
   });
 
-  test("with a client certificate where the upstream asks for one", async () => {
+  test("with a client certificate where the upstream requires one", async () => {
     const url = await startedTlsUpstream({ ca: text("ca.pem"), requestCert: true, rejectUnauthorized: true });
     const { call, upgrade } = await setup(url, { ca_file, ...client });
     expect(await call()).toBe("200 over TLS");

@@ -159,7 +159,7 @@ describe("case 56: an ambiguous path is unresolvable_call, on the wire too", () 
   });
 });
 
-describe("case 57: headers that an agent may not set", () => {
+describe("case 57: headers that an agent cannot set", () => {
   test("our headers and their look-alikes are removed", async () => {
     const { upstream, request, port } = await setup();
     const headers = [
@@ -218,7 +218,7 @@ describe("case 57: headers that an agent may not set", () => {
     ["a token of another service", "Bearer abc", "no token of this service"],
     ["a bearer without a token", "Bearer", "no token of this service"],
   ])(
-    "a request with %s is refused with that reason, which does not repeat the credential",
+    "a request with %s is rejected with that reason, which does not repeat the credential",
     async (_name, authorization, text) => {
       const { url } = await setup();
       const response = await fetch(`${url}/ledger/read`, { headers: authorization ? { authorization } : {} });

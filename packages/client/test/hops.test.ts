@@ -241,7 +241,7 @@ describe("params that cannot be bound are rejected before anything is spent", ()
     expect(plane.asked).not.toContain("/v1/token/exchange");
   });
 
-  test("params that changed while the hop was taken", async () => {
+  test("params that changed during the hop", async () => {
     const { svc, plane, session } = await fakeSession();
     const params = { amount: 5 };
     const hop = svc.authorize(session.context(), { ...post, params });

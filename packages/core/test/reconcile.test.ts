@@ -43,7 +43,7 @@ test.each([
   [[says(ledger)], true],
   [[says(ledger), isSilent(files)], false],
   [[isSilent(ledger)], false],
-])("discovery is complete only where every source answered (%#)", (answers, whole) => {
+])("discovery is complete only where every source responded (%#)", (answers, whole) => {
   expect(reconcile(declaring({}), answers, false).discoveryOk).toBe(whole);
 });
 

@@ -22,7 +22,7 @@ test("members that the schema does not name are left out", () => {
   expect(toWire(row, more)).toEqual(wire);
 });
 
-test("members come in the order of the schema", () => {
+test("members have the order of the schema", () => {
   const { marks, ...others } = camel;
   expect(Object.keys(toWire(row, { marks, ...others }))).toEqual(Object.keys(wire));
 });

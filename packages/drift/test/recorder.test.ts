@@ -45,7 +45,7 @@ test("a run is its events in order and its end, in the documented format", async
   ]);
 });
 
-test("events recorded at once are all written, and read back the same", async () => {
+test("concurrent events are all written, and read as they were recorded", async () => {
   const file = join(aFolder(), "deep", "trace.jsonl");
   const recorder = traceRecorder(file);
   for (let hop = 1; hop <= 5_000; hop++) recorder.record(anEdge({ hop, target: `http:ledger/é${hop}` }));

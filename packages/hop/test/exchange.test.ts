@@ -29,7 +29,7 @@ test("the narrowed token is returned with its claims", async () => {
   });
 });
 
-test("the form is that of RFC 8693, without an actor token where no key is held", async () => {
+test("the form is that of RFC 8693, without an actor token where there is no key", async () => {
   const transport = scripted("timeout");
   await exchange(portsOf(transport), subject, { ...asked, taint: "untrusted_external" }, options);
   expect(transport.sent[0]?.path).toBe("/v1/token/exchange");

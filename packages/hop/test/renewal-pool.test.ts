@@ -81,7 +81,7 @@ describe("a given-back token", () => {
 });
 
 describe("the life of a pool", () => {
-  test("an agent's expired token keeps working while calls come", async () => {
+  test("an agent's expired token is served while calls continue", async () => {
     const { time, plane, pool } = setUp();
     const presented = await plane.issue("agent");
     for (let minute = 0; minute < 20; minute += 1) {

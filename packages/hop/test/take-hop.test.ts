@@ -18,7 +18,7 @@ import {
 import { oauthRefusal, refusal, type Scripted } from "./support/scripted-transport.ts";
 import { actionId } from "./support/tokens.ts";
 
-describe("a hop that is taken", () => {
+describe("a successful hop", () => {
   test("a privileged call: lease, decide, body, exchange, mint, in this order", async () => {
     const { result, log, givenBack } = await take(success);
     expect(result).toMatchObject({ kind: "taken", decision: { actionId }, token: { accessToken }, transactionToken });
@@ -233,7 +233,7 @@ describe("time", () => {
     return { deadlines: sent.map(({ deadlineMs }) => deadlineMs), stages };
   }
 
-  test("each step has its own limit and what is left of the whole, without the time the body took", async () => {
+  test("each step has its own limit and the rest of the hop's limit, without the time of the body", async () => {
     expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 1_500 })).deadlines).toEqual([1_000, 1_000, 700]);
   });
 

@@ -30,7 +30,7 @@ const kept = (): readonly string[] =>
     ? readdirSync(join(folder, ".compile-cache"), { recursive: true, encoding: "utf8" })
     : [];
 
-test("the compiled code of a built program is kept beside it, for its next start", () => {
+test("the compiled code of a built program is stored beside it, for its next start", () => {
   expect(started("main.js")).toBe("done\n");
   expect(kept()).not.toEqual([]);
   const again = started("main.js", { NODE_DEBUG_NATIVE: "COMPILE_CACHE" });

@@ -98,17 +98,14 @@ const hostile = [
   "%s canary %j",
 ];
 
-test.each(hostile)(
-  "a name that holds line breaks, escapes or JSON (%j) leaves one line with its static message",
-  (name) => {
-    const { log, lines } = logging();
-    log("info", "call blocked", { "authz.session_id": name, "authz.action_id": name, "authz.hop": 1 });
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/^\P{Cc}+\n$/u);
-    expect(lines[0]).not.toContain("canary");
-    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "call blocked", "authz.hop": 1 });
-  },
-);
+test.each(hostile)("a name with line breaks, escapes or JSON (%j) gives one line with its static message", (name) => {
+  const { log, lines } = logging();
+  log("info", "call blocked", { "authz.session_id": name, "authz.action_id": name, "authz.hop": 1 });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^\P{Cc}+\n$/u);
+  expect(lines[0]).not.toContain("canary");
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ msg: "call blocked", "authz.hop": 1 });
+});
 
 test("a field that does not compile is not written either", () => {
   const { log, lines } = logging();
@@ -183,7 +180,7 @@ async function startPiped() {
 }
 
 test(
-  "a reader that stalls costs lines, which are counted; the others arrive whole once it reads",
+  "a reader that stalls loses lines, which are counted; it reads the others whole afterwards",
   async () => {
     const { child, stdout, logLines } = await startPiped();
     const lost = await logLines(20_000);

@@ -126,7 +126,7 @@ async function keysOf(alg: keyof typeof curves) {
 
 describe.each(["ES256", "EdDSA"] as const)("%s", (alg) => {
   test.each(Object.entries(kinds))(
-    "%s, changed somehow, passes on both platforms or on neither, and never where jose refuses it",
+    "%s with any change verifies on both runtimes or on neither, and never where jose rejects it",
     async (_name, kind) => {
       const { signing, resign, algs, onNode, onWeb, jose } = await keysOf(alg);
       const token = await kind.issue(signing);

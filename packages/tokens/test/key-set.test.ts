@@ -45,7 +45,7 @@ describe("our own key", () => {
     expect(new Set(kids)).toEqual(new Set([await calculateJwkThumbprint(jwk)]));
   });
 
-  test("an agent may hold an Ed25519 key, the issuer may not", async () => {
+  test("an agent can have an Ed25519 key, the issuer cannot", async () => {
     const material = pem(generateKeyPairSync("ed25519").privateKey);
     expect(await importAgentKey(material)).toMatchObject({ alg: "EdDSA" });
     await expect(importIssuerKey(material)).rejects.toMatchObject({ code: "unsupported" });

@@ -80,14 +80,14 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "protocols/mcp/message.ts",
     "if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;",
     "if (!parsed.ok) return undefined;",
-    testsOf("apps/pep/test/mcp-message.test.ts")("a message that two readers could read differently is refused > %s"),
+    testsOf("apps/pep/test/mcp-message.test.ts")("a message that readers could read differently is rejected > %s"),
   ],
   [
     "disguised-members-resolved",
     "protocols/mcp/message.ts",
     "isDisguised(message, messageNames) || isDisguised(message.params, paramsNames)",
     "isDisguised(message, messageNames)",
-    testsOf("apps/pep/test/mcp-message.test.ts")("a message that two readers could read differently is refused > %s"),
+    testsOf("apps/pep/test/mcp-message.test.ts")("a message that readers could read differently is rejected > %s"),
   ],
   [
     "quit-from-other-addresses",
