@@ -28,6 +28,7 @@ describe("a decision", () => {
         transaction_required: true,
         taint: "trusted_internal",
         taint_source: null,
+        accepts_taint: false,
         policy_version: expect.any(Number),
         guarantee_level: "network",
         decided_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

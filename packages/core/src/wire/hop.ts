@@ -36,6 +36,8 @@ export const authorizeResponse = z.object({
   transaction_required: z.boolean(),
   taint: z.enum(taints),
   taint_source: z.string().nullable(),
+  /** Of an allow: the target takes calls under untrusted data, so nothing learnt later forbids this one. */
+  accepts_taint: z.boolean().optional(),
   policy_version: z.int(),
   guarantee_level: z.enum(guaranteeLevels).nullable(),
   decided_at: z.string(),

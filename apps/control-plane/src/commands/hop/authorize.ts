@@ -18,6 +18,8 @@ export interface Decided extends Recorded {
   readonly consentableScopes: readonly string[];
   /** The pinned policy declares the data class, so telemetry may name it. */
   readonly dataClassDeclared: boolean;
+  /** Of the tool that is allowed: nothing learnt later forbids the call. An agent's token says what it was tainted by. */
+  readonly acceptsTaint: boolean;
 }
 
 export type Authorized =
@@ -77,6 +79,7 @@ async function decideAndCommit(
     ...recorded,
     subject,
     consentableScopes: judged.verdict.outcome === "deny" ? judged.verdict.consentableScopes : [],
+    acceptsTaint: judged.verdict.outcome === "allow" && judged.verdict.facts.tool?.acceptsTaint === true,
     dataClassDeclared: reads.includes(hop.dataClass) || writes.includes(hop.dataClass),
   };
 }

@@ -27,7 +27,7 @@ export function authorizeRoute(app: App, deps: Deps): void {
     errors: ["unauthorized", "audit_unavailable"],
     handle: async ({ c, caller, body }) => {
       const result = await reported(c, authorize(deps, { ...body, subject: caller })).catch(fault);
-      const { record, consentableScopes } = requireKind(result, "decided", {
+      const { record, consentableScopes, acceptsTaint } = requireKind(result, "decided", {
         unauthorized: "The bearer must be the session's current-hop token.",
         observe_not_admitted: () =>
           invalidRequest("This scope may not be observed.", [
@@ -39,6 +39,7 @@ export function authorizeRoute(app: App, deps: Deps): void {
         ...record,
         ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
         transactionRequired: record.privileged,
+        acceptsTaint,
         decidedAt: iso(record.decidedAtMs),
       };
     },
