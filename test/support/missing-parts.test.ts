@@ -78,7 +78,18 @@ describe("the set-up", () => {
     `${apt}\ncase "$*" in *" install "*) for name in ${names}; do : > "${"$"}{0%/*}/$name"; chmod 755 "${"$"}{0%/*}/$name"; done;; esac`;
   const aptLog = () => readFileSync(join(folder, "apt.log"), "utf8");
   beforeEach(() => {
-    const present = ["openssl", "ip", "jq", "nginx", "lighttpd", "chromium", "postgres", "initdb", "pg_basebackup"];
+    const present = [
+      "openssl",
+      "ip",
+      "jq",
+      "python3",
+      "nginx",
+      "lighttpd",
+      "chromium",
+      "postgres",
+      "initdb",
+      "pg_basebackup",
+    ];
     for (const name of present) program(name);
     symlinkSync("/usr/bin/chmod", join(folder, "chmod"));
   });

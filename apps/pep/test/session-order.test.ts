@@ -39,7 +39,7 @@ async function setup(onStream: OnStream = openStream, limits: Partial<Limits> = 
   const send = (method: string, more: Headers = mine, { path = "/files", as = headers as Headers } = {}) => {
     const all = { host: `127.0.0.1:${port}`, ...as, ...more };
     const body = method === "POST" ? tool : "";
-    const framing = body ? ["content-type: application/json", `content-length: ${body.length}`] : [];
+    const framing = body ? [`content-length: ${body.length}`] : [];
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
     return rawConnection(port, [`${method} ${path} HTTP/1.1`, ...lines, ...framing, "", body].join("\r\n"));
   };

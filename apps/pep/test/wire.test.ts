@@ -41,7 +41,12 @@ describe("case 51: Expect", () => {
     };
     const agent = await rawConnection(
       port,
-      request("POST /ledger/write HTTP/1.1", [host(port), "Expect: 100-continue", "Content-Length: 7"]),
+      request("POST /ledger/write HTTP/1.1", [
+        host(port),
+        "Expect: 100-continue",
+        "Content-Type: application/json",
+        "Content-Length: 7",
+      ]),
     );
     await deciding;
     expect(agent.text()).toBe("");

@@ -1,4 +1,4 @@
-import { bindParams, bindParamsValue } from "@svc/tokens";
+import { bindParams, bindParamsValue, isPlainJson } from "@svc/tokens";
 import type { Grant } from "./hop-context.ts";
 
 /** The JSON object that a privileged call is bound to. */
@@ -23,13 +23,16 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
   const takesBody = own === null && !/^(GET|HEAD)$/i.test(request.method ?? "POST");
   if (takesBody && snapshot && snapshot.text === undefined) throw new TypeError("params have no JSON");
   const body = takesBody ? (snapshot?.text ?? null) : own;
-  if (takesBody && snapshot && !headers.has("content-type")) headers.set("content-type", "application/json");
+  if (snapshot && !headers.has("content-type") && (takesBody || isJsonOf(own, snapshot.text))) {
+    headers.set("content-type", "application/json");
+  }
   return {
     paramsJson:
       snapshot &&
       (() => {
         const text = snapshot.bindable();
         if (!isJsonOf(body, text)) throw new TypeError("the body of a privileged call must be the JSON of params");
+        if (!isPlainJson(contentOf(headers))) throw new TypeError("a privileged call must be sent as application/json");
         return text;
       }),
     url,
@@ -88,8 +91,15 @@ function textOf(params: Params): string | undefined {
   }
 }
 
+/** `Headers` join repeated values, which then are no media type. */
+const contentOf = (headers: Headers) => ({
+  contentType: [headers.get("content-type") ?? ""],
+  contentEncoding: [headers.get("content-encoding") ?? "identity"],
+});
+
 /** Whether a body is the JSON of these parameters, in any spelling. */
-function isJsonOf(body: unknown, paramsJson: string): boolean {
+function isJsonOf(body: unknown, paramsJson: string | undefined): boolean {
+  if (paramsJson === undefined) return false;
   if (typeof body !== "string" && !(body instanceof Uint8Array)) return false;
   const [one, other] = [bindParams(body), bindParams(paramsJson)];
   return one.ok && other.ok && one.paramsHash === other.paramsHash;

@@ -19,6 +19,7 @@ export {
 } from "./claims.ts";
 export { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
+export { type ContentHeaders, isPlainJson } from "./json-content.ts";
 export { memberText, withMemberText } from "./json-member.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";
 export {

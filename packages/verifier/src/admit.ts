@@ -4,6 +4,7 @@ import {
   bindParams,
   bindParamsValue,
   isNarrowed,
+  isPlainJson,
   type NarrowedClaims,
   sha256Base64url,
   type TokenRefusal,
@@ -14,7 +15,7 @@ import {
   verifyToken,
 } from "@svc/tokens";
 import { type Admission, AdmissionRefused, type RefusalCause } from "./admission.ts";
-import { type Credentials, readCredentials } from "./credentials.ts";
+import { type Credentials, contentHeaders, type RequestHeaders, readCredentials } from "./credentials.ts";
 import { RefreshFault } from "./get-json.ts";
 import type { IdentityView } from "./identity-view.ts";
 import type { IssuerKeys } from "./issuer-keys.ts";
@@ -138,11 +139,18 @@ async function spendTransaction(
   deps: AdmitDeps,
   { transactionToken }: Credentials,
   claims: NarrowedClaims,
-  { params }: AdmitRequest,
+  { headers, params }: AdmitRequest,
 ): Promise<void> {
-  const transaction = await checkTransaction(transactionToken, claims, params, verifyOptionsOf(deps));
+  const bound = isReadAsJson(headers) ? params : undefined;
+  const transaction = await checkTransaction(transactionToken, claims, bound, verifyOptionsOf(deps));
   const isFirst = await deps.replayStore.admitOnce(transaction.actionId, transaction.exp + expLeewaySeconds);
   if (!isFirst) throw new AdmissionRefused("replayed");
+}
+
+/** A call whose parameters are no body has no media type; a body of another type is read by another grammar. */
+function isReadAsJson(headers: RequestHeaders): boolean {
+  const { contentType, contentEncoding } = contentHeaders(headers);
+  return isPlainJson({ contentType: contentType.length === 0 ? ["application/json"] : contentType, contentEncoding });
 }
 
 /**

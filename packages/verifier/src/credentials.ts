@@ -1,3 +1,4 @@
+import type { ContentHeaders } from "@svc/tokens";
 import { AdmissionRefused } from "./admission.ts";
 
 /** A `Headers`, or a plain record as in Node and most frameworks; names in any case. */
@@ -20,8 +21,7 @@ const isName = (name: string): name is Name => (names as readonly string[]).incl
 
 /** @throws {AdmissionRefused} `missing_token`, or `malformed` for a repeated header or one without a token */
 export function readCredentials(headers: RequestHeaders): Credentials {
-  // A `Headers` joins repeated values with a comma, which no token and no session id contains.
-  const found = valuesIn(headers instanceof Headers ? Object.fromEntries(headers) : headers);
+  const found = credentialsIn(recordOf(headers));
   // The enforcement point sends the narrowed token so beside an application's own `Authorization`.
   const authorization = found.get("x-svc-authorization") ?? found.get("authorization");
   if (authorization === undefined || !/^Bearer\b/i.test(authorization)) throw new AdmissionRefused("missing_token");
@@ -35,7 +35,19 @@ export function readCredentials(headers: RequestHeaders): Credentials {
   };
 }
 
-function valuesIn(record: HeaderRecord): ReadonlyMap<Name, string> {
+/** A `Headers` joins repeated values with a comma, which no token, session id or media type contains. */
+const recordOf = (headers: RequestHeaders): HeaderRecord =>
+  headers instanceof Headers ? Object.fromEntries(headers) : headers;
+
+/** Every value of the headers that say how a body is to be read. */
+export function contentHeaders(headers: RequestHeaders): ContentHeaders {
+  const record = recordOf(headers);
+  const valuesOf = (wanted: string) =>
+    Object.entries(record).flatMap(([name, values]) => (name.toLowerCase() === wanted ? (values ?? []) : []));
+  return { contentType: valuesOf("content-type"), contentEncoding: valuesOf("content-encoding") };
+}
+
+function credentialsIn(record: HeaderRecord): ReadonlyMap<Name, string> {
   const found = new Map<Name, string>();
   for (const key of Object.keys(record)) {
     const name = key.toLowerCase();

@@ -51,7 +51,7 @@ async function asking(listener: RequestListener): Promise<Ask> {
 const askingFetch =
   (handle: (request: Request) => Response | Promise<Response>): Ask =>
   async (headers, body = params) => {
-    const sent = Object.entries(headers).flatMap(([name, values]) =>
+    const sent = Object.entries({ "content-type": "application/json", ...headers }).flatMap(([name, values]) =>
       [values].flat().map((value): [string, string] => [name, value]),
     );
     const response = await handle(new Request("http://ledger.test/entries", { method: "POST", headers: sent, body }));

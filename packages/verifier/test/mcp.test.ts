@@ -129,7 +129,7 @@ describe.each([
 describe("the target is read from the message", () => {
   const handle = mcpFetchAdmission(options(), (_request, admission) => Response.json({ audience: admission.audience }));
   const ask = async (method: string, body: string | undefined, audience: string, scope: string) => {
-    const headers = await callHeaders({ audience, scope });
+    const headers = { ...(await callHeaders({ audience, scope })), "content-type": "application/json" };
     const response = await handle(
       new Request("http://files.test/mcp", { method, headers, ...(body !== undefined && { body }) }),
     );

@@ -2,7 +2,7 @@ import type { Allowed, SettledBody } from "@svc/hop";
 import { isBindable } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 import type { RawHeaders } from "../message/headers.ts";
-import { isPlainText } from "../message/media-type.ts";
+import { isJsonBody } from "../message/media-type.ts";
 import type { RequestBody } from "../message/request-body.ts";
 
 /** Why a body stops its call. `gone`: the agent disconnected or stopped sending. */
@@ -10,8 +10,9 @@ export type BodyRefusal = "body_too_large" | "unbindable" | "gone";
 
 type Settled = SettledBody<BodyRefusal>;
 
-/** An allow under `untrusted_external` proves that the target accepts taint; nothing else does. */
-export const acceptsTaint = ({ taint }: Allowed): boolean => taint === "untrusted_external";
+/** The decision says so, or proves it: an older control plane does not say. */
+export const acceptsTaint = ({ acceptsTaint: isAccepted, taint }: Allowed): boolean =>
+  isAccepted === true || taint === "untrusted_external";
 
 /**
  * Reads the body of an allowed call before anything is spent (docs/reference/enforcement-point.md#steps-of-a-call): a
@@ -31,7 +32,7 @@ export async function settleBody(
     if (reading === "longer") return refused("body_too_large");
     if (reading !== "whole") return refused("gone");
     const bytes = body.bytes();
-    if (!isPlainText(headers) || !isBindable(bytes)) return refused("unbindable");
+    if (!isJsonBody(headers) || !isBindable(bytes)) return refused("unbindable");
     return { kind: "ready", paramsJson: bytes.toString("utf8") };
   }
   if (body.isAbsent || acceptsTaint(decision)) return { kind: "ready" };

@@ -23,6 +23,7 @@ export interface TargetPolicy {
   readonly consentableScopes?: readonly string[];
   readonly privileged?: boolean;
   readonly taint?: Taint;
+  readonly acceptsTaint?: boolean;
 }
 
 /** Answers in place of the double, or undefined to let it answer; a promise lets everything wait for it. */
@@ -200,6 +201,7 @@ const authorize: Route = (state, asked, response) => {
     transaction_required: privileged,
     taint,
     taint_source: null,
+    ...(policy.acceptsTaint !== undefined && { accepts_taint: policy.acceptsTaint }),
     policy_version: 1,
     guarantee_level: "network",
     decided_at: new Date().toISOString(),

@@ -17,8 +17,8 @@ export interface RunningPep {
   readonly configFile: string;
   readonly folder: string;
   readonly controlPlane: ControlPlaneDouble;
-  /** A fresh session's headers, as an agent sends them. */
-  readonly session: () => Promise<{ authorization: string; "x-svc-session": string }>;
+  /** A fresh session's headers, as an agent sends them with a JSON body. */
+  readonly session: () => Promise<{ authorization: string; "x-svc-session": string; "content-type": string }>;
   /** Log lines, parsed. */
   readonly logs: Record<string, unknown>[];
   /** Lines for the operator. */
@@ -88,7 +88,7 @@ export async function startedPep({
     controlPlane,
     async session() {
       const { sessionId, token } = await controlPlane.consent();
-      return { authorization: `Bearer ${token}`, "x-svc-session": sessionId };
+      return { authorization: `Bearer ${token}`, "x-svc-session": sessionId, "content-type": "application/json" };
     },
     logs,
     told,

@@ -1,6 +1,7 @@
 import { readBounded } from "@svc/core/read-bounded";
+import { isPlainJson } from "@svc/tokens";
 import type { Admission } from "../admission.ts";
-import type { RequestHeaders } from "../credentials.ts";
+import { contentHeaders, type RequestHeaders } from "../credentials.ts";
 import type { CallParams } from "../options.ts";
 import type { Verifier } from "../verifier.ts";
 import { type HttpResponse, type Refusal, refusalOf } from "./refusal.ts";
@@ -40,7 +41,7 @@ export async function admitRequest<Request extends object>(
   try {
     const admission = await verifier.admit({
       headers,
-      params: await readParams(),
+      params: isJsonBody(headers) ? await readParams() : undefined,
       dataClass: valueFor(dataClass),
       audience: audience === undefined ? undefined : valueFor(audience),
       transactionRequired,
@@ -51,6 +52,9 @@ export async function admitRequest<Request extends object>(
     return refusalOf(error);
   }
 }
+
+/** Only such a body is read alike by the binding and by every framework (docs/reference/tokens.md#parameter-binding). */
+export const isJsonBody = (headers: RequestHeaders): boolean => isPlainJson(contentHeaders(headers));
 
 export const isRefused = (admitted: Admission | HttpResponse): admitted is HttpResponse => "status" in admitted;
 

@@ -1,7 +1,7 @@
 import { type Admission, AdmissionRefused } from "../admission.ts";
 import type { RequestHeaders } from "../credentials.ts";
 import type { Verifier } from "../verifier.ts";
-import { boundedBody, isRefused, paramsOf, recordAdmission } from "./admit-request.ts";
+import { boundedBody, isJsonBody, isRefused, paramsOf, recordAdmission } from "./admit-request.ts";
 import { type ExpressLikeRequest, type ExpressLikeResponse, send } from "./express.ts";
 import { toResponse } from "./fetch.ts";
 import { callOf, type McpCall, type McpServer, parsedBody, sessionCall } from "./mcp-message.ts";
@@ -47,7 +47,7 @@ async function admitMessage(
   headers: RequestHeaders,
   body: unknown,
 ): Promise<Admission | HttpResponse> {
-  const call = method === "POST" ? callOf(server, parsedBody(body)) : sessionCall(server.server);
+  const call = method === "POST" ? isJsonBody(headers) && callOf(server, parsedBody(body)) : sessionCall(server.server);
   if (!call) return notOneMessage;
   const { audience, dataClass } = call;
   try {

@@ -75,6 +75,15 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     proof("an agent's proof or assertion is rejected > %s"),
   ],
   [
+    "other-media-types-bound",
+    "json-content.ts",
+    "others.length === 0 && jsonType.test(type) && isPlain",
+    "others.length === 0 && isPlain",
+    testsOf("packages/verifier/test/body-grammar.test.ts")(
+      "%s acts on the bound parameters alone > a body of type %s is not admitted",
+    ),
+  ],
+  [
     "repeated-members-bound",
     "params-binding.ts",
     'if (duplicateDepth !== null) return "duplicate_member";',

@@ -25,6 +25,7 @@ export const partNames = [
   "jq",
   "nginx",
   "lighttpd",
+  "python3",
   "nft",
   "libfaketime",
   "network namespaces",
@@ -59,6 +60,11 @@ export const parts: Readonly<Record<PartName, Part>> = {
   jq: { purpose: "run the printed examples that pipe into it", package: "jq", find: () => onPath("jq") },
   nginx: { purpose: "serve paths as nginx reads them", package: "nginx-light", find: () => onPath("nginx") },
   lighttpd: { purpose: "serve paths as lighttpd reads them", package: "lighttpd", find: () => onPath("lighttpd") },
+  python3: {
+    purpose: "run a server of its standard library as an upstream",
+    package: "python3",
+    find: () => onPath("python3"),
+  },
   nft: { purpose: "drop packets", package: "nftables", onDemand: true, find: () => working("nft", "list", "tables") },
   libfaketime: {
     purpose: "step a process's clock",
