@@ -120,12 +120,36 @@ describe("an unprivileged body whose target may refuse taint, against a double o
   });
 });
 
-test("a body whose target was allowed under taint streams without another decision", async () => {
+test("a dialogue of an upload goes on: each piece arrives before the next is sent, after one pause", async () => {
+  const { open, upstream } = await setup("enforce", 100, (request, response) => {
+    response.writeHead(200, { "content-type": "text/plain" });
+    request.on("data", (piece: Buffer) => response.write(`got ${piece}`)).on("end", () => response.end(", done"));
+  });
+  const request = open();
+  request.write("one");
+  const answer = (await responseTo(request)) as IncomingMessage;
+  answer.setEncoding("utf8");
+  const nextPiece = async () => String((await once(answer, "data"))[0]);
+  expect(await nextPiece()).toBe("got one");
+  for (const piece of ["two", "three"]) {
+    request.write(piece);
+    expect(await nextPiece()).toBe(`got ${piece}`);
+  }
+  request.end();
+  expect(await nextPiece()).toBe(", done");
+  expect(await upstream.received[0]?.body).toBe("onetwothree");
+});
+
+test.each([
+  ["that says so", { acceptsTaint: true }],
+  ["that an older control plane allows under taint", { taint: "untrusted_external" }],
+] as const)("a body for a target that accepts taint streams at once, to a target %s", async (_name, policy) => {
   const { open, upstream, controlPlane } = await setup();
-  controlPlane.policies.set("http:notes/add", { taint: "untrusted_external" });
+  controlPlane.policies.set("http:notes/add", policy);
   const request = open();
   request.write("first,");
-  await waitUntil("the upstream to be called", () => upstream.received.length === 1);
+  await waitUntil("the first piece", async () => upstream.received.length === 1);
+  controlPlane.policies.set("http:notes/add", { denyReason: "TAINT_BLOCKED" });
   request.end("second");
   expect((await responseTo(request)).statusCode).toBe(200);
   expect(await upstream.received[0]?.body).toBe("first,second");

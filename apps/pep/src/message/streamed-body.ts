@@ -15,7 +15,10 @@ export class BodyWithdrawn extends Error {
 export interface StreamOptions {
   /** Milliseconds that the agent may send nothing. */
   readonly idleMs: number;
-  /** Called before the last bytes are passed on. False destroys the stream: the upstream gets no complete body. */
+  /**
+   * Called before the body ends upstream, with the bytes that complete a declared length. False destroys the stream: the
+   * upstream gets no complete body.
+   */
   readonly mayEnd?: (() => Promise<boolean>) | undefined;
 }
 
@@ -29,6 +32,8 @@ export function streamedBody(
   { idleMs, mayEnd }: StreamOptions,
 ): Readable {
   const waiting = [...chunks];
+  const { "content-length": length, "transfer-encoding": coding } = request.headers;
+  let leftBytes = coding === undefined ? Number(length) : Number.POSITIVE_INFINITY;
   let isComplete = hasEnded;
   let isEnding = false;
   let idle: NodeJS.Timeout | undefined;
@@ -65,14 +70,17 @@ export function streamedBody(
     body.push(null);
   };
 
-  /** Passes on as much as the upstream takes; the last chunk only when the body may end. */
+  /** The bytes that complete a declared length are its end. */
+  const isEnd = (chunk: Buffer) => mayEnd !== undefined && chunk.length >= leftBytes;
+  /** Passes on as much as the upstream takes, and of a body that may not end yet all but its end. */
   const pass = () => {
-    while (waiting.length > 1) {
-      if (!body.push(waiting.shift())) return wait();
+    for (let chunk = waiting[0]; chunk && !isEnd(chunk); chunk = waiting[0]) {
+      waiting.shift();
+      leftBytes -= chunk.length;
+      if (!body.push(chunk)) return wait();
     }
     if (isComplete) end().catch((error) => body.destroy(error));
-    else if (mayEnd || waiting.length === 0 || body.push(waiting.shift())) request.resume();
-    else wait();
+    else request.resume();
   };
   /** The upstream is behind: the agent's idle time does not count. */
   const wait = () => {
