@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { manifestCreate } from "@svc/core";
+import { memberText, parseStrictJson } from "@svc/tokens";
 import { parseDocument } from "yaml";
 import type { z } from "zod";
 import { Fault, notTried } from "./fault.ts";
@@ -17,7 +18,11 @@ export async function readManifestFile(file: string) {
   if (syntax !== undefined) throw new Fault(`${file}: ${syntax.message}`, "Correct the file's JSON or YAML.");
   const content: unknown = document.toJS();
   const read = manifestCreate.safeParse(content);
-  if (read.success) return { file: content as ManifestFile, understood: read.data.manifest };
+  if (read.success) {
+    // A JSON file's manifest is submitted byte for byte.
+    const manifestJson = parseStrictJson(text).ok ? memberText(text, "manifest") : undefined;
+    return { file: content as ManifestFile, manifestJson, understood: read.data.manifest };
+  }
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
   throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }

@@ -222,3 +222,18 @@ test("format characters in foreign names move no cursor", async () => {
   const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e");
   expect(stdout.split("\n")[0]).toContain('consented to "books"');
 });
+
+test("a manifest of a JSON file is submitted byte for byte", async () => {
+  const manifest =
+    '{ "scopes":{"b\\u006foks":{"tools":[ {"data_classes":["finance"],"ref":"http:ledger/read"}], "hop_budget":3.0}}}';
+  const exact = join(stack.folder, "exact.json");
+  writeFileSync(exact, `{"manifest":${manifest},\n"agent":"exact"}`);
+  for (const version of [1, 2]) {
+    const { code, stdout } = await stack.svc("manifest", "submit", exact, "--override", "a test");
+    expect([code, stdout]).toEqual([0, `✓ exact version ${version} is attested\n`]);
+    const read = await fetch(`${stack.controlPlane.url}/v1/manifests/books?agent=exact&version=${version}`, {
+      headers: { authorization: `Bearer ${stack.env.SVC_ADMIN_TOKEN}` },
+    });
+    expect(await read.text()).toContain(`"doc":${manifest}`);
+  }
+});

@@ -3,6 +3,7 @@ import type { BlockRead, SessionRead } from "./audit-plane.ts";
 import {
   type BodyOf,
   type CallOptions,
+  JsonText,
   type Page,
   type PageQuery,
   type Plane,
@@ -32,6 +33,8 @@ export interface RegisterAgent {
   readonly name: string;
   /** In wire spelling; stored and read back exactly as it is here. */
   readonly manifest: core.AgentManifestDocument;
+  /** The same as JSON text, which is then sent and stored byte for byte. */
+  readonly manifestJson?: string | undefined;
   /** Attests a manifest of which nothing could be discovered, for the record; null: without a reason. */
   readonly overrideReason?: string | null | undefined;
 }
@@ -96,16 +99,18 @@ export interface AdminPlane {
   raiseIssuerEpoch(why?: Reason, options?: CallOptions): Promise<IssuerEpoch>;
 }
 
-const override = (reason: string | null | undefined) =>
-  reason !== undefined && { override: reason === null ? {} : { reason } };
+const submitted = ({ manifest, manifestJson, overrideReason: reason }: Omit<RegisterAgent, "name">) => ({
+  manifest: manifestJson === undefined ? manifest : new JsonText(manifestJson),
+  ...(reason !== undefined && { override: reason === null ? {} : { reason } }),
+});
 
 const blockPath = ({ kind, ref }: Blocked): string => `/v1/blocks/${segment(kind)}/${segment(ref)}`;
 
 export const adminPlane = ({ get, post, create, put, remove }: Plane): AdminPlane => ({
-  registerAgent: async ({ name, manifest, overrideReason }, options) =>
-    create("/v1/agents", core.agentRegistration, options, { name, manifest, ...override(overrideReason) }),
-  submitManifest: async ({ agent, manifest, overrideReason }, options) =>
-    create("/v1/manifests", core.agentRegistration, options, { agent, manifest, ...override(overrideReason) }),
+  registerAgent: async ({ name, ...submission }, options) =>
+    create("/v1/agents", core.agentRegistration, options, { name, ...submitted(submission) }),
+  submitManifest: async ({ agent, ...submission }, options) =>
+    create("/v1/manifests", core.agentRegistration, options, { agent, ...submitted(submission) }),
   manifest: async (scope, query, options) => get(`/v1/manifests/${segment(scope)}`, core.manifestRead, options, query),
   agents: (query, options) => get("/v1/agents", core.agentPage, options, query),
   agentId: async (name, options) => (await get("/v1/agents/resolve", core.resolvedAgent, options, { name })).agentId,

@@ -1,5 +1,6 @@
 import { type CamelCased, fromWire, snakeCase } from "@svc/core";
 import { parseBody, type StepPorts, send, type TransportResponse, unusable } from "@svc/hop";
+import { withMemberText } from "@svc/tokens";
 import type { z } from "zod";
 import { ControlPlaneUnavailable, errorOf, type IsRejection, type RequestLine } from "./errors.ts";
 
@@ -87,7 +88,7 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, isRej
     const content =
       method === "GET" || !given
         ? { path: path + queryText(given), headers: authorization }
-        : { path, headers: { ...authorization, "content-type": "application/json" }, body: JSON.stringify(given) };
+        : { path, headers: { ...authorization, "content-type": "application/json" }, body: jsonOf(given) };
     const options = { deadlineMs: ports.timeoutMs, ...(signal && { signal }) };
     const sent = await send(ports.steps, { method, ...content, maxResponseBytes }, options);
     if (sent.kind === "unusable") throw errorOf(line, sent, signal, isRejection);
@@ -117,6 +118,24 @@ export function createPlane(ports: PlanePorts, bearer: string | undefined, isRej
       await expectedResponse({ method: "DELETE", path }, 204, options);
     },
   };
+}
+
+/** A member whose JSON is sent as it is: a parse and a stringify would change its numbers and escapes. */
+export class JsonText {
+  readonly text: string;
+
+  /** @throws {SyntaxError} for what is no JSON */
+  constructor(text: string) {
+    JSON.parse(text);
+    this.text = text;
+  }
+}
+
+function jsonOf(members: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  const [name, asText] = given.find(([, value]) => value instanceof JsonText) ?? [];
+  if (name === undefined || !(asText instanceof JsonText)) return JSON.stringify(members);
+  return withMemberText(Object.fromEntries(given.filter(([other]) => other !== name)), name, asText.text);
 }
 
 function queryText(query: object = {}): string {

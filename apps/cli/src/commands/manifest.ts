@@ -91,22 +91,25 @@ async function faultsOf(path: string): Promise<readonly string[]> {
 }
 
 async function submit(file: string, { override, json, ...flags }: ControlPlaneFlags & { override?: string }) {
-  const { file: manifest } = await read(file);
+  const { file: manifest, manifestJson } = await read(file);
   const submission = override === undefined ? manifest : { ...manifest, override: { reason: override } };
-  const registered = await submitOrRegister(openControlPlane(flags), submission);
+  const registered = await submitOrRegister(openControlPlane(flags), submission, manifestJson);
   if (json) return printBodies("agentRegistration", [registered]);
   print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
 }
 
 /** A further version of a known agent, else its first. */
-async function submitOrRegister(plane: ControlPlane, file: ManifestFile): Promise<AgentRegistration> {
-  const { agent, manifest, override } = file;
-  const overrideReason = override && (override.reason ?? null);
+async function submitOrRegister(
+  plane: ControlPlane,
+  { agent, manifest, override }: ManifestFile,
+  manifestJson: string | undefined,
+): Promise<AgentRegistration> {
+  const submission = { manifest, manifestJson, overrideReason: override && (override.reason ?? null) };
   const known = await plane.call("admin", (svc) => svc.admin.agentId(agent)).catch(absentBy("agent_not_found"));
   return plane.call("admin", ({ admin }) =>
     known !== undefined
-      ? admin.submitManifest({ agent, manifest, overrideReason })
-      : admin.registerAgent({ name: agent, manifest, overrideReason }),
+      ? admin.submitManifest({ agent, ...submission })
+      : admin.registerAgent({ name: agent, ...submission }),
   );
 }
 
