@@ -38,8 +38,9 @@ describe("a tool list in an event stream", () => {
   const streams = fc.array(event, { minLength: 1, maxLength: 3 }).map((events) => events.join(""));
 
   const pass = (pieces: readonly Buffer[]): string => {
-    const filter = toolListFilter({ targets, allowed, id: 1 }, ["content-type", "text/event-stream"]);
-    if (!filter) throw new Error("event streams are filtered");
+    const context = { targets, allowed, id: 1, mayList: true };
+    const filter = toolListFilter(context, 200, ["content-type", "text/event-stream"]);
+    if (!filter || "body" in filter) throw new Error("event streams are filtered");
     return Buffer.concat([...pieces.map((piece) => filter.push(piece)), filter.end()]).toString("utf8");
   };
   /** By an independent parser (HTML standard: Server-sent events). */

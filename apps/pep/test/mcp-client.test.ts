@@ -104,14 +104,17 @@ describe.each([
       expect(controlPlane.countOf("/v1/session/targets")).toBeGreaterThan(1);
     });
 
-    test("a tool list is empty if the allowed tools are unknown", async () => {
+    test("a tool list is an error if the allowed tools are unknown, never an empty success", async () => {
       const { client, controlPlane } = await setup({ json, upstream: { filter_tool_lists: true } });
       controlPlane.override = ({ path }, response) => {
         if (!path.startsWith("/v1/session/targets")) return undefined;
         response.writeHead(500).end();
         return true;
       };
-      expect((await client.listTools()).tools).toEqual([]);
+      await expect(client.listTools()).rejects.toMatchObject({
+        code: -32_603,
+        message: expect.stringContaining("did not say"),
+      });
     });
   },
 );

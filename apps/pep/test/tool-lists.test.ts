@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AnswerRefused } from "../src/protocols/mcp/held-message.ts";
 import { createTargets } from "../src/protocols/mcp/targets.ts";
 import { toolListFilter } from "../src/protocols/mcp/tool-lists.ts";
 import { files } from "./support/upstreams.ts";
@@ -10,14 +11,19 @@ const allowed = new Map([
   ["mcp:files/write_file", ["finance"]],
 ]);
 
-const pass = (
-  pieces: readonly (string | Buffer)[],
-  headers: string[],
-  known: typeof allowed | undefined = allowed,
-  id: number | undefined = 1,
-) => {
-  const filter = toolListFilter({ targets, allowed: known, id }, headers);
+interface Asked {
+  readonly id?: number | undefined;
+  readonly mayList?: boolean;
+  readonly allowed?: typeof allowed | undefined;
+  readonly status?: number;
+}
+
+/** What the agent gets: the whole answer where it is replaced. */
+const pass = (pieces: readonly (string | Buffer)[], headers: string[], asked: Asked = {}) => {
+  const { status = 200, ...context } = { id: 1, mayList: true, allowed, ...asked };
+  const filter = toolListFilter({ targets, ...context }, status, headers);
   if (!filter) return undefined;
+  if ("body" in filter) return filter.body;
   const passed = pieces.map((piece) => filter.push(Buffer.from(piece)));
   return Buffer.concat([...passed, filter.end()]).toString("utf8");
 };
@@ -32,7 +38,7 @@ const tools = [
 ];
 const list = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools, nextCursor: "c" } });
 const kept = { jsonrpc: "2.0", id: 1, result: { tools: [tools[0]], nextCursor: "c" } };
-const empty = { jsonrpc: "2.0", id: 1, result: { tools: [] } };
+const refused = { jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.stringContaining("cannot be read") } };
 
 test("a JSON list keeps the tools that are allowed for their data class, and every other member", () => {
   expect(JSON.parse(pass([list.slice(0, 20), list.slice(20)], json) ?? "")).toEqual(kept);
@@ -44,8 +50,10 @@ test.each([
   ["longer than any list", [list, " ".repeat(9 * 2 ** 20)], json],
   ["of a type that only resembles JSON", ["<html>"], ["content-type", "application/json-rpc"]],
   ["of two types", ["<html>"], ["content-type", "text/html", "content-type", "application/json"]],
-])("a list that is %s is empty", (_name, pieces, headers) => {
-  expect(JSON.parse(pass(pieces, headers) ?? "")).toEqual(empty);
+  ["of another type", [list], ["content-type", "text/plain"]],
+  ["of no type", [list], []],
+])("in place of a list that is %s comes a JSON-RPC error", (_name, pieces, headers) => {
+  expect(JSON.parse(pass(pieces, headers) ?? "")).toEqual(refused);
 });
 
 const readable = '{"name":"read_file"}';
@@ -59,7 +67,6 @@ const unclear: [string, string | Buffer][] = [
   ["two lists", answer(`"result":{"tools":[${hidden}],"tools":[${readable}]}`)],
   ["two lists, the last of them none", answer(`"result":{"tools":[${hidden}],"tools":null}`)],
   ["two cursors", answer(`"result":{"tools":[${hidden}],"nextCursor":"a","nextCursor":"b"}`)],
-  ["a tool with two names", answer('"result":{"tools":[{"name":"other","name":"read_file"}]}')],
   ["a result in capitals", answer(`"Result":{"tools":[${hidden}]}`)],
   ["a result beside one in capitals", answer(`"result":{"tools":[${readable}]},"RESULT":{"tools":[${hidden}]}`)],
   ["a list in capitals", answer(`"result":{"Tools":[${hidden}]}`)],
@@ -71,22 +78,20 @@ const unclear: [string, string | Buffer][] = [
   ["more nesting than any message", answer(`"result":{"tools":[${hidden}],"x":${"[".repeat(600)}${"]".repeat(600)}}`)],
 ];
 
-describe("a list that readers could read differently is emptied, also in an event:", () => {
+describe("in place of a list that readers could read differently comes an error, also in an event:", () => {
   test.each(unclear)("%s", (_name, text) => {
-    expect(JSON.parse(pass([text], json) ?? "")).toEqual(empty);
-    expect(pass([`id: 7\ndata: ${text}\n\n`], events)).toBe(`id: 7\ndata: ${JSON.stringify(empty)}\n\n`);
+    expect(JSON.parse(pass([text], json) ?? "")).toEqual(refused);
+    const [id, data, ...end] = (pass([`id: 7\ndata: ${text}\n\n`], events) ?? "").split("\n");
+    expect([id, JSON.parse(data?.replace("data: ", "") ?? ""), ...end]).toEqual(["id: 7", refused, "", ""]);
   });
 
   test("bytes that are not UTF-8", () => {
     const bytes = Buffer.from(answer(`"result":{"tools":[${readable}],"x":"\u00ff"}`), "latin1");
-    expect(JSON.parse(pass([bytes], json) ?? "")).toEqual(empty);
+    expect(JSON.parse(pass([bytes], json) ?? "")).toEqual(refused);
   });
 
-  test("on a stream without a request the list keeps the message's own id", () => {
-    const passed = (text: string) =>
-      toolListFilter({ targets, allowed, id: undefined }, events)
-        ?.push(Buffer.from(`data: ${text}\n\n`))
-        .toString();
+  test("on a stream without a request the error has the message's own id", () => {
+    const passed = (text: string) => pass([`data: ${text}\n\n`], events, { id: undefined });
     expect(passed(answer(`"result":{"tools":[],"tools":[${hidden}]}`))).toContain('"id":1,');
     expect(passed("[{}]")).toContain('"id":null,');
   });
@@ -129,6 +134,7 @@ describe("with any repeats and spellings, no reader finds a tool that is not all
       fc.property(message, (written) => {
         const text = textOf(written);
         const passed = received(pass([sent(text)], headers) ?? "").trim();
+        // What is no error is the text itself, with tools cut out of it.
         const seen = passed === text ? written : writtenFrom(JSON.parse(passed));
         expect(
           found(seen, ["RESULT", "TOOLS", "NAME"]).filter((tool) => tool !== "read_file" && tool !== "null"),
@@ -140,8 +146,11 @@ describe("with any repeats and spellings, no reader finds a tool that is not all
 });
 
 test("a tool whose name readers could read differently is removed alone", () => {
-  const text = answer(`"result":{"tools":[${readable},{"name":"read_file","Name":"other"},"read_file",null]}`);
-  expect(pass([text], json)).toBe(answer(`"result":{"tools":[${readable}]}`));
+  const odd =
+    '{"name":"read_file","Name":"other"},{"name":"other","name":"read_file"},"read_file",null,[{"name":"other"}]';
+  expect(pass([answer(`"result":{"tools":[${readable},${odd}]}`)], json)).toBe(
+    answer(`"result":{"tools":[${readable}]}`),
+  );
 });
 
 test("a repeated member that names no tool leaves the list unchanged", () => {
@@ -164,10 +173,72 @@ test.each(["", "keep-alive", '"text"', "12"])("an event whose data is not a mess
   expect(pass([`event: ping\ndata: ${data}\n\n`], events)).toBe(`event: ping\ndata: ${data}\n\n`);
 });
 
-test("an empty body stays empty, and a response of another type is not filtered", () => {
+test("an empty body stays empty, and an error page passes", () => {
   expect(pass([], json)).toBe("");
-  expect(pass(["x"], ["content-type", "text/html"])).toBeUndefined();
-  expect(pass(["x"], [])).toBeUndefined();
+  expect(pass([], [], { status: 202 })).toBeUndefined();
+  expect(pass(["x"], ["content-type", "text/html"], { status: 404 })).toBeUndefined();
+  expect(pass(["x"], ["content-type", "text/html"], { id: undefined, mayList: false })).toBeUndefined();
+});
+
+describe("kept tools are the upstream's bytes", () => {
+  const kept = '{"name":"read_file","big":9223372036854775807,"n":[1.0,1e-7],"title":"caf\\u00e9", "z":1 ,"a":-0.0}';
+  const listOf = (tools: string) => `{ "id" : 1,"jsonrpc":"2.0" , "result":{"x":1.0,"tools": [${tools}],"y":1e1}}\r\n`;
+
+  test.each([
+    ["nothing is hidden", `${kept}, ${kept}`, `${kept}, ${kept}`],
+    ["the first is hidden", `${hidden} , ${kept}`, kept],
+    ["the last is hidden", `${kept} ,${hidden}`, kept],
+    ["one between is hidden", `${kept},\n${hidden},\n${kept}`, `${kept},\n${kept}`],
+    ["several around are hidden", `${hidden},${hidden},${kept},${hidden},null,${kept},1`, `${kept},${kept}`],
+    ["all are hidden", `${hidden},${hidden}`, ""],
+    ["there are none", " ", " "],
+  ])("where %s", (_name, tools, want) => {
+    const [one, other] = [listOf(tools), listOf(want)];
+    for (const size of [1, 7, 10_000]) {
+      const pieces = one.match(new RegExp(`.{1,${size}}`, "gs")) ?? [];
+      expect(pass(pieces, json)).toBe(other);
+    }
+    const inEvent = (text: string) => `data: ${text.trim().replaceAll("\n", "\ndata: ")}\n\n`;
+    expect(pass([inEvent(one)], events)).toBe(inEvent(other));
+  });
+
+  test("a list that was for every caller, for an hour, is for this one, and old", () => {
+    const hints = (ttl: string, scope: string) => `"result":{"ttlMs":${ttl},"tools":[],"cacheScope":${scope}}`;
+    expect(pass([answer(hints("3600000", '"public"'))], json)).toBe(answer(hints("0", '"private"')));
+    expect(pass([answer(hints('{"a":[1]}', "[[]]"))], json)).toBe(answer(hints("0", '"private"')));
+  });
+});
+
+describe("the answer to another request", () => {
+  const other: Asked = { id: 2, mayList: false, allowed: undefined };
+  const result = (id: string, members = `"tools":[${hidden}]`) => `{"jsonrpc":"2.0","id":${id},"result":{${members}}}`;
+
+  test.each(["1", '"2"', "null"])("brings no list under the id %s", (id) => {
+    const refusal = { jsonrpc: "2.0", id: JSON.parse(id) ?? 2, error: expect.anything() };
+    expect(JSON.parse(pass([result(id)], json, other) ?? "")).toEqual(refusal);
+    const [event] = (pass([`data: ${result(id)}\n\n`], events, other) ?? "").split("\n");
+    expect(JSON.parse(event?.replace("data: ", "") ?? "")).toEqual(refusal);
+  });
+
+  test("may hold tools of its own, and passes as it is", () => {
+    for (const text of [result("2"), result("1", '"content":[]'), '{"method":"x","params":{"tools":[1.0]}}']) {
+      expect(pass([text], json, other)).toBe(text);
+      expect(pass([`data: ${text}\n\n`], events, other)).toBe(`data: ${text}\n\n`);
+    }
+  });
+
+  test("streams where it is long, all but its end", () => {
+    const long = `"content":"${"x".repeat(3 * 2 ** 20)}"`;
+    const pieces = (text: string) => text.match(/.{1,65536}/gs) ?? [];
+    for (const text of [result("2", long), `${result("1", long)} \n`]) {
+      expect(pass(pieces(text), json, other)).toBe(text);
+      expect(pass(pieces(`id: 1\ndata: ${text.trim()}\n\n`), events, other)).toBe(`id: 1\ndata: ${text.trim()}\n\n`);
+    }
+    const foreign = result("1", `${long},"tools":[${hidden}]`);
+    expect(() => pass(pieces(foreign), json, other)).toThrow(AnswerRefused);
+    expect(() => pass(pieces(`data: ${foreign}\n\n`), events, other)).toThrow(AnswerRefused);
+    expect(() => pass(pieces(`${result("2", long)}x`), json, other)).toThrow(AnswerRefused);
+  });
 });
 
 describe("in an event stream", () => {
@@ -192,13 +263,13 @@ describe("in an event stream", () => {
         { jsonrpc: "2.0", method: "notifications/x" },
       ]);
       expect(passed).toContain("id: 7");
-      expect(passed).toContain(": hello");
+      expect(passed).toMatch(/^:\n\n/);
     }
   });
 
   test("a list over several data lines is one list", () => {
     const text = `data: ${list.slice(0, 17)}\ndata: ${list.slice(17)}\n\n`;
-    expect(JSON.parse((pass([text], events) ?? "").replace("data: ", ""))).toEqual(kept);
+    expect(JSON.parse((pass([text], events) ?? "").replaceAll("data: ", ""))).toEqual(kept);
   });
 
   test("line ends may be mixed", () => {
@@ -210,14 +281,80 @@ describe("in an event stream", () => {
     expect(pass([`data: ${list}\n`], events)).toBe("");
   });
 
-  test("lists are empty where the allowed tools are unknown, and a compressed stream is empty", () => {
-    const filter = toolListFilter({ targets, allowed: undefined, id: undefined }, events);
-    expect(filter?.push(Buffer.from(`data: ${list}\n\n`)).toString()).toContain('"tools":[]');
-    expect(pass([`data: ${list}\n\n`], [...events, "content-encoding", "gzip"])).toBe("");
+  test("in place of a compressed stream comes an error, or none where no request waits", () => {
+    const gzipped = [...events, "content-encoding", "gzip"];
+    expect(JSON.parse(pass([list], gzipped) ?? "")).toEqual(refused);
+    expect(pass([list], gzipped, { id: undefined })).toContain("upstream_unreachable");
   });
 
-  test("an event without an end has a bounded buffer", () => {
-    const filter = toolListFilter({ targets, allowed, id: 1 }, events);
-    expect(() => filter?.push(Buffer.alloc(9 * 2 ** 20, "x"))).toThrow(RangeError);
+  test("an event longer than any list is refused, and not buffered for ever", () => {
+    const piece = Buffer.alloc(2 ** 20, "x");
+    const passed = pass([Buffer.from("data: ["), ...Array<Buffer>(9).fill(piece), Buffer.from("\n\n")], events) ?? "";
+    expect(JSON.parse(passed.replace("data: ", ""))).toEqual(refused);
+  });
+
+  const secret = `{"jsonrpc":"2.0","id":1,"result":{"tools":[${hidden}]}}`;
+  test.each([
+    ["a field that clients do not know", `other: ${secret}\n\n`, "\n"],
+    ["a comment", `: ${secret}\n\n`, ":\n\n"],
+    ["a second byte order mark", `\ufeff\ufeffdata: ${secret}\n\n`, "\n"],
+    ["a mark in front of a later line", `data: 1\n\ufeffdata: ${secret}\n\n`, "data: 1\n\n"],
+    ["a name in capitals", `Data: ${secret}\n\n`, "\n"],
+    ["a name with a space", ` data: ${secret}\n\n`, "\n"],
+    ["an id in which some readers find another line", `id: 1\u2028data: ${secret}\n\n`, "\n"],
+    ["an event's name in which some do", `event: x\u0085data: ${secret}\n\n`, "\n"],
+    ["one byte order mark", "\ufeffdata: 1\n\n", "data: 1\n\n"],
+    ["names without a value", "id\ndata\n\n", "id: \ndata: \n\n"],
+  ])("only what clients read passes: %s", (_name, text, want) => {
+    expect(pass([text], events)).toBe(want);
+    expect(
+      pass(
+        [...text].map((char) => Buffer.from(char)),
+        events,
+      ),
+    ).toBe(want);
+  });
+
+  test("text that holds a message for some readers is refused", () => {
+    expect(pass([`data: 1 ${secret}\n\n`], events)).toContain('"error"');
+    expect(pass([`data: \ufeff${secret}\n\n`], events)).toContain('"error"');
+  });
+});
+
+test("where what is allowed is not known a list is an error, never an empty success", () => {
+  const unknown = { jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.stringContaining("did not say") } };
+  expect(JSON.parse(pass([list], json, { allowed: undefined }) ?? "")).toEqual(unknown);
+  expect(JSON.parse((pass([`data: ${list}\n\n`], events, { allowed: undefined }) ?? "").slice(5))).toEqual(unknown);
+});
+
+describe("the time that an answer holds the loop is that of its pieces", () => {
+  const piecesOf = (text: string, bytes: number) => {
+    const all = Buffer.from(text);
+    return Array.from({ length: Math.ceil(all.length / bytes) }, (_, at) => all.subarray(at * bytes, (at + 1) * bytes));
+  };
+  /** Milliseconds of the longest piece, and of all. */
+  const times = (pieces: readonly Buffer[], headers: string[]) => {
+    const filter = toolListFilter({ targets, allowed, id: 1, mayList: true }, 200, headers);
+    if (!filter || "body" in filter) throw new Error("not filtered");
+    const spent = [...pieces.map((piece) => () => filter.push(piece)), () => filter.end()].map((run) => {
+      const startedMs = performance.now();
+      run();
+      return performance.now() - startedMs;
+    });
+    return { longest: Math.max(...spent), whole: spent.reduce((sum, each) => sum + each, 0) };
+  };
+  const long = answer(`"result":{"tools":[${'{"name":"other"},'.repeat(100_000)}${"{},".repeat(500_000)}${readable}]}`);
+
+  test.each([
+    ["a list of 3.2 MB", long, json, 65_536],
+    ["an event of 3.2 MB", `data: ${long}\n\n`, events, 65_536],
+    ["an event of 2 MB without an end, in small pieces", `data: [${"1,".repeat(1_000_000)}`, events, 64],
+    ["a line of 1 MB without a name, in small pieces", "x".repeat(1_000_000), events, 64],
+    ["a value of 1 MB, in small pieces", `id: ${"x".repeat(1_000_000)}`, events, 64],
+  ])("%s", (_name, text, headers, bytes) => {
+    // The best of three: other programs use the machine too.
+    const tries = [1, 2, 3].map(() => times(piecesOf(text, bytes), headers));
+    expect(Math.min(...tries.map(({ longest }) => longest))).toBeLessThan(300);
+    expect(Math.min(...tries.map(({ whole }) => whole))).toBeLessThan(3_000);
   });
 });

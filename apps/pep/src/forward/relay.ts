@@ -2,9 +2,11 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
-import { pairs, type RawHeaders, responseVia, settledHeaders, valuesOf, without } from "../message/headers.ts";
+import { pairs, type RawHeaders, responseVia, settledHeaders, valuesOf } from "../message/headers.ts";
 import { countBodyBytes } from "../message/minor-gc.ts";
+import { newBodyHeaders, withoutOldBody } from "../message/new-body.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
+import type { Answer } from "../message/write-answer.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
 import type { AnswerHeaders } from "./answer-headers.ts";
@@ -34,6 +36,8 @@ export type RelayEnd =
   | { readonly kind: "answered"; readonly status: number }
   /** `status`: of the answer whose head the agent received. Without one the agent still waits. */
   | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
+  /** The upstream's answer cannot be passed on, and the agent waits for this one in its place. */
+  | { readonly kind: "replaced"; readonly answer: Answer }
   /** The body was not allowed to end. */
   | { readonly kind: "withdrawn" }
   | { readonly kind: "gone" };
@@ -103,8 +107,13 @@ function createRelay(
       const received = toText(controller?.rawHeaders);
       const headers = answerHeaders(received);
       if (statusCode < 200) return relayInterim(response, statusCode, headers);
-      filter = filterFor?.(received);
-      const kept = filter ? without(headers, "content-length") : headers;
+      const filtered = filterFor?.(statusCode, received);
+      if (filtered && "body" in filtered) {
+        finish({ kind: "replaced", answer: filtered });
+        return abort(new AnswerReplaced());
+      }
+      filter = filtered;
+      const kept = filter ? newBodyHeaders(headers) : headers;
       response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
       onAnswered?.();
@@ -135,12 +144,14 @@ function createRelay(
       if (isOver) return;
       if (filter) write(filter.end());
       const received = toText(controller?.rawTrailers);
-      if (received.length > 0) response.addTrailers(pairs(answerHeaders(received)));
+      const trailers = answerHeaders(received);
+      if (received.length > 0) response.addTrailers(pairs(filter ? withoutOldBody(trailers) : trailers));
       response.end();
       finish({ kind: "answered", status: status ?? 0 });
     },
 
     onResponseError(_started, error) {
+      if (error instanceof AnswerReplaced) return;
       if (error instanceof AgentGone) {
         response.destroy();
         return finish({ kind: "gone" });
@@ -151,6 +162,11 @@ function createRelay(
       finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
     },
   };
+}
+
+/** Nothing is read any more of an answer that another replaces. */
+class AnswerReplaced extends Error {
+  override readonly name = "AnswerReplaced";
 }
 
 /** No byte passed for too long. */

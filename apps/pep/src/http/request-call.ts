@@ -137,6 +137,10 @@ function answered(
 ): Pick<ForwardEnd, "status" | "error"> {
   if (end.kind === "gone") return {};
   if (end.kind === "answered") return { status: end.status };
+  if (end.kind === "replaced") {
+    requests.answer(call, end.answer);
+    return { status: end.answer.status };
+  }
   const { status, error } = end;
   if (status !== undefined) return { status, error };
   const answer = upstreamFaultAnswer(end.fault);

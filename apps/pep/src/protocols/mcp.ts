@@ -1,13 +1,13 @@
 import { dataClass } from "@svc/core";
 import { z } from "zod";
-import { isPlainJson } from "../message/media-type.ts";
+import { isJsonBody } from "../message/media-type.ts";
 import type { Answer } from "../message/write-answer.ts";
 import { type Block, blockAnswer, blockDetails, blockMessage, httpBlockAnswer } from "./answers.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
 import { isMirrored, readMessage } from "./mcp/message.ts";
 import { createTargets } from "./mcp/targets.ts";
 import { toolListFilter } from "./mcp/tool-lists.ts";
-import type { MessageId, ProtocolKind } from "./protocol.ts";
+import type { AllowedTools, MessageId, ProtocolKind, ResponseFilter } from "./protocol.ts";
 
 const entry = z.strictObject({
   ...commonSettings,
@@ -37,7 +37,7 @@ export const mcp: ProtocolKind<typeof entry> = {
         return method === "GET" || method === "DELETE" ? targets.ofSession : "unmapped";
       },
       async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: pauseMs }) {
-        if (!isPlainJson(headers)) return {};
+        if (!isJsonBody(headers)) return {};
         const reading = await body.read({ capBytes, pauseMs });
         if (reading === "gone" || reading === "paused") return "gone";
         const message = reading === "whole" ? readMessage(body.bytes()) : undefined;
@@ -47,9 +47,13 @@ export const mcp: ProtocolKind<typeof entry> = {
       },
       blockAnswer: jsonRpcBlockAnswer,
       filterFor({ method, id }, httpMethod, allowedTools) {
-        // A resumed stream may bring the answer to an earlier request.
-        if (!filtersToolLists || (method !== "tools/list" && httpMethod !== "GET")) return undefined;
-        return allowedTools().then((allowed) => (headers) => toolListFilter({ targets, id, allowed }, headers));
+        if (!filtersToolLists) return undefined;
+        const mayList = method === "tools/list" || httpMethod === "GET";
+        const filterWith = (allowed: AllowedTools | undefined): ResponseFilter => {
+          const context = { targets, id, mayList, allowed };
+          return (status, headers) => toolListFilter(context, status, headers);
+        };
+        return mayList ? allowedTools().then(filterWith) : filterWith(undefined);
       },
     };
   },

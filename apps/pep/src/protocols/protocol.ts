@@ -41,8 +41,8 @@ export interface BodyFilter {
   end(): Buffer;
 }
 
-/** The filter of a response with these headers; undefined: it passes unchanged. */
-export type ResponseFilter = (headers: RawHeaders) => BodyFilter | undefined;
+/** The filter of a response with this status and these headers, or an answer in its place; undefined: it passes unchanged. */
+export type ResponseFilter = (status: number, headers: RawHeaders) => BodyFilter | Answer | undefined;
 
 /** All that differs between the protocols of upstreams, bound to the settings of one upstream. */
 export interface Protocol {
@@ -68,7 +68,7 @@ export interface Protocol {
     call: IdentifiedCall,
     httpMethod: string | undefined,
     allowedTools: () => Promise<AllowedTools | undefined>,
-  ): Promise<ResponseFilter> | undefined;
+  ): ResponseFilter | Promise<ResponseFilter> | undefined;
 }
 
 /** A protocol's settings in the upstreams file, and the protocol that they make. */

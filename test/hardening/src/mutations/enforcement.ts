@@ -98,12 +98,26 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   ],
   [
     "every-tool-listed",
-    "protocols/mcp/tool-lists.ts",
-    "return declared !== undefined && isWithin(call.dataClass, declared);",
+    "protocols/mcp/held-message.ts",
+    'return declared !== undefined && isWithin(call?.dataClass ?? "", declared);',
     "return true;",
     testsOf("apps/pep/test/tool-lists.test.ts")(
       "a JSON list keeps the tools that are allowed for their data class, and every other member",
     ),
+  ],
+  [
+    "lists-in-other-answers",
+    "protocols/mcp/held-message.ts",
+    "(mayList ? !allowed : !isOwn)",
+    "(mayList ? !allowed : false)",
+    testsOf("apps/pep/test/tool-lists.test.ts")("the answer to another request > brings no list under the id %s"),
+  ],
+  [
+    "answers-copied-again",
+    "protocols/mcp/held-message.ts",
+    "held.push(chunk);",
+    "held = [Buffer.concat([...held, chunk])];",
+    testsOf("apps/pep/test/tool-lists.test.ts")("the time that an answer holds the loop is that of its pieces > %s"),
   ],
   [
     "passthrough-while-enforcing",

@@ -24,9 +24,9 @@ export const ofReaders: readonly Mutation[] = [
   },
   {
     name: "events-end-in-one-way",
-    file: "apps/pep/src/protocols/mcp/tool-lists.ts",
-    text: "/(?:\\r\\n|\\n|\\r(?!\\n))(?:\\r\\n|\\n|\\r)/",
-    replacement: "/\\n\\n/",
+    file: "apps/pep/src/protocols/mcp/event-filter.ts",
+    text: "chunk[at] !== lineFeed && chunk[at] !== carriageReturn",
+    replacement: "chunk[at] !== lineFeed",
     killedBy: answers("shows exactly the allowed tools, in any spelling and any chunks"),
   },
   {

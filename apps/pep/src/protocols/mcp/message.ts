@@ -54,9 +54,12 @@ const paramsNames = spellings(
   ...["protocolVersion", "reason", "ref", "requestId", "task", "taskId", "uri"],
 );
 
-/** Whether some member differs from a known name only in case. */
-export const isDisguised = (members: object | undefined, known: ReadonlyMap<string, string>): boolean =>
-  Object.keys(members ?? {}).some((name) => (known.get(folded(name)) ?? name) !== name);
+/** Whether a name differs from a known one only in case. */
+export const isDisguisedName = (name: string, known: ReadonlyMap<string, string>): boolean =>
+  (known.get(folded(name)) ?? name) !== name;
+
+const isDisguised = (members: object | undefined, known: ReadonlyMap<string, string>): boolean =>
+  Object.keys(members ?? {}).some((name) => isDisguisedName(name, known));
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 

@@ -1,0 +1,195 @@
+import type { MessageId } from "../protocol.ts";
+import { createJsonScanner, type JsonListener } from "./json-scanner.ts";
+import { isDisguisedName, maxMessageDepth, spellings } from "./message.ts";
+
+/** Bytes of a message to be replaced. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** One message of an answer. `idText`: its id as it is written; undefined where two readers could find two. */
+export interface AnswerMessage {
+  /** `list`: its result has tools. `unreadable`: not one JSON object that every reader reads alike. */
+  readonly kind: "plain" | "list" | "unreadable";
+  readonly idText: string | undefined;
+  /** Of a list: cuts the hidden tools out, and says that what is left is one caller's. */
+  readonly edits: readonly Edit[];
+}
+
+const messageNames = spellings("jsonrpc", "id", "method", "params", "result", "error");
+const resultNames = spellings("tools", "ttlMs", "cacheScope");
+const toolNames = spellings("name");
+
+/** What was filtered for one caller is no other's, and old at once (MCP 2026-07-28: Caching). */
+const cacheHints: ReadonlyMap<string, string> = new Map([
+  ["ttlMs", "0"],
+  ["cacheScope", '"private"'],
+]);
+
+/** The containers around a tool: message, result and list. */
+const [inMessage, inResult, inList, inTool] = [1, 2, 3, 4];
+
+/** The names of one object's members: repeated and disguised ones are read differently by different readers. */
+interface Members {
+  latest: string;
+  isUnclear: boolean;
+  readonly known: ReadonlyMap<string, string>;
+  /** Made for the first name: a list may have a million empty objects. */
+  seen?: Set<string>;
+}
+
+const membersOf = (known: ReadonlyMap<string, string>): Members => ({ latest: "", isUnclear: false, known });
+
+function addMember(members: Members, name: string): void {
+  members.seen ??= new Set();
+  members.isUnclear ||= members.seen.has(name) || isDisguisedName(name, members.known);
+  members.seen.add(name);
+  members.latest = name;
+}
+
+/** Collects the ranges to be cut out of a list: a hidden tool, and one comma beside it. */
+function createCuts() {
+  const cuts: Edit[] = [];
+  let hasKept = false;
+  let previousEnd = 0;
+  let cutStart: number | undefined;
+  const cutUntil = (end: number) => {
+    if (cutStart !== undefined) cuts.push({ start: cutStart, end, text: "" });
+    cutStart = undefined;
+  };
+  return {
+    cuts,
+    add(start: number, end: number, isKept: boolean) {
+      if (!isKept) cutStart ??= hasKept ? previousEnd : start;
+      else {
+        cutUntil(hasKept ? previousEnd : start);
+        hasKept = true;
+      }
+      previousEnd = end;
+    },
+    end: () => cutUntil(previousEnd),
+  };
+}
+
+/** Reads one message piece by piece, in one pass. @param isAllowed of a tool, by its name */
+export function createMessageReader(isAllowed: (name: string) => boolean) {
+  const message = membersOf(messageNames);
+  const list = createCuts();
+  const hints: Edit[] = [];
+  let result: Members | undefined;
+  let tool: Members | undefined;
+  let toolName: string | undefined;
+  let isInList = false;
+  let isList = false;
+  let isObject = false;
+  let isUnclear = false;
+  let idText: string | undefined;
+  let valueStart = 0;
+  let closedAt: number | undefined;
+
+  const membersAt = (depth: number): Members | undefined => {
+    if (depth === inMessage) return message;
+    if (depth === inResult) return result;
+    return depth === inTool ? tool : undefined;
+  };
+  /** A whole value of the result, or a whole element of the list. */
+  const valueEnded = (depth: number, start: number, end: number) => {
+    const hint = depth === inResult && result ? cacheHints.get(result.latest) : undefined;
+    if (hint !== undefined) hints.push({ start, end, text: hint });
+    if (depth !== inList || !isInList) return;
+    list.add(start, end, tool?.isUnclear === false && toolName !== undefined && isAllowed(toolName));
+    tool = undefined;
+  };
+
+  const listener: JsonListener = {
+    isWanted: (isName, depth) =>
+      isName
+        ? membersAt(depth) !== undefined
+        : (depth === inMessage && message.latest === "id") || (depth === inTool && tool?.latest === "name"),
+    opened(container, depth, offset) {
+      if (depth === 0) isObject = container === "{";
+      if (depth === inMessage && isObject && message.latest === "result" && container === "{")
+        result = membersOf(resultNames);
+      if (depth === inResult && result?.latest === "tools" && container === "[") isInList = isList = true;
+      if (depth === inList && isInList) {
+        tool = container === "{" ? membersOf(toolNames) : undefined;
+        toolName = undefined;
+      }
+      if (depth === inResult || (depth === inList && isInList)) valueStart = offset;
+    },
+    closed(depth, end) {
+      if (depth === 0) closedAt = end;
+      if (depth === inResult) isInList = false;
+      if (depth === inResult || depth === inList) valueEnded(depth, valueStart, end);
+      if (depth === inMessage && result) {
+        isUnclear ||= result.isUnclear;
+        result = undefined;
+      }
+    },
+    scalar(kind, depth, start, end, text) {
+      const members = kind === "name" ? membersAt(depth) : undefined;
+      if (members) addMember(members, JSON.parse(`"${text}"`));
+      if (kind === "name") return;
+      if (depth === inMessage && message.latest === "id") idText = idTextOf(kind, text);
+      if (depth === inTool && tool?.latest === "name" && kind === "string") toolName = JSON.parse(`"${text}"`);
+      if (depth === inResult || depth === inList) valueEnded(depth, start, end);
+    },
+  };
+  const scanner = createJsonScanner(listener, maxMessageDepth);
+  const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const isUtf8 = (bytes?: Uint8Array): boolean => {
+    try {
+      utf8.decode(bytes, { stream: bytes !== undefined });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let isFaulty = false;
+
+  return {
+    /** @returns false once it is no JSON */
+    write(bytes: Uint8Array): boolean {
+      isFaulty ||= !isUtf8(bytes) || !scanner.write(bytes);
+      return !isFaulty;
+    },
+    /** The offset after the bracket that ends the message. */
+    get closedAt() {
+      return closedAt;
+    },
+    end(): AnswerMessage {
+      // Other readers accept more than JSON: NaN, comments, other encodings.
+      const isJson = !isFaulty && isUtf8() && scanner.end();
+      const isReadable = isJson && (isObject || closedAt === undefined) && !message.isUnclear && !isUnclear;
+      const id = message.isUnclear ? undefined : idText;
+      if (!isReadable) return { kind: "unreadable", idText: id, edits: [] };
+      list.end();
+      const edits = [...list.cuts, ...hints].sort((a, b) => a.start - b.start);
+      return isList ? { kind: "list", idText: id, edits } : { kind: "plain", idText: id, edits: [] };
+    },
+  };
+}
+
+/** The bytes with the edits made, and every other byte as it was. */
+export function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  if (edits.length === 0) return bytes;
+  const pieces: Uint8Array[] = [];
+  let from = 0;
+  for (const { start, end, text } of edits) {
+    pieces.push(bytes.subarray(from, start), Buffer.from(text));
+    from = end;
+  }
+  return Buffer.concat([...pieces, bytes.subarray(from)]);
+}
+
+/** An id is a string or a number. */
+const idTextOf = (kind: "string" | "other", text: string): string | undefined => {
+  if (kind === "string") return `"${text}"`;
+  return /^[-\d]/.test(text) ? text : undefined;
+};
+
+/** Whether an id as it is written is that of a request. */
+export const isIdOf = (idText: string | undefined, id: MessageId | undefined): boolean =>
+  idText !== undefined && JSON.parse(idText) === id;

@@ -1,0 +1,89 @@
+import { isWithin } from "@svc/core";
+import type { AllowedTools, MessageId } from "../protocol.ts";
+import { createMessageReader, edited, isIdOf } from "./answer-message.ts";
+import type { McpTargets } from "./targets.ts";
+
+/** A longer list is not filtered but refused; it is in memory until its end. */
+const maxListBytes = 8 * 1024 * 1024;
+/** So much of another answer is held before it streams, all but its end. */
+const maxHeldBytes = 1024 * 1024;
+
+export interface ToolListContext {
+  readonly targets: Pick<McpTargets, "ofTool">;
+  /** Of the request that is answered; undefined where it waits for no answer of its own. */
+  readonly id: MessageId | undefined;
+  /** The request lists tools, or opens a stream that may bring the answer to an earlier request. */
+  readonly mayList: boolean;
+  /** Undefined: the control plane did not say. */
+  readonly allowed: AllowedTools | undefined;
+}
+
+/** Bytes of a refused message went to the agent: its connection must be cut, so that they stay incomplete. */
+export class AnswerRefused extends Error {
+  override readonly name = "AnswerRefused";
+}
+
+export type HeldMessage = ReturnType<typeof holdMessage>;
+
+/** Holds one message until it is read. A long one that needs no filter streams, all but its end. */
+export function holdMessage(context: ToolListContext) {
+  const reader = createMessageReader((name) => isAllowed(context, name));
+  const { mayList, allowed, id } = context;
+  const cap = mayList ? maxListBytes : maxHeldBytes;
+  let held: Buffer[] = [];
+  let bytes = 0;
+  let isStreaming = false;
+  let hasBrackets = false;
+
+  /** Passes on all but the bracket that ends the message. */
+  const pass = (): Buffer => {
+    const all = Buffer.concat(held);
+    const end = reader.closedAt === undefined ? all.length : all.length - (bytes - reader.closedAt) - 1;
+    held = [all.subarray(Math.max(0, end))];
+    return all.subarray(0, Math.max(0, end));
+  };
+
+  return {
+    /** Returns the bytes that can be passed on now. */
+    write(chunk: Buffer): Buffer {
+      const isJson = reader.write(chunk);
+      bytes += chunk.length;
+      hasBrackets ||= chunk.includes("{") || chunk.includes("[");
+      if (bytes <= cap || !mayList) held.push(chunk);
+      else held = [];
+      if (bytes <= cap || mayList) return Buffer.alloc(0);
+      if (!isJson) throw new AnswerRefused("not JSON");
+      isStreaming = true;
+      return pass();
+    },
+    /** Returns the rest. @param mayBeText data without brackets is no message, and passes */
+    end(mayBeText: boolean): Buffer {
+      const message = reader.end();
+      const isText = mayBeText && !hasBrackets && bytes <= cap;
+      const isOwn = !mayList && isIdOf(message.idText, id);
+      const isRefused =
+        message.kind === "unreadable" ? !isText : message.kind === "list" && (mayList ? !allowed : !isOwn);
+      if (isStreaming && isRefused) throw new AnswerRefused("a list in another answer");
+      if (isRefused || (bytes > cap && mayList)) return Buffer.from(refusal(context, message.idText));
+      return edited(Buffer.concat(held), mayList ? message.edits : []);
+    },
+  };
+}
+
+function isAllowed({ targets, allowed }: ToolListContext, name: string): boolean {
+  const call = targets.ofTool(name);
+  const declared = call && allowed?.get(call.target);
+  return declared !== undefined && isWithin(call?.dataClass ?? "", declared);
+}
+
+const callFailed = -32603;
+
+/** The JSON-RPC error in place of a message. @param idText of that message, where it has one */
+export function refusal({ mayList, allowed, id }: ToolListContext, idText: string | undefined): string {
+  const message =
+    mayList && !allowed
+      ? "the control plane did not say which tools may be listed; try again"
+      : "the upstream's answer cannot be read for its tool list: it must be uncompressed JSON or an event stream";
+  const error = JSON.stringify({ code: callFailed, message });
+  return `{"jsonrpc":"2.0","id":${idText ?? JSON.stringify(id ?? null)},"error":${error}}`;
+}
