@@ -120,7 +120,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
   });
 });
 
-test("a dialogue of an upload goes on: each piece arrives before the next is sent, after one pause", async () => {
+test("each piece of an upload arrives before the next is sent, after one pause", async () => {
   const { open, upstream } = await setup("enforce", 100, (request, response) => {
     response.writeHead(200, { "content-type": "text/plain" });
     request.on("data", (piece: Buffer) => response.write(`got ${piece}`)).on("end", () => response.end(", done"));
