@@ -70,7 +70,7 @@ function verdict(
   strictness: Strictness,
 ): Review {
   const isStrict = strictness === "strict";
-  const reasons = isStrict && belowFloor.length > 0 ? [...faults, ...belowFloor, floorReason] : faults;
+  const reasons = isStrict && belowFloor.length > 0 ? [...faults, floorReason, ...belowFloor] : faults;
   if (reasons.length > 0) return refused([...new Set(reasons)]);
   const all = [...warnings, ...(belowFloor.length > 0 ? [`not restricted: ${belowFloor.join("; ")}`] : [])];
   if (all.length === 0) return { allowed: true };
@@ -79,17 +79,20 @@ function verdict(
 
 const needsWeaker = `the label ${weakerLabel}: "true" on the namespace`;
 
-const refused = (reasons: readonly string[]): Review => ({
-  allowed: false,
-  message: `agent authorization: ${reasons.join("; ")}`,
-});
+/** A person reads so many; a pod may have a thousand containers. */
+const mostReasons = 20;
+
+function refused(reasons: readonly string[]): Review {
+  const more = reasons.length > mostReasons ? [`and ${reasons.length - mostReasons} more`] : [];
+  return { allowed: false, message: `agent authorization: ${[...reasons.slice(0, mostReasons), ...more].join("; ")}` };
+}
 
 const changedReason = `the pod brings a container or volume named ${ownPrefix} that is not what would be injected, or stands elsewhere: take all of them out, the injector adds them`;
 
 const undoneReason =
   "another admission webhook changed the pod after the injector: let that one skip the containers of the enforcement point, or run before";
 
-const floorReason = `the restricted pod security standard holds here; below it needs ${needsWeaker}`;
+const floorReason = `the restricted pod security standard holds here, and less needs ${needsWeaker}`;
 
 export interface Answer {
   readonly status: number;

@@ -5,8 +5,8 @@ import { listen, readTls, reloadTls } from "@svc/host";
 import type { Config } from "./config.ts";
 import { type Answer, answerReview, webhooks } from "./review.ts";
 
-/** The API server's limit for a request is 3 MiB. */
-const maxBodyBytes = 3 * 1_048_576;
+/** The API server takes pods of up to 3 MiB, and a review of an update holds two. */
+const maxBodyBytes = 7 * 1_048_576;
 
 /** Time for the reviews in flight to finish. */
 const deadlineMs = 15_000;

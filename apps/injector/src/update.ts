@@ -41,10 +41,12 @@ export function updateFaults(pod: Pod, old: Pod, { defaults }: Injection): Updat
   };
 }
 
-const addedContainers = ({ spec }: Pod, old: Pod): readonly Container[] =>
-  (spec.ephemeralContainers ?? []).filter(
-    (container) => !(old.spec.ephemeralContainers ?? []).some((known) => isDeepStrictEqual(known, container)),
+function addedContainers({ spec }: Pod, old: Pod): readonly Container[] {
+  const known = new Map((old.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  return (spec.ephemeralContainers ?? []).filter(
+    (container) => !isDeepStrictEqual(known.get(container.name), container),
   );
+}
 
 const targetFaults = ({ name, targetContainerName = "" }: Container): readonly string[] =>
   targetContainerName === sidecarName || targetContainerName === redirectName

@@ -117,7 +117,7 @@ test.each([
   ["a review of something else", reviewOf({ ...creation(aPod()), kind: { group: "apps", kind: "Deployment" } }), 400],
   ["a pod without containers", reviewOf(creation(aPod({ containers: [] }))), 400],
   ["a pod whose labels are a list", reviewOf(creation(aPod({}, { labels: [] as never }))), 400],
-  ["more than the API server sends", " ".repeat(3 * 1_048_576 + 1), 413],
+  ["more than the API server sends", " ".repeat(7 * 1_048_576 + 1), 413],
 ])("refuses %s", async (_name, body, status) => {
   const answer = await call("/mutate", { body });
   expect(answer.status).toBe(status);

@@ -93,6 +93,22 @@ test("a pod whose sidecar has an earlier image may be changed", () => {
   expect(finalReview(update(running, withImage(running, "agent")), newer, "strict")).toEqual({ allowed: true });
 });
 
+const crowded = (count: number, securityContext: Container["securityContext"]): Pod => {
+  const ephemeralContainers = Array.from({ length: count }, (_, n) => aContainer({ name: `d${n}`, securityContext }));
+  return { ...running, spec: { ...running.spec, ephemeralContainers } };
+};
+
+test("thousands of debug containers are compared by name", () => {
+  const request = update(crowded(10_000, restricted), crowded(20_000, restricted));
+  expect(finalReview(request, injection, "strict")).toEqual({ allowed: true });
+});
+
+test("a refusal for thousands of reasons names twenty, and first how to be admitted", () => {
+  const { message = "" } = finalReview(update(running, crowded(5_000, {})), injection, "strict");
+  expect(message).toMatch(/^agent authorization: the restricted pod security standard .*; and \d+ more$/);
+  expect(message.split("; ")).toHaveLength(21);
+});
+
 test("an update without the old pod is refused", () => {
   expect(review({ ...update(running, running), oldObject: null }, injection, "strict").allowed).toBe(false);
 });
