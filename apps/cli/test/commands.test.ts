@@ -39,7 +39,7 @@ test.each([["decisions"], ["keys", "rotate"], ["drift", "check"]])(
   },
 );
 
-/** What asks a control plane, with arguments that are complete. */
+/** The commands that call a control plane, with complete arguments. */
 const asking: readonly (readonly string[])[] = [
   ["manifest", "show", "books"],
   ["consent", "--scope", "books", "--user", "ada"],

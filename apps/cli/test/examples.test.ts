@@ -24,9 +24,9 @@ const notRun: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Those that say in their help that they answer something else than 0. */
+/** Examples whose help documents another exit code than 0. */
 const codes: Readonly<Record<string, number>> = {
-  // What cannot be undone asks on a terminal, and here is none.
+  // A command that cannot be undone needs a confirmation on a terminal, and there is none here.
   'svc agents revoke planner --reason "its key leaked"': 2,
 };
 

@@ -12,7 +12,7 @@ export interface Ended {
 
 export interface Started {
   readonly ended: Promise<Ended>;
-  /** What it has answered so far. */
+  /** Its output so far. */
   stdout(): string;
   kill(signal: NodeJS.Signals): void;
 }

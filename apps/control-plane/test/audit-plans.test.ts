@@ -17,8 +17,8 @@ const rows = 40_000;
 const limit = 50;
 
 /**
- * Ten agents take turns: 3 is always denied, 4 never, what 5 does is only observed, 6 calls no agent; everybody else is denied
- * once in a hundred calls.
+ * Ten agents take turns: 3 is always denied, 4 never, 5 is only observed, 6 calls no agent; every other is denied once in
+ * a hundred calls.
  */
 beforeAll(async () => {
   await owner`
@@ -49,7 +49,7 @@ const rowsVisited = (plan: Plan): number => {
   return below + own * plan["Actual Loops"];
 };
 
-/** Of the statement that is really sent, on a connection of which it was asked so often that a plan for all values might serve. */
+/** The plan of the statement that is sent, on a connection that has sent it often enough for a generic plan. */
 async function planOf(ask: (sql: Sql) => Promise<unknown>): Promise<Plan> {
   const sql = connectForAudit(plane.database.appUrl, 1);
   let values: readonly unknown[] = [];
@@ -124,11 +124,11 @@ test.each(["decision_in_order", "decision_by_agent"])(
 );
 
 test("the partition of a later month has the same statistics", async () => {
-  const [told] = await owner`
-    select count(*)::int as months, count(e.oid)::int as told from pg_inherits i
+  const [counts] = await owner`
+    select count(*)::int as months, count(e.oid)::int as analyzed from pg_inherits i
     left join pg_statistic_ext e on e.stxrelid = i.inhrelid where i.inhparent = 'decision'::regclass`;
   await owner`select make_decision_partition('2050-01-01')`;
   const [later] =
-    await owner`select count(*)::int as told from pg_statistic_ext where stxrelid = 'decision_2050_01'::regclass`;
-  expect({ ...told, later: later?.told }).toEqual({ months: told?.months, told: told?.months, later: 1 });
+    await owner`select count(*)::int as analyzed from pg_statistic_ext where stxrelid = 'decision_2050_01'::regclass`;
+  expect({ ...counts, later: later?.analyzed }).toEqual({ months: counts?.months, analyzed: counts?.months, later: 1 });
 });

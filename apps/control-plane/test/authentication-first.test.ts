@@ -28,7 +28,7 @@ const cases = operations.flatMap((operation) =>
     .map((fault) => ({ name: `${operation.method} ${operation.path}`, operation, ...fault })),
 );
 
-const strangers = { nobody: "", stranger: "x".repeat(40), "a token of another issuer": "eyJhbGciOiJFUzI1NiJ9.e30.x" };
+const invalid = { none: "", unknown: "x".repeat(40), "a token of another issuer": "eyJhbGciOiJFUzI1NiJ9.e30.x" };
 
 describe("a request without a valid credential is 401, also where it has other faults", () => {
   test("these requests cover every operation that needs a credential", () => {
@@ -36,7 +36,7 @@ describe("a request without a valid credential is 401, also where it has other f
   });
 
   test.each(cases)("$name with $fault", async ({ operation, body, query, headers }) => {
-    for (const token of Object.values(strangers)) {
+    for (const token of Object.values(invalid)) {
       const answer = await plane.send(at(operation) + query, { method: operation.method, token, body, headers });
       expect(answer).toMatchObject({ status: 401, json: { error: { code: "unauthorized" } } });
       expect(answer.headers.get("www-authenticate")).toBe("Bearer");
@@ -56,7 +56,7 @@ describe("a valid bearer for another route is 401", () => {
     toolToken = await narrowedToTool(rootGrant);
   });
 
-  /** As an exchange would answer it. */
+  /** The token that an exchange would return. */
   async function narrowedToTool(token: string): Promise<string> {
     const verified = await verifySubject(plane.deps, token);
     if (verified === undefined) throw new Error("the root grant does not verify");
@@ -106,7 +106,7 @@ test("while the keys cannot be read, a token of an unknown key passes authentica
   const current = () => ({ ...plane.deps.issuerKeys.current(), lookup: new Map() });
   const issuerKeys = { ...plane.deps.issuerKeys, recheck, current };
   const subject = await verifySubject({ ...plane.deps, issuerKeys }, String(token));
-  if (subject === undefined) throw new Error("the token was taken for a stranger's");
+  if (subject === undefined) throw new Error("the token was rejected");
   expect(isOfKind(subject, "current_hop")).toBe(true);
   const command = { subject, sessionId: unknownId, target: "http:books/read", targetKind: "tool" } as const;
   const rest = { dataClass: "finance.entries", taint: undefined, enforced: true, actorToken: undefined };

@@ -26,9 +26,9 @@ export function visitor(deps: Deps) {
     ask,
     post,
     signIn,
-    /** The `Cookie` header of whoever signed in with this token. */
+    /** The `Cookie` header after a sign-in with this token. */
     cookieOf: async (token: string = tokens.audit): Promise<string> => cookieIn(await signIn(token)),
-    /** As whoever signed in. */
+    /** Requests a page after a sign-in. */
     look: async (path: string, token: string = tokens.audit): Promise<Seen> =>
       ask(path, { headers: { cookie: cookieIn(await signIn(token)) } }),
   };

@@ -33,7 +33,7 @@ const stores: readonly [string, () => Promise<unknown>][] = [
 
 test.each(stores)("a busy process accepts a response of %s that arrived in time", async (_, ask) => {
   const answer = ask();
-  // Both drivers write in a turn of their own, which they ask for only once this function waits; so two turns.
+  // Both drivers write in a later turn of the event loop, which they schedule once this function waits: two turns.
   await turn();
   await turn();
   const end = performance.now() + 40 * deadlineMs;

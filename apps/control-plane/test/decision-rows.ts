@@ -3,7 +3,7 @@ import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import type { TestApp, TestPlane } from "./support.ts";
 
-/** A well-formed identifier that nobody has. */
+/** A well-formed identifier of no row. */
 export const unknownId = "01900000-0000-7000-8000-000000000000";
 
 /** Writes decisions as no caller could, to read them back. */

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { answerJson, discover, remedyOf, serve } from "./discovery-support.ts";
 
-/** A real server: one session, answers as event streams or as plain JSON. */
+/** A real server: one session, responses as event streams or as plain JSON. */
 async function serveMcp(server: McpServer, enableJsonResponse = false) {
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => "session", enableJsonResponse });
   await server.connect(transport as Transport);

@@ -49,7 +49,7 @@ async function connection({ url } = serving) {
   };
 }
 
-/** Status and error code of the only answer in this text. */
+/** Status and error code of the only response in this text. */
 function refusal(text: string) {
   const [head = "", body = ""] = text.split("\r\n\r\n", 2);
   return { status: Number(head.split(" ")[1]), code: JSON.parse(body).error.code as string };
@@ -123,7 +123,7 @@ describe("a request that the HTTP parser rejects gets the error envelope, and it
 
   test("bytes after a served request are rejected alone", async () => {
     const { write, seen, ended } = await connection();
-    // The body is longer than it says: its rest is no request.
+    // The body is longer than its Content-Length: the rest is not a request.
     write(`${head("GET /livez HTTP/1.1")}${post("Content-Length: 2")}{}{"scope":"x"}`);
     await ended();
     const answers = seen.text.split(/(?=HTTP\/1\.1 )/);

@@ -18,7 +18,7 @@ interface Statement {
   readonly fail: (error: Error) => void;
 }
 
-/** A database whose statements end when the test says so. */
+/** A database whose statements end when the test ends them. */
 function startWriting(deadlineMs = 60_000) {
   const statements: Statement[] = [];
   const commit = groupCommit<Row, number>({

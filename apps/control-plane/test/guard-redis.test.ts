@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** Of a store that answers in the end: on a busy machine an answer may take longer than the default. */
+/** For a store that responds: on a busy machine a response can take longer than the default deadline. */
 const patient = { deadlineMs: 60_000 };
 
 async function connected(url: string, options: { deadlineMs?: number } = {}): Promise<ReturnType<typeof redisGuard>> {
@@ -47,10 +47,10 @@ async function guardOn(server: { url: string }, options = {}): ReturnType<typeof
 
 const claimOf = (key = randomUUID(), actionId = "action") => ({ key, actionId, ttlSeconds: 60 });
 
-/** A claim's first answer: on a busy machine some come too late. Claimed again it is the same action's. */
+/** A claim's first result: on a busy machine some responses are late, and a repeated claim is the same action's. */
 const answered = (claim: () => Promise<ClaimOutcome>) => waitUntil("a claim to be answered", claim);
 
-/** Anything but a GuardUnavailable fails the test; none at all while the store stands still would hang it. */
+/** Any other error than GuardUnavailable fails the test. */
 const refused = (attempt: Promise<unknown>): Promise<void> => expect(attempt).rejects.toBeInstanceOf(GuardUnavailable);
 
 const kinds = [

@@ -6,7 +6,7 @@ import { startPlane } from "./support.ts";
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   plane = await startPlane();
-  // A probe that hangs uses it up, and every other one answers at once.
+  // Only a probe that hangs uses the whole time.
   budgets.readiness = 1_000;
 });
 afterAll(() => plane.stop());

@@ -9,7 +9,7 @@ import { IdentityProviderUnavailable } from "../src/ports/identity-provider.ts";
 const audience = "agents";
 const nonce = "thumbprint-of-the-key";
 
-/** A provider whose every answer the test writes. */
+/** A provider with scripted responses. */
 const served = { metadata: answerJson(() => metadata()), keys: answerJson(() => ({ keys: [jwk] })), keyReads: 0 };
 type Answer = (response: ServerResponse) => void;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const source = (path: string): string => new URL(`../src/${path}`, import.meta.url).href;
 
-/** Every file that is loaded before anything is asked, without what stands before its package's or this app's own path. */
+/** The files that a start loads before its first request, relative to their package or app. */
 function loadedByAStart(): readonly string[] {
   const program = `
     import { registerHooks } from "node:module";

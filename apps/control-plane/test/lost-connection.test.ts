@@ -16,7 +16,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What a server says when an administrator ends a connection (PostgreSQL: Message Formats, ErrorResponse). */
+/** What a server sends when an administrator ends a connection (PostgreSQL: Message Formats, ErrorResponse). */
 const fields = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection", ""].map((field) => `${field}\0`).join("");
 const fatal = `E\0\0\0${String.fromCharCode(fields.length + 4)}${fields}`;
 

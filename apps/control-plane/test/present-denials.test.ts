@@ -82,7 +82,7 @@ test("raising the issuer's epoch renews both epochs", async () => {
 });
 
 describe("an administrative act whose record cannot be written", () => {
-  /** An id that stands already: the insert fails. */
+  /** An event with an existing id: its insert fails. */
   const taken = async (): Promise<AdministrativeEvent> => {
     const [row] = await query<{ event_id: string }>(
       plane.database.appUrl,

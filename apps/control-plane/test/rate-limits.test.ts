@@ -91,7 +91,7 @@ redis.describe.each([
 });
 
 const connect = (url: string, onUnavailable: (cause: unknown) => void = () => {}): ReturnType<typeof redisRateLimits> =>
-  // On a busy machine an answer may take longer than the default, and the process would count for itself.
+  // On a busy machine a response can take longer than the default, and the process would count by itself.
   redisRateLimits({ address: parseStoreAddress(url), deadlineMs: 60_000, onUnavailable });
 
 redis.test("a caller over its budget causes no further request to the store", async () => {

@@ -25,7 +25,7 @@ const epochsOf = async () => {
   return present.epochs;
 };
 
-/** Whatever UTF-8 can say, but for the one character that a PostgreSQL text cannot hold. */
+/** Any UTF-8 text without NUL, which a PostgreSQL text cannot contain. */
 const text = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }).map((any) => any.replaceAll("\0", "")),
   fc.stringMatching(/^["\\,(){} \tnulNUL]{0,8}$/),

@@ -59,7 +59,7 @@ describe("a hop that is rejected before its command is one log line", () => {
     ways.map(([way, sent, app, status]) => ({ path, message, way, sent, app, status })),
   );
 
-  // The mint takes another kind of token, so that the one at hand is nobody's there.
+  // The mint accepts another kind of token only: it is 401 there.
   test.each(cases)("$path $way", async ({ path, message, sent, app, status }) => {
     const { said, text } = await logged(async () => {
       const answer = await app.send(path, { method: "POST", ...(await sent()) });

@@ -11,7 +11,7 @@ afterEach(() => {
 
 const hourMs = 3_600_000;
 
-/** What each act answers, and how often it was asked. */
+/** Retention with given results, and how often each step ran. */
 function house(changes: Partial<Retention> = {}) {
   const done = { prepareMonths: 0, retire: 0 };
   const faults: unknown[] = [];

@@ -5,7 +5,7 @@ import type { RecordSeals } from "../src/ports/record-seals.ts";
 
 const now = Date.parse("2026-01-31T12:00:00Z");
 
-/** Keeps sealing with these ports until something was told five times, or five passes were made. */
+/** Seals with these ports until five reports or five passes were made. */
 async function kept(seals: Partial<RecordSeals>) {
   const told: string[] = [];
   let passes = 0;

@@ -114,7 +114,7 @@ export interface Answer {
   readonly json: Json;
 }
 
-/** A JSON value whose shape the test states: every member may be asked for. */
+/** A JSON value whose shape the test states: any member can be read. */
 export interface Json {
   readonly [member: string]: Json;
 }

@@ -259,7 +259,7 @@ describe("a seal", () => {
   });
 });
 
-/** The whole chain made anew by somebody who has the database and not the key. */
+/** The whole chain sealed again with access to the database and without the key. */
 async function examineAfterResealing() {
   const kept = await administrator`select batch, statement, entries from seal`;
   await administrator.unsafe("alter table seal disable trigger all");

@@ -11,7 +11,7 @@ import { query } from "./support.ts";
 
 const deployment = "0b1f5b2e-0000-4000-8000-000000000001";
 
-/** A database whose count a test sets, and which raises whenever it is asked and may. */
+/** A database whose count a test sets, and which raises it where it is allowed. */
 function fakeDatabase(count: bigint) {
   const state = { deployment, count, raises: 0, isDown: false };
   const port: HighWaterMarkCounter = {
@@ -29,7 +29,7 @@ function fakeDatabase(count: bigint) {
   return { state, port };
 }
 
-/** Watches with these stores; `told` is what it reported. */
+/** Watches with these stores; `told` are its reports. */
 async function watched(counter: HighWaterMarkCounter, memory = embeddedWitness(), everyMs = 3_600_000) {
   const told: string[] = [];
   const watch = await watchRestore({
@@ -72,7 +72,7 @@ describe("a database", () => {
     const { watch } = await watched(port, {
       ...memory,
       async seen(of) {
-        // Another process raises it, and says so, right now.
+        // Another process raises it at this moment, and keeps its mark.
         state.count += 1n;
         await memory.keep({ deployment: of, count: state.count });
         return memory.seen(of);

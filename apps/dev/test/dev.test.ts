@@ -74,7 +74,7 @@ describe("a running stack", () => {
     expect(await statusOf(`${stack.control_plane}/readyz`)).toBe(200);
     expect(await statusOf(`${stack.pep_admin}/__svc/readyz`)).toBe(200);
     expect(await statusOf(`${stack.example_http}/entries/7`)).toBe(200);
-    // Asked without an Accept header that it could answer.
+    // The request has no Accept header that it supports.
     expect(await statusOf(stack.example_mcp)).toBe(406);
     expect(await statusOf(`${stack.pep}/ledger/entries/7`)).toBe(401);
   });

@@ -19,7 +19,7 @@ export function injectionOf(environment: Record<string, string> = {}): Injection
 
 type Metadata = Pod["metadata"];
 
-/** What the restricted pod security standard asks of a pod, and of each of its containers. */
+/** What the restricted pod security standard requires of a pod, and of each of its containers. */
 export const restrictedPod = {
   runAsNonRoot: true,
   runAsUser: 1000,

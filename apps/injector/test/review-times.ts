@@ -6,7 +6,7 @@ import { Pool } from "undici";
 import { writeCertificate } from "./certificate.ts";
 import { aPod, creation } from "./pods.ts";
 
-/** How long a review takes: one pod after the other over one TLS connection, as the API server asks. Not a test. */
+/** How long a review takes: one pod after the other over one TLS connection, as from the API server. Not a test. */
 const warmUp = 500;
 const reviews = 2_000;
 

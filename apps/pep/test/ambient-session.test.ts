@@ -30,7 +30,7 @@ async function setup(credential: unknown = "hop_token") {
   return { ...running, upstream, sessionFile, write, call, lastSession };
 }
 
-/** A JWT of somebody else's. */
+/** A JWT of another issuer. */
 const foreign = `Bearer ${["{}", '{"iss":"https://idp.example","sub":"app"}', "x"].map((part) => btoa(part).replaceAll("=", "")).join(".")}`;
 
 describe("an agent without a session of its own", () => {

@@ -10,7 +10,7 @@ const routes = [
   { methods: ["POST"], path: "/write", target: "http:ledger/write", data_class: "finance" },
 ];
 
-/** For a control plane that never answers. */
+/** For a control plane that never responds. */
 const brief = { stepMs: 2_000, hopMs: 6_000 };
 
 async function setup(

@@ -4,7 +4,7 @@ import { breakingTransport } from "../src/decide/circuit-breaker.ts";
 
 type Outcome = TransportFaultCode | "answers";
 
-/** A transport under a clock that is set by hand; `outcome` says how it ends whatever it is asked. */
+/** A transport under a clock that is set by hand; `outcome` is the end of each request. */
 function setup() {
   const state = { nowMs: 0, outcome: "answers" as Outcome };
   const asked: string[] = [];

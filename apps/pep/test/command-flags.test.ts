@@ -105,7 +105,7 @@ describe("POST /__svc/quit", () => {
     const pep = await start({ SVC_PEP_QUIT: "true" });
     const url = `${pep.adminUrl}/__svc/quit`;
     expect((await fetch(url)).status).toBe(405);
-    // A page in a browser on this machine says where it is from.
+    // A page in a browser on this machine sends its Origin.
     expect((await fetch(url, { method: "POST", headers: { origin: "https://evil.example" } })).status).toBe(403);
     expect(pep.hasExited()).toBe(false);
     expect((await fetch(url, { method: "POST" })).status).toBe(202);

@@ -11,7 +11,7 @@ const routes = [
   { methods: ["POST"], path: "/write", target: "http:ledger/write", data_class: "finance" },
 ];
 
-/** For a control plane that never answers. */
+/** For a control plane that never responds. */
 const brief = { stepMs: 2_000, hopMs: 6_000 };
 
 async function setup(limits: Partial<Limits> = {}) {
@@ -81,7 +81,7 @@ describe("against a control plane double: a request that may have been processed
 });
 
 describe("against a control plane double with false renewals: no decision is requested with their tokens", () => {
-  /** Renews as asked, and then says something else. */
+  /** Renews as requested, and then returns other claims. */
   const renewing =
     (controlPlane: ControlPlaneDouble, lie: (tokens: string[]) => Promise<unknown> | unknown): Override =>
     ({ path, headers }, response) => {

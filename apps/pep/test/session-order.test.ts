@@ -20,7 +20,7 @@ const patient = { stepMs: 60_000, hopMs: 60_000, streamHeadMs: 60_000 };
 const mine = { "mcp-session-id": "mine" };
 const tool = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "read_file" } });
 
-/** An MCP server whose stream does as told, and an agent whose stream waits for its decision until it is released. */
+/** An MCP server with a scripted stream, and an agent whose stream waits for its decision until it is released. */
 async function setup(onStream: OnStream = openStream, limits: Partial<Limits> = {}) {
   const upstream = await startedUpstream((request, response) => {
     if (request.method === "GET") onStream(response, request);

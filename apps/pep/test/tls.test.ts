@@ -10,7 +10,7 @@ const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, im
 const text = (name: string) => readFileSync(fixture(name), "utf8");
 const routes = [{ methods: ["GET"], path: "/a", target: "http:app/a", data_class: "docs" }];
 
-/** An HTTPS upstream; answers requests and upgrades alike. */
+/** An HTTPS upstream for requests and upgrades. */
 async function startedTlsUpstream(options: ServerOptions = {}): Promise<string> {
   const server = createServer(
     { key: text("server.key"), cert: text("server.pem"), ...options },

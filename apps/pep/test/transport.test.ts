@@ -79,9 +79,9 @@ describe("the transport to the control plane", () => {
     // Its connection is free again.
     await turn();
     const answer = ask(50);
-    // What was asked is written.
+    // The request is written.
     await turn();
-    // Blocks this thread until the answer is written, and past the deadline.
+    // Blocks this thread until the response is written, and past the deadline.
     Atomics.wait(answers, 0, 1);
     const end = performance.now() + 100;
     while (performance.now() < end);

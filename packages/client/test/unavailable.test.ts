@@ -7,7 +7,7 @@ import { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable } from "../s
 import { consent, errorOf, fakeClient, fakeSession, post } from "./support/fake-client.ts";
 import { json, type Route, refused, toolUrl } from "./support/fake-plane.ts";
 
-/** Answers that nothing safe can be made of, whatever was asked. */
+/** Responses that are unusable for any request. */
 const garbage: [string, Route, Partial<ControlPlaneUnavailable>][] = [
   ["200 with HTML", () => new Response("<html>sign in</html>", { status: 200 }), { fault: "malformed" }],
   ["200 with an empty body", () => new Response(null, { status: 200 }), { fault: "malformed" }],

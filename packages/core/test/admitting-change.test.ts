@@ -37,7 +37,7 @@ const group = (changes: Partial<WouldBlockGroup>): WouldBlockGroup => ({
   ...changes,
 });
 
-/** What the verdict function says to the group's call, made by the planner under a manifest. */
+/** The verdict on the group's call, made by the planner under a manifest. */
 function verdict(under: AgentManifestDocument, { target, targetKind, dataClass }: WouldBlockGroup, tainted = false) {
   const declarations = Object.entries({ planner: under, auditor }).flatMap(([agent, document]) => {
     const declared = agentManifest.parse(document).scopes.get(scope);

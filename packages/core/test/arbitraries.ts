@@ -75,7 +75,7 @@ const policy = (scope: string): fc.Arbitrary<PolicyIndex> =>
 
 type Asked = Pick<HopRequest, "target" | "targetKind" | "dataClass">;
 
-/** What the last of a chain declares, asked for as it is declared. */
+/** A call that the last agent of a chain declares. */
 function declaredBy(index: PolicyIndex, chain: readonly string[]): readonly Asked[] {
   const name = chain.at(-1);
   const caller = name === undefined ? index.human : index.agents.get(name);
@@ -148,7 +148,7 @@ export const question = fc
   .tuple(mostlyWithPaths, presentState)
   .chain(([index, present]) => fc.tuple(fc.constant(index), hopUnder(index), fc.constant(present)));
 
-/** Nothing stands in the way but the policy itself. */
+/** A state without denials or marks. */
 export const quiet: PresentState = {
   session: { expired: false, revoked: false },
   identities: new Map(),

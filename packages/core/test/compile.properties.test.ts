@@ -6,7 +6,7 @@ import { agents, compiled, declarations } from "./arbitraries.ts";
 
 const shuffled = <T>(items: readonly T[]) => fc.shuffledSubarray([...items], { minLength: items.length });
 
-/** The same declarations told in another order, all their lists included. */
+/** The same declarations in another order, all their lists included. */
 const retold = (declared: readonly ScopeDeclaration[]) =>
   shuffled(declared).chain((order) =>
     fc.tuple(

@@ -37,7 +37,7 @@ const tooMuch = `${post} exceeds ${underTools}`;
 const unheard = `${post} undiscovered ${underTools}`;
 const conflict = (field: string) => `${post} conflicts ${field}`;
 
-/** A manifest held against what its sources say. */
+/** A manifest compared with its sources. */
 export interface ReconciliationRow {
   readonly name: string;
   readonly manifest: AgentManifest;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { aggregateTrace, checkDrift, exitCodeFor } from "../src/index.ts";
 import { aFolder, anEdge, manifests } from "./support/edges.ts";
 
-/** One event as it stands in a file. */
+/** One event as a line of a file. */
 const event = (seq: number, changes: object = {}) => ({
   v: 1,
   run: "r1",

@@ -78,7 +78,7 @@ const edge: fc.Arbitrary<Edge> = fc
 
 type World = readonly { readonly agent: string; readonly manifest: AgentManifestDocument }[];
 
-/** The verdict function asked by hand, without anything of the gate. */
+/** The verdict function called without the gate. */
 function verdictByHand(declared: World, { scope, chain, target, targetKind, dataClass, hop, taint }: Edge): string {
   const parsed = declared.map((one) => ({ agent: one.agent, scopes: agentManifest.parse(one.manifest).scopes }));
   const policyOf = (name: string) => {

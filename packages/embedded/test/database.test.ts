@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** Other accounts may pass through it, unless `mode` says otherwise. */
+/** Other accounts can pass through it, by the default `mode`. */
 function temporaryFolder(mode = 0o711): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-embedded-"));
   chmodSync(folder, mode);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 const index = new URL("../src/index.ts", import.meta.url).href;
 
-/** What of OpenTelemetry a process has loaded once its telemetry stands. */
+/** The OpenTelemetry packages that a process has loaded after its telemetry was created. */
 function loadedUnder(otel: Readonly<Record<string, string>>): readonly string[] {
   const config = { key: "k", dev: false, discloseIdentities: false, logLevel: "warn", otel };
   const program = `

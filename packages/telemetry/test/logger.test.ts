@@ -247,7 +247,7 @@ test(
     const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
     const pipe = join(folder, "pipe");
     execFileSync("mkfifo", [pipe]);
-    // For reading and writing, so that opening it waits for nobody; a writer of its own keeps its end apart.
+    // For reading and writing, so that opening does not wait; the writer has a descriptor of its own.
     const [held, writing] = [openSync(pipe, "r+"), openSync(pipe, "w")];
     const workers = await Promise.all([1, 2, 3].map(() => startLogging(writing, ["shared"])));
     closeSync(writing);

@@ -188,9 +188,9 @@ test("an attribute that does not compile is not exported either", async () => {
   const seen = await exported((span) => {
     // @ts-expect-error an unknown attribute
     span.set({ "authz.jti": "canary" });
-    // @ts-expect-error a name that nobody disclosed
+    // @ts-expect-error a name without disclosure
     span.set({ "authz.agent": "canary" });
-    // @ts-expect-error a pseudonym that nobody computed
+    // @ts-expect-error a pseudonym that was not computed
     span.set({ "authz.agent_ref": "canary" });
     // @ts-expect-error an unknown value
     span.set({ "authz.taint": "canary" });

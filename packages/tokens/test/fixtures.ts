@@ -72,7 +72,7 @@ export const transaction = (hopToken: NarrowedClaims = toolHop()): TransactionCl
 const segment = (part: unknown): string =>
   Buffer.from(typeof part === "string" ? part : JSON.stringify(part)).toString("base64url");
 
-/** A token with a correct ES256 signature over any header and payload at all; text stands as it is. */
+/** A token with a correct ES256 signature over any header and payload; text is used unchanged. */
 export function forge(jwk: PrivateJwk, header: unknown, payload: unknown): string {
   const input = `${segment(header)}.${segment(payload)}`;
   const key = createPrivateKey({ key: { ...jwk }, format: "jwk" });

@@ -23,7 +23,7 @@ type Ask = (
   body?: string,
 ) => Promise<{ status: number; headers: Headers; text: string }>;
 
-/** What every handler below answers: who called, and the body it still could read. */
+/** What every handler below returns: the caller, and the body that it reads. */
 const told = (admission: Admission | undefined, body: unknown) => ({ caller: admission?.caller, body });
 
 async function asking(listener: RequestListener): Promise<Ask> {

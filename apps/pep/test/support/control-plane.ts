@@ -26,7 +26,7 @@ export interface TargetPolicy {
   readonly acceptsTaint?: boolean;
 }
 
-/** Answers in place of the double, or undefined to let it answer; a promise lets everything wait for it. */
+/** Responds in place of the double, or returns undefined; a promise delays the response. */
 export type Override = (request: Asked, response: ServerResponse) => boolean | undefined | Promise<boolean | undefined>;
 
 export interface Asked {
@@ -52,9 +52,9 @@ export interface ControlPlaneDouble {
   consent(options?: { ttlSeconds?: number; sessionId?: string }): Promise<{ sessionId: string; token: string }>;
   /** The token that `agent` would hold after a delegation. */
   delegate(token: string, agent: string): Promise<string>;
-  /** One of the tokens that a renewal would answer, with some claims changed. */
+  /** One of the tokens that a renewal would return, with some claims changed. */
   sibling(token: string, change?: Partial<HopClaims>): Promise<string>;
-  /** What an exchange would answer, with some claims changed. */
+  /** The token that an exchange would return, with some claims changed. */
   narrowed(form: URLSearchParams, change: Partial<HopClaims>): Promise<string>;
   close(): Promise<void>;
 }

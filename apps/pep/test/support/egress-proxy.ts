@@ -4,13 +4,13 @@ import { onTestFinished } from "vitest";
 
 export interface EgressProxy {
   readonly url: string;
-  /** What it was asked for: `CONNECT host:port` or `GET http://...`, with the headers it saw. */
+  /** The requests it received: `CONNECT host:port` or `GET http://...`, with their headers. */
   readonly asked: { line: string; headers: IncomingMessage["headers"] }[];
   /** Everything that went through its tunnels, agent to upstream. */
   tunnelled(): string;
 }
 
-/** A forward proxy as stands before an egress: absolute-form for http, CONNECT for https; ends with the test. */
+/** A forward proxy: absolute-form for http, CONNECT for https; ends with the test. */
 export async function startedEgressProxy(
   answer: "serves" | "wants a password" | "refuses" | "is silent" = "serves",
 ): Promise<EgressProxy> {

@@ -64,7 +64,7 @@ export class FakePlane {
     return route ? answered(route(request), init.signal) : refused(404, "route_not_found");
   };
 
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   get asked(): string[] {
     return this.sent.map(({ url }) => url.pathname);
   }
@@ -166,7 +166,7 @@ export class FakePlane {
   }
 }
 
-/** As `fetch` does, an abort ends the wait for an answer. */
+/** As with `fetch`, an abort ends the wait for a response. */
 async function answered(
   reply: Response | Promise<Response>,
   signal: AbortSignal | null | undefined,

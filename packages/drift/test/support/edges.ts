@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Edge } from "../../src/index.ts";
 
-/** A call as it is declared in `manifests`; `changes` say what is special about it. */
+/** A call that `manifests` declares, with changes. */
 export const anEdge = (changes: Partial<Edge> = {}): Edge => ({
   scope: "expenses",
   chain: ["planner"],
@@ -59,7 +59,7 @@ export function aFolder(): string {
   return folder;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a black-box test reads whatever stands there.
+// biome-ignore lint/suspicious/noExplicitAny: a black-box test reads any line.
 export const linesIn = (file: string): any[] =>
   readFileSync(file, "utf8")
     .split("\n")

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { traceEnv } from "../../src/index.ts";
 import { anEdge } from "./edges.ts";
 
-/** Runs a process of its own that records what `script` says; `recorder` and `edge` are in its scope. */
+/** Runs `script` in a process of its own, with `recorder` and `edge` in scope. */
 export async function recording(script: string, path: string): Promise<void> {
   const module = new URL("../../src/recorder.ts", import.meta.url).href;
   const program = `

@@ -14,7 +14,7 @@ export const edge = {
   seenAt: { file: "traces/1.jsonl", line: 7 },
 } as const;
 
-/** Everything a report can say, hostile names among it. */
+/** A report with every kind of finding, and with hostile names. */
 export const drifting: DriftReport = {
   result: "error",
   summary: { edges: 3, events: 9, runs: 2, undeclared: 2, unexercised: 1, lostEvents: 4 },

@@ -6,10 +6,10 @@ import {
   type TransportRequest,
 } from "../../src/index.ts";
 
-/** One answer of the control plane, or the fault that stands for it. */
+/** One response of the control plane, or a fault in its place. */
 export type Scripted = TransportFaultCode | { status: number; body: unknown };
 
-/** A transport that answers from a list and keeps what it was asked. */
+/** A transport that returns scripted responses and keeps the requests. */
 export function scripted(...answers: Scripted[]): Transport & { readonly sent: TransportRequest[] } {
   const sent: TransportRequest[] = [];
   return {

@@ -29,7 +29,7 @@ export const rootClaims = (nowSeconds = Date.now() / 1000, sessionSeconds = 3600
     issuance(nowSeconds, sessionSeconds),
   );
 
-/** What an exchange of `subject` for an agent or a tool answers. */
+/** The claims that an exchange of `subject` for an agent or a tool returns. */
 export const narrowed = (
   subject: HopClaims,
   target: string,

@@ -33,13 +33,13 @@ interface OtlpRequest {
 
 export interface Collector {
   readonly url: string;
-  /** Paths asked for, in order. */
+  /** Requested paths, in order. */
   readonly paths: string[];
   /** Raw bodies, in order. */
   readonly bodies: string[];
   spans(): OtlpSpan[];
   resources(): Record<string, unknown>[];
-  /** What to answer with; undefined never answers. */
+  /** Of its responses; undefined never responds. */
   status: number | undefined;
   close(): Promise<void>;
 }

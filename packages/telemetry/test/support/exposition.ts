@@ -1,4 +1,4 @@
-/** The samples of a Prometheus text answer: `name{labels}` to value. */
+/** The samples of a Prometheus text response: `name{labels}` to value. */
 export function samplesOf(body: string): Map<string, number> {
   const lines = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return new Map(
