@@ -56,7 +56,7 @@ describe("ControlPlaneUnavailable", () => {
   });
 
   test.each([
-    ["a scope that nobody declared", { ...consent, scope: "nobody's" }, { status: 404, code: "scope_not_found" }],
+    ["an undeclared scope", { ...consent, scope: "nobody's" }, { status: 404, code: "scope_not_found" }],
     ["a policy that changed since", { ...consent, policyVersion: 99 }, { status: 409, code: "policy_version_changed" }],
     ["a lifetime out of bounds", { ...consent, ttlSeconds: 59 }, { status: 400, code: "invalid_request" }],
   ])("for a consent without a 201: %s", async (_name, asked, want) => {

@@ -36,7 +36,7 @@ const unreachable = ["pdp_unreachable", "exchange_unreachable"];
 
 /** The call in flight shows whether the control plane is dead or slow. */
 const losses: [string, () => Promise<void> | void, () => Promise<void> | void][] = [
-  ["swallowed by the network", () => line.freeze(), () => line.thaw()],
+  ["silent", () => line.freeze(), () => line.thaw()],
   ["down", () => line.refuse(), () => line.accept()],
 ];
 

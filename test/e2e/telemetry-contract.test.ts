@@ -76,7 +76,7 @@ describe("only what the telemetry contract lists is emitted", () => {
   });
 });
 
-test.each(processNames)("no call, whatever its method, path, status or headers, adds a series to the %s", (name) => {
+test.each(processNames)("no method, path, status or header of a call adds a series to the %s", (name) => {
   const series = ({ samples }: (typeof after)[typeof name]) => samples.map((sample) => sample.series).sort();
   expect(answered).toBe(2_000);
   expect(series(after[name])).toEqual(series(before[name]));

@@ -179,7 +179,7 @@ test("a malformed AdmissionReview admits no new pod without its enforcement poin
       ),
       (body) => {
         const mutate = webhooks.get("/mutate");
-        if (mutate === undefined) throw new Error("the webhook is gone");
+        if (mutate === undefined) throw new Error("the webhook does not exist");
         const { status, body: answer } = answerReview(body, injectionOf(), mutate);
         if (status === 400) return;
         const { request } = JSON.parse(body);

@@ -125,7 +125,7 @@ describe("every webhook", () => {
     ["another image", "UPDATE", pod, { ...pod, spec: { containers: [{ name: "a", image: "2" }] } }, true],
     ["a debug container", "UPDATE", pod, { ...pod, spec: { ...pod.spec, ephemeralContainers: [{ name: "b" }] } }, true],
     ["another label", "UPDATE", pod, { ...pod, metadata: { labels: { [injectLabel]: "disabled" } } }, true],
-    ["the last label taken off", "UPDATE", pod, bare, true],
+    ["the last label removed", "UPDATE", pod, bare, true],
     ["the first label", "UPDATE", bare, pod, true],
     ["another annotation", "UPDATE", pod, { ...pod, metadata: { ...pod.metadata, annotations: { a: "b" } } }, false],
     ["a finalizer, where no label is", "UPDATE", bare, { ...bare, metadata: { finalizers: ["f"] } }, false],

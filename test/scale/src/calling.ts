@@ -2,7 +2,7 @@ import type { Api } from "@svc/test-conformance/api";
 import { clerkSession } from "@svc/test-conformance/ledger";
 
 /** The callers' results. */
-export interface Told {
+export interface CallResults {
   /** Actions whose exchange returned a token. */
   readonly exchanged: readonly string[];
   /** Sessions that ended in a fault, or without a response. */
@@ -13,7 +13,7 @@ export interface Calling {
   /** Complete sessions so far. */
   sessions(): number;
   /** Completes the open sessions. */
-  stop(): Promise<Told>;
+  stop(): Promise<CallResults>;
 }
 
 /** Callers that open session after session, delegate twice and read. Without a response they begin a new session. */
@@ -22,7 +22,7 @@ export function startCalling(api: Api, scope: string, callers: number): Calling 
   let sessions = 0;
   let failed = 0;
   let isStopping = false;
-  const callOnAndOn = async (): Promise<void> => {
+  const keepCalling = async (): Promise<void> => {
     while (!isStopping) {
       try {
         const { session, planner, clerk, hops } = await clerkSession(api, scope);
@@ -34,7 +34,7 @@ export function startCalling(api: Api, scope: string, callers: number): Calling 
       }
     }
   };
-  const all = Array.from({ length: callers }, callOnAndOn);
+  const all = Array.from({ length: callers }, keepCalling);
   return {
     sessions: () => sessions,
     async stop() {

@@ -26,7 +26,7 @@ export interface ChildOptions {
 
 /**
  * Kills a process when this one ends, even by SIGKILL, as test runners end a hanging worker: the pipe then closes.
- * @returns a function that lets it live on
+ * @returns a function that cancels this
  */
 function endWithThisProcess(pid: number): () => void {
   const script = 'read -r _ || kill -KILL "$1"';

@@ -33,7 +33,7 @@ const client = new Client(
   { capabilities: { elicitation: { form: { applyDefaults: true } } } },
 );
 client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept", content: {} }));
-// Completed before any call: the suite takes the first stream after a tool's was cut for its resumption.
+// The listening stream opens before any call: the suite counts the first stream after a cut one as its resumption.
 const listening = Promise.withResolvers<void>();
 const transport = new StreamableHTTPClientTransport(new URL(endpoint), {
   async fetch(input, init) {

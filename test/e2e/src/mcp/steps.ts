@@ -109,10 +109,10 @@ const newRoots: Step = async ({ client, serverRequests }) => {
   return "asked";
 };
 
-/** The whole protocol in one session, in this order; `ending` takes the end. */
+/** The whole protocol in one session, in this order; the last one ends it. */
 export const steps: Readonly<Record<string, Step>> = {
   ping: ({ client }) => client.ping(),
-  "what the server is": async ({ client }) => [
+  "the server's version, capabilities and instructions": async ({ client }) => [
     client.getServerVersion(),
     client.getServerCapabilities(),
     client.getInstructions(),
@@ -121,7 +121,7 @@ export const steps: Readonly<Record<string, Step>> = {
   echo: tool("echo", { message: "Grüße, 世界 \u{1F44B}" }),
   "echo of a long message": tool("echo", { message: "x".repeat(200_000) }),
   "echo without its argument": tool("echo"),
-  "a tool that is not there": tool(absentTool),
+  "an unknown tool": tool(absentTool),
   "get-annotated-message": tool("get-annotated-message", { messageType: "error", includeImage: true }),
   "get-env": tool("get-env"),
   "get-resource-links": tool("get-resource-links", { count: 4 }),
@@ -149,12 +149,12 @@ export const steps: Readonly<Record<string, Step>> = {
   "notifications/roots/list_changed": newRoots,
   "resources/list": async ({ client }) => (await client.listResources()).resources,
   "resources/read of every resource": allResources,
-  "resources/read of a resource that is not there": ({ client }) => client.readResource({ uri: "demo://nothing" }),
+  "resources/read of an unknown resource": ({ client }) => client.readResource({ uri: "demo://nothing" }),
   "resources/templates/list and a resource of each": templates,
   "resources/subscribe, toggle-subscriber-updates and resources/unsubscribe": updates,
   "prompts/list": async ({ client }) => (await client.listPrompts()).prompts,
   "prompts/get of every prompt": allPrompts,
-  "prompts/get of a prompt that is not there": ({ client }) => client.getPrompt({ name: "nothing" }),
+  "prompts/get of an unknown prompt": ({ client }) => client.getPrompt({ name: "nothing" }),
   "completion/complete": completions,
   "GET with Last-Event-ID": resumed,
   "DELETE, and a call after it": async ({ client, transport }) => {
