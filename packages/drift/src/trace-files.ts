@@ -26,18 +26,21 @@ export function* linesOf(path: string): Generator<Line> {
   const fd = openSync(path, "r");
   try {
     let number = 0;
-    let rest = Buffer.alloc(0);
+    let rest: Buffer[] = [];
     const chunk = Buffer.alloc(chunkBytes);
     for (let read = readSync(fd, chunk); read > 0; read = readSync(fd, chunk)) {
-      let bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
-      for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak)) {
+      const bytes = Buffer.from(chunk.subarray(0, read));
+      let from = 0;
+      for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak, from)) {
         number += 1;
-        if (at > 0) yield { number, text: decoded(bytes.subarray(0, at)) };
-        bytes = bytes.subarray(at + 1);
+        const line = Buffer.concat([...rest, bytes.subarray(from, at)]);
+        if (line.length > 0) yield { number, text: decoded(line) };
+        rest = [];
+        from = at + 1;
       }
-      rest = bytes;
+      if (from < bytes.length) rest.push(bytes.subarray(from));
     }
-    if (rest.length > 0) yield { number: number + 1, text: decoded(rest) };
+    if (rest.length > 0) yield { number: number + 1, text: decoded(Buffer.concat(rest)) };
   } finally {
     closeSync(fd);
   }

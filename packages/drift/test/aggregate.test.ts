@@ -147,3 +147,10 @@ describe("a complete trace", () => {
     expect(aggregateTrace(written(event(1), event(2, changes), end(2))).edges).toHaveLength(2);
   });
 });
+
+test("a line of 64 MB is read in one pass", () => {
+  const file = written(event(1), "x".repeat(64 * 2 ** 20), end(1));
+  const startedMs = performance.now();
+  expect(aggregateTrace([file]).faults).toMatchObject([{ kind: "line_unreadable", line: 2 }]);
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
+});
