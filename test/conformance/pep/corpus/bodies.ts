@@ -47,11 +47,21 @@ export const bodies: readonly Exchange[] = [
   ].map(([name = "", body = ""]) => refused(name, body)),
   refused("compressed", "{}", ["Content-Encoding: gzip"]),
   refused("compressed twice, once by identity", "{}", ["Content-Encoding: identity", "Content-Encoding: gzip"]),
-  {
-    name: "a privileged body: in another charset",
-    send: request("POST /ledger/post", ["Content-Type: application/json; charset=utf-7", "Content-Length: 2"], "{}"),
+  ...[
+    ["in another charset", "Content-Type: application/json; charset=utf-7"],
+    ["in two charsets", "Content-Type: application/json; charset=utf-8; charset=utf-7"],
+    ["in a charset behind a quoted one", 'Content-Type: application/json; x=";charset=utf-8"; charset=utf-7'],
+    ["in an extended charset", "Content-Type: application/json; charset*=utf-8''utf-7"],
+    ["declared as a form", "Content-Type: application/x-www-form-urlencoded"],
+    ["declared as text", "Content-Type: text/plain"],
+    ["declared as nothing", "X-Other: 1"],
+  ].map(([name, type = ""]) => ({
+    name: `a privileged body: ${name}`,
+    send: request("POST /ledger/post", [type, "Content-Length: 2"], "{}"),
     want: unbindable,
-  },
+  })),
+  refused("of two types", "{}", ["Content-Type: application/x-www-form-urlencoded"]),
+  refused("of another type for CGI", "{}", ["Content_Type: application/x-www-form-urlencoded"]),
   {
     name: "a privileged body: one byte over the cap by its length",
     send: post("/ledger/post", JSON.stringify({ a: "x".repeat(1017) })),
@@ -80,10 +90,13 @@ export const bodies: readonly Exchange[] = [
   taken("members named like Object's own", '{"__proto__":{"admin":true},"constructor":{"prototype":{}}}'),
   taken("text beyond ASCII", utf8('{"name":"Żółć 💶"}')),
   taken("escapes, kept", '{"a":"\\u0041\\/"}'),
-  taken("declared as text", '{"a":1}'),
   {
     name: "a privileged body: chunked, bound as one body",
-    send: request("POST /ledger/post", ["Transfer-Encoding: chunked"], '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n'),
+    send: request(
+      "POST /ledger/post",
+      ["Content-Type: application/json", "Transfer-Encoding: chunked"],
+      '4\r\n{"a"\r\n3\r\n:1}\r\n0\r\n\r\n',
+    ),
     want: { passes: { ...bound, body: '{"a":1}', headers: ["content-length: 7"], without: ["transfer-encoding"] } },
   },
   {
