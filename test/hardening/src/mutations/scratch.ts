@@ -63,10 +63,11 @@ export function replaceOnce(source: string, text: string, replacement: string): 
 const projectOf = (testFile: string): string => testFile.split("/")[1] ?? "";
 
 async function runTests(root: string, testFile: string): Promise<Report> {
-  const output = join(root, "report.json");
+  // `vitest.config.ts` names it, and its name has precedence over the command line's.
+  const output = join(root, "node_modules/.cache/vitest-test.json");
   rmSync(output, { force: true });
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const args = ["run", "--project", projectOf(testFile), testFile, "--reporter=json", `--outputFile=${output}`];
+  const args = ["run", "--project", projectOf(testFile), testFile];
   // Other work on this machine has priority.
   await execute("nice", ["-n", "10", process.execPath, vitest, ...args], {
     cwd: root,
