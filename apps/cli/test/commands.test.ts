@@ -40,7 +40,7 @@ test.each([["decisions"], ["keys", "rotate"], ["drift", "check"]])(
 );
 
 /** The commands that call a control plane, with complete arguments. */
-const asking: readonly (readonly string[])[] = [
+const callers: readonly (readonly string[])[] = [
   ["manifest", "show", "books"],
   ["consent", "--scope", "books", "--user", "ada"],
   ["decisions"],
@@ -59,7 +59,7 @@ const asking: readonly (readonly string[])[] = [
   ["run", "--scope", "books", "--user", "ada", "--upstreams", "pep.json", "--", "true"],
 ];
 
-describe.each(asking.map((words) => ({ words })))("svc $words", ({ words }) => {
+describe.each(callers.map((words) => ({ words })))("svc $words", ({ words }) => {
   test("exits 2 with a remedy where the control plane does not respond", async () => {
     const env = { ...stack.env, SVC_CONTROL_PLANE_URL: "http://127.0.0.1:9" };
     const { code, stdout, stderr } = await svc(words, env);

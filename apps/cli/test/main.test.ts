@@ -23,12 +23,12 @@ test("a command ends silently, as by SIGPIPE, when its reader closes the pipe", 
     stdio: ["ignore", "pipe", "pipe"],
   });
   child.stdout.destroy();
-  let said = "";
+  let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text) => {
-    said += text;
+    stderr += text;
   });
   const [code] = await once(child, "close");
-  expect({ code, said }).toEqual({ code: 141, said: "" });
+  expect({ code, stderr }).toEqual({ code: 141, stderr: "" });
 });
 
 /** What the commands but those named import of packages, before any of them runs. */

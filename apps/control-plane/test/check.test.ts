@@ -33,8 +33,8 @@ const careful = () => ({
 async function check(changes: Readonly<Record<string, string | undefined>> = {}) {
   const findings: Finding[] = [];
   for await (const finding of checkSettings(readConfig({ ...careful(), ...changes }))) findings.push(finding);
-  const told = (level: Finding["level"]) => findings.filter((each) => each.level === level).map(({ what }) => what);
-  return { bad: told("bad"), notes: told("note"), output: JSON.stringify(findings) };
+  const whatOf = (level: Finding["level"]) => findings.filter((each) => each.level === level).map(({ what }) => what);
+  return { bad: whatOf("bad"), notes: whatOf("note"), output: JSON.stringify(findings) };
 }
 
 test("strict settings and a role that can only append to the record yield no finding", async () => {

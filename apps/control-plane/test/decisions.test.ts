@@ -84,8 +84,8 @@ describe("any combination of filters", () => {
       }),
     });
     await fc.assert(
-      fc.asyncProperty(query, async (asked) => {
-        const given = Object.entries(asked).filter((pair): pair is [string, string] => pair[1] !== undefined);
+      fc.asyncProperty(query, async (filters) => {
+        const given = Object.entries(filters).filter((pair): pair is [string, string] => pair[1] !== undefined);
         const want = kept.filter((row) => given.every(([name, value]) => selects[name]?.(row, value)));
         const answer = await read(new URLSearchParams([...given, ["limit", "200"]]).toString());
         expect(idsOf(answer)).toEqual(want.map(({ action_id }) => action_id));

@@ -98,13 +98,13 @@ describe("the guard", () => {
 
   test("resolves a name once and connects to the address that it checked", async () => {
     const { port } = await listening();
-    let asked = 0;
+    let requested = 0;
     const resolveHost = async () => {
-      asked++;
-      return [{ address: asked === 1 ? "127.0.0.1" : "169.254.169.254", family: 4 }];
+      requested++;
+      return [{ address: requested === 1 ? "127.0.0.1" : "169.254.169.254", family: 4 }];
     };
     expect(await discover(http(`http://rebinding.test:${port}/`), { resolveHost })).toMatchObject({ ok: true });
-    expect(asked).toBe(1);
+    expect(requested).toBe(1);
     expect(unguarded.splice(0)).toEqual(["/"]);
   });
 
@@ -141,14 +141,14 @@ describe("the guard", () => {
 
 describe("an a2a source", () => {
   test("advertises the skills of its agent card", async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { url } = await serve((request, response) => {
-      asked.push(request.url ?? "");
+      requested.push(request.url ?? "");
       answerJson({ name: "calls itself so", skills: [{ id: "summarize" }, { id: "not a ref" }] })(request, response);
     });
     const discovered = await discover({ kind: "a2a", name: "writer", url: `${url}/agents/writer/` });
     expect(discovered).toEqual({ ok: true, tools: [{ ref: "a2a:writer/summarize" }] });
-    expect(asked).toEqual(["/agents/writer/.well-known/agent-card.json"]);
+    expect(requested).toEqual(["/agents/writer/.well-known/agent-card.json"]);
   });
 });
 

@@ -83,23 +83,23 @@ test("any number of concurrent rows is written in few statements of bounded size
 });
 
 /** Two batches under way: row 0 alone, and the others. */
-async function startTwo(commit: (row: Row) => Promise<number>, answered: (id: number) => void): Promise<void> {
+async function startTwo(commit: (row: Row) => Promise<number>, committed: (id: number) => void): Promise<void> {
   for (const ids of [[0], range(33).slice(1)]) {
-    for (const id of ids) void commit(row(id)).then(answered, () => {});
+    for (const id of ids) void commit(row(id)).then(committed, () => {});
     await settled();
   }
 }
 
 test("a caller gets its result after the commit of its batch", async () => {
   const { statements, commit } = startWriting();
-  const answered: number[] = [];
-  await startTwo(commit, (id) => answered.push(id));
+  const committed: number[] = [];
+  await startTwo(commit, (id) => committed.push(id));
   statements[1]?.commit();
   await settled();
-  expect(answered).toEqual(range(33).slice(1));
+  expect(committed).toEqual(range(33).slice(1));
   statements[0]?.commit();
   await settled();
-  expect(answered).toEqual([...range(33).slice(1), 0]);
+  expect(committed).toEqual([...range(33).slice(1), 0]);
 });
 
 test("rows that share a key are never written at the same time", async () => {
@@ -169,7 +169,7 @@ test("each row has its own result, and only bad rows fail, in any order", async 
     { selector: ({ id }) => id, maxLength: 60 },
   );
   await fc.assert(
-    fc.asyncProperty(rows, fc.array(fc.nat({ max: 3 }), { minLength: 1 }), async (asked, turns) => {
+    fc.asyncProperty(rows, fc.array(fc.nat({ max: 3 }), { minLength: 1 }), async (given, turns) => {
       const beingWritten = new Set<string>();
       let statementCount = 0;
       const commit = groupCommit<Row, number>({
@@ -187,9 +187,9 @@ test("each row has its own result, and only bad rows fail, in any order", async 
         keysOf: ({ key }) => [key],
         deadlineMs: 60_000,
       });
-      const answers = await Promise.allSettled(asked.map(commit));
+      const answers = await Promise.allSettled(given.map(commit));
       expect(answers.map((answer) => (answer.status === "fulfilled" ? answer.value : "refused"))).toEqual(
-        asked.map(({ id, isBad }) => (isBad ? "refused" : id)),
+        given.map(({ id, isBad }) => (isBad ? "refused" : id)),
       );
     }),
     { numRuns: 200 },

@@ -48,7 +48,7 @@ async function guardOn(server: { url: string }, options = {}): ReturnType<typeof
 const claimOf = (key = randomUUID(), actionId = "action") => ({ key, actionId, ttlSeconds: 60 });
 
 /** A claim's first result: on a busy machine some responses are late, and a repeated claim is the same action's. */
-const answered = (claim: () => Promise<ClaimOutcome>) => waitUntil("a claim to be answered", claim);
+const outcomeOf = (claim: () => Promise<ClaimOutcome>) => waitUntil("a claim to be answered", claim);
 
 /** Any other error than GuardUnavailable fails the test. */
 const refused = (attempt: Promise<unknown>): Promise<void> => expect(attempt).rejects.toBeInstanceOf(GuardUnavailable);
@@ -120,8 +120,8 @@ describe("a frozen store", () => {
     server.thaw();
     await waitUntil("the late write", async () => (await server.command("GET", `svc:guard:${late.key}`)) === "action");
     await waitUntil("the guard to answer", () => guard.ping().then(() => true));
-    expect(await answered(() => guard.claim(late))).toBe("same_action");
-    expect(await answered(() => guard.claim(claimOf(late.key, "other")))).toBe("other_action");
+    expect(await outcomeOf(() => guard.claim(late))).toBe("same_action");
+    expect(await outcomeOf(() => guard.claim(claimOf(late.key, "other")))).toBe("other_action");
   });
 
   test("has a bounded queue: further claims are rejected without being sent", async () => {
@@ -143,7 +143,7 @@ describe("a frozen store", () => {
     proxy.stall();
     await refused(guard.claim(claimOf()));
     const key = randomUUID();
-    await answered(() => guard.claim(claimOf(key)));
+    await outcomeOf(() => guard.claim(claimOf(key)));
   });
 });
 
@@ -160,7 +160,7 @@ describe("an unreachable store", () => {
     );
     await refused(guard.claim(claimOf()));
     await server.restart();
-    expect(await answered(() => guard.claim(claimOf()))).toBe("claimed");
+    expect(await outcomeOf(() => guard.claim(claimOf()))).toBe("claimed");
   });
 
   test("from the start is connected once it runs", async () => {
@@ -170,20 +170,20 @@ describe("an unreachable store", () => {
     undo.push(() => guard.close());
     await refused(guard.claim(claimOf()));
     await server.restart();
-    expect(await answered(() => guard.claim(claimOf()))).toBe("claimed");
+    expect(await outcomeOf(() => guard.claim(claimOf()))).toBe("claimed");
   });
 
   test("is reported once per outage", async () => {
-    const told: unknown[] = [];
+    const reports: unknown[] = [];
     const server = await ownServer();
     const watched = redisGuard({
       address: parseStoreAddress(server.url),
-      onUnavailable: (cause) => told.push(cause),
+      onUnavailable: (cause) => reports.push(cause),
       ...patient,
     });
     undo.push(() => watched.close());
     await waitUntil("the guard to be connected", () => watched.ping().then(() => true));
-    told.length = 0;
+    reports.length = 0;
     await server.kill();
     await waitUntil("the loss to be noticed", () =>
       watched.ping().then(
@@ -192,7 +192,7 @@ describe("an unreachable store", () => {
       ),
     );
     for (let n = 0; n < 5; n += 1) await refused(watched.claim(claimOf()));
-    expect(told).toHaveLength(1);
+    expect(reports).toHaveLength(1);
   });
 });
 
@@ -206,14 +206,14 @@ describe("a failover behind Sentinel", () => {
   test("rejects claims at first, then the new primary serves them with the entries of the old one", async () => {
     const guard = await guardOn(group);
     const kept = claimOf();
-    await answered(() => guard.claim(kept));
+    await outcomeOf(() => guard.claim(kept));
     await waitUntil(
       "the entry to be on the replica",
       async () => (await group.replica.command("EXISTS", `svc:guard:${kept.key}`)) === 1,
     );
     await group.primary.kill();
-    await answered(() => guard.claim(claimOf()));
-    expect(await answered(() => guard.claim(claimOf(kept.key, "other")))).toBe("other_action");
+    await outcomeOf(() => guard.claim(claimOf()));
+    expect(await outcomeOf(() => guard.claim(claimOf(kept.key, "other")))).toBe("other_action");
   });
 });
 

@@ -33,7 +33,7 @@ const metadata = () => ({ issuer, jwks_uri: `${origin}/keys` });
 
 const signer = await generateKeyPair("RS256", { extractable: true });
 const jwk = { ...(await exportJWK(signer.publicKey)), kid: "k1", alg: "RS256", use: "sig" };
-const stranger = await generateKeyPair("RS256");
+const otherKeys = await generateKeyPair("RS256");
 
 const startSeconds = Math.floor(Date.now() / 1000);
 const clock = { now: startSeconds * 1000, nowMs: () => clock.now };
@@ -93,7 +93,7 @@ describe("an ID token identifies its subject", () => {
 
 describe("an ID token is rejected", () => {
   test.each<[string, Token]>([
-    ["by another key under a published kid", { key: stranger.privateKey }],
+    ["by another key under a published kid", { key: otherKeys.privateKey }],
     ["by a key that is not published", { header: { kid: "k2" } }],
     ["of another issuer", { claims: { iss: "https://elsewhere.test" } }],
     ["without an issuer", { claims: { iss: undefined } }],
@@ -178,28 +178,28 @@ describe("a faulty response of the provider is an outage, not a rejection", () =
       "http://idp.test/keys": { keys: [jwk] },
     };
     const fetch = async (url: unknown) => Response.json(documents[String(url)]);
-    const asked = openIdProvider({ issuer: secure, audience, clock, fetch });
+    const client = openIdProvider({ issuer: secure, audience, clock, fetch });
     const token = await idToken({ claims: { iss: "https://idp.test" } });
-    await expect(asked.principalOf(token, nonce)).rejects.toThrow(IdentityProviderUnavailable);
+    await expect(client.principalOf(token, nonce)).rejects.toThrow(IdentityProviderUnavailable);
   });
 
   test("the next call requests the metadata again", async () => {
-    const asked = provider();
+    const client = provider();
     served.metadata = (response) => response.writeHead(500).end();
-    await expect(asked.principalOf(await idToken(), nonce)).rejects.toThrow(IdentityProviderUnavailable);
+    await expect(client.principalOf(await idToken(), nonce)).rejects.toThrow(IdentityProviderUnavailable);
     served.metadata = answerJson(metadata);
-    expect(await asked.principalOf(await idToken(), nonce)).toEqual(bound);
+    expect(await client.principalOf(await idToken(), nonce)).toEqual(bound);
   });
 });
 
 test("keys are read once for many tokens, and the metadata again after an hour", async () => {
-  const asked = provider();
+  const client = provider();
   const tokens = await Promise.all(Array.from({ length: 10 }, () => idToken()));
-  await Promise.all(tokens.map((token) => asked.principalOf(token, nonce)));
+  await Promise.all(tokens.map((token) => client.principalOf(token, nonce)));
   expect(served.keyReads).toBe(1);
   served.metadata = answerJson(() => ({ issuer, jwks_uri: `${origin}/moved` }));
   clock.now += 3_600_000;
   const later = { iat: startSeconds + 3_600, exp: startSeconds + 3_900 };
-  expect(await asked.principalOf(await idToken({ claims: later }), nonce)).toEqual(bound);
+  expect(await client.principalOf(await idToken({ claims: later }), nonce)).toEqual(bound);
   expect(served.keyReads).toBe(2);
 });

@@ -26,9 +26,9 @@ afterAll(async () => {
 describe("a pinned policy", () => {
   test("is read once for concurrent calls", async () => {
     const policies = policyStore(poolOf(sql, 5_000));
-    const asked = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
-    expect(new Set(asked).size).toBe(1);
-    expect(asked[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
+    const found = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
+    expect(new Set(found).size).toBe(1);
+    expect(found[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
   });
 
   test("is served from memory after its first read, also while the database is unreachable", async () => {

@@ -15,7 +15,7 @@ const telemetry = createTelemetry({
   io: { logDestination: { write: (line) => void lines.push(line) } },
 });
 const events = createEvents(telemetry);
-const told = plane.with({ events });
+const loggingApp = plane.with({ events });
 const limited = plane.with({ events, limits: { bearer: async () => 1, session: async () => 1 } });
 afterAll(() => telemetry.shutdown());
 
@@ -33,16 +33,21 @@ const doors = [
 
 /** Rejections before a command. */
 const ways: readonly (readonly [string, () => Promise<Sent>, TestApp, number])[] = [
-  ["without a bearer", async () => ({ token: "", body: {} }), told, 401],
-  ["with an unknown bearer", async () => ({ token: "x".repeat(40), body: {} }), told, 401],
-  ["with a malformed body", async () => ({ token, body: "{" }), told, 400],
+  ["without a bearer", async () => ({ token: "", body: {} }), loggingApp, 401],
+  ["with an unknown bearer", async () => ({ token: "x".repeat(40), body: {} }), loggingApp, 401],
+  ["with a malformed body", async () => ({ token, body: "{" }), loggingApp, 400],
   [
     "with a body of another type",
     async () => ({ token, body: "x", headers: { "content-type": "text/plain" } }),
-    told,
+    loggingApp,
     415,
   ],
-  ["with a compressed body", async () => ({ token, body: "x", headers: { "content-encoding": "gzip" } }), told, 415],
+  [
+    "with a compressed body",
+    async () => ({ token, body: "x", headers: { "content-encoding": "gzip" } }),
+    loggingApp,
+    415,
+  ],
   ["over its rate", async () => ({ token, body: {} }), limited, 429],
 ];
 
@@ -50,8 +55,8 @@ const ways: readonly (readonly [string, () => Promise<Sent>, TestApp, number])[]
 async function logged(act: () => Promise<unknown>) {
   lines.length = 0;
   await act();
-  const said = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
-  return { said: said.map(({ level, msg }) => [level, msg]), text: lines.join("") };
+  const messages = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+  return { messages: messages.map(({ level, msg }) => [level, msg]), text: lines.join("") };
 }
 
 describe("a hop that is rejected before its command is one log line", () => {
@@ -61,11 +66,11 @@ describe("a hop that is rejected before its command is one log line", () => {
 
   // The mint accepts another kind of token only: it is 401 there.
   test.each(cases)("$path $way", async ({ path, message, sent, app, status }) => {
-    const { said, text } = await logged(async () => {
+    const { messages, text } = await logged(async () => {
       const answer = await app.send(path, { method: "POST", ...(await sent()) });
       expect(answer.status).toBe(path === "/v1/token/transaction" ? 401 : status);
     });
-    expect(said).toEqual([["info", message]]);
+    expect(messages).toEqual([["info", message]]);
     expect(text).not.toContain(token);
   });
 
@@ -75,14 +80,14 @@ describe("a hop that is rejected before its command is one log line", () => {
     ["of another type", { body: "{}", headers: { "content-type": "application/json" } }],
   ])("an exchange %s", async (_way, sent) => {
     const form = { "content-type": "application/x-www-form-urlencoded" };
-    const { said } = await logged(() =>
-      told.send("/v1/token/exchange", { method: "POST", token: "", headers: form, ...sent }),
+    const { messages } = await logged(() =>
+      loggingApp.send("/v1/token/exchange", { method: "POST", token: "", headers: form, ...sent }),
     );
-    expect(said).toEqual([["info", "exchange rejected: form or rate"]]);
+    expect(messages).toEqual([["info", "exchange rejected: form or rate"]]);
   });
 });
 
 test("a renewal is one log line with its result", async () => {
-  const { said } = await logged(() => told.send("/v1/token/renew", { token, body: { count: 1 } }));
-  expect(said).toEqual([["info", "token renewed"]]);
+  const { messages } = await logged(() => loggingApp.send("/v1/token/renew", { token, body: { count: 1 } }));
+  expect(messages).toEqual([["info", "token renewed"]]);
 });

@@ -47,15 +47,15 @@ describe("a path", () => {
           .string({ unit: "grapheme", minLength: 1, maxLength: 20 })
           .filter((name) => !/\p{Cc}/u.test(name) && !/^\.{1,2}$/.test(name)),
         async (name) => {
-          const asked: string[] = [];
+          const scopes: string[] = [];
           const app = createApp({
             ...plane.deps,
-            policies: { ...plane.deps.policies, latest: async (scope) => void asked.push(scope) },
+            policies: { ...plane.deps.policies, latest: async (scope) => void scopes.push(scope) },
           });
           const path = `/v1/scopes/${encodeURIComponent(name)}/catalog`;
           const answer = await app.request(path, { headers: asAdmin });
           expect(answer.status).toBe(404);
-          expect(asked).toEqual([name]);
+          expect(scopes).toEqual([name]);
         },
       ),
     ));

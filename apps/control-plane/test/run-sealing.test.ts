@@ -7,7 +7,7 @@ const now = Date.parse("2026-01-31T12:00:00Z");
 
 /** Seals with these ports until five reports or five passes were made. */
 async function kept(seals: Partial<RecordSeals>) {
-  const told: string[] = [];
+  const reports: string[] = [];
   let passes = 0;
   const keeper = runSealing({
     seals: { seal: async () => "done", nowMs: async () => now, oldestUnsealedMs: async () => null, ...seals },
@@ -17,14 +17,14 @@ async function kept(seals: Partial<RecordSeals>) {
         return now;
       },
     },
-    onFault: (error) => told.push(`fault: ${(error as Error).message}`),
-    onBehind: () => told.push("behind"),
-    onClockBehind: () => told.push("clock behind"),
+    onFault: (error) => reports.push(`fault: ${(error as Error).message}`),
+    onBehind: () => reports.push("behind"),
+    onClockBehind: () => reports.push("clock behind"),
     everyMs: 1,
   });
-  await waitUntil("five passes", () => passes >= 5 || told.length >= 5);
+  await waitUntil("five passes", () => passes >= 5 || reports.length >= 5);
   keeper.close();
-  return { told: [...new Set(told)], oldestMs: keeper.oldestUnsealedMs() };
+  return { reports: [...new Set(reports)], oldestMs: keeper.oldestUnsealedMs() };
 }
 
 describe("sealing", () => {
@@ -45,7 +45,7 @@ describe("sealing", () => {
     ["reports a clock that is behind", { nowMs: async () => now + 30_001 }, ["clock behind"]],
     ["does not report a clock that is ahead", { nowMs: async () => now - 3_600_000 }, []],
   ])("%s", async (_name, seals, want) => {
-    expect((await kept(seals)).told).toEqual(want);
+    expect((await kept(seals)).reports).toEqual(want);
   });
 
   test("returns the time of the oldest unsealed row", async () => {

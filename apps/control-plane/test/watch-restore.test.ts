@@ -31,15 +31,15 @@ function fakeDatabase(count: bigint) {
 
 /** Watches with these stores; `told` are its reports. */
 async function watched(counter: HighWaterMarkCounter, memory = embeddedWitness(), everyMs = 3_600_000) {
-  const told: string[] = [];
+  const reports: string[] = [];
   const watch = await watchRestore({
     counter,
     store: memory,
-    onBehind: () => told.push("behind"),
-    onFault: (error) => told.push(`fault: ${(error as Error).message}`),
+    onBehind: () => reports.push("behind"),
+    onFault: (error) => reports.push(`fault: ${(error as Error).message}`),
     everyMs,
   });
-  return { watch, told, memory };
+  return { watch, reports, memory };
 }
 
 const seenAt = async (count: bigint, of = deployment) => {
@@ -94,10 +94,10 @@ describe("while the database is behind", () => {
         return port.read();
       },
     };
-    const { watch, told } = await watched(counting, await seenAt(9n), 1);
+    const { watch, reports } = await watched(counting, await seenAt(9n), 1);
     await waitUntil("ten looks", () => looks >= 20);
     watch.close();
-    expect([state.raises, state.count, told]).toEqual([0, 3n, ["behind"]]);
+    expect([state.raises, state.count, reports]).toEqual([0, 3n, ["behind"]]);
   });
 
   test("nothing is granted until it is above its mark", async () => {
@@ -125,8 +125,8 @@ describe("while the database is behind", () => {
 test("a process grants nothing before its first comparison", async () => {
   const { state, port } = fakeDatabase(3n);
   state.isDown = true;
-  const { watch, told } = await watched(port, embeddedWitness(), 1);
-  expect([await watch.look(), told]).toEqual(["unknown", ["fault: no database"]]);
+  const { watch, reports } = await watched(port, embeddedWitness(), 1);
+  expect([await watch.look(), reports]).toEqual(["unknown", ["fault: no database"]]);
   expect(watch.requireAcknowledged).toThrow(RestoreUnknown);
   state.isDown = false;
   await waitUntil("the comparison", async () => (await watch.look()) === "current");
@@ -136,10 +136,10 @@ test("a process grants nothing before its first comparison", async () => {
 
 test("a database that is restored under a running process is detected", async () => {
   const { state, port } = fakeDatabase(3n);
-  const { watch, told, memory } = await watched(port, embeddedWitness(), 1);
+  const { watch, reports, memory } = await watched(port, embeddedWitness(), 1);
   await waitUntil("the store to be told", async () => (await memory.seen(deployment)) >= 5n);
   state.count = 4n;
-  await waitUntil("it to be noticed", () => told.includes("behind"));
+  await waitUntil("it to be noticed", () => reports.includes("behind"));
   expect(watch.requireAcknowledged).toThrow(RestoreUnacknowledged);
   watch.close();
 });
@@ -147,8 +147,8 @@ test("a database that is restored under a running process is detected", async ()
 test("the store keeps a count only after its commit, and never after a failed one", async () => {
   const { port } = fakeDatabase(3n);
   const failing: HighWaterMarkCounter = { ...port, raise: () => Promise.reject(new Error("unknown commit")) };
-  const { watch, told, memory } = await watched(failing);
-  expect([await memory.seen(deployment), told]).toEqual([0n, ["fault: unknown commit"]]);
+  const { watch, reports, memory } = await watched(failing);
+  expect([await memory.seen(deployment), reports]).toEqual([0n, ["fault: unknown commit"]]);
   watch.close();
 });
 

@@ -64,13 +64,13 @@ async function call(path: string, more: { method?: "GET" | "POST"; body?: string
 const reviewOf = (request: object) => JSON.stringify(bodyOf(request));
 
 test("returns the patch for a review, under the request's uid", async () => {
-  const asked = creation(aPod());
-  const { status, body } = await call("/mutate?timeout=10s", { body: reviewOf(asked) });
+  const reviewed = creation(aPod());
+  const { status, body } = await call("/mutate?timeout=10s", { body: reviewOf(reviewed) });
   expect(status).toBe(200);
   expect(body).toMatchObject({
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
-    response: { uid: asked.uid, allowed: true, patchType: "JSONPatch" },
+    response: { uid: reviewed.uid, allowed: true, patchType: "JSONPatch" },
   });
   const patch = JSON.parse(Buffer.from(body.response?.patch ?? "", "base64").toString());
   expect(patch.map(({ path }: { path: string }) => path)).toContain("/spec/initContainers");

@@ -7,10 +7,10 @@ type Outcome = TransportFaultCode | "answers";
 /** A transport under a clock that is set by hand; `outcome` is the end of each request. */
 function setup() {
   const state = { nowMs: 0, outcome: "answers" as Outcome };
-  const asked: string[] = [];
+  const sent: string[] = [];
   const under: Transport = {
     async send({ path }) {
-      asked.push(path);
+      sent.push(path);
       const { outcome } = state;
       if (outcome !== "answers") throw new TransportFault(outcome);
       return { status: 503, headers: {}, body: "" };
@@ -27,30 +27,30 @@ function setup() {
   const times = async (count: number, path?: string) => {
     for (let time = 0; time < count; time++) await send(path);
   };
-  return { state, asked, send, times };
+  return { state, sent, send, times };
 }
 
 describe("when the control plane does not respond", () => {
   test.each(["refused", "unreachable", "timeout"] as const)(
     "five times in a row (%s), no further request is sent",
     async (outcome) => {
-      const { state, asked, send, times } = setup();
+      const { state, sent, send, times } = setup();
       state.outcome = outcome;
       await times(5);
       expect(await send()).toBe("refused");
-      expect(asked).toHaveLength(5);
+      expect(sent).toHaveLength(5);
     },
   );
 
   test("one request a second tests the control plane, also while an earlier one still waits", async () => {
-    const { state, asked, send, times } = setup();
+    const { state, sent, send, times } = setup();
     state.outcome = "timeout";
     await times(5);
     for (const nowMs of [999, 1_000, 1_001, 1_999, 2_000]) {
       state.nowMs = nowMs;
       await send();
     }
-    expect(asked).toHaveLength(7);
+    expect(sent).toHaveLength(7);
   });
 
   test("after the first response, of any status, every call is sent again", async () => {
@@ -64,28 +64,28 @@ describe("when the control plane does not respond", () => {
   });
 
   test("a response resets the count", async () => {
-    const { state, asked, times } = setup();
+    const { state, sent, times } = setup();
     for (const outcome of ["timeout", "answers", "timeout", "answers"] as const) {
       state.outcome = outcome;
       await times(4);
     }
-    expect(asked).toHaveLength(16);
+    expect(sent).toHaveLength(16);
   });
 
   test.each(["aborted", "too_large"] as const)("%s does not count as a missing response", async (outcome) => {
-    const { state, asked, times } = setup();
+    const { state, sent, times } = setup();
     state.outcome = outcome;
     await times(20);
-    expect(asked).toHaveLength(20);
+    expect(sent).toHaveLength(20);
   });
 
   test("other endpoints are still called, and a query does not make another endpoint", async () => {
-    const { state, asked, send, times } = setup();
+    const { state, sent, send, times } = setup();
     state.outcome = "timeout";
     await times(3, "/v1/session/targets?cursor=a");
     await times(2, "/v1/session/targets?cursor=b");
     expect(await send("/v1/session/targets?cursor=c")).toBe("refused");
     expect(await send("/v1/token/exchange")).toBe("timeout");
-    expect(asked).toHaveLength(6);
+    expect(sent).toHaveLength(6);
   });
 });

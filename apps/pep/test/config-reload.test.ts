@@ -37,10 +37,10 @@ test("SIGHUP applies a changed file at once", async () => {
 });
 
 test("an invalid file keeps the previous configuration, and the log names its faults", async () => {
-  const { call, write, logs, told, metrics } = await setup();
+  const { call, write, logs, reported, metrics } = await setup();
   write([{ name: "app", url: "nowhere", mode: "off" }]);
-  await waitUntil("the faults", () => told.length >= 2);
-  expect(told.map((line) => line.split(": ").at(1))).toEqual(
+  await waitUntil("the faults", () => reported.length >= 2);
+  expect(reported.map((line) => line.split(": ").at(1))).toEqual(
     expect.arrayContaining(["upstreams.0.url", "upstreams.0.mode"]),
   );
   expect(logs).toContainEqual(
@@ -51,9 +51,9 @@ test("an invalid file keeps the previous configuration, and the log names its fa
 });
 
 test("a missing file keeps the previous configuration", async () => {
-  const { call, configFile, told } = await setup();
+  const { call, configFile, reported } = await setup();
   rmSync(configFile);
-  await waitUntil("the fault", () => told.some((line) => line.includes("cannot be read")));
+  await waitUntil("the fault", () => reported.some((line) => line.includes("cannot be read")));
   expect(await call()).toBe("first");
 });
 

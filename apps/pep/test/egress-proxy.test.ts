@@ -88,8 +88,8 @@ describe("an upstream behind a proxy, against a double of the control plane", ()
 
   test("is verified through the tunnel as it is without a proxy", async () => {
     const proxy = await startedEgressProxy();
-    const stranger = await (await anAuthority()).issue();
-    const url = await startedTlsUpstream(stranger);
+    const untrusted = await (await anAuthority()).issue();
+    const url = await startedTlsUpstream(untrusted);
     const { call } = await setup(url, { HTTPS_PROXY: proxy.url });
     expect(await call()).toMatchObject({ status: 502, blocked: null });
     expect(proxy.asked.map(({ line }) => line)).toEqual([`CONNECT ${new URL(url).host}`]);

@@ -26,8 +26,8 @@ async function askFrom(peer: string, headers: Record<string, string> = {}) {
   undo.push(() => server.close());
   const { port } = server.address() as AddressInfo;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const asked = httpRequest({ port, host: "127.0.0.1", path: "/__svc/quit", method: "POST", headers }, resolve);
-    asked.once("error", reject).end();
+    const sent = httpRequest({ port, host: "127.0.0.1", path: "/__svc/quit", method: "POST", headers }, resolve);
+    sent.once("error", reject).end();
   });
   answer.resume();
   return { status: answer.statusCode, hasQuit };

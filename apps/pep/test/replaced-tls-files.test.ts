@@ -22,8 +22,8 @@ interface TlsUpstream {
 
 async function startedTlsUpstream(identity: Identity, clients?: Authority): Promise<TlsUpstream> {
   const served: (string | undefined)[] = [];
-  const asking = clients && { ca: clients.ca, requestCert: true, rejectUnauthorized: true };
-  const server = createServer({ ...identity, ...asking }, ({ socket }, response) => {
+  const requiringClients = clients && { ca: clients.ca, requestCert: true, rejectUnauthorized: true };
+  const server = createServer({ ...identity, ...requiringClients }, ({ socket }, response) => {
     served.push((socket as TLSSocket).getPeerCertificate().serialNumber);
     response.end("over TLS");
   });
@@ -143,7 +143,7 @@ describe("TLS material that is replaced", () => {
     };
     const [before, after] = [await filesOf(), await filesOf()];
     let replace = (_files: Awaited<ReturnType<typeof filesOf>>) => {};
-    const { call, told } = await setup(
+    const { call, reported } = await setup(
       (folder) => mutual(join(folder, "mounted"), upstream.url),
       (folder) => {
         replace = mount(join(folder, "mounted"), before);
@@ -152,25 +152,25 @@ describe("TLS material that is replaced", () => {
     expect(await call()).toBe(200);
     replace(after);
     await waitUntil("the new certificate", async () => (await call()) === 200 && serials(upstream) === 2);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   test("a client certificate before its key: the previous pair stays, with a warning, until both are replaced", async () => {
     const authority = await anAuthority();
     const upstream = await startedTlsUpstream(await authority.issue(), authority);
     const [before, after] = [await authority.issue(), await authority.issue()];
-    const { call, folder, told } = await setup(
+    const { call, folder, reported } = await setup(
       (folder) => mutual(folder, upstream.url),
       (folder) => written(folder, { "ca.pem": authority.ca, "tls.crt": before.cert, "tls.key": before.key }),
     );
     expect(await call()).toBe(200);
     written(folder, { "tls.crt": after.cert });
-    await waitUntil("the fault", () => told.some((line) => line.includes("key_file must hold")));
+    await waitUntil("the fault", () => reported.some((line) => line.includes("key_file must hold")));
     expect(await call()).toBe(200);
     expect(serials(upstream)).toBe(1);
     written(folder, { "tls.key": after.key });
     await waitUntil("the new certificate", async () => (await call()) === 200 && serials(upstream) === 2);
-    expect(told.join("\n")).not.toContain("BEGIN");
+    expect(reported.join("\n")).not.toContain("BEGIN");
   });
 
   test.each(["ca.pem", "tls.crt", "tls.key"])(
@@ -179,14 +179,14 @@ describe("TLS material that is replaced", () => {
       const authority = await anAuthority();
       const upstream = await startedTlsUpstream(await authority.issue(), authority);
       const own = await authority.issue();
-      const { call, folder, told } = await setup(
+      const { call, folder, reported } = await setup(
         (folder) => mutual(folder, upstream.url),
         (folder) => written(folder, { "ca.pem": authority.ca, "tls.crt": own.cert, "tls.key": own.key }),
       );
       written(folder, { [name]: "half a secret" });
-      await waitUntil("the fault", () => told.some((line) => line.includes("upstream app: ")));
+      await waitUntil("the fault", () => reported.some((line) => line.includes("upstream app: ")));
       expect(await call()).toBe(200);
-      expect(told.join("\n")).not.toContain("half a secret");
+      expect(reported.join("\n")).not.toContain("half a secret");
     },
   );
 });
@@ -242,11 +242,11 @@ describe("a secret that is replaced", () => {
     ["a NUL", "third-secret\u0000"],
     ["what a header cannot hold", "third-secret \u20ac"],
   ])("by %s is rejected: the previous one stays, and the log repeats neither", async (_name, text) => {
-    const { shown, folder, told, logs } = await keyedSetup();
+    const { shown, folder, reported, logs } = await keyedSetup();
     expect(await shown()).toBe("first-secret");
     written(folder, { secret: text });
-    await waitUntil("the fault", () => told.some((line) => line.includes("value_file must hold one line")));
+    await waitUntil("the fault", () => reported.some((line) => line.includes("value_file must hold one line")));
     expect(await shown()).toBe("first-secret");
-    expect(JSON.stringify([told, logs])).not.toMatch(/(first|third)-secret/);
+    expect(JSON.stringify([reported, logs])).not.toMatch(/(first|third)-secret/);
   });
 });

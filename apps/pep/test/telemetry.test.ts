@@ -26,7 +26,7 @@ const seriesOf = (metrics: string) =>
 
 describe("case 71: telemetry reports calls without names", () => {
   test("no token, session, name, target, path, query or body is in metrics or logs", async () => {
-    const { url, session, controlPlane, metrics, logs, told } = await setup();
+    const { url, session, controlPlane, metrics, logs, reported } = await setup();
     const headers = { ...(await session()), "x-canary": "canary-header" };
     const call = (path: string, init: RequestInit = {}) => fetch(`${url}${path}`, { headers, ...init });
     await call("/canary-upstream/canary-path/x?q=canary-query", { method: "POST", body: "canary-body" });
@@ -39,7 +39,7 @@ describe("case 71: telemetry reports calls without names", () => {
       consentableScopes: ["canary-scope"],
     });
     await call("/canary-upstream/canary-path/x");
-    const shown = [await metrics(), ...logs.map((line) => JSON.stringify(line)), ...told].join("\n");
+    const shown = [await metrics(), ...logs.map((line) => JSON.stringify(line)), ...reported].join("\n");
     expect(logs.length).toBeGreaterThanOrEqual(6);
     expect(shown).not.toContain("canary");
     expect(shown).not.toContain(headers.authorization);

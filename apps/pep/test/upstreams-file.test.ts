@@ -149,9 +149,9 @@ describe("a single fault rejects the whole file", () => {
 
   test("no fault shows a secret", () => {
     contents["/bad-secret"] = "s3cret\u0001";
-    const told = faults([{ ...ledger, credential: { header: "x-key", value_file: "/bad-secret" } }]);
-    expect(told.join()).toContain("visible ASCII");
-    expect(told.join()).not.toContain("s3cret");
+    const reported = faults([{ ...ledger, credential: { header: "x-key", value_file: "/bad-secret" } }]);
+    expect(reported.join()).toContain("visible ASCII");
+    expect(reported.join()).not.toContain("s3cret");
   });
 });
 

@@ -34,7 +34,7 @@ async function serve(listener: RequestListener): Promise<{ url: string; close():
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-const asked: TransportRequest = {
+const anyRequest: TransportRequest = {
   method: "POST",
   path: "/v1/x?y=1",
   headers: { "x-a": "b" },
@@ -45,7 +45,7 @@ const asked: TransportRequest = {
 
 const faultOf = (baseUrl: string, more: Partial<TransportRequest> = {}): Promise<TransportFaultCode> =>
   fetchTransport({ baseUrl })
-    .send({ ...asked, ...more })
+    .send({ ...anyRequest, ...more })
     .then(
       () => {
         throw new Error("answered");
@@ -57,18 +57,18 @@ test("method, path below the base, headers and body are sent; status, headers an
   nock(base, { reqheaders: { "x-a": "b" } })
     .post("/under/v1/x?y=1", "é")
     .reply(418, "é", { "x-got": "it" });
-  const answer = await fetchTransport({ baseUrl: `${base}/under/` }).send(asked);
+  const answer = await fetchTransport({ baseUrl: `${base}/under/` }).send(anyRequest);
   expect(answer).toMatchObject({ status: 418, body: "é", headers: { "x-got": "it" } });
 });
 
 test("a redirect is returned and not followed", async () => {
   nock(base).post("/v1/x?y=1").reply(307, "", { location: "/elsewhere" });
-  expect((await fetchTransport({ baseUrl: base }).send(asked)).status).toBe(307);
+  expect((await fetchTransport({ baseUrl: base }).send(anyRequest)).status).toBe(307);
 });
 
 test("a body of the maximal size is read, one byte more is a fault", async () => {
   nock(base).post("/v1/x?y=1").reply(200, "x".repeat(10));
-  expect((await fetchTransport({ baseUrl: base }).send(asked)).body).toHaveLength(10);
+  expect((await fetchTransport({ baseUrl: base }).send(anyRequest)).body).toHaveLength(10);
   nock(base).post("/v1/x?y=1").reply(200, "x".repeat(11));
   expect(await faultOf(base)).toBe("too_large");
 });

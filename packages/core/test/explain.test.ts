@@ -34,8 +34,8 @@ test("a record explains every check as it was decided, under any state", () => {
       const record = recorded(policy, hop, present);
       const { checks, remedy } = explain(policy, record, hop.narrowedTo);
       const decided = runChecks(policy, hop, present);
-      const asked = { ...hop, tokenTaint: record.taint, declaredTaint: undefined };
-      const again = runChecks(policy, asked, presentOf(record.present));
+      const request = { ...hop, tokenTaint: record.taint, declaredTaint: undefined };
+      const again = runChecks(policy, request, presentOf(record.present));
       expect(again.map(({ reason }) => reason !== undefined)).toEqual(
         decided.map(({ reason }) => reason !== undefined),
       );
@@ -71,7 +71,7 @@ const scope = (members: object = {}) => ({ hop_budget: 4, tools: [read], ...memb
 type Scopes = Readonly<Record<string, ReturnType<typeof scope>>>;
 
 /** A call of `http:ledger/read` that planner may make, and what is different about it. */
-function world(manifests: Scopes, asked: Partial<HopRequest>, name = "books") {
+function world(manifests: Scopes, request: Partial<HopRequest>, name = "books") {
   const declarations = Object.entries(manifests).flatMap(([agent, declared]) => {
     const parsed = agentManifest.parse({ scopes: { [name]: declared } }).scopes.get(name);
     return parsed === undefined ? [] : [{ agent, manifestVersion: 1, declared: parsed }];
@@ -79,7 +79,7 @@ function world(manifests: Scopes, asked: Partial<HopRequest>, name = "books") {
   const compilation = compile(name, declarations);
   if (!compilation.ok) throw new Error("a small graph compiles");
   const policy = indexPolicy({ scope: name, version: 1, document: compilation.document });
-  const chain = asked.chain ?? ["planner"];
+  const chain = request.chain ?? ["planner"];
   const hop: HopRequest = {
     hop: chain.length + 1,
     chain,
@@ -89,13 +89,13 @@ function world(manifests: Scopes, asked: Partial<HopRequest>, name = "books") {
     narrowedTo: undefined,
     tokenTaint: "trusted_internal",
     declaredTaint: undefined,
-    ...asked,
+    ...request,
   };
   return { policy, hop };
 }
 
-const remedyOf = (manifests: Scopes, asked: Partial<HopRequest>, present: Partial<PresentState> = {}) => {
-  const { policy, hop } = world(manifests, asked);
+const remedyOf = (manifests: Scopes, request: Partial<HopRequest>, present: Partial<PresentState> = {}) => {
+  const { policy, hop } = world(manifests, request);
   const record = recorded(policy, hop, { ...quiet, ...present });
   return { reason: record.denyReason, remedy: explain(policy, record, hop.narrowedTo).remedy ?? "" };
 };
@@ -195,9 +195,9 @@ describe("the advised manifest change admits the call", () => {
       'Set "accepts_taint": true for "http:ledger/read" under scope "books" in every manifest that declares it',
       { planner: scope({ tools: [{ ...read, privileged: true, accepts_taint: true }] }) },
     ],
-  ])("for %s", (_, manifests, asked, advice, changed) => {
-    expect(remedyOf(manifests, asked).remedy).toContain(advice);
-    const { policy, hop } = world(changed, asked);
+  ])("for %s", (_, manifests, request, advice, changed) => {
+    expect(remedyOf(manifests, request).remedy).toContain(advice);
+    const { policy, hop } = world(changed, request);
     expect(decide(policy, hop, quiet)).toMatchObject({ outcome: "allow" });
   });
 });
@@ -250,10 +250,10 @@ describe("where no manifest change helps, the advice names what does", () => {
       { marks: new Map([["planner", "mcp:web/fetch"]]) },
       'a session that has not touched "mcp:web/fetch"',
     ],
-  ])("%s: %o", (reason, asked, present, advice) => {
+  ])("%s: %o", (reason, request, present, advice) => {
     const pay = { ref: "http:ledger/pay", data_classes: ["finance"], privileged: true };
     const manifests = { ...loop, planner: { ...loop.planner, tools: [read, pay] } };
-    const explained = remedyOf(manifests, asked, present);
+    const explained = remedyOf(manifests, request, present);
     expect(explained.reason).toBe(reason);
     expect(explained.remedy).toContain(advice);
   });

@@ -214,13 +214,13 @@ describe("after the parent was killed", () => {
     await vi.waitFor(() => expect(isAlive(serverPid)).toBe(false), { timeout: 240_000 });
     // Of the server's own account: PostgreSQL itself takes any such process for a running server.
     const { uid, gid } = statSync(join(dataDir, "postgres"));
-    const stranger = spawn("sleep", ["600"], { uid, gid, stdio: "ignore" });
-    undo.push(() => stranger.kill());
-    writeFileSync(pidFile(dataDir), text.replace(/^\d+/, String(stranger.pid)));
+    const unrelated = spawn("sleep", ["600"], { uid, gid, stdio: "ignore" });
+    undo.push(() => unrelated.kill());
+    writeFileSync(pidFile(dataDir), text.replace(/^\d+/, String(unrelated.pid)));
     chownSync(pidFile(dataDir), uid, gid);
     const { ownerUrl } = await start(dataDir);
     expect(await query(ownerUrl, "select n from kept")).toEqual([{ n: 7 }]);
-    expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
+    expect(unrelated.exitCode ?? unrelated.signalCode).toBeNull();
   });
 });
 

@@ -4,7 +4,7 @@ import { portsOf, refusal, type Scripted, scripted } from "./support/scripted-tr
 import { actionId, sessionId } from "./support/tokens.ts";
 
 const credential = { sessionId, token: "the-token" };
-const asked = { target: "http:ledger/read_entry", targetKind: "tool", dataClass: "finance.entries" } as const;
+const hopCall = { target: "http:ledger/read_entry", targetKind: "tool", dataClass: "finance.entries" } as const;
 const options: StepOptions = { deadlineMs: 1_000 };
 
 const allow = {
@@ -15,9 +15,9 @@ const allow = {
   enforced: true,
   hop: 2,
   acting_agent: "planner",
-  target: asked.target,
+  target: hopCall.target,
   target_kind: "tool",
-  data_class: asked.dataClass,
+  data_class: hopCall.dataClass,
   privileged: false,
   transaction_required: false,
   taint: "trusted_internal",
@@ -35,7 +35,7 @@ const deny = {
 };
 
 const answering = (answer: Scripted, request = {}) =>
-  decide(portsOf(scripted(answer)), credential, { ...asked, ...request }, options);
+  decide(portsOf(scripted(answer)), credential, { ...hopCall, ...request }, options);
 
 test("an allow is returned with all its facts", async () => {
   expect(await answering({ status: 200, body: allow })).toEqual({
@@ -46,7 +46,7 @@ test("an allow is returned with all its facts", async () => {
       enforced: true,
       hop: 2,
       actingAgent: "planner",
-      ...asked,
+      ...hopCall,
       privileged: false,
       transactionRequired: false,
       taint: "trusted_internal",
@@ -68,7 +68,7 @@ test("a deny is returned with its reason and the scopes whose consent would admi
 test("the request carries session, target, data class, token and trace context", async () => {
   const transport = scripted({ status: 200, body: { ...allow, enforced: false } });
   const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
-  const request = { ...asked, taint: "untrusted_external", enforced: false } as const;
+  const request = { ...hopCall, taint: "untrusted_external", enforced: false } as const;
   await decide(portsOf(transport), credential, request, { ...options, trace });
   expect(transport.sent).toHaveLength(1);
   expect(transport.sent[0]).toMatchObject({
@@ -78,9 +78,9 @@ test("the request carries session, target, data class, token and trace context",
   });
   expect(JSON.parse(transport.sent[0]?.body ?? "")).toEqual({
     session_id: sessionId,
-    target: asked.target,
+    target: hopCall.target,
     target_kind: "tool",
-    data_class: asked.dataClass,
+    data_class: hopCall.dataClass,
     taint: "untrusted_external",
     enforced: false,
   });
@@ -137,7 +137,7 @@ describe("a decision is requested a second time", () => {
     const transport = scripted("refused", { status: 200, body: allow });
     let now = 0;
     const ports = portsOf(transport, { monotonicMs: () => (now += 100) });
-    expect((await decide(ports, credential, asked, options)).kind).toBe("decided");
+    expect((await decide(ports, credential, hopCall, options)).kind).toBe("decided");
     expect(transport.sent.map((request) => request.deadlineMs)).toEqual([1_000, 900]);
   });
 
@@ -145,21 +145,21 @@ describe("a decision is requested a second time", () => {
     "never after %o",
     async (answer) => {
       const transport = scripted(answer, { status: 200, body: allow });
-      expect((await decide(portsOf(transport), credential, asked, options)).kind).not.toBe("decided");
+      expect((await decide(portsOf(transport), credential, hopCall, options)).kind).not.toBe("decided");
       expect(transport.sent).toHaveLength(1);
     },
   );
 
   test("but not a third time, not after the deadline and not after an abort", async () => {
     const twice = scripted("refused");
-    expect(await decide(portsOf(twice), credential, asked, options)).toMatchObject({ fault: "refused" });
+    expect(await decide(portsOf(twice), credential, hopCall, options)).toMatchObject({ fault: "refused" });
     expect(twice.sent).toHaveLength(2);
     const late = scripted("refused");
     let now = 0;
-    await decide(portsOf(late, { monotonicMs: () => (now += 1_000) }), credential, asked, options);
+    await decide(portsOf(late, { monotonicMs: () => (now += 1_000) }), credential, hopCall, options);
     expect(late.sent).toHaveLength(1);
     const left = scripted("refused");
-    await decide(portsOf(left), credential, asked, { ...options, signal: AbortSignal.abort() });
+    await decide(portsOf(left), credential, hopCall, { ...options, signal: AbortSignal.abort() });
     expect(left.sent).toHaveLength(1);
   });
 });
@@ -168,11 +168,11 @@ test("the duration of a step is reported once, also where it fails", async () =>
   const stages: unknown[] = [];
   let now = 0;
   const ports = portsOf(scripted("timeout"), { monotonicMs: () => (now += 5) });
-  await decide(ports, credential, asked, { ...options, onStage: (...stage) => stages.push(stage) });
+  await decide(ports, credential, hopCall, { ...options, onStage: (...stage) => stages.push(stage) });
   expect(stages).toEqual([["decide", 10]]);
 });
 
 test("an error that is no transport fault is thrown", async () => {
   const transport = { send: () => Promise.reject(new RangeError("bug")) };
-  await expect(decide(portsOf(transport), credential, asked, options)).rejects.toThrow(RangeError);
+  await expect(decide(portsOf(transport), credential, hopCall, options)).rejects.toThrow(RangeError);
 });

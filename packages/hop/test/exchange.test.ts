@@ -9,7 +9,7 @@ const root = rootClaims();
 const planner = narrowed(root, "planner");
 const subject = { sessionId, token: await signed(planner) };
 const target = "http:ledger/read_entry";
-const asked = { target, dataClass: "finance.entries", actionId };
+const hopCall = { target, dataClass: "finance.entries", actionId };
 const right = narrowed(planner, target, { targetKind: "tool", dataClass: "finance.entries" });
 const options = { deadlineMs: 1_000 };
 
@@ -19,8 +19,8 @@ const body = (token: string) => ({
   token_type: "Bearer",
   expires_in: 60,
 });
-const answering = (answer: Scripted) => exchange(portsOf(scripted(answer)), subject, asked, options);
-const granting = async (claims: HopClaims) => answering({ status: 200, body: body(await signed(claims)) });
+const exchangeWith = (answer: Scripted) => exchange(portsOf(scripted(answer)), subject, hopCall, options);
+const granting = async (claims: HopClaims) => exchangeWith({ status: 200, body: body(await signed(claims)) });
 
 test("the narrowed token is returned with its claims", async () => {
   expect(await granting(right)).toMatchObject({
@@ -31,7 +31,7 @@ test("the narrowed token is returned with its claims", async () => {
 
 test("the form is that of RFC 8693, without an actor token where there is no key", async () => {
   const transport = scripted("timeout");
-  await exchange(portsOf(transport), subject, { ...asked, taint: "untrusted_external" }, options);
+  await exchange(portsOf(transport), subject, { ...hopCall, taint: "untrusted_external" }, options);
   expect(transport.sent[0]?.path).toBe("/v1/token/exchange");
   expect(transport.sent[0]?.headers).toMatchObject({ "content-type": "application/x-www-form-urlencoded" });
   expect(transport.sent[0]?.headers).not.toHaveProperty("authorization");
@@ -49,7 +49,7 @@ test("the form is that of RFC 8693, without an actor token where there is no key
 test("with a key, every exchange carries an actor token bound to its subject token", async () => {
   const transport = scripted("timeout");
   const prover = { prove: (token: string) => `proof-of-${token.length}` };
-  await exchange(portsOf(transport, { prover }), subject, asked, options);
+  await exchange(portsOf(transport, { prover }), subject, hopCall, options);
   const form = new URLSearchParams(transport.sent[0]?.body);
   expect(form.get("actor_token")).toBe(`proof-of-${subject.token.length}`);
   expect(form.get("actor_token_type")).toBe("urn:ietf:params:oauth:token-type:jwt");
@@ -75,7 +75,10 @@ describe("a token that does not match the request is unusable", () => {
   test("a token of another kind", async () => {
     const claims = { ...right, caller: "planner", target, paramsHash: "x", hopJtiHash: "x", actionId };
     const transaction = await issueTransactionToken(issuerKey, claims);
-    expect(await answering({ status: 200, body: body(transaction) })).toEqual({ kind: "unusable", fault: "malformed" });
+    expect(await exchangeWith({ status: 200, body: body(transaction) })).toEqual({
+      kind: "unusable",
+      fault: "malformed",
+    });
   });
 });
 
@@ -100,14 +103,14 @@ describe("refusals", () => {
     ["200 with no token", { status: 200, body: body("nonsense") }, { kind: "unusable", fault: "malformed" }],
     ["a redirect", { status: 302, body: "" }, { kind: "unusable", fault: "status" }],
   ])("%s", async (_name, answer, want) => {
-    expect(await answering(answer)).toMatchObject(want);
+    expect(await exchangeWith(answer)).toMatchObject(want);
   });
 
   test.each<Scripted>(["refused", "unreachable", "timeout", oauthRefusal(503, "invalid_grant")])(
     "an exchange is never sent twice, not even after %o",
     async (answer) => {
       const transport = scripted(answer);
-      await exchange(portsOf(transport), subject, asked, options);
+      await exchange(portsOf(transport), subject, hopCall, options);
       expect(transport.sent).toHaveLength(1);
     },
   );

@@ -21,7 +21,7 @@ const presented = { sessionId, token: await signed(agent) };
 
 describe("mint", () => {
   const credential = { sessionId, token: "narrowed" };
-  const asked = { actionId, target, paramsJson: '{"amount": 2.0, "to":"7"}' };
+  const mintCall = { actionId, target, paramsJson: '{"amount": 2.0, "to":"7"}' };
   if (!isNarrowed(tool)) throw new Error("not narrowed");
   const right = transactionClaims(tool, "hash", { jti: freshJti(), nowSeconds });
   const body = async (claims: TransactionClaims) => ({
@@ -31,7 +31,7 @@ describe("mint", () => {
     expires_in: 60,
     action_id: actionId,
   });
-  const minting = (answer: Scripted) => mint(portsOf(scripted(answer)), credential, asked, options);
+  const minting = (answer: Scripted) => mint(portsOf(scripted(answer)), credential, mintCall, options);
 
   test("the transaction token is returned", async () => {
     const answer = await body(right);
@@ -44,7 +44,7 @@ describe("mint", () => {
 
   test("the parameters are sent as they are spelled", async () => {
     const transport = scripted("timeout");
-    await mint(portsOf(transport, { prover: { prove: () => "proof" } }), credential, asked, options);
+    await mint(portsOf(transport, { prover: { prove: () => "proof" } }), credential, mintCall, options);
     expect(transport.sent[0]?.headers).toMatchObject({ authorization: "Bearer narrowed" });
     expect(transport.sent[0]?.body).toBe(
       `{"action_id":"${actionId}","params":{"amount": 2.0, "to":"7"},"actor_token":"proof"}`,
@@ -55,7 +55,9 @@ describe("mint", () => {
     "%s is no one object, and nothing is sent",
     async (paramsJson) => {
       const transport = scripted("timeout");
-      await expect(mint(portsOf(transport), credential, { ...asked, paramsJson }, options)).rejects.toThrow(TypeError);
+      await expect(mint(portsOf(transport), credential, { ...mintCall, paramsJson }, options)).rejects.toThrow(
+        TypeError,
+      );
       expect(transport.sent).toEqual([]);
     },
   );

@@ -159,8 +159,8 @@ describe("the chain", () => {
   });
 
   test("seals of another key are not authenticated, though they introduce it", async () => {
-    const stranger = await aKey();
-    const seals = await sealAll(three, () => stranger);
+    const otherKey = await aKey();
+    const seals = await sealAll(three, () => otherKey);
     const { seals: checked } = await examine(seals, rowsOf(three), keys);
     expect(checked.some(({ isPinned }) => isPinned)).toBe(false);
   });

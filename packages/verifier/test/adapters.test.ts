@@ -24,9 +24,9 @@ type Ask = (
 ) => Promise<{ status: number; headers: Headers; text: string }>;
 
 /** What every handler below returns: the caller, and the body that it reads. */
-const told = (admission: Admission | undefined, body: unknown) => ({ caller: admission?.caller, body });
+const resultOf = (admission: Admission | undefined, body: unknown) => ({ caller: admission?.caller, body });
 
-async function asking(listener: RequestListener): Promise<Ask> {
+async function served(listener: RequestListener): Promise<Ask> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
@@ -48,7 +48,7 @@ async function asking(listener: RequestListener): Promise<Ask> {
   };
 }
 
-const askingFetch =
+const servedFetch =
   (handle: (request: Request) => Response | Promise<Response>): Ask =>
   async (headers, body = params) => {
     const sent = Object.entries({ "content-type": "application/json", ...headers }).flatMap(([name, values]) =>
@@ -60,32 +60,32 @@ const askingFetch =
 
 const frameworks: Record<string, () => Promise<Ask>> = {
   fetch: async () =>
-    askingFetch(
+    servedFetch(
       fetchAdmission({ verifier: newVerifier(), dataClass }, async (request, admission) =>
-        Response.json(told(admission, await request.json())),
+        Response.json(resultOf(admission, await request.json())),
       ),
     ),
   hono: async () => {
     const app = new Hono();
     app.use("/entries", honoAdmission({ verifier: newVerifier(), dataClass: () => dataClass }));
-    app.post("/entries", async (c) => c.json(told(admissionOf(c.req.raw), await c.req.json())));
-    return askingFetch((request) => app.fetch(request));
+    app.post("/entries", async (c) => c.json(resultOf(admissionOf(c.req.raw), await c.req.json())));
+    return servedFetch((request) => app.fetch(request));
   },
   express: async () => {
     const app = express();
     app.use(express.json());
     app.post("/entries", expressAdmission({ verifier: newVerifier(), dataClass }), (req, res) => {
-      res.json(told(admissionOf(req), req.body));
+      res.json(resultOf(admissionOf(req), req.body));
     });
-    return asking(app);
+    return served(app);
   },
   "express with raw bodies": async () => {
     const app = express();
     app.use(express.raw({ type: "*/*" }));
     app.post("/entries", expressAdmission({ verifier: newVerifier(), dataClass }), (req, res) => {
-      res.json(told(admissionOf(req), JSON.parse(String(req.body))));
+      res.json(resultOf(admissionOf(req), JSON.parse(String(req.body))));
     });
-    return asking(app);
+    return served(app);
   },
   fastify: async () => {
     const app = fastify();
@@ -98,10 +98,10 @@ const frameworks: Record<string, () => Promise<Ask>> = {
           dataClass: (r: FastifyRequest) => (r.url === "/entries" ? dataClass : ""),
         }),
       },
-      async (request) => told(admissionOf(request), request.body),
+      async (request) => resultOf(admissionOf(request), request.body),
     );
     await app.ready();
-    return asking((request, response) => app.routing(request, response));
+    return served((request, response) => app.routing(request, response));
   },
 };
 
@@ -156,7 +156,7 @@ describe.each(Object.entries(frameworks))("%s", (_name, start) => {
 test("a call that cannot be verified is a 503 without a cause", async () => {
   const store = { admitOnce: () => Promise.reject(new Error("redis://secret is down")) };
   const verifier = createVerifier({ issuer, audience: target, jwks, identityView: "off", replayStore: store });
-  const ask = askingFetch(fetchAdmission({ verifier, dataClass }, () => new Response("served")));
+  const ask = servedFetch(fetchAdmission({ verifier, dataClass }, () => new Response("served")));
   const { status, headers, text } = await ask(await callHeaders({ privileged: true }));
   expect(status).toBe(503);
   expect(headers.get("retry-after")).toBe("1");
@@ -164,7 +164,7 @@ test("a call that cannot be verified is a 503 without a cause", async () => {
 });
 
 test("a body too long to be bound is not admitted and not read whole", async () => {
-  const ask = askingFetch(fetchAdmission({ verifier: newVerifier(), dataClass }, () => new Response("served")));
+  const ask = servedFetch(fetchAdmission({ verifier: newVerifier(), dataClass }, () => new Response("served")));
   const long = JSON.stringify({ text: "x".repeat(786_432) });
   expect(JSON.parse((await ask(await callHeaders({ privileged: true }, "{}"), long)).text).error.code).toBe(
     "params_mismatch",
@@ -177,7 +177,7 @@ test("a route can name its own target", async () => {
     dataClass,
     audience: (request: Request) => `http:ledger${new URL(request.url).pathname}`,
   };
-  const ask = askingFetch(fetchAdmission(options, () => new Response("served")));
+  const ask = servedFetch(fetchAdmission(options, () => new Response("served")));
   expect((await ask(await callHeaders({ audience: "http:ledger/entries" }))).text).toBe("served");
   expect((await ask(headersOf(await sign(hopClaims())))).status).toBe(401);
 });

@@ -78,13 +78,13 @@ test("a malformed response does not replace a valid set", async () => {
 test("any number of unknown kids cause one request per cooldown", async () => {
   const { time, admits, fetches, fetched } = await setUp();
   expect(await admits()).toBe("admitted");
-  const stranger = await newKey();
+  const unknownKey = await newKey();
   for (let batch = 0; batch < 10; batch += 1) {
-    await Promise.all(Array.from({ length: 100 }, () => admits(stranger)));
+    await Promise.all(Array.from({ length: 100 }, () => admits(unknownKey)));
   }
   expect(fetches()).toBe(1);
   await time.advance(30_000);
-  expect(new Set(await Promise.all(Array.from({ length: 100 }, () => admits(stranger))))).toEqual(
+  expect(new Set(await Promise.all(Array.from({ length: 100 }, () => admits(unknownKey))))).toEqual(
     new Set(["signature"]),
   );
   await fetched(2);

@@ -22,7 +22,7 @@ export interface RunningPep {
   /** Log lines, parsed. */
   readonly logs: Record<string, unknown>[];
   /** Lines for the operator. */
-  readonly told: string[];
+  readonly reported: string[];
   readonly metrics: () => Promise<string>;
   /** The value of one series. */
   readonly metric: (series: string) => Promise<number>;
@@ -59,16 +59,19 @@ export async function startedPep({
     ...(typeof settings === "function" ? settings(folder) : settings),
   });
   const logs: Record<string, unknown>[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const telemetry = createTelemetry({
     app: "pep",
     version: "0.0.0-test",
     config: { ...config.telemetry, logLevel: "debug", otel: {} },
-    io: { logDestination: { write: (line) => logs.push(JSON.parse(line)) }, writeNotice: (line) => told.push(line) },
+    io: {
+      logDestination: { write: (line) => logs.push(JSON.parse(line)) },
+      writeNotice: (line) => reported.push(line),
+    },
   });
   const pep = await startPep(
     { ...config, limits: { ...config.limits, ...patience.enforcementPoint, ...limits } },
-    { telemetry, log: (line) => told.push(line) },
+    { telemetry, log: (line) => reported.push(line) },
   );
   onTestFinished(async () => {
     await pep.stop({ isUrgent: true });
@@ -91,7 +94,7 @@ export async function startedPep({
       return { authorization: `Bearer ${token}`, "x-svc-session": sessionId, "content-type": "application/json" };
     },
     logs,
-    told,
+    reported,
     metrics,
     metric: async (series) => seriesIn(await metrics(), series),
   };
