@@ -205,6 +205,7 @@ test("every default of a sidecar reaches the injector's configuration", () => {
       "pep.svc/agent-name": undefined,
       "pep.svc/agent-key-secret": undefined,
       "pep.svc/observe-undecided": "forward",
+      "pep.svc/observe-unlisted": "block",
       "pep.svc/bind-cap-bytes": 524_288,
       "pep.svc/grace-seconds": 40,
       "pep.svc/upstream-timeout-seconds": 60,

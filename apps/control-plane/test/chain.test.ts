@@ -58,3 +58,24 @@ test("each chain that is read is counted as complete, broken or not found", asyn
   }
   expect(results).toEqual(["complete", "broken", "not_found"]);
 });
+
+test("a chain's duration is what its reading took, whatever the wall clock does", async () => {
+  const delayMs = 50;
+  const { action_id } = await record();
+  const seconds: number[] = [];
+  const chainRead = (_result: string, duration: number) => void seconds.push(duration);
+  const { audit, events } = plane.deps;
+  const lineage: typeof audit.lineage = async (action) => {
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    return audit.lineage(action);
+  };
+  const stopped = { nowMs: () => 0 };
+  const app = plane.with({ audit: { ...audit, lineage }, clock: stopped, events: { ...events, chainRead } });
+  const startedMs = performance.now();
+  await app.send(`/v1/audit/actions/${action_id}/chain`);
+  const tookMs = performance.now() - startedMs;
+  const [duration = Number.NaN] = seconds;
+  // A timer may be a millisecond early.
+  expect(duration * 1000).toBeGreaterThan(delayMs - 2);
+  expect(duration * 1000).toBeLessThanOrEqual(tookMs);
+});

@@ -45,6 +45,10 @@ export const podOptions = {
     "block",
     "What observe mode does with a call that got no decision.",
   ),
+  "pep.svc/observe-unlisted": optional(
+    oneOf(["block", "forward"]),
+    "What observe mode does with a call that no route lists; unset, it forwards.",
+  ),
   "pep.svc/bind-cap-bytes": optional(wholeNumber({ min: 1, max: 786_432 }), "The largest body that is bound."),
   "pep.svc/grace-seconds": optional(
     wholeNumber({ min: 0, max: 3600 }),

@@ -60,6 +60,8 @@ function weakens(name: OptionName, value: unknown, defaults: PodOptions): boolea
       return value === "observe" && defaults[name] !== "observe";
     case "pep.svc/observe-undecided":
       return value === "forward" && defaults[name] !== "forward";
+    case "pep.svc/observe-unlisted":
+      return value === "forward" && defaults[name] === "block";
     case "pep.svc/config":
     case "pep.svc/secret":
       return value !== defaults[name];

@@ -70,6 +70,7 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_PEP_ADMIN_LISTEN: `0.0.0.0:${adminPort}`,
     SVC_PEP_MODE: options["pep.svc/mode"],
     SVC_PEP_OBSERVE_UNDECIDED: options["pep.svc/observe-undecided"],
+    SVC_PEP_OBSERVE_UNLISTED: options["pep.svc/observe-unlisted"],
     SVC_PEP_BIND_CAP_BYTES: options["pep.svc/bind-cap-bytes"],
     SVC_PEP_GRACE_SECONDS: graceSecondsOf(options),
     SVC_PEP_UPSTREAM_TIMEOUT_SECONDS: options["pep.svc/upstream-timeout-seconds"],

@@ -208,6 +208,11 @@ const weaker: readonly (readonly [what: string, pod: Pod, environment?: Record<s
   ["for a Secret of its own", annotated({ "pep.svc/secret": "mine" })],
   ["to forward what nobody decided", annotated({ "pep.svc/observe-undecided": "forward" })],
   [
+    "to forward what no route lists, where that is blocked",
+    annotated({ "pep.svc/observe-unlisted": "forward" }),
+    { SVC_INJECTOR_PEP_OBSERVE_UNLISTED: "block" },
+  ],
+  [
     "not to be sent through a proxy that is the default",
     annotated({ "pep.svc/proxy-env": "false" }),
     { SVC_INJECTOR_PEP_PROXY_ENV: "true" },

@@ -139,6 +139,16 @@ const blockMessages = {
   other: "call blocked: unclassified",
 } as const satisfies Record<BlockCause, string>;
 
+/** Of observe mode, where a record or the list of unlisted calls shows what happened. */
+const forwardedMessages = {
+  policy: "call forwarded although the policy denies it",
+  unresolvable_call: "call forwarded although nothing is configured for it",
+  body_too_large: "call forwarded although its body is too large to bind",
+  unbindable: "call forwarded although its body cannot be bound",
+} as const satisfies Partial<Record<BlockCause, string>>;
+
+const isReviewable = (cause: BlockCause): cause is keyof typeof forwardedMessages => cause in forwardedMessages;
+
 /** Faults that the operator can correct. */
 const poolMessages = {
   pool_full: "call blocked: every renewed token is in use",
@@ -152,7 +162,7 @@ function logOf(outcome: PepOutcome, { cause = "other", poolFault }: Partial<Refu
     const message = poolFault === undefined ? blockMessages[cause] : poolMessages[poolFault];
     return [blockLogLevels[cause] as LogLevel, message] as const;
   }
-  return cause === "policy"
-    ? (["info", "call forwarded although the policy denies it"] as const)
+  return isReviewable(cause)
+    ? (["info", forwardedMessages[cause]] as const)
     : (["warn", "call forwarded without a decision"] as const);
 }

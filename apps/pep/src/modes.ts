@@ -1,6 +1,6 @@
 export const pepModes = ["enforce", "observe"] as const;
 export type PepMode = (typeof pepModes)[number];
 
-/** What observe mode does with a call that got no decision. */
-export const undecidedModes = ["block", "forward"] as const;
-export type UndecidedMode = (typeof undecidedModes)[number];
+/** What observe mode does with a call that it could not decide. */
+export const observeChoices = ["block", "forward"] as const;
+export type ObserveChoice = (typeof observeChoices)[number];

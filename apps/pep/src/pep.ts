@@ -3,6 +3,7 @@ import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
+import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
 import { createEvents, type Events } from "./events.ts";
 import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
 import { createAdminServer, createProxyServer } from "./http/listener.ts";
@@ -40,11 +41,13 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const controlPlane = await openControlPlane(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
   const { hop } = controlPlane;
+  const unlisted = createUnlistedCalls();
   const ports: PepPorts = {
     hop,
     limits,
     events,
-    undecided: config.undecided,
+    observe: config.observe,
+    unlisted,
     defaultMode: config.mode,
     upstreams: upstreams.live,
     ambient: () => ambient?.current(),
@@ -57,7 +60,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   };
   let isReady = true;
   const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
-  const admin = await listen(createAdminServer(endpoints, limits), config.adminListen);
+  const admin = await listen(createAdminServer({ ...endpoints, unlisted: unlisted.read }, limits), config.adminListen);
   const proxy = await listen(createProxyServer(ports, endpoints), config.listen);
   upstreams.watch();
   announce(upstreams.live.current);

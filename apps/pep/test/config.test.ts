@@ -17,7 +17,7 @@ test("the defaults are those of the reference", () => {
       listen: { host: "127.0.0.1", port: 16_001 },
       adminListen: { host: "0.0.0.0", port: 16_020 },
       mode: "enforce",
-      undecided: "block",
+      observe: { undecided: "block", unlisted: "forward" },
       graceSeconds: 25,
       renewalIdleSeconds: 300,
       limits: {

@@ -1,4 +1,5 @@
 import type { Hop, HopPorts, LeaseResult, Transport } from "@svc/hop";
+import type { HopClaims } from "@svc/tokens";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { watchSession } from "../src/decide/decide-again.ts";
 
@@ -9,28 +10,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const segment = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
-/** A hop token by its shape; issued now. */
-function tokenOf({ hop, lifeSeconds }: { hop: number; lifeSeconds: number }): string {
+/** Claims of a hop token issued now. */
+const claimsOf = ({ hop, lifeSeconds }: { hop: number; lifeSeconds: number }): HopClaims => {
   const iat = Math.floor(Date.now() / 1000);
-  const narrowed = hop > 1 ? { act: { sub: "alice" }, action_id: "a", target_kind: "agent", privileged: false } : {};
-  const claims = {
-    iss: "i",
-    sub: "alice",
-    aud: hop > 1 ? "planner" : "i",
-    scope: "docs",
-    hop,
-    sid: "s",
-    policy_version: 1,
-    taint: "trusted_internal",
-    jti: "j",
-    iat,
-    exp: iat + lifeSeconds,
-  };
-  return [segment({ alg: "ES256", typ: "at+jwt", kid: "k" }), segment({ ...claims, ...narrowed }), "c2ln"].join(".");
-}
+  return { hop, iat, exp: iat + lifeSeconds } as HopClaims;
+};
 
-function watched(lease: () => Promise<LeaseResult>, token = "no token at all", enforced = true) {
+function watched(lease: () => Promise<LeaseResult>, claims?: HopClaims, enforced = true) {
   const close = vi.fn();
   const leased = vi.fn(lease);
   const transport: Transport = { send: () => Promise.reject(new Error("not asked here")) };
@@ -40,28 +26,39 @@ function watched(lease: () => Promise<LeaseResult>, token = "no token at all", e
     limits: { stepMs: 1_000, hopMs: 2_500 },
   };
   const hop: Hop = {
-    credential: { sessionId: "s", token },
+    credential: { sessionId: "s", token: "presented" },
     call: { target: "t", targetKind: "tool", dataClass: "docs" },
     enforced,
     signal: new AbortController().signal,
     trace: {},
   };
-  const stop = watchSession({ hop: ports, limits: { redecideMs: 60_000 }, now: Date.now }, hop, token, close);
-  return { close, leased, stop };
+  const watch = watchSession({ hop: ports, limits: { redecideMs: 60_000 }, now: Date.now }, hop, claims);
+  watch.onEnd(close);
+  return { close, leased, watch };
 }
 
-describe("a long-lived call is closed", () => {
-  test.each<[string, () => Promise<LeaseResult>]>([
-    ["where its token is refused", async () => ({ kind: "unauthorized" })],
-    ["where no decision can be had", async () => ({ kind: "unusable", fault: "timeout" })],
-    ["where asking itself fails", () => Promise.reject(new Error("bug"))],
-  ])("%s, also in observe mode", async (_name, lease) => {
+const refused = async (): Promise<LeaseResult> => ({ kind: "unauthorized" });
+
+describe("a call under way is ended, with the reason", () => {
+  test.each<[string, () => Promise<LeaseResult>, string]>([
+    ["where its token is refused", refused, "unauthorized"],
+    [
+      "where the control plane gives no decision",
+      async () => ({ kind: "unusable", fault: "timeout" }),
+      "pdp_unreachable",
+    ],
+    ["where the decision itself fails", () => Promise.reject(new Error("bug")), "other"],
+  ])("%s, but not in observe mode", async (_name, lease, cause) => {
     for (const enforced of [true, false]) {
-      const { close, leased } = watched(lease, undefined, enforced);
+      const { close, leased, watch } = watched(lease, undefined, enforced);
+      watch.started();
       await vi.advanceTimersByTimeAsync(59_999);
       expect(leased).not.toHaveBeenCalled();
       await vi.advanceTimersByTimeAsync(1);
-      expect(close).toHaveBeenCalledOnce();
+      expect(close.mock.calls).toEqual(enforced ? [[expect.objectContaining({ cause })]] : []);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(leased).toHaveBeenCalledTimes(enforced ? 1 : 2);
+      watch.stop();
     }
   });
 
@@ -69,24 +66,34 @@ describe("a long-lived call is closed", () => {
     ["by the root grant's expiry", { hop: 1, lifeSeconds: 30 }],
     ["by a shorter life than a hop token has", { hop: 2, lifeSeconds: 30 }],
   ])("at the session's end, known %s", async (_name, life) => {
-    const { close, leased } = watched(async () => ({ kind: "unauthorized" }), tokenOf(life));
+    const { close, leased } = watched(refused, claimsOf(life));
     await vi.advanceTimersByTimeAsync(29_999);
     expect(close).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
-    expect(close).toHaveBeenCalledOnce();
+    expect(close).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ cause: "unauthorized" }));
     expect(leased).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["not sent yet", false, 1],
+    ["sent", true, 0],
+  ])("at the session's end in observe mode: one that was %s", async (_name, isSent, ends) => {
+    const { close, watch } = watched(refused, claimsOf({ hop: 2, lifeSeconds: 30 }), false);
+    if (isSent) watch.started();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(close).toHaveBeenCalledTimes(ends);
   });
 });
 
 test("a token of full life does not bound the session's end", async () => {
-  const { leased } = watched(async () => ({ kind: "unauthorized" }), tokenOf({ hop: 2, lifeSeconds: 60 }));
+  const { leased } = watched(refused, claimsOf({ hop: 2, lifeSeconds: 60 }));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(leased).toHaveBeenCalledOnce();
 });
 
 test("after the watch is stopped, close is not called", async () => {
-  const { close, stop } = watched(async () => ({ kind: "unauthorized" }));
-  stop();
+  const { close, watch } = watched(refused);
+  watch.stop();
   await vi.advanceTimersByTimeAsync(120_000);
   expect(close).not.toHaveBeenCalled();
 });

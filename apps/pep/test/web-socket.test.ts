@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { waitUntil } from "@svc/test-support";
+import { WebSocket } from "undici";
 import { describe, expect, test } from "vitest";
 import type { Limits } from "../src/limits.ts";
 import { startedPep } from "./support/pep.ts";
@@ -14,7 +16,9 @@ const routes = [
 ];
 
 const key = "dGhlIHNhbXBsZSBub25jZQ==";
-const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+const acceptOf = (sent: string) =>
+  createHash("sha1").update(`${sent}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+const accept = acceptOf(key);
 
 async function setup(limits: Partial<Limits> = {}) {
   const upstream = await startedUpstream();
@@ -27,7 +31,7 @@ async function setup(limits: Partial<Limits> = {}) {
       [
         ...["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade, X-Hop", "X-Hop: 1"],
         ...[
-          `Sec-WebSocket-Accept: ${accept}`,
+          `Sec-WebSocket-Accept: ${acceptOf(request.headers["sec-websocket-key"] ?? "")}`,
           "X-Svc-Blocked: policy",
           `X-Echo: ${request.headers.authorization}`,
           "X-Fine: 1",
@@ -111,6 +115,37 @@ describe("a WebSocket, against a double of the control plane", () => {
     await agent.closed();
     await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
+  });
+
+  test("whose agent is revoked is closed with 1008 and the reason, as a stock client reads it", async () => {
+    const { url, session, upstream, upgraded, controlPlane } = await setup({ redecideMs: 100 });
+    const socket = new WebSocket(`${url.replace("http", "ws")}/chat/live/a`, { headers: await session() });
+    await once(socket, "open");
+    upgraded[0]?.socket.write(Buffer.from("\x81\x02hi", "latin1"));
+    expect((await once(socket, "message"))[0]).toMatchObject({ data: "hi" });
+    controlPlane.policies.set("http:chat/live", { denyReason: "AGENT_REVOKED" });
+    expect((await once(socket, "close"))[0]).toMatchObject({ code: 1008, reason: "AGENT_REVOKED", wasClean: true });
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
+  });
+
+  test("that is closed within a frame is cut: no reason can follow half a frame", async () => {
+    const { open, upgraded, controlPlane } = await setup({ redecideMs: 100 });
+    const agent = await open("/chat/live/a");
+    await agent.until(/\r\n\r\n/);
+    upgraded[0]?.socket.write(Buffer.from("\x81\x05half", "latin1"));
+    await agent.until(/half$/);
+    controlPlane.policies.set("http:chat/live", { denyReason: "AGENT_REVOKED" });
+    expect(await agent.closed()).toMatch(/half$/);
+  });
+
+  test("that is not open yet gets the reason of a revocation as an answer", async () => {
+    const { open, upstream, controlPlane } = await setup({ redecideMs: 100 });
+    upstream.server.removeAllListeners("upgrade").on("upgrade", (_request, socket) => {
+      socket.resume().on("end", () => socket.end());
+      controlPlane.policies.set("http:chat/live", { denyReason: "AGENT_REVOKED" });
+    });
+    expect(await (await open("/chat/live/a")).closed()).toMatch(/^HTTP\/1\.1 403 .*AGENT_REVOKED/s);
+    await waitUntil("the upstream's connection to close", () => upstream.sockets.size === 0);
   });
 
   test("is closed at the session's end, which its token shows", async () => {

@@ -144,7 +144,14 @@ function readsOf(text: string): ConsoleReads {
     reason: text,
     details: {},
   };
-  const mark = { agent: text, taint: "untrusted_external", source: text, actionId: id, markedAtMs: 0 } as const;
+  const mark = {
+    agent: text,
+    taint: "untrusted_external",
+    source: text,
+    actionId: id,
+    enforced: true,
+    markedAtMs: 0,
+  } as const;
   const count = { ...record, scope: text, bucketStartMs: Date.now(), count: 3 };
   return {
     decisions: async () => listOf({ record }),

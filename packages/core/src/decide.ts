@@ -4,7 +4,7 @@ import type { HopRequest } from "./hop.ts";
 import type { BlockKind, GuaranteeLevel, IdentityStatus } from "./kinds.ts";
 import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./names.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
-import { type CallEffect, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
+import { type CallEffect, type CallEffects, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
 
 /** An emergency block on a tool, on all tools of an MCP server, on an agent, or on a scope. */
 export interface Block {
@@ -245,12 +245,20 @@ function consentable(hop: HopRequest, present: PresentState): readonly string[] 
     .sort((a, b) => (a < b ? -1 : 1));
 }
 
+const noEffect: CallEffect = { kind: "none" };
+
+/** What the call leaves in the session, in both views of its marks. */
+export function callEffects(policy: PolicyIndex, hop: HopRequest, verdict: Verdict, enforced: boolean): CallEffects {
+  const observed = callEffect(policy, hop, verdict, enforced);
+  return { enforced: verdict.outcome === "allow" ? observed : noEffect, observed };
+}
+
 /**
  * What the call leaves in the session. It is made when it was allowed, and also when a deny is only observed; there an
  * undeclared target counts as untrusted (docs/reference/decision.md#effective-taint).
  */
 export function callEffect(policy: PolicyIndex, hop: HopRequest, verdict: Verdict, enforced: boolean): CallEffect {
-  if (verdict.outcome === "deny" && enforced) return { kind: "none" };
+  if (verdict.outcome === "deny" && enforced) return noEffect;
   const caller = callerIndex(policy, hop);
   if (hop.targetKind === "agent" && caller?.downstream.has(hop.target)) return { kind: "delegation" };
   const { tool } = verdict.facts;

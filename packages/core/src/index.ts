@@ -5,6 +5,7 @@ export { isWithin, splitDataClasses } from "./data-class.ts";
 export {
   type Block,
   callEffect,
+  callEffects,
   decide,
   decideCaller,
   type PresentState,
@@ -59,13 +60,18 @@ export { presentOf, type RecordedPresent, recordPresent } from "./recorded-prese
 export type * from "./rows.ts";
 export {
   type CallEffect,
+  type CallEffects,
   classifySource,
   type Delegation,
   effectiveTaint,
   type MarkSource,
   type Marks,
   type NewMark,
+  type NewSessionMark,
   newMarks,
+  newSessionMarks,
+  type SessionDelegation,
+  type SessionMarks,
 } from "./taint.ts";
 export * from "./wire/admin.ts";
 export * from "./wire/audit.ts";

@@ -6,15 +6,35 @@ export type Marks = ReadonlyMap<ChainMember, MarkSource>;
 /** The target whose results were untrusted, or `declared` where a request declared it. */
 export type MarkSource = string;
 
+/**
+ * A session's marks in two views. A mark that an observed deny left counts for observed decisions only, so that observing
+ * changes nothing that is enforced (docs/reference/decision.md#effective-taint).
+ */
+export interface SessionMarks {
+  readonly enforced: Marks;
+  /** Those of `enforced`, and those that observed denies left. */
+  readonly observed: Marks;
+}
+
 export interface NewMark {
   readonly member: ChainMember;
   readonly source: MarkSource;
 }
 
-/** A delegation that was allowed, or forwarded while observing, earlier in the session. */
+export interface NewSessionMark extends NewMark {
+  /** Counts for observed decisions only. */
+  readonly observed: boolean;
+}
+
+/** A delegation earlier in the session. */
 export interface Delegation {
   readonly from: string;
   readonly to: string;
+}
+
+export interface SessionDelegation extends Delegation {
+  /** It was never allowed, only forwarded while observing. */
+  readonly observed: boolean;
 }
 
 export interface EffectiveTaint {
@@ -48,6 +68,14 @@ export type CallEffect =
   | { readonly kind: "results"; readonly taint: Taint }
   | { readonly kind: "delegation" };
 
+/** The same for both views of a session's marks. */
+export interface CallEffects {
+  /** A deny leaves nothing. */
+  readonly enforced: CallEffect;
+  /** A deny that is only observed is forwarded. */
+  readonly observed: CallEffect;
+}
+
 /**
  * The marks a decision adds (docs/reference/decision.md#effective-taint). `effect` is `none` for a call that
  * will not be made; `delegations` are those of the session before this one.
@@ -70,6 +98,25 @@ export function newMarks(
   const current = effect.kind === "delegation" ? markDelegation(hop, marks, mark, added) : [];
   markDelegators(added, [...delegations, ...current], mark);
   return [...added].map(([member, source]) => ({ member, source }));
+}
+
+/** The marks of both views, each with its own marks, effect and delegations. A mark of both is written once, as enforced. */
+export function newSessionMarks(
+  hop: HopRequest,
+  effects: CallEffects,
+  marks: SessionMarks,
+  delegations: readonly SessionDelegation[],
+): readonly NewSessionMark[] {
+  const allowed = delegations.filter(({ observed }) => !observed);
+  const enforced = newMarks(hop, effects.enforced, marks.enforced, allowed);
+  const isOneView =
+    effects.enforced === effects.observed && marks.enforced === marks.observed && allowed.length === delegations.length;
+  const added = isOneView ? [] : newMarks(hop, effects.observed, marks.observed, delegations);
+  const known = new Set(enforced.map(({ member }) => member));
+  return [
+    ...enforced.map((mark) => ({ ...mark, observed: false })),
+    ...added.filter(({ member }) => !known.has(member)).map((mark) => ({ ...mark, observed: true })),
+  ];
 }
 
 /** The human is a member only of its own calls. */

@@ -9,6 +9,8 @@ import {
   effectiveTaint,
   type MarkSource,
   newMarks,
+  newSessionMarks,
+  type SessionDelegation,
 } from "../src/taint.ts";
 import { agents, optional, taint } from "./arbitraries.ts";
 
@@ -230,3 +232,47 @@ test.each([
 ] as const)("a value from %j, trusting %j, is %s", (source, trusted, level) =>
   expect(classifySource(source, trusted)).toBe(level),
 );
+
+describe("a history in which some denies are only observed", () => {
+  /** True: the call was denied and forwarded. */
+  const mixed = fc.array(fc.tuple(call, fc.boolean()), { maxLength: 12 });
+  const nothing: CallEffect = { kind: "none" };
+  const members = (marks: ReadonlyMap<ChainMember, MarkSource>) => new Set(marks.keys());
+
+  /** Both views after the history, as a session keeps them. */
+  function viewsAfter(steps: readonly (readonly [Call, boolean])[]) {
+    const enforced = new Map<ChainMember, MarkSource>();
+    const observed = new Map<ChainMember, MarkSource>();
+    const delegations: SessionDelegation[] = [];
+    for (const [next, isObservedDeny] of steps) {
+      const effects = { enforced: isObservedDeny ? nothing : next.effect, observed: next.effect };
+      const added = newSessionMarks(hopOf(next), effects, { enforced, observed }, delegations);
+      for (const { member, source, observed: isObserved } of added) {
+        observed.set(member, source);
+        if (!isObserved) enforced.set(member, source);
+      }
+      const from = next.chain.at(-1);
+      if (next.effect.kind === "delegation" && from !== undefined) {
+        delegations.push({ from, to: next.target, observed: isObservedDeny });
+      }
+    }
+    return { enforced, observed };
+  }
+
+  test("leaves to enforced decisions what it would leave had those calls never been made", () => {
+    fc.assert(
+      fc.property(mixed, (steps) => {
+        const blocked = steps.map(([next, isObservedDeny]) => (isObservedDeny ? { ...next, effect: nothing } : next));
+        expect(members(viewsAfter(steps).enforced)).toEqual(members(last(blocked).marks));
+      }),
+    );
+  });
+
+  test("leaves to observed decisions what it would leave had every call been allowed", () => {
+    fc.assert(
+      fc.property(mixed, (steps) => {
+        expect(members(viewsAfter(steps).observed)).toEqual(members(last(steps.map(([next]) => next)).marks));
+      }),
+    );
+  });
+});

@@ -105,6 +105,7 @@ export const variants: Readonly<Record<string, Rendering>> = {
       pep: {
         mode: "observe",
         observeUndecided: "forward",
+        observeUnlisted: "block",
         sessionSecret: "svc-session",
         bindCapBytes: 524288,
         graceSeconds: 40,

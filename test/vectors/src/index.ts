@@ -6,3 +6,4 @@ export type { Manifests } from "./manifest.ts";
 export { type MarkVector, markVectors } from "./marks.ts";
 export { type Question, toQuestion } from "./question.ts";
 export type { DecisionVector, PresentFacts, Wanted } from "./vector.ts";
+export { type ViewVector, viewVectors } from "./views.ts";

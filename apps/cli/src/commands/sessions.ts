@@ -79,8 +79,9 @@ async function show(sessionId: string, { json, ...flags }: ControlPlaneFlags): P
     const { revokedAt, revokedBy, revokedReason } = session;
     print(`revoked    ${revokedAt} by ${shown(revokedBy ?? "")}: ${shown(revokedReason ?? "no reason given")}`);
   }
-  for (const { agent, source, ts } of session.taintMarks) {
-    print(`${colors.yellow("tainted")}    ${agent === null ? "the person" : shown(agent)} by ${shown(source)}, ${ts}`);
+  for (const { agent, source, ts, enforced } of session.taintMarks) {
+    const marked = `${agent === null ? "the person" : shown(agent)} by ${shown(source)}, ${ts}`;
+    print(`${colors.yellow("tainted")}    ${marked}${enforced ? "" : ", for observed decisions only"}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DecisionRecord, Delegation, NewMark } from "@svc/core";
+import type { DecisionRecord, NewSessionMark, SessionDelegation } from "@svc/core";
 import type { Epochs } from "./sessions.ts";
 
 /** What the commit of a decision does to the session's taint marks. */
@@ -9,7 +9,7 @@ export type Marking =
   | {
       readonly kind: "marks";
       /** Called with the session's delegations at the time of the commit. */
-      readonly marksFor: (delegations: readonly Delegation[]) => readonly NewMark[];
+      readonly marksFor: (delegations: readonly SessionDelegation[]) => readonly NewSessionMark[];
       /** SHA-256 of the presented token's `jti`: a spent token never marks. */
       readonly jtiHash: Uint8Array;
     };

@@ -1,4 +1,4 @@
-import type { Block, IdentityStatus, Marks, SessionFacts, SessionRead } from "@svc/core";
+import type { Block, IdentityStatus, SessionFacts, SessionMarks, SessionRead } from "@svc/core";
 import type { NewEvent } from "./administrative-event.ts";
 import type { Paged, SessionFilter } from "./audit-reads.ts";
 
@@ -43,7 +43,7 @@ export interface SessionState {
   readonly revoked: boolean;
   readonly identities: ReadonlyMap<string, IdentityStatus>;
   readonly blocks: readonly Block[];
-  readonly marks: Marks;
+  readonly marks: SessionMarks;
   readonly epochs: Epochs;
 }
 

@@ -1,4 +1,4 @@
-import type { Delegation, NewMark } from "@svc/core";
+import type { NewSessionMark, SessionDelegation } from "@svc/core";
 import type { Committed, Marking } from "../ports/decision-log.ts";
 import type { Epochs } from "../ports/sessions.ts";
 import type { Pool, Transaction } from "./database.ts";
@@ -56,16 +56,17 @@ async function setMarks(
   return marks.length;
 }
 
-const delegations = (tx: Transaction, sessionId: string) => tx<Delegation[]>`
-  select distinct acting_agent as from, target as to from decision
+const delegations = (tx: Transaction, sessionId: string) => tx<SessionDelegation[]>`
+  select acting_agent as from, target as to, not bool_or(decision = 'allow') as observed from decision
   where session_id = ${sessionId} and target_kind = 'agent' and hop > 1 and stage = 'authorize'
-    and (decision = 'allow' or not enforced)`;
+    and (decision = 'allow' or not enforced)
+  group by acting_agent, target`;
 
-async function insertMarks(tx: Transaction, action: MarkedAction, marks: readonly NewMark[]): Promise<void> {
-  for (const { member, source } of marks) {
+async function insertMarks(tx: Transaction, action: MarkedAction, marks: readonly NewSessionMark[]): Promise<void> {
+  for (const { member, source, observed } of marks) {
     await tx`
-      insert into taint_mark (session_id, member, source, action_id, marked_at)
-      values (${action.sessionId}, ${member}, ${source}, ${action.actionId}, ${new Date(action.atMs)})
+      insert into taint_mark (session_id, member, source, action_id, marked_at, observed)
+      values (${action.sessionId}, ${member}, ${source}, ${action.actionId}, ${new Date(action.atMs)}, ${observed})
       on conflict do nothing`;
   }
 }

@@ -1,4 +1,4 @@
-import type { Block, IdentityStatus, SessionFacts } from "@svc/core";
+import type { Block, IdentityStatus, SessionFacts, SessionMarks } from "@svc/core";
 import { LRUCache } from "lru-cache";
 import type { SessionState, SessionStateQuery, SessionStateReader } from "../ports/sessions.ts";
 import type { Pool, Sql } from "./database.ts";
@@ -8,9 +8,15 @@ interface StateRow extends SessionFacts {
   revoked: boolean;
   session_epoch: string;
   denial_epoch: string;
-  marks: { member: string | null; source: string }[];
+  marks: MarkRow[];
   identities: { agent: string; status: IdentityStatus }[];
   blocks: TimedBlock[];
+}
+
+interface MarkRow {
+  readonly member: string | null;
+  readonly source: string;
+  readonly observed: boolean;
 }
 
 interface TimedBlock extends Block {
@@ -33,7 +39,7 @@ export const sessionStateReader = (pool: Pool): SessionStateReader => {
       const state: CachedState = {
         ...{ facts, revoked, blocks, epochs: { denials, session } },
         identities: new Map(identities.map(({ agent, status }) => [agent, status])),
-        marks: new Map(marks.map(({ member, source }) => [member, source])),
+        marks: viewsOf(marks),
       };
       states.set(keyOf(query), state);
       return asOf(state, query.nowMs);
@@ -44,6 +50,15 @@ export const sessionStateReader = (pool: Pool): SessionStateReader => {
     },
   };
 };
+
+/** Where both views hold the same they are one map. */
+function viewsOf(marks: readonly MarkRow[]): SessionMarks {
+  const mapOf = (rows: readonly MarkRow[]) => new Map(rows.map(({ member, source }) => [member, source]));
+  const counted = marks.filter(({ observed }) => !observed);
+  const enforced = mapOf(counted);
+  if (counted.length === marks.length) return { enforced, observed: enforced };
+  return { enforced, observed: new Map([...mapOf(marks), ...enforced]) };
+}
 
 /** No name contains a line break. */
 const keyOf = ({ sessionId, agents }: SessionStateQuery): string => [sessionId, ...agents].join("\n");
@@ -59,7 +74,7 @@ const asOf = (state: CachedState, nowMs: number): SessionState => ({
 /** Epochs and state in one statement, so of one snapshot. */
 const select = (sql: Sql, { sessionId, agents, nowMs }: SessionStateQuery) => sql<StateRow[]>`
   select ${sessionColumns(sql)}, st.revoked_at is not null as revoked, st.epoch as session_epoch, d.epoch as denial_epoch,
-    coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source))
+    coalesce((select json_agg(json_build_object('member', m.member, 'source', m.source, 'observed', m.observed))
       from taint_mark m where m.session_id = s.session_id), '[]') as marks,
     coalesce((select json_agg(json_build_object('kind', b.kind, 'ref', b.ref,
         'untilMs', (extract(epoch from b.until) * 1000)::float8))

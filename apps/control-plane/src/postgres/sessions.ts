@@ -34,8 +34,8 @@ export const sessions = (
       const [row] = await rows<ReadRow>`
         select ${sessionColumns(sql)}, st.revoked_at, st.revoked_by, st.revoked_reason,
           coalesce((select json_agg(json_build_object('agent', m.member, 'taint', 'untrusted_external',
-              'source', m.source, 'actionId', m.action_id, 'markedAt', m.marked_at)
-              order by m.marked_at, m.member nulls first)
+              'source', m.source, 'actionId', m.action_id, 'enforced', not m.observed, 'markedAt', m.marked_at)
+              order by m.marked_at, m.member nulls first, m.observed)
             from taint_mark m where m.session_id = s.session_id), '[]') as marks
         from session s join session_state st using (session_id) where s.session_id = ${sessionId}`;
       if (row === undefined) return undefined;

@@ -13,7 +13,7 @@ import {
   type TraceHeaders,
   takeHop,
 } from "@svc/hop";
-import type { PepMode, UndecidedMode } from "../modes.ts";
+import type { ObserveChoice, PepMode } from "../modes.ts";
 import type { Block } from "../protocols/answers.ts";
 import type { CallTarget } from "../protocols/protocol.ts";
 import type { InboundCredentials } from "./inbound-credentials.ts";
@@ -27,7 +27,13 @@ export interface Refusal extends Omit<Block, "shed"> {
 
 /** A call that goes upstream. */
 export type Passing =
-  | { readonly kind: "pass"; readonly hop: Hop; readonly taken: HopTaken; readonly refusal?: undefined }
+  | {
+      readonly kind: "pass";
+      readonly hop: Hop;
+      readonly taken: HopTaken;
+      /** Observe mode forwards a privileged body that cannot be bound, without a transaction token. */
+      readonly refusal?: Refusal | undefined;
+    }
   /** Observe mode forwards it without any credential of ours. */
   | { readonly kind: "would_block"; readonly refusal: Refusal; readonly taken?: undefined };
 
@@ -36,7 +42,14 @@ export type Admission = Passing | { readonly kind: "blocked"; readonly refusal: 
 
 export interface AdmitPorts {
   readonly hop: HopPorts;
-  readonly undecided: UndecidedMode;
+  readonly observe: Observe;
+}
+
+interface Observe {
+  /** Of a call without a decision, or without a token for one: no reviewer of decisions would see it. */
+  readonly undecided: ObserveChoice;
+  /** Of a call that the configuration names no target for. */
+  readonly unlisted: ObserveChoice;
 }
 
 export interface AdmitRequest {
@@ -50,10 +63,10 @@ export interface AdmitRequest {
 }
 
 /** Bearer, target, decision, token (docs/reference/enforcement-point.md#steps-of-a-call). */
-export async function admit({ hop: ports, undecided }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
+export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
   const { inbound, mode, call, signal, record, settleBody } = request;
   const refuse = (refusal: Refusal): Admission => ({
-    kind: mode === "observe" && isForwarded(refusal.cause, undecided) ? "would_block" : "blocked",
+    kind: mode === "observe" && isForwarded(refusal.cause, observe) ? "would_block" : "blocked",
     refusal,
   });
   const { credential } = inbound;
@@ -61,8 +74,14 @@ export async function admit({ hop: ports, undecided }: AdmitPorts, request: Admi
   if (!call) return refuse({ cause: "unresolvable_call" });
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };
-  const result = await takeHop(ports, hop, settleBody);
-  if (result.kind === "taken") return { kind: "pass", hop, taken: result };
+  let unbound: Refusal | undefined;
+  const result = await takeHop(ports, hop, async (decision) => {
+    const settled = await settleBody(decision);
+    if (enforced || settled.kind === "ready" || settled.refusal === "gone") return settled;
+    unbound = { cause: settled.refusal, decision };
+    return { kind: "ready" };
+  });
+  if (result.kind === "taken") return { kind: "pass", hop, taken: result, refusal: unbound };
   const refusal = result.kind === "body_refused" ? bodyRefusal(result) : refusalOf(result);
   return refusal === "gone" ? { kind: "gone" } : refuse(refusal);
 }
@@ -70,22 +89,22 @@ export async function admit({ hop: ports, undecided }: AdmitPorts, request: Admi
 const bodyRefusal = ({ refusal, decision }: { refusal: BodyRefusal; decision: Allowed }): Refusal | "gone" =>
   refusal === "gone" ? refusal : { cause: refusal, decision };
 
-/** Causes of a call without a decision, or without a token for one: no reviewer of decisions would see it. */
-const undecidedCauses: readonly BlockCause[] = [
-  "unauthorized",
-  "unresolvable_call",
-  "pdp_unreachable",
-  "exchange_unreachable",
-  "mint_unreachable",
-  "audit_unavailable",
-];
-
 /**
- * Observe mode forwards a recorded deny; other refusals only with `SVC_PEP_OBSERVE_UNDECIDED`
+ * Observe mode forwards a recorded deny and what is not bound; what is not listed and what is not decided by its settings
  * (docs/reference/enforcement-point.md#observe-mode).
  */
-const isForwarded = (cause: BlockCause, undecided: UndecidedMode): boolean =>
-  cause === "policy" || (undecided === "forward" && undecidedCauses.includes(cause));
+function isForwarded(cause: BlockCause, { undecided, unlisted }: Observe): boolean {
+  switch (cause) {
+    case "policy":
+    case "body_too_large":
+    case "unbindable":
+      return true;
+    case "unresolvable_call":
+      return unlisted === "forward";
+    default:
+      return undecided === "forward";
+  }
+}
 
 const unreachable = {
   lease: "pdp_unreachable",

@@ -1,5 +1,5 @@
 import { decideAgain, type Hop, type HopPorts } from "@svc/hop";
-import { decodeUnverifiedHopToken, hopTokenLifetimeSeconds } from "@svc/tokens";
+import { decodeUnverifiedHopToken, type HopClaims, hopTokenLifetimeSeconds } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 import type { RequestBody } from "../message/request-body.ts";
 import { type Passing, type Refusal, refusalOf } from "./admit.ts";
@@ -12,32 +12,68 @@ export interface WatchPorts {
   readonly now: () => number;
 }
 
+/** A call under way, from its token to its end. */
+export interface Watch {
+  /** Why the call must end; undefined while it may go on. */
+  readonly refusal: Refusal | undefined;
+  /** Runs once, when the call must end. */
+  onEnd(end: (refusal: Refusal) => void): void;
+  /** The request is on its way to the upstream. */
+  started(): void;
+  stop(): void;
+}
+
+/** Of a call that has no decision to repeat. */
+export const unwatched: Watch = { refusal: undefined, onEnd() {}, started() {}, stop() {} };
+
+const sessionEnded: Refusal = { cause: "unauthorized", message: "the session has ended" };
+
 /**
- * Has a long-lived call decided again every `redecideMs`, and closes it at the session's end or on the first response
- * that is no allow (docs/reference/enforcement-point.md#steps-of-a-call). In observe mode a deny closes nothing.
- * @param token the narrowed token of the call: its expiry may bound the session
- * @returns stops watching
+ * Has a call decided again every `redecideMs`, whatever it carries, and ends it at the session's end or on the first
+ * response that is no allow (docs/reference/enforcement-point.md#calls-under-way). Observe mode records these decisions
+ * and ends nothing, except that no call starts with a token whose session has ended.
+ * @param claims of the call's narrowed token: its expiry may bound the session
  */
-export function watchSession(ports: WatchPorts, hop: Hop, token: string, close: () => void): () => void {
-  const { limits, now } = ports;
+export function watchSession({ hop: ports, limits, now }: WatchPorts, hop: Hop, claims: HopClaims | undefined): Watch {
   let timer: NodeJS.Timeout;
+  let hasStarted = false;
   let isStopped = false;
-  const plan = (latest: string | undefined) => {
-    const untilEndMs = latest === undefined ? Number.POSITIVE_INFINITY : millisecondsToSessionEnd(latest, now());
-    if (untilEndMs <= limits.redecideMs) timer = setTimeout(close, untilEndMs);
-    else timer = setTimeout(() => void again(), limits.redecideMs);
-  };
-  const again = async () => {
-    const result = await decideAgain(ports.hop, hop).catch(() => undefined);
-    if (isStopped) return;
-    if (result?.kind === "allowed") plan(result.token);
-    else if (result?.kind === "denied" && !hop.enforced) plan(undefined);
-    else close();
-  };
-  plan(token);
-  return () => {
+  let refusal: Refusal | undefined;
+  let onEnd: ((refusal: Refusal) => void) | undefined;
+  const stop = () => {
     isStopped = true;
     clearTimeout(timer);
+  };
+  const end = (reason: Refusal) => {
+    stop();
+    refusal = reason;
+    onEnd?.(reason);
+  };
+  const plan = (latest: HopClaims | undefined) => {
+    const untilEndMs = latest ? millisecondsToSessionEnd(latest, now()) : Number.POSITIVE_INFINITY;
+    if (untilEndMs > limits.redecideMs) timer = setTimeout(() => void again(), limits.redecideMs);
+    else timer = setTimeout(() => (hop.enforced || !hasStarted) && end(sessionEnded), untilEndMs);
+  };
+  const again = async () => {
+    const result = await decideAgain(ports, hop).catch(() => undefined);
+    if (isStopped) return;
+    if (result?.kind === "allowed") return plan(decodeUnverifiedHopToken(result.token));
+    if (!hop.enforced) return plan(undefined);
+    const reason = result && refusalOf(result);
+    end(reason === undefined || reason === "gone" ? { cause: "other" } : reason);
+  };
+  plan(claims);
+  return {
+    get refusal() {
+      return refusal;
+    },
+    onEnd(run) {
+      onEnd = run;
+    },
+    started() {
+      hasStarted = true;
+    },
+    stop,
   };
 }
 
@@ -45,10 +81,9 @@ export function watchSession(ports: WatchPorts, hop: Hop, token: string, close: 
  * The root grant ends with its session, and so does a token that lives shorter than a hop token should
  * (docs/reference/tokens.md#verification). Infinity for any other: the next decision finds the session's end.
  */
-function millisecondsToSessionEnd(token: string, nowMs: number): number {
-  const claims = decodeUnverifiedHopToken(token);
-  const endsSession = claims && (claims.hop === 1 || claims.exp - claims.iat < hopTokenLifetimeSeconds);
-  return endsSession ? Math.max(0, claims.exp * 1000 - nowMs) : Number.POSITIVE_INFINITY;
+function millisecondsToSessionEnd({ hop, iat, exp }: HopClaims, nowMs: number): number {
+  const endsSession = hop === 1 || exp - iat < hopTokenLifetimeSeconds;
+  return endsSession ? Math.max(0, exp * 1000 - nowMs) : Number.POSITIVE_INFINITY;
 }
 
 /** Decides again before the last bytes of a late body are sent. Undefined for a body that needs no second decision. */
@@ -56,18 +91,25 @@ export function lateBodyOf(ports: HopPorts, admission: Passing, body: RequestBod
   if (admission.kind !== "pass" || body.isWhole || acceptsTaint(admission.taken.decision)) return undefined;
   const { hop } = admission;
   let refusal: Refusal | undefined;
+  let decidingMs = 0;
   return {
-    /** True: the body may end. In observe mode a deny is recorded and the body ends all the same. */
+    /** True: the body may end. In observe mode it ends whatever is decided. */
     async mayEnd(): Promise<boolean> {
+      const startedMs = ports.steps.monotonicMs();
       const again = await decideAgain(ports, hop);
+      decidingMs = ports.steps.monotonicMs() - startedMs;
       if (again.kind === "allowed") return true;
       const refused = refusalOf(again);
       if (refused !== "gone") refusal = refused;
-      return !hop.enforced && again.kind === "denied";
+      return !hop.enforced;
     },
     /** Of the second decision, where it was no allow. */
     get refusal() {
       return refusal;
+    },
+    /** Milliseconds that it took. */
+    get decidingMs() {
+      return decidingMs;
     },
   };
 }

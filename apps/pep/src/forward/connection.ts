@@ -18,11 +18,16 @@ export function addressOf(origin: string) {
   return { protocol, hostname, port: Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
-/** Exactly one of `opened` and `failed` is called, unless the agent disconnects first. */
+/** Exactly one of `opened` and `failed` is called, unless the agent disconnects first or the call is stopped. */
 export interface ConnectionEvents {
+  /** The connection to the upstream stands; the request follows. */
+  connected(): void;
   /** Called before the connector begins to read the agent's side. */
   handOver(): void;
-  /** The upstream answered; `close` ends both sides. */
-  opened(status: number, close: () => void): void;
+  /** The upstream answered. */
+  opened(status: number): void;
   failed(fault: UpstreamFault, error: Error): void;
 }
+
+/** Ends a connection. Before it was opened the agent's side stays, and still waits for an answer. */
+export type StopConnection = (reason: string) => void;

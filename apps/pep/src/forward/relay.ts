@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
-import { pairs, type RawHeaders, responseVia, settledHeaders, valuesOf } from "../message/headers.ts";
+import { pairs, responseVia, settledHeaders } from "../message/headers.ts";
 import { countBodyBytes } from "../message/minor-gc.ts";
 import { newBodyHeaders, withoutOldBody } from "../message/new-body.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
@@ -10,6 +10,7 @@ import type { Answer } from "../message/write-answer.ts";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
 import type { AnswerHeaders } from "./answer-headers.ts";
+import { eventBoundary, isEventStream } from "./event-stream.ts";
 
 /** One request as it will be sent, byte for byte what was decided on. */
 export interface Outgoing {
@@ -27,8 +28,8 @@ export interface RelayOptions {
   readonly onSent?: (() => void) | undefined;
   /** The head of the final answer arrived. */
   readonly onAnswered?: (() => void) | undefined;
-  /** The response is an event stream; `close` ends it. */
-  readonly onEventStream?: ((status: number, close: () => void) => void) | undefined;
+  /** The response is an event stream, and may last for hours. */
+  readonly onEventStream?: ((status: number) => void) | undefined;
   readonly filterFor?: ResponseFilter | undefined;
 }
 
@@ -38,26 +39,37 @@ export type RelayEnd =
   | { readonly kind: "failed"; readonly fault: UpstreamFault; readonly status?: number; readonly error: Error }
   /** The upstream's answer cannot be passed on, and the agent waits for this one in its place. */
   | { readonly kind: "replaced"; readonly answer: Answer }
-  /** The body was not allowed to end. */
-  | { readonly kind: "withdrawn" }
+  /** A later decision stopped the call, or the end of its body. `status` as above. */
+  | { readonly kind: "stopped"; readonly status?: number }
   | { readonly kind: "gone" };
+
+export interface Relay {
+  /** Never rejects. */
+  readonly ended: Promise<RelayEnd>;
+  /**
+   * Ends the request and its answer. An agent without a head still waits for an answer; an event stream ends with
+   * `lastEvent` where one can follow, and any other answer is cut.
+   */
+  stop(lastEvent: string | undefined): void;
+}
 
 /**
  * Sends one request once and streams the answer back: no redirect, no retry, no decoding
- * (docs/reference/enforcement-point.md#steps-of-a-call). Never rejects.
+ * (docs/reference/enforcement-point.md#steps-of-a-call).
  */
 export function forward(
   upstream: Pick<Dispatcher, "dispatch">,
   { method, path, headers, body }: Outgoing,
   response: ServerResponse,
   options: RelayOptions,
-): Promise<RelayEnd> {
+): Relay {
   const { upstreamHeadersMs: headersTimeout } = options.limits;
-  return new Promise((resolve) => {
-    // The relay bounds the body's idle time itself: event streams have none.
-    const request = { method: method as Dispatcher.HttpMethod, path, headers, body, headersTimeout, bodyTimeout: 0 };
-    upstream.dispatch(request, createRelay(response, options, resolve));
-  });
+  // The relay bounds the body's idle time itself: event streams have none.
+  const request = { method: method as Dispatcher.HttpMethod, path, headers, body, headersTimeout, bodyTimeout: 0 };
+  const { promise: ended, resolve } = Promise.withResolvers<RelayEnd>();
+  const { handler, stop } = createRelay(response, options, resolve);
+  upstream.dispatch(request, handler);
+  return { ended, stop };
 }
 
 /** Streams an upstream's answer to the agent, no faster than the slower side. */
@@ -65,11 +77,12 @@ function createRelay(
   response: ServerResponse,
   options: RelayOptions,
   onEnd: (end: RelayEnd) => void,
-): Dispatcher.DispatchHandler {
+): { handler: Dispatcher.DispatchHandler; stop: Relay["stop"] } {
   const { limits, answerHeaders, onSent, onAnswered, onEventStream, filterFor } = options;
   let controller: Dispatcher.DispatchController | undefined;
   let filter: BodyFilter | undefined;
   let idle: NodeJS.Timeout | undefined;
+  let boundary: ReturnType<typeof eventBoundary> | undefined;
   let status: number | undefined;
   let isOver = false;
 
@@ -91,14 +104,24 @@ function createRelay(
     controller?.resume();
   };
   const write = (chunk: Buffer) => {
+    boundary?.push(chunk);
     if (chunk.length > 0 && !response.write(chunk)) controller?.pause();
+  };
+  const stop = (lastEvent: string | undefined) => {
+    if (isOver) return;
+    finish({ kind: "stopped", ...(status !== undefined && { status }) });
+    abort(new CallStopped());
+    if (status === undefined) return;
+    if (lastEvent === undefined || !boundary?.isReached) return void response.destroy();
+    response.end(lastEvent);
+    setTimeout(() => response.destroy(), lastEventMs).unref();
   };
   response.on("close", onClose).on("drain", onDrain);
 
-  return {
+  const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
       controller = started;
-      if (isOver) started.abort(new AgentGone());
+      if (isOver) started.abort(new CallStopped());
       else onSent?.();
     },
 
@@ -110,7 +133,7 @@ function createRelay(
       const filtered = filterFor?.(statusCode, received);
       if (filtered && "body" in filtered) {
         finish({ kind: "replaced", answer: filtered });
-        return abort(new AnswerReplaced());
+        return abort(new CallStopped());
       }
       filter = filtered;
       const kept = filter ? newBodyHeaders(headers) : headers;
@@ -118,7 +141,8 @@ function createRelay(
       status = statusCode;
       onAnswered?.();
       const isStream = isEventStream(headers);
-      if (isStream) onEventStream?.(statusCode, () => response.destroy());
+      if (isStream) boundary = eventBoundary(headers);
+      if (isStream) onEventStream?.(statusCode);
       // By then most answers arrived whole, and head and body are written together.
       setImmediate(() => {
         if (isOver) return;
@@ -151,22 +175,27 @@ function createRelay(
     },
 
     onResponseError(_started, error) {
-      if (error instanceof AnswerReplaced) return;
+      if (isOver) return;
       if (error instanceof AgentGone) {
         response.destroy();
         return finish({ kind: "gone" });
       }
       // A truncated answer must not look complete.
       if (status !== undefined) response.destroy();
-      if (error instanceof BodyWithdrawn) return finish({ kind: "withdrawn" });
-      finish({ kind: "failed", fault: faultOf(error), error, ...(status !== undefined && { status }) });
+      const received = status === undefined ? {} : { status };
+      if (error instanceof BodyWithdrawn) return finish({ kind: "stopped", ...received });
+      finish({ kind: "failed", fault: faultOf(error), error, ...received });
     },
   };
+  return { handler, stop };
 }
 
-/** Nothing is read any more of an answer that another replaces. */
-class AnswerReplaced extends Error {
-  override readonly name = "AnswerReplaced";
+/** For an agent to read the last event of its stream. */
+const lastEventMs = 5_000;
+
+/** A later decision ended the call, or another answer replaces the upstream's. */
+class CallStopped extends Error {
+  override readonly name = "CallStopped";
 }
 
 /** No byte passed for too long. */
@@ -178,9 +207,6 @@ const timeouts: readonly unknown[] = ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_T
 
 const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
   error instanceof IdleUpstream || timeouts.includes(error.code) ? "upstream_timeout" : "upstream_unreachable";
-
-const isEventStream = (headers: RawHeaders): boolean =>
-  valuesOf(headers, "content-type").some((type) => /^text\/event-stream\s*(?:;|$)/i.test(type));
 
 /** Latin-1 on both sides passes header bytes unchanged (RFC 9110 section 5.5). */
 const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>

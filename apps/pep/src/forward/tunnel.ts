@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { UpstreamFault } from "../protocols/answers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
-import { type AgentSocket, addressOf, type ConnectionEvents, connectMs } from "./connection.ts";
+import { type AgentSocket, addressOf, type ConnectionEvents, connectMs, type StopConnection } from "./connection.ts";
 
 const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
@@ -9,19 +9,18 @@ const established = "HTTP/1.1 200 Connection Established\r\n\r\n";
 export function openTunnel(
   { origin }: Upstream,
   { socket, head }: AgentSocket,
-  { handOver, opened, failed }: ConnectionEvents,
-): void {
+  { connected, handOver, opened, failed }: ConnectionEvents,
+): StopConnection {
   const { hostname, port } = addressOf(origin);
   const upstream = connect({ host: hostname.replace(/^\[|\]$/g, ""), port, timeout: connectMs });
-  const close = () => {
-    socket.destroy();
+  let isOpen = false;
+  const stop = () => {
+    if (isOpen) socket.destroy();
     upstream.destroy();
   };
-  let isOpen = false;
   const fail = (fault: UpstreamFault, error: Error) => {
-    upstream.destroy();
-    if (isOpen) close();
-    else failed(fault, error);
+    stop();
+    if (!isOpen) failed(fault, error);
   };
   upstream.on("error", (error) => fail("upstream_unreachable", error));
   upstream.once("timeout", () => fail("upstream_timeout", new Error("connect timeout")));
@@ -29,11 +28,13 @@ export function openTunnel(
   upstream.once("connect", () => {
     isOpen = true;
     upstream.setTimeout(0);
+    connected();
     handOver();
     socket.write(established);
     upstream.write(head);
     socket.pipe(upstream).pipe(socket);
     upstream.once("close", () => socket.destroy());
-    opened(200, close);
+    opened(200);
   });
+  return stop;
 }

@@ -1,11 +1,13 @@
 import { type ClientRequest, type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { pipeline } from "node:stream";
+import { type Duplex, pipeline } from "node:stream";
+import { TLSSocket } from "node:tls";
 import { createProxyServer } from "http-proxy-3";
 import { type RawHeaders, recordOf, responseVia, settledHeaders } from "../message/headers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
 import type { AnswerHeaders } from "./answer-headers.ts";
-import { type AgentSocket, addressOf, type ConnectionEvents, connectMs } from "./connection.ts";
+import { type AgentSocket, addressOf, type ConnectionEvents, connectMs, type StopConnection } from "./connection.ts";
+import { closeFrame, frameReader } from "./web-socket-frames.ts";
 
 /** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
 export const isWebSocket = ({ method, httpVersion, headers }: IncomingMessage): boolean =>
@@ -30,8 +32,8 @@ export function openWebSocket(
   { origin, tls }: Upstream,
   { path, headers, answerHeaders, answerMs }: Handshake,
   { request, socket, head }: AgentSocket,
-  { handOver, opened, failed }: ConnectionEvents,
-): void {
+  { connected, handOver, opened, failed }: ConnectionEvents,
+): StopConnection {
   // One proxy for each: nothing of one connection may reach another. Its events run before its own handling does.
   const proxy = createProxyServer();
   // Set before the hand-over: the proxy copies these, and its hooks do not always run (measured).
@@ -44,6 +46,7 @@ export function openWebSocket(
   };
   let silence: NodeJS.Timeout | undefined;
   let handshake: ClientRequest | undefined;
+  let close: StopConnection | undefined;
   proxy.on("proxyReqWs", (outgoing) => {
     silence = setTimeout(() => {
       settle(() => failed("upstream_timeout", new Error("no answer to the handshake")));
@@ -51,6 +54,7 @@ export function openWebSocket(
     }, answerMs);
     // The proxy keeps a handshake open for an agent that is gone.
     socket.once("close", () => outgoing.destroy());
+    outgoing.once("socket", (toUpstream) => toUpstream.once(tlsConnected(toUpstream), connected));
     // The proxy parses and joins paths; the path that was decided on is sent instead.
     outgoing.path = path;
     outgoing.on("upgrade", (answer) => {
@@ -63,13 +67,10 @@ export function openWebSocket(
   // The proxy repeats the agent's socket errors here and throws them without a listener; the socket's close is enough.
   proxy.on("error", () => {});
   proxy.on("open", (upstreamSocket) => {
-    const close = () => {
-      socket.destroy();
-      upstreamSocket.destroy();
-    };
+    close = closeOf(socket, upstreamSocket);
     // The proxy only ends it, which an upstream may ignore.
     socket.once("close", () => upstreamSocket.destroy());
-    settle(() => opened(101, close));
+    settle(() => opened(101));
   });
   const onError = (error: Error) => settle(() => failed("upstream_unreachable", error));
   const address = addressOf(origin);
@@ -83,9 +84,37 @@ export function openWebSocket(
       settle(() => failed("upstream_unreachable", new Error("half an upgrade")));
       return void answer.destroy();
     }
-    settle(() => opened(statusCode, () => socket.destroy()));
+    close = () => socket.destroy();
+    settle(() => opened(statusCode));
     passRefusal(request, socket, answer, answerHeaders);
   });
+  return (reason) => {
+    if (close) return close(reason);
+    settle(() => {});
+    handshake?.destroy();
+  };
+}
+
+const tlsConnected = (socket: Socket): "connect" | "secureConnect" =>
+  socket instanceof TLSSocket ? "secureConnect" : "connect";
+
+/** For an agent to answer the close frame (RFC 6455 section 5.5.1). */
+const closingMs = 1_000;
+
+/** Between two frames of the upstream the agent is sent the reason; within one nothing can follow. */
+function closeOf(socket: Duplex, upstreamSocket: Socket): StopConnection {
+  const frames = frameReader();
+  upstreamSocket.on("data", frames.push);
+  return (reason) => {
+    upstreamSocket.unpipe(socket);
+    socket.unpipe(upstreamSocket);
+    if (frames.isBetweenFrames && socket.writable) {
+      socket.end(closeFrame(reason));
+      socket.resume();
+      setTimeout(() => socket.destroy(), closingMs).unref();
+    } else socket.destroy();
+    upstreamSocket.destroy();
+  };
 }
 
 /** Passes an answer on that is no upgrade. The proxy would frame a 204, keep `Connection: Upgrade` and hide a cut. */

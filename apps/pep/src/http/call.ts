@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
-import { watchSession } from "../decide/decide-again.ts";
+import type { Watch } from "../decide/decide-again.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
+import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
@@ -44,6 +45,7 @@ export interface PepPorts extends AdmitPorts {
   /** For what outlasts a call: event streams, WebSockets and tunnels. */
   readonly streams: ConcurrencyLimiter;
   readonly order: SessionOrder;
+  readonly unlisted: UnlistedCalls;
   /** What the caller may call at present; undefined: the control plane gave no usable answer. */
   readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
   /** Of a request that names no upstream. */
@@ -87,6 +89,8 @@ export interface AdmittedCall {
   readonly identified: IdentifiedCall;
   readonly admission: Passing;
   readonly turn: Turn;
+  /** Ends with the call. */
+  readonly watch: Watch;
 }
 
 /** @param beforeReading see `requestBody` */
@@ -121,6 +125,15 @@ export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: R
   finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error });
 }
 
+/** Records a call that was ended after the agent had received the head of an answer. */
+export function finishStopped(
+  call: Call,
+  { resolved }: AdmittedCall,
+  end: { readonly refusal: Refusal; readonly status: number; readonly upstreamMs: number },
+): void {
+  finishCall(call, { ...end, mode: resolved.upstream.mode, outcome: "blocked" });
+}
+
 /** The agent disconnected or stopped sending: nothing is answered and nothing is counted. */
 export function abandonCall({ request, record }: Call): void {
   request.destroy();
@@ -143,7 +156,7 @@ export function finishForwarded(call: Call, { resolved, admission }: AdmittedCal
 }
 
 function finishCall(
-  { ports, request, record, inbound, startedMs }: Call,
+  { ports, request, body, record, inbound, startedMs }: Call,
   end: Omit<CallEnd, "method" | "credential" | "overheadMs">,
 ): void {
   record.finish({
@@ -151,23 +164,13 @@ function finishCall(
     decision: end.decision ?? end.refusal?.decision,
     credential: inbound.credential,
     method: request.method ?? "",
-    overheadMs: ports.monotonicMs() - startedMs - (end.upstreamMs ?? 0),
+    // Neither the upstream's time nor the agent's own: only what is added.
+    overheadMs: ports.monotonicMs() - startedMs - body.awaitedMs - (end.upstreamMs ?? 0),
   });
 }
 
-/** Counts a call as a stream instead, and has it decided again. @returns stops both, when the stream is over */
-export function watchCall({ ports, releaseSlot }: Call, { admission }: AdmittedCall, close: () => void): () => void {
+/** Counts a call as a stream instead. @returns the stream's release; undefined: every slot is in use */
+export function countAsStream({ ports, releaseSlot }: Call): (() => void) | undefined {
   releaseSlot?.();
-  const releaseStream = ports.streams.tryAcquire();
-  if (!releaseStream) {
-    close();
-    return () => {};
-  }
-  if (admission.kind !== "pass") return releaseStream;
-  const { hop, taken } = admission;
-  const stopWatching = watchSession(ports, hop, taken.token.accessToken, close);
-  return () => {
-    stopWatching();
-    releaseStream();
-  };
+  return ports.streams.tryAcquire();
 }

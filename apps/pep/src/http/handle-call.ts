@@ -1,9 +1,12 @@
-import { admit, type Refusal } from "../decide/admit.ts";
+import type { BlockCause } from "@svc/core";
+import { type Admission, admit, type Passing, type Refusal } from "../decide/admit.ts";
+import { unwatched, type Watch, watchSession } from "../decide/decide-again.ts";
 import { type InboundCredentials, isOfForeignPage } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
+import { pathTemplate } from "../decide/unlisted-calls.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
-import { abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
+import { type AdmittedCall, abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
 import type { Turn } from "./session-order.ts";
 
 /** Resolves, admits, then blocks or forwards: the same for requests, WebSockets and tunnels. Never rejects. */
@@ -58,14 +61,52 @@ async function authorizeAndForward<C extends Call>(
     record,
     settleBody: (decision) => settleBody(decision, body, request.rawHeaders, ports.limits),
   });
+  noteUnlisted(call, resolved, identified, admission);
   switch (admission.kind) {
     case "gone":
       return abandonCall(call);
     case "blocked":
       return blockCall(kind, call, admission.refusal, { upstream, id: identified.id });
     default:
-      await turn.ready(signal);
-      return signal.aborted ? abandonCall(call) : kind.forward(call, { resolved, identified, admission, turn });
+      return forwardWatched(kind, call, { resolved, identified, admission, turn, watch: watchOf(call, admission) });
+  }
+}
+
+const listedCauses: readonly BlockCause[] = ["unresolvable_call", "unbindable", "body_too_large"];
+
+/** For an operator who observes: what the upstreams file does not name yet, and which bodies could not be bound. */
+function noteUnlisted(
+  { ports, request }: Call,
+  { upstream, path }: Resolved,
+  { method: messageMethod }: IdentifiedCall,
+  admission: Admission,
+): void {
+  const refusal = admission.kind === "gone" ? undefined : admission.refusal;
+  if (upstream.mode !== "observe" || !refusal || !listedCauses.includes(refusal.cause)) return;
+  const [sentPath = ""] = path.split("?");
+  const { basePath } = upstream.protocol;
+  const template = pathTemplate(sentPath.startsWith(`${basePath}/`) ? sentPath.slice(basePath.length) : sentPath);
+  ports.unlisted.note({
+    upstream: upstream.name,
+    method: request.method ?? "",
+    path: messageMethod === undefined ? template : `#${messageMethod}`,
+    cause: refusal.cause,
+  });
+}
+
+const watchOf = ({ ports }: Call, admission: Passing): Watch =>
+  admission.kind === "pass" ? watchSession(ports, admission.hop, admission.taken.token.claims) : unwatched;
+
+/** A call that must end while it waits for its turn is never sent. */
+async function forwardWatched<C extends Call>(kind: CallKind<C>, call: C, admitted: AdmittedCall): Promise<void> {
+  const { turn, watch, resolved, identified } = admitted;
+  try {
+    await turn.ready(call.signal);
+    if (call.signal.aborted) return abandonCall(call);
+    if (!watch.refusal) return await kind.forward(call, admitted);
+    blockCall(kind, call, watch.refusal, { upstream: resolved.upstream, id: identified.id });
+  } finally {
+    watch.stop();
   }
 }
 

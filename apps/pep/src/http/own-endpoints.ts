@@ -14,11 +14,13 @@ export interface OwnEndpoints {
   readonly isReady: () => boolean;
   /** Ends the process as SIGTERM does; undefined: not allowed. */
   readonly quit: (() => void) | undefined;
+  /** For operators: undefined on the port of the agents. */
+  readonly unlisted?: () => object;
 }
 
 const quitPath = "/__svc/quit";
 
-/** `/__svc/livez`, `/__svc/readyz`, `/__svc/metrics` and, if allowed, `/__svc/quit`. */
+/** Probes and metrics; the unlisted calls on the admin port alone; `/__svc/quit` if allowed. */
 export async function serveOwn(
   endpoints: OwnEndpoints,
   request: IncomingMessage,
@@ -47,6 +49,9 @@ export async function serveOwn(
       const { contentType, body } = await endpoints.events.render();
       return reply(200, contentType, body);
     }
+    case "/__svc/unlisted":
+      if (!endpoints.unlisted) return state(404, "not_found");
+      return reply(200, "application/json", JSON.stringify(endpoints.unlisted()));
     default:
       return state(404, "not_found");
   }

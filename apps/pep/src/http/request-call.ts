@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
+import type { Refusal } from "../decide/admit.ts";
 import { lateBodyOf } from "../decide/decide-again.ts";
 import { type AnswerHeaders, answerHeaders } from "../forward/answer-headers.ts";
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
@@ -14,10 +15,11 @@ import {
   blockCall,
   type Call,
   type CallKind,
+  countAsStream,
   type ForwardEnd,
   finishForwarded,
+  finishStopped,
   type PepPorts,
-  watchCall,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
 
@@ -66,11 +68,13 @@ const requests: CallKind<RequestCall> = {
 
 async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promise<void> {
   const { ports, request, response, record, generation, inbound } = call;
-  const { resolved, identified, admission, turn } = admitted;
+  const { resolved, identified, admission, turn, watch } = admitted;
   const { taken } = admission;
   const { upstream, path } = resolved;
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
+  const block = (refusal: Refusal) => blockCall(requests, call, refusal, { upstream, id: identified.id });
+  if (watch.refusal) return block(watch.refusal);
   const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
   const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken }, [
@@ -80,33 +84,46 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
     ...(filterFor ? ["accept-encoding", "identity"] : []),
   ]);
   const sentMs = ports.monotonicMs();
-  const finish = (end: Exclude<RelayEnd, { kind: "withdrawn" }>) =>
-    finishForwarded(call, admitted, {
-      upstreamMs: ports.monotonicMs() - sentMs,
-      refusal: lateBody?.refusal,
-      ...answered(call, end),
-    });
-  let endStream: (() => void) | undefined;
-  const end = await forward(
+  const upstreamMs = () => ports.monotonicMs() - sentMs - (lateBody?.decidingMs ?? 0);
+  const finish = (end: UninterruptedEnd) =>
+    finishForwarded(call, admitted, { upstreamMs: upstreamMs(), refusal: lateBody?.refusal, ...answered(call, end) });
+  let releaseStream: (() => void) | undefined;
+  const relay = forward(
     generation.dispatcherOf(upstream),
     { method: request.method ?? "", path, headers, body },
     response,
     {
       limits: ports.limits,
       answerHeaders: answerHeadersOf(call, admitted),
-      onSent: turn.sent,
+      onSent() {
+        watch.started();
+        turn.sent();
+      },
       onAnswered: turn.answered,
-      onEventStream(status, close) {
+      onEventStream(status) {
         // Recorded at its beginning: it may last for hours.
         finish({ kind: "answered", status });
-        endStream = watchCall(call, admitted, close);
+        releaseStream = countAsStream(call);
+        if (!releaseStream) response.destroy();
       },
       filterFor,
     },
   );
-  endStream?.();
-  if (end.kind !== "withdrawn") return finish(end);
-  blockCall(requests, call, lateBody?.refusal ?? { cause: "other" }, { upstream, id: identified.id });
+  watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));
+  const end = await relay.ended;
+  releaseStream?.();
+  if (end.kind !== "stopped") return finish(end);
+  const refusal = watch.refusal ?? lateBody?.refusal ?? { cause: "other" };
+  if (end.status === undefined) block(refusal);
+  else finishStopped(call, admitted, { refusal, status: end.status, upstreamMs: upstreamMs() });
+}
+
+type UninterruptedEnd = Exclude<RelayEnd, { kind: "stopped" }>;
+
+/** A block that is answered in band is an event too: the client that waits for this id learns why its stream ends. */
+function lastEventOf({ resolved, identified: { id } }: AdmittedCall, refusal: Refusal): string | undefined {
+  const { status, body } = resolved.upstream.protocol.blockAnswer(refusal, id);
+  return status === 200 ? `data: ${body}\n\n` : undefined;
 }
 
 /** In observe mode lists are not filtered: a tool that would be blocked is forwarded there. */
@@ -131,10 +148,7 @@ function lengthOf({ headers }: IncomingMessage, body: SentBody): string[] {
 }
 
 /** Answers if the upstream did not, and returns the status that the agent received. */
-function answered(
-  call: RequestCall,
-  end: Exclude<RelayEnd, { kind: "withdrawn" }>,
-): Pick<ForwardEnd, "status" | "error"> {
+function answered(call: RequestCall, end: UninterruptedEnd): Pick<ForwardEnd, "status" | "error"> {
   if (end.kind === "gone") return {};
   if (end.kind === "answered") return { status: end.status };
   if (end.kind === "replaced") {

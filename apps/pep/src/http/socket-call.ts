@@ -1,19 +1,20 @@
 import type { Duplex } from "node:stream";
-import type { AgentSocket, ConnectionEvents } from "../forward/connection.ts";
+import type { AgentSocket, ConnectionEvents, StopConnection } from "../forward/connection.ts";
 import { outgoingHeaders } from "../forward/outbound-credentials.ts";
 import { openTunnel } from "../forward/tunnel.ts";
 import { isWebSocket, openWebSocket } from "../forward/web-socket.ts";
 import { writeAnswerToSocket } from "../message/write-answer.ts";
-import { upstreamFaultAnswer } from "../protocols/answers.ts";
+import { blockDetails, upstreamFaultAnswer } from "../protocols/answers.ts";
 import { resolveTunnel, resolveUpgrade, unresolvable } from "../resolve/resolve.ts";
 import {
   type AdmittedCall,
   beginCall,
+  blockCall,
   type Call,
   type CallKind,
+  countAsStream,
   finishForwarded,
   type PepPorts,
-  watchCall,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
 import { answerHeadersOf, requestLineOf } from "./request-call.ts";
@@ -43,17 +44,26 @@ function beginSocketCall(ports: PepPorts, agent: AgentSocket, own: ReadonlySet<s
   return { ...beginCall(ports, request, own, gone.signal, () => {}), ...agent, handOver };
 }
 
-type Connect = (call: SocketCall, admitted: AdmittedCall, events: ConnectionEvents) => void;
+type Connect = (call: SocketCall, admitted: AdmittedCall, events: ConnectionEvents) => StopConnection;
 
-const socketKind = (resolve: CallKind<SocketCall>["resolve"], connect: Connect): CallKind<SocketCall> => ({
-  resolve,
-  answer: ({ socket }, answer) => writeAnswerToSocket(socket, answer),
-  forward(call, admitted) {
-    const closed = new Promise<void>((over) => call.socket.once("close", () => over()));
-    connect(call, admitted, connectionEvents(call, admitted));
-    return closed;
-  },
-});
+function socketKind(resolve: CallKind<SocketCall>["resolve"], connect: Connect): CallKind<SocketCall> {
+  const kind: CallKind<SocketCall> = {
+    resolve,
+    answer: ({ socket }, answer) => writeAnswerToSocket(socket, answer),
+    forward(call, admitted) {
+      const { resolved, identified, watch } = admitted;
+      const closed = new Promise<void>((over) => call.socket.once("close", () => over()));
+      const connection = connectionEvents(call, admitted);
+      const stop = connect(call, admitted, connection);
+      watch.onEnd((refusal) => {
+        if (!connection.isOpen) blockCall(kind, call, refusal, { upstream: resolved.upstream, id: identified.id });
+        stop(blockDetails(refusal).deny_reason ?? refusal.cause);
+      });
+      return closed;
+    },
+  };
+  return kind;
+}
 
 const webSockets = socketKind(
   // Node before 24.9 hands over every kind of upgrade.
@@ -65,7 +75,8 @@ const webSockets = socketKind(
     const { taken } = admission;
     const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken });
     const { upstreamHeadersMs: answerMs } = call.ports.limits;
-    openWebSocket(upstream, { path, headers, answerHeaders: answerHeadersOf(call, admitted), answerMs }, call, events);
+    const handshake = { path, headers, answerHeaders: answerHeadersOf(call, admitted), answerMs };
+    return openWebSocket(upstream, handshake, call, events);
   },
 );
 
@@ -74,18 +85,26 @@ const tunnels = socketKind(
   (call, { resolved: { upstream } }, events) => openTunnel(upstream, call, events),
 );
 
-function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents {
+function connectionEvents(call: SocketCall, admitted: AdmittedCall): ConnectionEvents & { readonly isOpen: boolean } {
   const { ports, socket, handOver } = call;
   const sentMs = ports.monotonicMs();
+  let isOpen = false;
   const finish = (status?: number, error?: Error) =>
     finishForwarded(call, admitted, { status, error, upstreamMs: ports.monotonicMs() - sentMs });
   // An agent that disconnects before its connection is open: the call was allowed all the same.
   socket.once("close", () => finish());
   return {
+    get isOpen() {
+      return isOpen;
+    },
+    connected: admitted.watch.started,
     handOver,
-    opened(status, close) {
+    opened(status) {
+      isOpen = true;
       finish(status);
-      socket.once("close", watchCall(call, admitted, close));
+      const release = countAsStream(call);
+      if (release) socket.once("close", release);
+      else socket.destroy();
     },
     failed(fault, error) {
       const answer = upstreamFaultAnswer(fault);

@@ -18,6 +18,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
   let bytes = 0;
   let hasEnded = isAbsent;
   let hasBegun = isAbsent;
+  let awaitedMs = 0;
 
   const begin = () => {
     if (!hasBegun) beforeReading();
@@ -30,9 +31,11 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     if (Number(length) > capBytes || bytes > capBytes) return Promise.resolve("longer");
     if (request.destroyed) return Promise.resolve("gone");
     begin();
+    const startedMs = performance.now();
     return new Promise((resolve) => {
       const stop = (reading: BodyReading) => {
         clearTimeout(pause);
+        awaitedMs += performance.now() - startedMs;
         request.pause().off("data", onData).off("end", onEnd).off("close", onClose);
         resolve(reading);
       };
@@ -58,6 +61,10 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     /** Everything was read. */
     get isWhole() {
       return hasEnded;
+    },
+    /** Milliseconds that `read` waited for the agent. */
+    get awaitedMs() {
+      return awaitedMs;
     },
     read,
     /** The bytes read so far; the whole body after `whole`. */

@@ -55,16 +55,20 @@ export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   return { kind: "call", ...named, call: found };
 }
 
-/** WebSocket handshakes: unresolvable where the upstream's protocol has none. */
+/** WebSocket handshakes: unmapped where the upstream's protocol has none. */
 export function resolveUpgrade(upstreams: Upstreams, line: RequestLine): Resolution {
   const resolution = resolve(upstreams, line);
-  return resolution.kind !== "unresolvable" && resolution.upstream.protocol.takesUpgrades ? resolution : unresolvable;
+  if (resolution.kind === "unresolvable" || resolution.upstream.protocol.takesUpgrades) return resolution;
+  const { upstream, path } = resolution;
+  return { kind: "unmapped", upstream, path };
 }
 
 /** CONNECT: the upstream with this authority, where a route allows tunnels to it (RFC 9110 section 9.3.6). */
 export function resolveTunnel(upstreams: Upstreams, authority: string): Resolution {
   const upstream = upstreams.byHost.get(normalAuthority(authority) ?? "");
-  return upstream?.tunnel ? { kind: "call", upstream, path: "", call: upstream.tunnel } : unresolvable;
+  if (!upstream) return unresolvable;
+  const { tunnel } = upstream;
+  return tunnel ? { kind: "call", upstream, path: "", call: tunnel } : { kind: "unmapped", upstream, path: "" };
 }
 
 interface Place {

@@ -19,7 +19,7 @@ import {
   wholeNumber,
 } from "@svc/host";
 import { defaultLimits } from "../limits.ts";
-import { pepModes, undecidedModes } from "../modes.ts";
+import { observeChoices, pepModes } from "../modes.ts";
 import { type EgressProxies, readEgressProxies } from "../upstreams/connect-upstream.ts";
 
 /** What the control plane reads of one body, with room for what is around the parameters. */
@@ -33,9 +33,14 @@ export const pepSettings = {
   SVC_PEP_ADMIN_LISTEN: defaulted(listenAddress, "0.0.0.0:16020", "Where `/__svc/*` is served to probes and scrapes."),
   SVC_PEP_MODE: defaulted(oneOf(pepModes), "enforce", "The mode of upstreams that name none: `enforce` or `observe`."),
   SVC_PEP_OBSERVE_UNDECIDED: defaulted(
-    oneOf(undecidedModes),
+    oneOf(observeChoices),
     "block",
     "What observe mode does with a call that got no decision. With `forward` the decision log is no longer the whole list.",
+  ),
+  SVC_PEP_OBSERVE_UNLISTED: defaulted(
+    oneOf(observeChoices),
+    "forward",
+    "What observe mode does with a call that the file names no target for; `GET /__svc/unlisted` of the admin port lists them.",
   ),
   SVC_PEP_BIND_CAP_BYTES: defaulted(
     wholeNumber({ min: 1, max: maxBindCapBytes }),
@@ -100,7 +105,7 @@ const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
   listen: values.SVC_PEP_LISTEN,
   adminListen: values.SVC_PEP_ADMIN_LISTEN,
   mode: values.SVC_PEP_MODE,
-  undecided: values.SVC_PEP_OBSERVE_UNDECIDED,
+  observe: { undecided: values.SVC_PEP_OBSERVE_UNDECIDED, unlisted: values.SVC_PEP_OBSERVE_UNLISTED },
   limits: {
     ...defaultLimits,
     bindCapBytes: values.SVC_PEP_BIND_CAP_BYTES,

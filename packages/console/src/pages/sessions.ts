@@ -98,6 +98,7 @@ const markTable = ({ marks }: SessionRead): Markup =>
         cell: ({ agent }) => (agent === null ? "the person, and so every chain" : link(agentPath(agent), agent)),
       },
       { head: "Source", cell: ({ source }) => html`<code>${source}</code>` },
+      { head: "Counts for", cell: ({ enforced }) => (enforced ? "every decision" : "observed decisions") },
       { head: "Action", cell: ({ actionId }) => shortId(actionPath(actionId), actionId) },
     ],
     rows: marks,

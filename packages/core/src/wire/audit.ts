@@ -185,6 +185,9 @@ export const taintMark = z
     taint: z.enum(taints),
     source: z.string(),
     action_id: z.string(),
+    enforced: z
+      .boolean()
+      .meta({ description: "False: an observed deny left it, and only observed decisions heed it." }),
     ts: timestamp,
   })
   .meta({ id: "TaintMark" });

@@ -64,6 +64,13 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     testsOf("packages/core/test/data-class.test.ts")("covering compares whole segments"),
   ],
   [
+    "observed-denies-enforced",
+    "decide.ts",
+    'return { enforced: verdict.outcome === "allow" ? observed : noEffect, observed };',
+    "return { enforced: observed, observed };",
+    testsOf("test/vectors/marks.test.ts")("the effects of a decided call > $name"),
+  ],
+  [
     "taint-not-passed-back",
     "taint.ts",
     "markDelegators(added, [...delegations, ...current], mark);",

@@ -18,6 +18,13 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     ),
   ],
   [
+    "answers-run-on",
+    "http/request-call.ts",
+    "watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));",
+    "if (releaseStream) watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));",
+    testsOf("apps/pep/test/calls-under-way.test.ts")("an answer of %s is cut, never ended cleanly"),
+  ],
+  [
     "agent-sets-our-headers",
     "message/header-names.ts",
     "/^xsvc|^txntoken$|^agentidentity$/",
@@ -71,7 +78,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "outages-forwarded",
     "decide/admit.ts",
-    'mode === "observe" && isForwarded(refusal.cause, undecided) ?',
+    'mode === "observe" && isForwarded(refusal.cause, observe) ?',
     'mode === "observe" ?',
     testsOf("apps/pep/test/observe-mode.test.ts")("a call without a decision is blocked, since it has no record"),
   ],

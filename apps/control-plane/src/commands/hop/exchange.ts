@@ -2,6 +2,7 @@ import {
   agentName,
   allowMatches,
   type DecisionRecord,
+  effectiveTaint,
   type HopRequest,
   type PopFailureCause,
   type Taint,
@@ -82,7 +83,7 @@ async function attemptExchange(
   const hop = toHopRequest(subject, { target, targetKind, dataClass, declaredTaint: command.taint });
   const judged = await judge(deps, state, hop, allow.enforced);
   return judged.verdict.outcome === "allow"
-    ? spend(deps, state, allow, judged, proven.prover)
+    ? spend(deps, state, allow, hop, judged, proven.prover)
     : deny(deps, state, allow, hop, judged);
 }
 
@@ -130,6 +131,7 @@ async function spend(
   deps: HopDeps,
   state: HopState,
   allow: DecisionRecord,
+  hop: HopRequest,
   judged: Judged,
   prover: Prover | undefined,
 ): Promise<Exchanged | "stale"> {
@@ -138,7 +140,7 @@ async function spend(
   const outcome = await spendToken(deps, state, prover, purpose, judged.marking);
   switch (outcome.kind) {
     case "spent":
-      return issue(deps, state, allow, judged, outcome.marks);
+      return issue(deps, state, allow, hop, judged, outcome.marks);
     case "stale":
       return "stale";
     case "proof_used":
@@ -152,10 +154,13 @@ async function issue(
   deps: HopDeps,
   { claims: subject, session }: HopState,
   allow: DecisionRecord,
+  hop: HopRequest,
   judged: Judged,
   marks: number,
 ): Promise<Exchanged> {
-  const { taint, privileged } = judged.verdict.facts;
+  const { privileged } = judged.verdict.facts;
+  // The token may be enforced on: it knows nothing of marks that only observed decisions heed.
+  const { taint } = effectiveTaint(hop, session.marks.enforced);
   const nowSeconds = Math.floor(deps.clock.nowMs() / 1000);
   const sessionExpiresAtSeconds = session.facts.expiresAtMs / 1000;
   const issuance = { jti: deps.ids.next(), nowSeconds, sessionExpiresAtSeconds };

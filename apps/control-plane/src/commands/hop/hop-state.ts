@@ -38,12 +38,13 @@ export const toHopRequest = (
 export const toPresentState = (
   deps: Pick<HopDeps, "clock" | "hopSettings">,
   { facts, revoked, identities, blocks, marks }: SessionState,
+  enforced: boolean,
 ): PresentState => ({
   session: { expired: deps.clock.nowMs() >= facts.expiresAtMs, revoked },
   identities,
   identityRequired: deps.hopSettings.identityRequired,
   blocks,
-  marks,
+  marks: enforced ? marks.enforced : marks.observed,
   otherScopes: [],
 });
 

@@ -47,7 +47,7 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, state: HopSt
   const expected = agent === null ? [...policy.human.downstream] : [agent];
   const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", cause: proven.cause };
-  const reason = decideCaller(policy, hop, toPresentState(deps, session));
+  const reason = decideCaller(policy, hop, toPresentState(deps, session, true));
   if (reason !== undefined) {
     // A spent token is reported as spent, whatever else holds of its session.
     const { token: isSpent } = await deps.spends.spent(subject.sessionId, jtiHashOf(subject), undefined);
@@ -58,7 +58,7 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, state: HopSt
   const outcome = await spendToken(deps, state, proven.prover, purpose, { kind: "none" });
   switch (outcome.kind) {
     case "spent":
-      return issueSiblings(deps, command.count, state, effectiveTaint(hop, session.marks).taint);
+      return issueSiblings(deps, command.count, state, effectiveTaint(hop, session.marks.enforced).taint);
     case "stale":
       return "stale";
     case "proof_used":

@@ -41,7 +41,7 @@ function allowedOf(
   targetKind: TargetKind,
   declared: readonly string[],
 ): AllowedTarget {
-  const present = toPresentState(deps, session);
+  const present = toPresentState(deps, session, true);
   const classes = [...new Set([...declared, ...(narrowedTo(claims) ?? [])])].flatMap(splitDataClasses).sort();
   const verdicts = classes.map((dataClass) => {
     const hop = toHopRequest(claims, { target, targetKind, dataClass, declaredTaint: undefined });

@@ -1,15 +1,15 @@
 import {
-  type CallEffect,
-  callEffect,
+  type CallEffects,
+  callEffects,
   type DecisionRecord,
-  type Delegation,
   decide,
   type HopRequest,
-  newMarks,
+  newSessionMarks,
   type PolicyIndex,
   type PresentState,
   type RecordedPresent,
   recordPresent,
+  type SessionDelegation,
   toDecisionRecord,
   type Verdict,
 } from "@svc/core";
@@ -26,9 +26,9 @@ export interface Judged {
 
 export async function judge(deps: HopDeps, state: HopState, hop: HopRequest, enforced: boolean): Promise<Judged> {
   const { policy, session } = state;
-  const present = toPresentState(deps, session);
+  const present = toPresentState(deps, session, enforced);
   const verdict = await verdictOf(deps, policy, hop, present);
-  const marking = markingOf(hop, callEffect(policy, hop, verdict, enforced), state);
+  const marking = markingOf(hop, callEffects(policy, hop, verdict, enforced), state);
   return { verdict, marking, present: recordPresent(policy, hop, present, verdict) };
 }
 
@@ -46,12 +46,12 @@ const mayBeConsentedElsewhere = (reason: string): boolean =>
   reason === "TARGET_NOT_DECLARED" || reason === "DATA_CLASS_NOT_DECLARED";
 
 /** Reads the session's delegations only where there are marks to set, so that most decisions commit in one statement. */
-function markingOf(hop: HopRequest, effect: CallEffect, { claims, session: { marks } }: HopState): Marking {
-  if (newMarks(hop, effect, marks, []).length > 0) {
-    const marksFor = (delegations: readonly Delegation[]) => newMarks(hop, effect, marks, delegations);
+function markingOf(hop: HopRequest, effects: CallEffects, { claims, session: { marks } }: HopState): Marking {
+  if (newSessionMarks(hop, effects, marks, []).length > 0) {
+    const marksFor = (delegations: readonly SessionDelegation[]) => newSessionMarks(hop, effects, marks, delegations);
     return { kind: "marks", marksFor, jtiHash: jtiHashOf(claims) };
   }
-  return { kind: effect.kind === "delegation" ? "delegation" : "none" };
+  return { kind: effects.observed.kind === "delegation" ? "delegation" : "none" };
 }
 
 export interface Recorded {

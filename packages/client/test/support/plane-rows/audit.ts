@@ -41,7 +41,7 @@ export const row = {
 const check = { check: "identity", passed: true, facts: { required: false, statuses: { a_b: "none" } } };
 const event = { kind: "block_set", ts: t, actor: "ada", agent: null, reason: null, details: { some_ref: "r" } };
 const group = { agent: "clerk", target: "http:x", count: 2 };
-const mark = { agent: null, taint: "untrusted_external", source: "http:x", ts: t };
+const mark = { agent: null, taint: "untrusted_external", source: "http:x", enforced: true, ts: t };
 
 export const auditRows: readonly Row[] = [
   {
