@@ -97,6 +97,25 @@ describe("the body", () => {
     expect(plane.toolReceived).toEqual([]);
   });
 
+  test.each([
+    ["a form", { "content-type": "application/x-www-form-urlencoded" }],
+    ["another charset", { "content-type": "application/json; charset=utf-7" }],
+    ["a compressed one", { "content-encoding": "gzip" }],
+  ])("of a privileged call is refused where it is declared as %s", async (_, headers) => {
+    const { svc, plane, session } = await fakeSession();
+    const call = { ...post, params: { amount: 5 }, request: { url: toolUrl, headers } };
+    expect(await errorOf(svc.call(session.context(), call))).toBeInstanceOf(TypeError);
+    expect(plane.asked).not.toContain("/v1/token/exchange");
+    expect(plane.toolReceived).toEqual([]);
+  });
+
+  test("of the caller is declared as JSON where the caller declares nothing", async () => {
+    const { svc, plane, session } = await fakeSession();
+    const body = '{ "amount": 5 }';
+    await svc.call(session.context(), { ...post, params: { amount: 5 }, request: { url: toolUrl, body } });
+    expect(plane.toolReceived[0]?.headers.get("content-type")).toBe("application/json");
+  });
+
   test("of a privileged GET is rejected: the target would read nothing of what is bound", async () => {
     const { svc, plane, session } = await fakeSession();
     const call = { ...post, params: { amount: 5 }, request: { url: toolUrl, method: "GET" } };
