@@ -4,10 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStand, type Stand, type StandOptions } from "@svc/test-conformance/stand";
-import { freePort, type RedisServer, requires, spawnApp, startRedis, testBearers, waitUntil } from "@svc/test-support";
+import {
+  freePort,
+  type RedisServer,
+  requires,
+  spawnApp,
+  startRedis,
+  testBearers,
+  waitUntil,
+  writeCertificate,
+} from "@svc/test-support";
 import { Agent, request } from "undici";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { writeCertificate } from "../../apps/injector/test/certificate.ts";
 import { confined } from "./src/confinement.ts";
 
 /** Folder of all code, as `/app` of an image. */

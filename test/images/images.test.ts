@@ -11,9 +11,9 @@ import {
   type TestDatabase,
   testBearers,
   waitUntil,
+  writeCertificate,
 } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeCertificate } from "../../apps/injector/test/certificate.ts";
 import { how, startContained, stopContained } from "./src/container.ts";
 import { buildTrees, type Trees, workspace } from "./src/trees.ts";
 

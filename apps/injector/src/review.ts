@@ -96,6 +96,8 @@ const floorReason = `the restricted pod security standard holds here, and less n
 
 export interface Answer {
   readonly status: number;
+  /** Methods, where the status is 405. */
+  readonly allow?: string;
   readonly body: object;
 }
 

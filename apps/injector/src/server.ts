@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import type { Server } from "node:https";
 import { readBounded } from "@svc/core/read-bounded";
-import { listen, readTls, reloadTls } from "@svc/host";
+import { createHttpServer, listen, pathOf, readTls, reloadTls } from "@svc/host";
 import type { Config } from "./config.ts";
 import { type Answer, answerReview, webhooks } from "./review.ts";
 
@@ -13,14 +13,19 @@ const deadlineMs = 15_000;
 
 export async function startInjector(config: Config, log: (line: string) => void) {
   let isReady = true;
-  const server = createServer({ ...readTls(config.tls), minVersion: "TLSv1.2" }, (request, response) => {
-    answerRequest(config, request, isReady).then(
-      (answer) => reply(response, answer),
-      () => response.destroy(),
-    );
-  });
+  const server = createHttpServer(
+    { ...readTls(config.tls), minVersion: "TLSv1.2" },
+    {
+      request(request, response) {
+        answerRequest(config, request, isReady).then(
+          (answer) => reply(response, answer),
+          () => response.destroy(),
+        );
+      },
+    },
+  );
   const listening = await listen(server, config);
-  const watching = reloadTls(server, config.tls, {
+  const watching = reloadTls(server as Server, config.tls, {
     onLoaded: () => log("certificate loaded again"),
     onRefused: () => log("WARNING: the changed certificate cannot be used yet; the old one keeps serving"),
   });
@@ -40,13 +45,18 @@ export async function startInjector(config: Config, log: (line: string) => void)
 }
 
 async function answerRequest(config: Config, request: IncomingMessage, isReady: boolean): Promise<Answer> {
-  const [path = ""] = (request.url ?? "").split("?");
-  if (path === "/readyz" && !isReady) return { status: 503, body: { status: "stopping" } };
-  if (path === "/livez" || path === "/readyz") return { status: 200, body: { status: "ok" } };
+  const path = pathOf(request);
+  if (path === "/livez" || path === "/readyz") {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return { status: 405, allow: "GET, HEAD", body: { error: "a probe is called by GET" } };
+    return path === "/readyz" && !isReady
+      ? { status: 503, body: { status: "stopping" } }
+      : { status: 200, body: { status: "ok" } };
+  }
   const webhook = webhooks.get(path);
   if (webhook === undefined)
     return { status: 404, body: { error: `unknown path; the webhooks are ${[...webhooks.keys()].join(", ")}` } };
-  if (request.method !== "POST") return { status: 405, body: { error: "a webhook is called by POST" } };
+  if (request.method !== "POST") return { status: 405, allow: "POST", body: { error: "a webhook is called by POST" } };
   if (!/^application\/json(?:\s*;|$)/.test(request.headers["content-type"] ?? "")) {
     return { status: 415, body: { error: "the body must be application/json" } };
   }
@@ -55,10 +65,10 @@ async function answerRequest(config: Config, request: IncomingMessage, isReady: 
   return answerReview(Buffer.from(body).toString("utf8"), config.injection, webhook);
 }
 
-function reply(response: ServerResponse, { status, body }: Answer): void {
+function reply(response: ServerResponse, { status, allow, body }: Answer): void {
   response.writeHead(status, {
     "content-type": "application/json",
-    ...(status === 405 && { allow: "POST" }),
+    ...(allow !== undefined && { allow }),
     ...(status === 413 && { connection: "close" }),
   });
   response.end(JSON.stringify(body));

@@ -1,9 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort, spawnApp, waitUntil } from "@svc/test-support";
+import { freePort, spawnApp, waitUntil, writeCertificate } from "@svc/test-support";
 import { Pool } from "undici";
-import { writeCertificate } from "./certificate.ts";
 import { aPod, creation } from "./pods.ts";
 
 /** How long a review takes: one pod after the other over one TLS connection, as from the API server. Not a test. */

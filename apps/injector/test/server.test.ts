@@ -2,10 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "node:tls";
-import { type Child, freePort, requires, spawnApp, waitUntil } from "@svc/test-support";
+import { type Child, freePort, requires, spawnApp, waitUntil, writeCertificate } from "@svc/test-support";
 import { Agent, request } from "undici";
 import { afterAll, beforeAll, expect } from "vitest";
-import { writeCertificate } from "./certificate.ts";
 import { aPod, reviewOf as bodyOf, creation, update } from "./pods.ts";
 
 const { test } = requires("openssl");

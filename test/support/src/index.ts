@@ -11,6 +11,7 @@ export {
   startEnforcementPoint,
   testBearers,
 } from "./app.ts";
+export { writeCertificate } from "./certificate.ts";
 export { type Child, type ChildOptions, startChild } from "./child.ts";
 export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
 export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";

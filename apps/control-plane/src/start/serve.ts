@@ -1,8 +1,8 @@
-import { createServer as createPlainServer, type Server } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { Server } from "node:http";
+import type { Server as TlsServer } from "node:https";
 import { getRequestListener, RequestError } from "@hono/node-server";
-import { listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
-import { answerMalformed, malformedResponse } from "../http/malformed.ts";
+import type { ErrorEnvelope } from "@svc/core";
+import { createHttpServer, listen, readTls, reloadTls, type TlsFiles } from "@svc/host";
 import { drainTimes } from "./config.ts";
 
 interface ServeSettings {
@@ -19,9 +19,6 @@ export type Serving = Awaited<ReturnType<typeof serve>>;
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** Longer than a client's pool keeps a connection, so that the client closes an idle one. */
-const idleMs = 65_000;
-
 /** `Keep-Alive: timeout`: clients that follow it close idle connections before a drain does, so no request crosses it. */
 const idleHintMs = drainTimes.noticeMs;
 
@@ -33,9 +30,6 @@ export async function serve(settings: ServeSettings, fetchOf: (url: string) => P
   const { host, port, tls, onBadCertificate } = settings;
   let answer: Fetch = () => new Response(null, { status: 503, headers: { "Retry-After": "1" } });
   const server = createServer(settings, (request) => answer(request));
-  answerMalformed(server);
-  server.keepAliveTimeout = idleHintMs;
-  server.keepAliveTimeoutBuffer = idleMs - idleHintMs;
   const listening = await listen(server, { host, port });
   const watching = tls && reloadTls(server as unknown as TlsServer, tls, { onRefused: onBadCertificate });
   const url = `${tls === undefined ? "http" : "https"}://${listening.host}:${listening.port}`;
@@ -56,15 +50,22 @@ function createServer({ tls, patienceMs = 60_000 }: ServeSettings, fetch: Fetch)
     headersTimeout: patienceMs,
     requestTimeout: patienceMs,
     connectionsCheckingInterval: patienceMs / 4,
-    // The adapter checks it, and its answer gives the reason.
-    requireHostHeader: false,
+    keepAliveTimeout: idleHintMs,
+    ...(tls && readTls(tls)),
   };
   const listener = getRequestListener(fetch, {
+    // HTTP/1.0 may name none.
+    hostname: "localhost",
     // The adapter's own faults. The app answers its faults itself.
     errorHandler: (error) =>
       error instanceof RequestError ? malformedResponse() : new Response(null, { status: 500 }),
   });
-  return tls === undefined
-    ? createPlainServer(options, listener)
-    : createTlsServer({ ...options, ...readTls(tls) }, listener);
+  return createHttpServer(options, { request: listener });
 }
+
+/** For what the adapter refuses: a host that makes no address with the request's target. */
+const malformedResponse = (): Response =>
+  Response.json(
+    { error: { code: "invalid_request", message: "The request names no valid host." } } satisfies ErrorEnvelope,
+    { status: 400, headers: { "Cache-Control": "no-store" } },
+  );

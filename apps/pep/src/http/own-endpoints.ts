@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isLoopback } from "@svc/host";
+import { isLoopback, pathOf } from "@svc/host";
 import type { Events } from "../events.ts";
 import { writeAnswer } from "../message/write-answer.ts";
 
@@ -26,20 +26,26 @@ export async function serveOwn(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const reply = (status: number, type: string, body: string) =>
-    writeAnswer(request, response, { status, headers: ["content-type", type, "cache-control", "no-store"], body });
+  const reply = (status: number, type: string, body: string, more: readonly string[] = []) =>
+    writeAnswer(request, response, {
+      status,
+      headers: ["content-type", type, "cache-control", "no-store", ...more],
+      body,
+    });
   const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
-  const [path] = request.url?.split("?") ?? [];
+  const allowOnly = (methods: string) =>
+    reply(405, "application/json", JSON.stringify({ status: "method_not_allowed" }), ["allow", methods]);
+  const path = pathOf(request);
   if (path === quitPath) {
     if (endpoints.quit === undefined) return state(404, "not_found");
-    if (request.method !== "POST") return state(405, "method_not_allowed");
+    if (request.method !== "POST") return allowOnly("POST");
     // Neither another pod nor a web page that posts a form may end it.
     if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)
       return state(403, "forbidden");
     await state(202, "draining");
     return endpoints.quit();
   }
-  if (request.method !== "GET" && request.method !== "HEAD") return state(405, "method_not_allowed");
+  if (request.method !== "GET" && request.method !== "HEAD") return allowOnly("GET, HEAD");
   switch (path) {
     case "/__svc/livez":
       return state(200, "ok");

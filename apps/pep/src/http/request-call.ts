@@ -6,7 +6,7 @@ import { type AnswerHeaders, answerHeaders } from "../forward/answer-headers.ts"
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
 import { forward, type RelayEnd } from "../forward/relay.ts";
 import { acceptsTrailers, valuesOf } from "../message/headers.ts";
-import { discardRest, writeAnswer } from "../message/write-answer.ts";
+import { writeAnswer } from "../message/write-answer.ts";
 import { upstreamFaultAnswer } from "../protocols/answers.ts";
 import { type RequestLine, resolve } from "../resolve/resolve.ts";
 import {
@@ -63,7 +63,6 @@ const requests: CallKind<RequestCall> = {
   resolve: (call) => resolve(call.generation.upstreams, requestLineOf(call)),
   answer: ({ request, response }, answer) => writeAnswer(request, response, answer),
   forward: forwardRequest,
-  end: ({ request }) => discardRest(request),
 };
 
 async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promise<void> {

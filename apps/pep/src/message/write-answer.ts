@@ -25,22 +25,12 @@ export function writeAnswerToSocket(socket: Duplex, { status, headers, body }: A
   if (!socket.writable) return void socket.destroy();
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
   for (let at = 0; at + 1 < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
-  lines.push(`content-length: ${Buffer.byteLength(body)}`, "connection: close", "", body);
+  lines.push(
+    `date: ${new Date().toUTCString()}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+    "",
+    body,
+  );
   socket.end(lines.join("\r\n"), () => socket.destroy());
-}
-
-const discardBytes = 1024 * 1024;
-const discardMs = 5_000;
-
-/** Reads the rest of a request that was answered early, within bounds, so that the agent can read the answer. */
-export function discardRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
-  let left = discardBytes;
-  const timer = setTimeout(() => request.destroy(), discardMs);
-  request.on("close", () => clearTimeout(timer));
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
-  });
-  request.resume();
 }

@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createHttpServer } from "../src/http/http-server.ts";
+
+// What is refused is tested over every listener in test/conformance/http.test.ts.
+
+async function started(options: Parameters<typeof createHttpServer>[0] = {}) {
+  const server = createHttpServer(options, { request: (_request, response) => void response.end("served") });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  return { server, port: typeof address === "object" ? (address?.port ?? 0) : 0 };
+}
+
+test.each([undefined, 5_000])(
+  "an idle connection is kept 30 s longer than %s announces, and 95 s",
+  async (announced) => {
+    const { server } = await started(announced === undefined ? {} : { keepAliveTimeout: announced });
+    expect(server.keepAliveTimeout + server.keepAliveTimeoutBuffer).toBe(95_000);
+    expect(server.keepAliveTimeoutBuffer).toBeGreaterThanOrEqual(30_000);
+  },
+);
+
+test("a body that nobody reads is read for a while after its answer, and no longer", async () => {
+  const { port } = await started();
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let text = "";
+  let sentBytes = 0;
+  socket.on("data", (chunk) => {
+    text += chunk;
+  });
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("POST / HTTP/1.1\r\nHost: host\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\n");
+  const sending = setInterval(() => {
+    if (socket.writableLength > 0) return;
+    sentBytes += 65_536;
+    socket.write(Buffer.alloc(65_536));
+  }, 1);
+  await closed;
+  clearInterval(sending);
+  expect(text).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*served/);
+  expect(sentBytes).toBeGreaterThan(1_048_576);
+  expect(sentBytes).toBeLessThan(20 * 1_048_576);
+});
