@@ -44,16 +44,21 @@ describe("CONNECT, against a double of the control plane", () => {
     expect(await metric('svc_pep_calls_total{outcome="allowed"}')).toBe(1);
   });
 
-  test.each(["shut.internal:443", "evil.example:443", "127.0.0.1:80", "site.internal@evil.example:443"])(
-    "%s is unresolvable_call",
-    async (authority) => {
-      const { connect, upstream, controlPlane } = await setup();
-      const agent = await connect(authority);
-      expect(await agent.closed()).toMatch(/^HTTP\/1\.1 404 .*x-svc-blocked: unresolvable_call/is);
-      expect(upstream.sockets.size).toBe(0);
-      expect(controlPlane.asked).toHaveLength(0);
-    },
-  );
+  test.each(["shut.internal:443", "evil.example:443", "127.0.0.1:80"])("%s is unresolvable_call", async (authority) => {
+    const { connect, upstream, controlPlane } = await setup();
+    const agent = await connect(authority);
+    expect(await agent.closed()).toMatch(/^HTTP\/1\.1 404 .*x-svc-blocked: unresolvable_call/is);
+    expect(upstream.sockets.size).toBe(0);
+    expect(controlPlane.asked).toHaveLength(0);
+  });
+
+  test("an authority with a user is 400", async () => {
+    const { connect, upstream, controlPlane } = await setup();
+    const agent = await connect("site.internal@evil.example:443");
+    expect(await agent.closed()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(upstream.sockets.size).toBe(0);
+    expect(controlPlane.asked).toHaveLength(0);
+  });
 
   test("a deny opens no tunnel", async () => {
     const { connect, upstream, controlPlane } = await setup();
