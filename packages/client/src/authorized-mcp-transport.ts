@@ -58,7 +58,9 @@ export function authorizedMcpTransport<Transport extends McpTransport<never, nev
     const known = typeof body === "string" ? granted.get(body) : undefined;
     if (typeof body === "string") granted.delete(body);
     const grant = known ?? (await hop(typeof body === "string" ? JSON.parse(body) : undefined, signal));
-    return (options.fetch ?? globalThis.fetch)(url, { ...init, headers: withGrantHeaders(init.headers, grant) });
+    const headers = withGrantHeaders(init.headers, grant);
+    // No credential follows a redirect.
+    return (options.fetch ?? globalThis.fetch)(url, { ...init, headers, redirect: "manual" });
   });
 
   const send = inner.send.bind(inner);

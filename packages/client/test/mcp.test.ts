@@ -142,3 +142,20 @@ describe("a transport without HTTP", () => {
     expect(await errorOf(mcp.listResources())).toBeInstanceOf(Error);
   });
 });
+
+test("a redirect of the server is an error, and nothing is sent after it", async () => {
+  const { svc, session } = await fakeSession();
+  const requests: Request[] = [];
+  const fetch: McpFetch = async (url, init) => {
+    const request = new Request(url, init);
+    requests.push(request);
+    return new Response(null, { status: 307, headers: { location: "https://elsewhere.example/mcp" } });
+  };
+  const mcp = new Client({ name: "agent", version: "1" });
+  const transport = authorizedMcpTransport(
+    { client: svc, context: session.context(), fetch, ...declared },
+    (authorized) => new StreamableHTTPClientTransport(new URL("https://files.example/mcp"), { fetch: authorized }),
+  );
+  await expect(mcp.connect(transport)).rejects.toThrow();
+  expect(requests.map(({ url, redirect }) => [new URL(url).host, redirect])).toEqual([["files.example", "manual"]]);
+});
