@@ -125,7 +125,8 @@ describe("a random secret", () => {
     "of %i bytes in %s is accepted from 16 bytes on",
     (bytes, as) => {
       const all = Array.from({ length: 500 }, () => randomBytes(bytes).toString(as));
-      expect(all.filter(looksGuessable).length > 0).toBe(bytes < 16);
+      // About one random secret in 100,000 has a run such as "abcdef".
+      expect(all.filter(looksGuessable).length > 5).toBe(bytes < 16);
     },
   );
 
