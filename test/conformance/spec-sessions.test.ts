@@ -41,7 +41,8 @@ describe("a session", () => {
   test("shows who was marked, by which target and when", async () => {
     const { session, clerk } = await clerkSession(api, scope);
     const { action } = await api.hop(session, clerk.token, hops.browse);
-    const mark = { taint: "untrusted_external", source: hops.browse.target, action_id: action, ts: timestamp };
+    const { target: source } = hops.browse;
+    const mark = { taint: "untrusted_external", source, action_id: action, enforced: true, ts: timestamp };
     const { taint_marks: marks } = (await read(session)).body;
     expect(marks).toHaveLength(2);
     for (const agent of [hops.clerk.target, hops.planner.target]) expect(marks).toContainEqual({ agent, ...mark });

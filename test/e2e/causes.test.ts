@@ -84,6 +84,7 @@ async function provoke(upstream: string, { cause, path, body, isAnonymous, isWar
   };
 }
 
+const forwarded: readonly string[] = ["policy", "unresolvable_call", "body_too_large", "unbindable"];
 const blockedOnce = { blocks: 1, blocked: 1, wouldBlock: 0 };
 
 test("every block cause occurs", () => {
@@ -91,8 +92,8 @@ test("every block cause occurs", () => {
 });
 
 describe.each(["enforcing", "observing"])("a block at an upstream that is %s", (upstream) => {
-  // A recorded deny is forwarded there, which the test below covers.
-  const blocks = provoked.filter(({ cause }) => upstream === "enforcing" || cause !== "policy");
+  // Observe mode forwards the others, which the tests below cover.
+  const blocks = provoked.filter(({ cause }) => upstream === "enforcing" || !forwarded.includes(cause));
 
   test.each(blocks)("is $cause for $by, in response, counters and span", async (call) => {
     const { cause } = call;
@@ -124,5 +125,17 @@ test("a deny that observe mode forwards appears in the counter and the span alon
     "authz.pep.outcome": "observed_would_block",
     "authz.enforced": false,
     "authz.deny_reason": "TARGET_NOT_DECLARED",
+  });
+});
+
+describe("a call that observe mode forwards", () => {
+  const others = provoked.filter(({ cause }) => cause !== "policy" && forwarded.includes(cause));
+
+  test.each(others)("for $by appears as $cause in the counter and the span alone", async (call) => {
+    const { response, text, bytesUpstream, span, deltas } = await provoke("observing", call);
+    expect([response.status, response.headers.get("x-svc-blocked"), text]).toEqual([200, null, "done"]);
+    expect(bytesUpstream).toBeGreaterThan(0);
+    expect(deltas).toEqual({ blocks: 0, blocked: 0, wouldBlock: 1 });
+    expect(span).toMatchObject({ "authz.pep.outcome": "observed_would_block", "authz.pep.block_cause": call.cause });
   });
 });
