@@ -5,6 +5,7 @@ import {
   startControlPlane,
   type TestDatabase,
   testBearers,
+  waitUntil,
 } from "@svc/test-support";
 import { type SigningKey, signIdentityAssertion } from "@svc/tokens";
 import { AdmissionRefused, createVerifier, type Verifier, type VerifierOptions } from "@svc/verifier";
@@ -223,6 +224,11 @@ describe("an unreachable control plane", () => {
     const { headers } = await call();
     const { hops: elsewhere } = await ledger();
     await agents.revoke(elsewhere.clerk.target);
+    // A list is as old as the oldest transaction of the server, which other tests use too.
+    await waitUntil("the list to cover the revocation", async () => {
+      const { body } = await api.call("GET", "/v1/identity/revocations", { bearer: testBearers.identity });
+      return body.data.some(({ as_of }: { as_of: string }) => as_of <= body.as_of);
+    });
     const jwks = await (await fetch(keysUrl())).json();
     const { admits, pass } = resourceServer(hops, { jwks });
     expect(await admits(headers)).toBe("admitted");
