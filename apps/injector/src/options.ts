@@ -60,7 +60,7 @@ export const podOptions = {
   ),
   "pep.svc/renewal-idle-seconds": optional(
     wholeNumber({ min: 1, max: 86_400 }),
-    "After how long without a call renewed tokens are forgotten.",
+    "After how long without a call renewed tokens shrink to the two that keep a session alive.",
   ),
   "pep.svc/log-level": defaulted(oneOf(["debug", "info", "warn", "error"]), "info", "The sidecar's log level."),
   "pep.svc/proxy-env": defaulted(flag, "false", "Sets `HTTP_PROXY` and `http_proxy` of the agent's containers."),

@@ -1,11 +1,12 @@
 import { type BlockCause, isDataClassDeclared, type PepOutcome } from "@svc/core";
-import type { Allowed, HopCredential, PoolFault, RecordedDeny, Stage, TraceHeaders } from "@svc/hop";
+import type { Allowed, HopCredential, RecordedDeny, Stage, TraceHeaders } from "@svc/hop";
 import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import type { Refusal } from "./decide/admit.ts";
 import { presentedClaims } from "./decide/inbound-credentials.ts";
 import { type RawHeaders, valuesOf } from "./message/headers.ts";
 import type { PepMode } from "./modes.ts";
+import type { BlockReason } from "./protocols/blocks.ts";
 
 export interface CallEnd {
   readonly method: string;
@@ -149,17 +150,22 @@ const forwardedMessages = {
 
 const isReviewable = (cause: BlockCause): cause is keyof typeof forwardedMessages => cause in forwardedMessages;
 
-/** Faults that the operator can correct. */
-const poolMessages = {
+/** Of `other`: what the operator can correct. */
+const otherMessages = {
+  rate_limited: "call blocked: the control plane's rate limit",
+  shed: "call blocked: too many calls at once",
   pool_full: "call blocked: every renewed token is in use",
   state_unavailable: "call blocked: the state folder cannot be read or written",
-  closed: "call blocked: stopping",
-} as const satisfies Record<PoolFault, string>;
+  stopping: "call blocked: stopping",
+  refused: "call blocked: refused by the control plane",
+} as const satisfies Partial<Record<BlockReason, string>>;
 
-function logOf(outcome: PepOutcome, { cause = "other", poolFault }: Partial<Refusal> = {}) {
+const isOther = (reason: BlockReason): reason is keyof typeof otherMessages => Object.hasOwn(otherMessages, reason);
+
+function logOf(outcome: PepOutcome, { cause = "other", reason }: Partial<Refusal> = {}) {
   if (outcome === "allowed") return ["debug", "call forwarded"] as const;
   if (outcome === "blocked") {
-    const message = poolFault === undefined ? blockMessages[cause] : poolMessages[poolFault];
+    const message = reason && isOther(reason) ? otherMessages[reason] : blockMessages[cause];
     return [blockLogLevels[cause] as LogLevel, message] as const;
   }
   return isReviewable(cause)

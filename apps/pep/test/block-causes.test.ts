@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Limits } from "../src/limits.ts";
-import { at, authorize, cut, exchange, hang, mint, reply } from "./support/answers.ts";
+import { at, authorize, cut, exchange, hang, mint, renew, reply } from "./support/answers.ts";
 import type { Override } from "./support/control-plane.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -33,6 +33,8 @@ const envelope = (code: string, details?: object) =>
   JSON.stringify({ error: { code, message: "x" }, ...(details && { details }) });
 const oauth = (error: string, more: object = {}) => JSON.stringify({ error, error_description: "x", ...more });
 
+/** A 400 about one member of the request. */
+const about = (path: string) => envelope("invalid_request", { issues: [{ path, message: "x" }] });
 const page = "<html><body>login</body></html>";
 const almostAllow = {
   decision: "allow",
@@ -60,7 +62,11 @@ describe("cases 68 and 69, against a control plane double: any other response bl
     ["decide hangs", "pdp_unreachable", 503, at(authorize, hang), brief],
     ["decide fails", "pdp_unreachable", 503, at(authorize, reply(500, envelope("internal")))],
     ["decide is overloaded", "pdp_unreachable", 503, at(authorize, reply(503, envelope("database_unavailable")))],
-    ["decide asks for patience", "pdp_unreachable", 503, at(authorize, reply(429, envelope("rate_limited")))],
+    ["decide asks for patience", "other", 503, at(authorize, reply(429, envelope("rate_limited")))],
+    ["a gateway asks for patience", "other", 503, at(authorize, reply(429, page, "text/html"))],
+    ["decide accepts no proof", "unauthorized", 401, at(authorize, reply(400, about("actor_token")))],
+    ["decide refuses otherwise", "other", 500, at(authorize, reply(400, envelope("invalid_request")))],
+    ["decide is no route there", "pdp_unreachable", 503, at(authorize, reply(404, envelope("route_not_found")))],
     ["decide answers a page", "pdp_unreachable", 503, at(authorize, reply(200, page, "text/html"))],
     ["decide answers half a body", "pdp_unreachable", 503, at(authorize, reply(200, allow.slice(0, -9)))],
     ["decide answers an empty body", "pdp_unreachable", 503, at(authorize, reply(200, ""))],
@@ -95,15 +101,13 @@ describe("cases 68 and 69, against a control plane double: any other response bl
     ["the allow names no record", "audit_unavailable", 503, at(authorize, reply(200, JSON.stringify(almostAllow)))],
     ["exchange cuts the connection", "exchange_unreachable", 503, at(exchange, cut)],
     ["exchange hangs", "exchange_unreachable", 503, at(exchange, hang), brief],
-    ["exchange asks for patience", "exchange_unreachable", 503, at(exchange, reply(429, envelope("rate_limited")))],
+    ["exchange asks for patience", "other", 503, at(exchange, reply(429, oauth("slow_down")))],
+    ["renewal asks for patience", "other", 503, at(renew, reply(429, envelope("rate_limited")))],
+    ["renewal accepts no proof", "unauthorized", 401, at(renew, reply(400, about("actor_token")))],
+    ["renewal cuts the connection", "exchange_unreachable", 503, at(renew, cut)],
     ["exchange answers a page", "exchange_unreachable", 503, at(exchange, reply(200, page, "text/html"))],
     ["the guard is unavailable", "exchange_unreachable", 503, at(exchange, reply(503, oauth("invalid_grant")))],
-    [
-      "the exchange is refused as malformed",
-      "exchange_unreachable",
-      503,
-      at(exchange, reply(400, oauth("invalid_request"))),
-    ],
+    ["exchange accepts no token or proof", "unauthorized", 401, at(exchange, reply(400, oauth("invalid_request")))],
     ["the allow no longer holds", "policy", 403, at(exchange, reply(403, oauth("invalid_target")))],
     ["the allow or token was spent", "unauthorized", 401, at(exchange, reply(400, oauth("invalid_grant")))],
   ])("%s: %s", async (_name, cause, status, override, limits) => {
@@ -120,16 +124,13 @@ describe("cases 68 and 69, against a control plane double: any other response bl
 
   test.each<[string, string, number, Override, Partial<Limits>?]>([
     ["mint hangs", "mint_unreachable", 503, at(mint, hang), brief],
-    ["mint asks for patience", "mint_unreachable", 503, at(mint, reply(429, envelope("rate_limited")))],
+    ["mint asks for patience", "other", 503, at(mint, reply(429, envelope("rate_limited")))],
+    ["mint accepts no proof", "unauthorized", 401, at(mint, reply(400, about("actor_token")))],
+    ["mint accepts no token", "unauthorized", 401, at(mint, reply(401, envelope("unauthorized")))],
     ["mint answers a page", "mint_unreachable", 503, at(mint, reply(200, page, "text/html"))],
     ["mint answers another action's token", "mint_unreachable", 503, at(mint, reply(200, allow))],
-    ["the action was minted before", "mint_unreachable", 503, at(mint, reply(409, envelope("already_minted")))],
-    [
-      "the parameters cannot be bound there",
-      "mint_unreachable",
-      503,
-      at(mint, reply(422, envelope("params_unbindable"))),
-    ],
+    ["the action was minted before", "other", 500, at(mint, reply(409, envelope("already_minted")))],
+    ["the parameters cannot be bound there", "unbindable", 422, at(mint, reply(422, envelope("params_unbindable")))],
     [
       "the verdict has changed",
       "policy",
@@ -188,8 +189,82 @@ describe("cases 68 and 69, against a control plane double: any other response bl
     const headers = await session();
     controlPlane.override = ({ path }) => path !== authorize || undefined;
     const response = await fetch(`${url}/ledger/write`, { method: "POST", headers, body: "{}" });
-    expect(response.headers.get("x-svc-blocked")).toBe("pdp_unreachable");
+    expect(response.headers.get("x-svc-blocked")).toBe("exchange_unreachable");
   });
+});
+
+describe("a refusal that was understood is reported as one", () => {
+  const patience = { "retry-after": "59" };
+  test.each<[string, string, Override]>([
+    ["decide", "GET", at(authorize, reply(429, envelope("rate_limited"), "application/json", patience))],
+    ["the renewal", "GET", at(renew, reply(429, envelope("rate_limited"), "application/json", patience))],
+    ["the exchange", "GET", at(exchange, reply(429, oauth("slow_down"), "application/json", patience))],
+    ["the mint", "POST", at(mint, reply(429, envelope("rate_limited"), "application/json", patience))],
+  ])("a 429 of %s hands on its Retry-After and pages no one", async (_name, method, override) => {
+    const { url, session, controlPlane, metric } = await setup();
+    controlPlane.override = override;
+    const init = method === "POST" ? { method, body: "{}" } : {};
+    const path = method === "POST" ? "write" : "read";
+    const response = await fetch(`${url}/ledger/${path}`, { headers: await session(), ...init });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "59"]);
+    expect(await response.json()).toMatchObject({
+      error: { code: "other", message: expect.stringContaining("after 59 s") },
+    });
+    expect(await metric('svc_pep_blocks_total{cause="other"}')).toBe(1);
+  });
+
+  test("a scope that may not be observed is not configured, and the text names the setting", async () => {
+    const { url, session, controlPlane } = await setup("observe");
+    controlPlane.override = at(authorize, reply(400, about("enforced")));
+    const response = await fetch(`${url}/ledger/read`, { headers: await session() });
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([404, "unresolvable_call"]);
+    expect(await response.text()).toContain("SVC_OBSERVE_SCOPES");
+  });
+
+  test("a proof that is missing names the settings of the agent's key", async () => {
+    const { url, session, controlPlane } = await setup();
+    controlPlane.override = at(
+      exchange,
+      reply(400, oauth("invalid_request", { error_description: "actor_token is missing" })),
+    );
+    const response = await fetch(`${url}/ledger/read`, { headers: await session() });
+    expect(response.status).toBe(401);
+    expect(await response.text()).toContain("SVC_PEP_AGENT_KEY_FILE");
+  });
+});
+
+describe("a call that does not reach its exchange leaves the agent's token unspent", () => {
+  test.each<[string, Override | undefined, RequestInit]>([
+    ["a deny", undefined, {}],
+    ["a decision that fails", at(authorize, reply(500, envelope("internal"))), {}],
+    ["a decision that is cut", at(authorize, cut), {}],
+    ["a body that cannot be bound", undefined, { method: "POST", body: "[]" }],
+  ])("%s", async (_name, override, init) => {
+    const { url, session, controlPlane } = await setup();
+    if (!init.body) controlPlane.policies.set("http:ledger/read", { denyReason: "TARGET_NOT_DECLARED" });
+    controlPlane.override = override;
+    const headers = await session();
+    for (let n = 0; n < 3; n += 1) await fetch(`${url}/ledger/${init.body ? "write" : "read"}`, { headers, ...init });
+    const decided = controlPlane.asked.filter(({ path }) => path === authorize);
+    expect(new Set(decided.map((asked) => asked.headers.authorization))).toEqual(new Set([headers.authorization]));
+    expect(controlPlane.countOf(renew)).toBe(0);
+    expect(controlPlane.countOf(exchange)).toBe(0);
+  });
+});
+
+test("an exchange that was never sent burns no token: twenty calls are decided with the same", async () => {
+  const { url, session, controlPlane } = await setup();
+  const headers = await session();
+  const call = async () => (await fetch(`${url}/ledger/read`, { headers })).status;
+  controlPlane.override = at(exchange, cut);
+  // Five failures in a row open the circuit to the exchange: what it refuses is not sent.
+  for (let n = 0; n < 5; n += 1) await call();
+  const before = controlPlane.asked.length;
+  for (let n = 0; n < 20; n += 1) expect(await call()).toBe(503);
+  const decided = controlPlane.asked.slice(before).filter(({ path }) => path === authorize);
+  expect(decided).toHaveLength(20);
+  // The circuit lets one through in a second, and each of these may have been spent.
+  expect(new Set(decided.map((asked) => asked.headers.authorization)).size).toBeLessThanOrEqual(8);
 });
 
 describe("a deny that the exchange or the mint records", () => {

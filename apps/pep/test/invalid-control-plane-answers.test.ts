@@ -80,7 +80,7 @@ describe("against a control plane double: a request that may have been processed
   });
 });
 
-describe("against a control plane double with false renewals: no decision is requested with their tokens", () => {
+describe("against a control plane double with false renewals: nothing is exchanged with their tokens", () => {
   /** Renews as requested, and then returns other claims. */
   const renewing =
     (controlPlane: ControlPlaneDouble, lie: (tokens: string[]) => Promise<unknown> | unknown): Override =>
@@ -107,11 +107,11 @@ describe("against a control plane double with false renewals: no decision is req
     ["a token of another human", (plane) => changed(plane, { sub: "somebody else" })],
     ["a token of another hop", (plane) => changed(plane, { hop: 2 })],
     ["a token of another session", (plane) => changed(plane, { sessionId: "another" })],
-  ])("%s: pdp_unreachable, no upstream byte", async (_name, lie, limits) => {
+  ])("%s: exchange_unreachable, no upstream byte", async (_name, lie, limits) => {
     const { called, controlPlane, upstream } = await setup(limits);
     controlPlane.override = lie(controlPlane);
-    expect(await called("read")).toBe("pdp_unreachable");
-    expect(controlPlane.countOf(authorize)).toBe(0);
+    expect(await called("read")).toBe("exchange_unreachable");
+    expect(controlPlane.countOf(exchange)).toBe(0);
     expect(upstream.received).toHaveLength(0);
   });
 
@@ -119,8 +119,8 @@ describe("against a control plane double with false renewals: no decision is req
     const { called, controlPlane, headers } = await setup();
     controlPlane.override = renewing(controlPlane, (tokens) => tokens);
     expect(await called("read")).toBe(200);
-    const [asked] = controlPlane.asked.filter(({ path }) => path === authorize);
-    const used = decodeUnverifiedHopToken(String(asked?.headers.authorization).replace("Bearer ", ""));
+    const [asked] = controlPlane.asked.filter(({ path }) => path === exchange);
+    const used = decodeUnverifiedHopToken(new URLSearchParams(asked?.body).get("subject_token") ?? "");
     const given = decodeUnverifiedHopToken(headers.authorization.replace("Bearer ", ""));
     expect(used?.jti).not.toBe(given?.jti);
   });

@@ -83,7 +83,7 @@ describe.each([
       const { client, server } = await setup({ json });
       const denied = client.callTool({ name: "delete_file", arguments: { path: "/c" } });
       await expect(denied).rejects.toMatchObject({
-        code: -32_001,
+        code: -32_010,
         data: {
           code: "policy",
           deny_reason: "TARGET_NOT_DECLARED",
@@ -124,7 +124,7 @@ describe("the block of a JSON-RPC request", () => {
     const { post } = await setup();
     const response = await post(message("id-7", "tools/call", { name: "delete_file" }));
     expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([200, "policy"]);
-    expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: "id-7", error: { code: -32_001 } });
+    expect(await response.json()).toMatchObject({ jsonrpc: "2.0", id: "id-7", error: { code: -32_010 } });
   });
 
   test.each([
@@ -153,8 +153,8 @@ describe("the block of a JSON-RPC request", () => {
 
   test.each([
     ["a notification", '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"delete_file"}}', 403, "policy"],
-    ["a batch", `[${message(1, "ping")}]`, 404, "unresolvable_call"],
-    ["an ambiguous message", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 404, "unresolvable_call"],
+    ["a batch", `[${message(1, "ping")}]`, 400, "unresolvable_call"],
+    ["an ambiguous message", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', 400, "unresolvable_call"],
   ])("%s has no id and gets the status", async (_name, body, status, cause) => {
     const { post } = await setup();
     const response = await post(body);
@@ -187,12 +187,12 @@ describe("the block of a JSON-RPC request", () => {
     expect(server.ran).toEqual(["read_file /e"]);
   });
 
-  test("a body over the bind cap is unresolvable_call", async () => {
+  test("a body over the bind cap is body_too_large, in band", async () => {
     const { post } = await setup();
     const response = await post(
       message(1, "tools/call", { name: "read_file", arguments: { path: "x".repeat(300_000) } }),
     );
-    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([404, "unresolvable_call"]);
+    expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([200, "body_too_large"]);
   });
 });
 

@@ -10,7 +10,7 @@ const withoutDefault = createTargets({ ...files, data_class: undefined });
 const read = (text: string | Uint8Array) => readMessage(typeof text === "string" ? Buffer.from(text) : text);
 const calls = (text: string, targets = declared) => {
   const message = read(text);
-  const call = message && targets.ofMessage(message);
+  const call = typeof message === "string" ? undefined : targets.ofMessage(message);
   return call && `${call.target} ${call.dataClass}`;
 };
 const request = (method: string, params?: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
@@ -72,46 +72,69 @@ describe("the message in the body names the target", () => {
 
 describe("a message that readers could read differently is rejected", () => {
   test.each([
-    ["a batch", `[${request("ping")}]`],
-    ["a repeated member", '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a"}}'],
-    ["a repeated member, escaped", '{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}'],
-    ["a repeated member of params", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}'],
-    ["a member in another case", '{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping"}'],
+    ["a batch", "batch", `[${request("ping")}]`],
+    [
+      "a repeated member",
+      "repeated_member",
+      '{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"a"}}',
+    ],
+    [
+      "a repeated member, escaped",
+      "repeated_member",
+      '{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"tools/call"}',
+    ],
+    [
+      "a repeated member of params",
+      "repeated_member",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}',
+    ],
+    ["a member in another case", "disguised_member", '{"jsonrpc":"2.0","id":1,"Method":"tools/call","method":"ping"}'],
     [
       "a member of params in another case",
+      "disguised_member",
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}',
     ],
     [
       "a long s, which folds to s",
+      "disguised_member",
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","param\\u017f":{"name":"b"},"params":{"name":"a"}}',
     ],
-    ["a Kelvin sign, which folds to k", '{"jsonrpc":"2.0","id":1,"method":"x","params":{"tas\\u212a":1}}'],
-    ["method and result at once", '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"result":{}}'],
-    ["neither method nor result", '{"jsonrpc":"2.0","id":1}'],
-    ["an answer without an id", '{"jsonrpc":"2.0","result":{}}'],
-    ["another version", '{"jsonrpc":"1.0","id":1,"method":"ping"}'],
-    ["no version", '{"id":1,"method":"ping"}'],
-    ["a null id", '{"jsonrpc":"2.0","id":null,"method":"ping"}'],
-    ["an id that does not survive", '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
-    ["an infinite id", '{"jsonrpc":"2.0","id":1e400,"method":"ping"}'],
-    ["params by position", '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}'],
-    ["a method that is no text", '{"jsonrpc":"2.0","id":1,"method":7}'],
-    ["trailing bytes", `${request("ping")}{}`],
-    ["a byte order mark", `\ufeff${request("ping")}`],
-    ["no JSON", "ping"],
-    ["nothing", ""],
-    ["a value that is no object", "null"],
+    [
+      "a Kelvin sign, which folds to k",
+      "disguised_member",
+      '{"jsonrpc":"2.0","id":1,"method":"x","params":{"tas\\u212a":1}}',
+    ],
+    [
+      "method and result at once",
+      "not_a_message",
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"},"result":{}}',
+    ],
+    ["neither method nor result", "not_a_message", '{"jsonrpc":"2.0","id":1}'],
+    ["an answer without an id", "not_a_message", '{"jsonrpc":"2.0","result":{}}'],
+    ["another version", "not_a_message", '{"jsonrpc":"1.0","id":1,"method":"ping"}'],
+    ["no version", "not_a_message", '{"id":1,"method":"ping"}'],
+    ["a null id", "not_a_message", '{"jsonrpc":"2.0","id":null,"method":"ping"}'],
+    ["an id that does not survive", "not_a_message", '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
+    ["an infinite id", "not_a_message", '{"jsonrpc":"2.0","id":1e400,"method":"ping"}'],
+    ["params by position", "not_a_message", '{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}'],
+    ["a method that is no text", "not_a_message", '{"jsonrpc":"2.0","id":1,"method":7}'],
+    ["trailing bytes", "malformed_message", `${request("ping")}{}`],
+    ["a byte order mark", "malformed_message", `\ufeff${request("ping")}`],
+    ["no JSON", "malformed_message", "ping"],
+    ["nothing", "malformed_message", ""],
+    ["a value that is no object", "not_a_message", "null"],
     [
       "nesting without end",
+      "malformed_message",
       `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${"[".repeat(200_000)}${"]".repeat(200_000)}}}`,
     ],
-  ])("%s", (_name, text) => {
-    expect(read(text)).toBeUndefined();
+  ])("%s", (_name, fault, text) => {
+    expect(read(text)).toBe(fault);
   });
 
   test("bytes that are not UTF-8", () => {
-    expect(read(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping\u00ff"}', "latin1"))).toBeUndefined();
-    expect(read(Buffer.from(request("ping"), "utf16le"))).toBeUndefined();
+    expect(read(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping\u00ff"}', "latin1"))).toBe("malformed_message");
+    expect(read(Buffer.from(request("ping"), "utf16le"))).toBe("malformed_message");
   });
 });
 

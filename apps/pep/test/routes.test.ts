@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { blockMessage } from "../src/protocols/blocks.ts";
 import { resolve } from "../src/resolve/resolve.ts";
 import { startedPep } from "./support/pep.ts";
 import { startedUpstream } from "./support/upstream.ts";
@@ -151,11 +152,14 @@ describe("a path with one reading is its route", () => {
 });
 
 test("the refusal names both routes and what to change", () => {
-  expect(read(admin, "/Admin")).toMatchObject({
-    message:
-      "a server could read this path as GET /admin and as GET /:page, which have different targets; request the path as its route spells it, or list the path itself above both",
-  });
-  expect(read(admin, "/a/../b")).toMatchObject({ message: expect.stringContaining("dot segment") });
+  const messageOf = (path: string) => {
+    const found = read(admin, path);
+    return found.kind === "unresolvable" ? blockMessage(found.why) : undefined;
+  };
+  expect(messageOf("/Admin")).toBe(
+    "a server could read this path as GET /admin and as GET /:page, which have different targets; request the path as its route spells it, or list the path itself above both",
+  );
+  expect(messageOf("/a/../b")).toContain("dot segment");
 });
 
 test.each(["enforce", "observe"])("in %s mode the agent reads why, and nothing is sent or decided", async (mode) => {

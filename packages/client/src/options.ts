@@ -29,7 +29,7 @@ export interface AuthzClientOptions {
   readonly identityKey?: string | PrivateJwk | SigningKey | undefined;
   /** The registered name of the agent. Requires `identityKey`. */
   readonly agentName?: string | undefined;
-  /** Seconds without a call after which a context's tokens are dropped, and the context is spent. Default 300. */
+  /** Seconds without a call after which a context keeps only what it needs to go on until its session ends. Default 300. */
   readonly renewalIdleSeconds?: number | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: typeof globalThis.fetch | undefined;

@@ -165,10 +165,9 @@ describe("a deny", () => {
   test("spends nothing: the context continues with the same tokens", async () => {
     const { svc, plane, session } = await fakeSession();
     plane.targets.set(read.target, { deny: "TARGET_NOT_DECLARED" });
-    await errorOf(svc.authorize(session.context(), read));
-    const renewals = plane.asked.filter((path) => path === "/v1/token/renew").length;
     for (let i = 0; i < 20; i++) await errorOf(svc.authorize(session.context(), read));
-    expect(plane.asked.filter((path) => path === "/v1/token/renew")).toHaveLength(renewals);
+    expect(plane.asked).not.toContain("/v1/token/renew");
+    expect(plane.spent.size).toBe(0);
   });
 
   test.each([
@@ -215,9 +214,10 @@ describe("a privileged call without params", () => {
   test("spends nothing: with params it succeeds with the same tokens", async () => {
     const { svc, plane, session } = await fakeSession();
     for (let i = 0; i < 20; i++) await errorOf(svc.authorize(session.context(), post));
-    const renewals = plane.asked.filter((path) => path === "/v1/token/renew").length;
+    expect(plane.asked).not.toContain("/v1/token/renew");
+    expect(plane.spent.size).toBe(0);
     await svc.authorize(session.context(), { ...post, params: { amount: 5 } });
-    expect(renewals).toBe(1);
+    expect(plane.asked.filter((path) => path === "/v1/token/renew")).toHaveLength(1);
   });
 });
 
@@ -239,6 +239,7 @@ describe("params that cannot be bound are rejected before anything is spent", ()
     );
     expect(error).toBeInstanceOf(TypeError);
     expect(plane.asked).not.toContain("/v1/token/exchange");
+    expect(plane.spent.size).toBe(0);
   });
 
   test("params that changed during the hop", async () => {
@@ -268,6 +269,13 @@ test("an exchange that was never sent burns no token: twenty need one renewal", 
     expect(await errorOf(svc.authorize(session.context(), read))).toMatchObject({ fault: "refused" });
   }
   expect(plane.asked.filter((path) => path === "/v1/token/renew")).toHaveLength(1);
+});
+
+test("a decision that gets no answer spends nothing", async () => {
+  const { svc, plane, session } = await fakeSession();
+  plane.replies.set("POST /v1/authorize", () => refused(503, "audit_unavailable"));
+  for (let i = 0; i < 3; i++) await errorOf(svc.authorize(session.context(), read));
+  expect(plane.spent.size).toBe(0);
 });
 
 test("a closed client takes no hop", async () => {

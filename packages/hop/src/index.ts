@@ -9,6 +9,9 @@ export { mint } from "./steps/mint.ts";
 export { type RenewResult, renew } from "./steps/renew.ts";
 export {
   type ErrorResponse,
+  isProofRefused,
+  isRefusal,
+  namesMember,
   parseBody,
   send,
   type Unusable,

@@ -4,7 +4,7 @@ import type { RenewalPool } from "./pool/renewal-pool.ts";
 import { type Allowed, type DecideRequest, type Denied, decide } from "./steps/decide.ts";
 import { type ExchangeResult, exchange, type NarrowedToken } from "./steps/exchange.ts";
 import { type MintResult, mint } from "./steps/mint.ts";
-import { type ErrorResponse, recordedIn } from "./steps/send.ts";
+import { type ErrorResponse, isUnspentAfter, recordedIn } from "./steps/send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./steps/step.ts";
 
 export interface HopPorts {
@@ -88,19 +88,25 @@ export async function takeHop<Refusal>(
 
   const allowed = await leaseAndDecide(ports, hop, step);
   if (allowed.kind !== "allowed") return allowed;
-  const { lease, decision } = allowed;
+  const { decision } = allowed;
 
-  const body = await settleBody(decision);
+  const body = await givenBackIfThrown(allowed.lease, () => settleBody(decision));
   if (body.kind === "refused") {
-    lease.giveBack();
+    allowed.lease.giveBack();
     return { kind: "body_refused", decision, refusal: body.refusal };
   }
 
+  const leased = await leaseToSpend(ports, hop, allowed.lease, step);
+  if (leased.kind !== "leased") return { ...leased, step: "lease", decision };
+  const { lease } = leased;
   const { target, dataClass, taint } = hop.call;
   const { actionId } = decision;
   const exchangeRequest = { target, dataClass, actionId, ...(taint && { taint }) };
   const subject = { sessionId, token: lease.token };
-  const exchanged = await step((options) => exchange(steps, subject, exchangeRequest, options));
+  // It throws only where nothing was sent: the actor proof could not be signed.
+  const exchanged = await givenBackIfThrown(lease, () =>
+    step((options) => exchange(steps, subject, exchangeRequest, options)),
+  );
   if (exchanged.kind !== "exchanged") {
     if (isUnspent(exchanged)) lease.giveBack();
     return failedAt("exchange", exchanged, decision);
@@ -159,14 +165,17 @@ async function leaseAndDecide(
   { credential, call, enforced }: Hop,
   step: RunStep,
 ): Promise<LeasedAllow | HopFailure> {
-  const leased: LeaseResult = await step((options) => pool.lease(credential, options));
+  const leased: LeaseResult = await step((options) => pool.leaseToDecide(credential, options));
   if (leased.kind !== "leased") return { ...leased, step: "lease" };
   const { lease } = leased;
   const subject = { sessionId: credential.sessionId, token: lease.token };
-  const decided = await step((options) => decide(steps, subject, { ...call, enforced }, options));
+  const decided = await givenBackIfThrown(lease, () =>
+    step((options) => decide(steps, subject, { ...call, enforced }, options)),
+  );
   if (decided.kind !== "decided") {
-    // A decision spends nothing, but a token that did not verify is of no further use.
-    if (decided.kind !== "unauthorized") lease.giveBack();
+    // A decision spends nothing. Only the control plane's own 401 says that the token is of no further use.
+    if (decided.kind === "unauthorized" && decided.response.code === "unauthorized") lease.reject();
+    else lease.giveBack();
     return { ...decided, step: "decide" };
   }
   const { decision } = decided;
@@ -203,6 +212,24 @@ const risenTaint = ({ taint, taintSource }: Allowed): Pick<Allowed, "taint" | "t
   taintSource: taint === "untrusted_external" ? taintSource : null,
 });
 
-/** A deny spends nothing, nor does a request that was never sent; after anything else the token may be spent. */
-const isUnspent = (failed: Exclude<ExchangeResult, { kind: "exchanged" }>): boolean =>
-  failed.kind === "denied" || (failed.kind === "unusable" && failed.fault === "refused");
+/** The token of the decision, or one in its place where that is not to be spent. */
+async function leaseToSpend({ pool }: HopPorts, { credential }: Hop, decidedWith: Lease, step: RunStep) {
+  if (decidedWith.maySpend) return { kind: "leased", lease: decidedWith } as const;
+  decidedWith.giveBack();
+  return step((options) => pool.lease(credential, options));
+}
+
+async function givenBackIfThrown<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    lease.giveBack();
+    throw error;
+  }
+}
+
+/** A refusal spends nothing but for a spent token's, nor does a request that was never sent; anything else may have. */
+const isUnspent = (failed: Failed<ExchangeResult, "exchanged">): boolean => {
+  if (failed.kind === "unauthorized") return failed.response.code === "invalid_request";
+  return failed.kind === "denied" || isUnspentAfter(failed);
+};

@@ -27,18 +27,24 @@ export interface Transport {
 }
 
 /**
- * Why there is no response. Only after `refused` (no connection: refused, unresolved, unroutable) was nothing sent;
- * after any other fault the request may have taken effect.
+ * Why there is no response. After `refused` (no connection: refused, unresolved, unroutable), and where the fault says
+ * `isUnsent`, nothing was sent; after any other fault the request may have taken effect.
  */
 export const transportFaultCodes = ["refused", "unreachable", "timeout", "aborted", "too_large"] as const;
 export type TransportFaultCode = (typeof transportFaultCodes)[number];
 
+interface TransportFaultOptions extends ErrorOptions {
+  readonly isUnsent?: boolean;
+}
+
 export class TransportFault extends Error {
   override readonly name = "TransportFault";
   readonly code: TransportFaultCode;
+  readonly isUnsent: boolean;
 
-  constructor(code: TransportFaultCode, options?: ErrorOptions) {
+  constructor(code: TransportFaultCode, { isUnsent = code === "refused", ...options }: TransportFaultOptions = {}) {
     super(`control plane: ${code}`, options);
     this.code = code;
+    this.isUnsent = isUnsent;
   }
 }

@@ -97,7 +97,7 @@ describe("refusals", () => {
       { kind: "unusable", response: { status: 503, code: "invalid_grant" } },
     ],
     ["400 invalid_target", oauthRefusal(400, "invalid_target"), { kind: "unusable" }],
-    ["400 invalid_request", oauthRefusal(400, "invalid_request"), { kind: "unusable" }],
+    ["400 invalid_request", oauthRefusal(400, "invalid_request"), { kind: "unauthorized" }],
     ["403 of a proxy", { status: 403, body: "<html>" }, { kind: "unusable", response: { status: 403 } }],
     ["200 with HTML", { status: 200, body: "<html>" }, { kind: "unusable", fault: "malformed" }],
     ["200 with no token", { status: 200, body: body("nonsense") }, { kind: "unusable", fault: "malformed" }],

@@ -87,7 +87,7 @@ describe("mint", () => {
       refusal(422, "params_unbindable"),
       { kind: "unusable", response: { code: "params_unbindable" } },
     ],
-    ["401", refusal(401, "unauthorized"), { kind: "unusable", response: { status: 401 } }],
+    ["401", refusal(401, "unauthorized"), { kind: "unauthorized", response: { status: 401 } }],
     ["HTML", { status: 200, body: "<html>" }, { kind: "unusable", fault: "malformed" }],
     ["a lost response", "unreachable", { kind: "unusable", fault: "unreachable" }],
   ])("%s", async (_name, answer, want) => {

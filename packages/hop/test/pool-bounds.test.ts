@@ -17,6 +17,19 @@ describe("the bounds of a pool", () => {
     expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
   });
 
+  test("tokens of which nothing was spent never end a pool that lives", async () => {
+    const { plane, pool } = setUp({ maxPools: 2 });
+    const kept = await plane.issue("root");
+    expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
+    await settled();
+    for (let n = 0; n < 20; n += 1) {
+      const result = await pool.leaseToDecide(await plane.issue("root"), budget);
+      if (result.kind === "leased") result.lease.giveBack();
+      await settled();
+    }
+    expect(plane.exchange(tokenOf(await pool.lease(kept, budget)))).toBe(true);
+  });
+
   test("a dry pool is ended before a live one", async () => {
     const { plane, pool } = setUp({ maxPools: 2 });
     const kept = await plane.issue("root");

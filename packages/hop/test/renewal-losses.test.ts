@@ -1,4 +1,5 @@
 import { settled } from "@svc/test-support/test-time";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { budget, setUp, tokenOf } from "./support/pool-set-up.ts";
@@ -14,7 +15,12 @@ describe("lost requests and responses", () => {
   );
   const steps = fc.array(
     fc.oneof(
-      fc.record({ do: fc.constant("calls" as const), count: fc.integer({ min: 1, max: 12 }), spend: fc.boolean() }),
+      fc.record({
+        do: fc.constant("calls" as const),
+        by: fc.constantFrom("lease" as const, "leaseToDecide" as const),
+        count: fc.integer({ min: 1, max: 12 }),
+        spend: fc.boolean(),
+      }),
       fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 90_000 }) }),
       fc.record({ do: fc.constant("toggle readiness" as const) }),
     ),
@@ -32,13 +38,16 @@ describe("lost requests and responses", () => {
           if (step.do === "wait") await time.advance(step.ms);
           else if (step.do === "toggle readiness") plane.isReady = !plane.isReady;
           else {
-            const calls = Array.from({ length: step.count }, () => pool.lease(presented, budget));
+            const calls = Array.from({ length: step.count }, () => pool[step.by](presented, budget));
             await settled();
             await time.advance(1_000);
             for (const result of await Promise.all(calls)) {
               if (result.kind !== "leased") continue;
-              if (step.spend) plane.exchange(result.lease.token);
-              else result.lease.giveBack();
+              const { lease } = result;
+              // Until its decision is over no other call has spent it.
+              expect(plane.spent).not.toContain(decodeUnverifiedHopToken(lease.token)?.jti);
+              if (step.spend && lease.maySpend) plane.exchange(lease.token);
+              else lease.giveBack();
             }
           }
         }
@@ -141,6 +150,36 @@ describe("lost requests and responses", () => {
     plane.refusal = undefined;
     await time.advance(6_000);
     expect((await pool.lease(presented, budget)).kind).toBe(want ? "leased" : "unauthorized");
+  });
+
+  test("a renewal without a proof that is accepted is unauthorized, spends nothing, and keeps every token", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    const response = { status: 400, code: "invalid_request" };
+    plane.refusal = { kind: "proof_refused", response };
+    expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized", response });
+    plane.refusal = undefined;
+    await time.advance(6_000);
+    expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
+  });
+
+  test("after a 429 nothing is renewed before the time that the control plane asks for", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("root");
+    const response = { status: 429, code: "rate_limited", retryAfter: "30" };
+    plane.refusal = { kind: "unusable", fault: "status", response };
+    let attempts = 0;
+    plane.fateOf = () => {
+      attempts += 1;
+      return "answered";
+    };
+    expect(await pool.lease(presented, budget)).toMatchObject({ response });
+    await time.advance(29_000);
+    expect(await pool.lease(presented, budget)).toMatchObject({ response });
+    expect(attempts).toBe(1);
+    plane.refusal = undefined;
+    await time.advance(1_000);
+    expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
   });
 
   test("where the only token's renewal is lost, the call gets the fault and later calls are unauthorized", async () => {

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { decideAgain, type Hop, type HopPorts, poolFaults, type Stage, takeHop } from "../src/index.ts";
+import {
+  decideAgain,
+  type Hop,
+  type HopPorts,
+  poolFaults,
+  type Stage,
+  type TransportRequest,
+  takeHop,
+} from "../src/index.ts";
 import {
   accessToken,
   allow,
@@ -82,6 +90,18 @@ describe("every other result of a step, and whether the lease was given back", (
     ],
     ["decide: 401", { decide: refusal(401, "unauthorized") }, { kind: "unauthorized", step: "decide" }, spent],
     [
+      "decide: 401 of another server",
+      { decide: { status: 401, body: "<html>" } },
+      { kind: "unauthorized", step: "decide" },
+      given,
+    ],
+    [
+      "decide: no proof that is accepted",
+      { decide: refusal(400, "invalid_request", { issues: [{ path: "actor_token", message: "x" }] }) },
+      { kind: "unauthorized", step: "decide" },
+      given,
+    ],
+    [
       "decide: no committed record",
       { decide: refusal(503, "audit_unavailable") },
       { kind: "audit_unavailable", step: "decide" },
@@ -153,10 +173,22 @@ describe("every other result of a step, and whether the lease was given back", (
       spent,
     ],
     [
-      "exchange: 400 otherwise",
+      "exchange: no subject token or proof that is accepted",
       { exchange: oauthRefusal(400, "invalid_request") },
+      { kind: "unauthorized", step: "exchange", decision: { actionId } },
+      given,
+    ],
+    [
+      "exchange: 400 otherwise",
+      { exchange: oauthRefusal(400, "unsupported_grant_type") },
       { kind: "unusable", step: "exchange", fault: "status" },
       spent,
+    ],
+    [
+      "exchange: too many calls",
+      { exchange: oauthRefusal(429, "slow_down") },
+      { kind: "unusable", step: "exchange", fault: "status", response: { status: 429 } },
+      given,
     ],
     [
       "exchange: HTML",
@@ -178,6 +210,13 @@ describe("every other result of a step, and whether the lease was given back", (
         step: "mint",
         decision: { ...denied("TAINT_BLOCKED"), actionId: recordedDeny, taint: "untrusted_external" },
       },
+      spent,
+    ],
+    ["mint: 401", { mint: refusal(401, "unauthorized") }, { kind: "unauthorized", step: "mint" }, spent],
+    [
+      "mint: no proof that is accepted",
+      { mint: refusal(400, "invalid_request", { issues: [{ path: "actor_token", message: "x" }] }) },
+      { kind: "unauthorized", step: "mint", decision: { actionId } },
       spent,
     ],
     [
@@ -209,6 +248,85 @@ describe("every other result of a step, and whether the lease was given back", (
   });
 });
 
+describe("a token that is only read to decide", () => {
+  const reading = { ...success, spend: "leased" } as const;
+
+  test("is given back, and another is leased once the exchange is sure to follow", async () => {
+    const { result, log, givenBack } = await take(reading);
+    expect(result).toMatchObject({ kind: "taken", decision: { actionId } });
+    expect(log).toEqual(["lease", "decide", "body", "lease to spend", "exchange", "mint"]);
+    expect(givenBack).toBe(1);
+  });
+
+  test.each<[string, Partial<Script>]>([
+    ["a deny", { decide: { status: 200, body: deny } }],
+    ["an unanswered decision", { decide: "timeout" }],
+    ["a decision without a record", { decide: refusal(503, "audit_unavailable") }],
+    ["a refused body", { body: { kind: "refused", refusal: "too large" } }],
+  ])("is given back after %s, and none is leased to spend", async (_name, change) => {
+    const { log, givenBack } = await take({ ...reading, ...change });
+    expect(log).not.toContain("lease to spend");
+    expect(givenBack).toBe(1);
+  });
+
+  test("is rejected where the control plane does not verify it", async () => {
+    const { rejected, givenBack } = await take({ ...reading, decide: refusal(401, "unauthorized") });
+    expect([rejected, givenBack]).toEqual([1, 0]);
+  });
+
+  test("and none to spend: the allow is named with the failure", async () => {
+    const { result } = await take({ ...reading, spend: { kind: "unusable", fault: "timeout" } });
+    expect(result).toMatchObject({ kind: "unusable", step: "lease", fault: "timeout", decision: { actionId } });
+  });
+});
+
+describe("an exchange that was never sent gives its token back", () => {
+  const unsent = async (hopChange: Partial<Hop>, portsChange: (ports: HopPorts) => Partial<HopPorts>) => {
+    const { ports, log, givenBack } = scriptedPorts(success);
+    const result = takeHop({ ...ports, ...portsChange(ports) }, { ...hop, ...hopChange }, async () => success.body);
+    return { result, log, givenBack };
+  };
+
+  test("where the agent disconnects while its body is settled", async () => {
+    const { ports, log, givenBack } = scriptedPorts(success);
+    const agent = new AbortController();
+    const result = await takeHop(ports, { ...hop, signal: agent.signal }, async () => {
+      agent.abort();
+      return success.body;
+    });
+    expect(result).toMatchObject({ kind: "unusable", step: "exchange", fault: "aborted" });
+    expect([givenBack(), log.includes("exchange")]).toEqual([1, false]);
+  });
+
+  test("where no time is left", async () => {
+    const { result, log, givenBack } = await unsent({}, (ports) => {
+      let now = 0;
+      const transport = {
+        send(request: TransportRequest) {
+          now += 5_000;
+          return ports.steps.transport.send(request);
+        },
+      };
+      return { steps: { transport, monotonicMs: () => now } };
+    });
+    expect(await result).toMatchObject({ kind: "unusable", step: "exchange", fault: "timeout" });
+    expect([givenBack(), log.includes("exchange")]).toEqual([1, false]);
+  });
+
+  test("where the actor proof cannot be signed", async () => {
+    const prover = { prove: () => Promise.reject(new Error("no key")) };
+    const { result, givenBack } = await unsent({}, ({ steps }) => ({ steps: { ...steps, prover } }));
+    await expect(result).rejects.toThrow("no key");
+    expect(givenBack()).toBe(1);
+  });
+
+  test("where settling the body throws", async () => {
+    const { ports, givenBack } = scriptedPorts(success);
+    await expect(takeHop(ports, hop, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(givenBack()).toBe(1);
+  });
+});
+
 describe("time", () => {
   /** Runs a hop of which each request takes 400 ms, and settling the body 10 s. */
   async function deadlinesWithin(limits: HopPorts["limits"]) {
@@ -237,8 +355,8 @@ describe("time", () => {
     expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 1_500 })).deadlines).toEqual([1_000, 1_000, 700]);
   });
 
-  test("no deadline is negative", async () => {
-    expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 300 })).deadlines).toEqual([300, 0, 0]);
+  test("no step is sent once no time is left", async () => {
+    expect((await deadlinesWithin({ stepMs: 1_000, hopMs: 300 })).deadlines).toEqual([300]);
   });
 
   test("the duration of each step is reported", async () => {

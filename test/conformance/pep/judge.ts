@@ -30,7 +30,7 @@ export function judge(want: Want, outcome: Outcome, fill: (text: string) => stri
   }
   if ("inBand" in want) {
     expect([answer.status, answer.headers.get("x-svc-blocked")]).toEqual([200, want.inBand]);
-    const code = want.inBand === "policy" ? -32_001 : -32_603;
+    const code = want.inBand === "policy" ? -32_010 : -32_603;
     expect(JSON.parse(answer.body)).toMatchObject({
       jsonrpc: "2.0",
       id: want.id,

@@ -1,4 +1,3 @@
-import type { BlockCause } from "@svc/core";
 import {
   type Allowed,
   type Hop,
@@ -6,24 +5,23 @@ import {
   type HopPorts,
   type HopStep,
   type HopTaken,
+  isProofRefused,
+  isRefusal,
+  namesMember,
   type PoolFault,
-  poolFaults,
   type SettledBody,
   type Stage,
   type TraceHeaders,
   takeHop,
 } from "@svc/hop";
 import type { ObserveChoice, PepMode } from "../modes.ts";
-import type { Block } from "../protocols/answers.ts";
-import type { CallTarget } from "../protocols/protocol.ts";
+import { type Block, type BlockReason, blockedFor } from "../protocols/blocks.ts";
+import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { InboundCredentials } from "./inbound-credentials.ts";
 import type { BodyRefusal } from "./settle-body.ts";
 
 /** Why a call is not allowed. */
-export interface Refusal extends Omit<Block, "shed"> {
-  /** Of `other`: why the pool had no token. */
-  readonly poolFault?: PoolFault;
-}
+export type Refusal = Block;
 
 /** A call that goes upstream. */
 export type Passing =
@@ -55,8 +53,8 @@ interface Observe {
 export interface AdmitRequest {
   readonly inbound: InboundCredentials;
   readonly mode: PepMode;
-  /** Undefined: the configuration names no target for the call. */
-  readonly call: CallTarget | undefined;
+  /** Without a call: the configuration names no target for it. */
+  readonly identified: IdentifiedCall;
   readonly signal: AbortSignal;
   readonly record: { readonly trace: TraceHeaders; stage(stage: Stage, durationMs: number): void };
   readonly settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>;
@@ -64,21 +62,22 @@ export interface AdmitRequest {
 
 /** Bearer, target, decision, token (docs/reference/enforcement-point.md#steps-of-a-call). */
 export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
-  const { inbound, mode, call, signal, record, settleBody } = request;
+  const { inbound, mode, identified, signal, record, settleBody } = request;
   const refuse = (refusal: Refusal): Admission => ({
-    kind: mode === "observe" && isForwarded(refusal.cause, observe) ? "would_block" : "blocked",
+    kind: mode === "observe" && isForwarded(refusal, observe) ? "would_block" : "blocked",
     refusal,
   });
   const { credential } = inbound;
-  if (!credential) return refuse({ cause: "unauthorized", message: inbound.fault });
-  if (!call) return refuse({ cause: "unresolvable_call" });
+  const { call, unresolved } = identified;
+  if (!credential) return refuse(blockedFor(inbound.fault ?? "no_bearer"));
+  if (!call) return refuse(unresolved ?? { cause: "unresolvable_call" });
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };
   let unbound: Refusal | undefined;
   const result = await takeHop(ports, hop, async (decision) => {
     const settled = await settleBody(decision);
     if (enforced || settled.kind === "ready" || settled.refusal === "gone") return settled;
-    unbound = { cause: settled.refusal, decision };
+    unbound = { ...settled.refusal, decision };
     return { kind: "ready" };
   });
   if (result.kind === "taken") return { kind: "pass", hop, taken: result, refusal: unbound };
@@ -87,13 +86,15 @@ export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitR
 }
 
 const bodyRefusal = ({ refusal, decision }: { refusal: BodyRefusal; decision: Allowed }): Refusal | "gone" =>
-  refusal === "gone" ? refusal : { cause: refusal, decision };
+  refusal === "gone" ? refusal : { ...refusal, decision };
 
 /**
  * Observe mode forwards a recorded deny and what is not bound; what is not listed and what is not decided by its settings
  * (docs/reference/enforcement-point.md#observe-mode).
  */
-function isForwarded(cause: BlockCause, { undecided, unlisted }: Observe): boolean {
+function isForwarded({ cause, reason }: Refusal, { undecided, unlisted }: Observe): boolean {
+  // The file names the call; the control plane does not let it be observed.
+  if (reason === "observe_not_admitted") return undecided === "forward";
   switch (cause) {
     case "policy":
     case "body_too_large":
@@ -106,12 +107,12 @@ function isForwarded(cause: BlockCause, { undecided, unlisted }: Observe): boole
   }
 }
 
-const unreachable = {
-  lease: "pdp_unreachable",
-  decide: "pdp_unreachable",
-  exchange: "exchange_unreachable",
-  mint: "mint_unreachable",
-} as const satisfies Record<HopStep, BlockCause>;
+const noAnswer = {
+  lease: "no_decision",
+  decide: "no_decision",
+  exchange: "no_token",
+  mint: "no_transaction_token",
+} as const satisfies Record<HopStep, BlockReason>;
 
 /** The block cause of a failed hop (docs/reference/enforcement-point.md#causes). `gone`: the agent disconnected. */
 export function refusalOf(failure: HopFailure): Refusal | "gone" {
@@ -120,17 +121,38 @@ export function refusalOf(failure: HopFailure): Refusal | "gone" {
     case "denied":
       return { cause: "policy", ...decision };
     case "unauthorized":
+      return { ...blockedFor(unauthorizedReason(failure)), ...decision };
     case "audit_unavailable":
-      return { cause: failure.kind, ...decision };
-    case "unusable": {
-      if (failure.fault === "aborted") return "gone";
-      // A fault of the pool itself is not a response of the control plane.
-      const poolFault = poolFaults.find((fault) => fault === failure.fault);
-      return poolFault === undefined
-        ? { cause: unreachable[failure.step], ...decision }
-        : { cause: "other", poolFault };
-    }
+      return blockedFor("not_recorded");
+    case "unusable":
+      return failure.fault === "aborted" ? "gone" : { ...unusableBlock(failure), ...decision };
     default:
       return failure satisfies never;
   }
+}
+
+function unauthorizedReason({ step, response }: Extract<HopFailure, { kind: "unauthorized" }>): BlockReason {
+  if (response && isProofRefused(response)) return "proof_refused";
+  return step === "exchange" && response?.code === "invalid_grant" ? "spent_elsewhere" : "token_refused";
+}
+
+/** Faults of the pool itself are no responses of the control plane. */
+const poolReasons = {
+  pool_full: "pool_full",
+  state_unavailable: "state_unavailable",
+  closed: "stopping",
+} as const satisfies Record<PoolFault, BlockReason>;
+
+/** Only what cannot be reached or understood is unreachable: a refusal that was understood says what it refuses. */
+function unusableBlock({ step, fault, response, decision }: Extract<HopFailure, { kind: "unusable" }>): Block {
+  if (Object.hasOwn(poolReasons, fault)) return blockedFor(poolReasons[fault as PoolFault]);
+  if (response?.status === 429) {
+    const { retryAfter = "1" } = response;
+    const when = /^\d+$/.test(retryAfter) ? `after ${retryAfter} s` : "when Retry-After says";
+    return { ...blockedFor("rate_limited", { when }), retryAfter };
+  }
+  if (response && namesMember(response, "enforced")) return blockedFor("observe_not_admitted");
+  if (response?.status === 422 && response.code === "params_unbindable") return blockedFor("unbindable");
+  if (response && isRefusal(response)) return blockedFor("refused", { code: response.code ?? "" });
+  return blockedFor(step === "lease" && decision ? "no_token" : noAnswer[step], { fault });
 }

@@ -12,7 +12,7 @@ export async function fetchAllowedTools(
 ): Promise<AllowedTools | undefined> {
   const endsMs = steps.monotonicMs() + limits.hopMs;
   const deadline = () => ({ deadlineMs: Math.min(limits.stepMs, endsMs - steps.monotonicMs()) });
-  const leased = await pool.lease(credential, deadline());
+  const leased = await pool.leaseToDecide(credential, deadline());
   if (leased.kind !== "leased") return undefined;
   const { lease } = leased;
   const headers = { authorization: `Bearer ${lease.token}` };

@@ -2,6 +2,7 @@ import { decideAgain, type Hop, type HopPorts } from "@svc/hop";
 import { decodeUnverifiedHopToken, type HopClaims, hopTokenLifetimeSeconds } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 import type { RequestBody } from "../message/request-body.ts";
+import { blockedFor } from "../protocols/blocks.ts";
 import { type Passing, type Refusal, refusalOf } from "./admit.ts";
 import { acceptsTaint } from "./settle-body.ts";
 
@@ -26,7 +27,7 @@ export interface Watch {
 /** Of a call that has no decision to repeat. */
 export const unwatched: Watch = { refusal: undefined, onEnd() {}, started() {}, stop() {} };
 
-const sessionEnded: Refusal = { cause: "unauthorized", message: "the session has ended" };
+const sessionEnded: Refusal = blockedFor("session_ended");
 
 /**
  * Has a call decided again every `redecideMs`, whatever it carries, and ends it at the session's end or on the first

@@ -2,12 +2,13 @@ import type { HopCredential } from "@svc/hop";
 import { decodeUnverifiedIssuer, rememberDecoded } from "@svc/tokens";
 import { normalAuthority } from "../message/authority.ts";
 import { type RawHeaders, valuesOf } from "../message/headers.ts";
+import type { BlockReason } from "../protocols/blocks.ts";
 
 export interface InboundCredentials {
   /** Absent: the call is `unauthorized`. */
   readonly credential?: HopCredential;
-  /** Why there is no credential, and what to change. */
-  readonly fault?: string;
+  /** Why there is no credential. */
+  readonly fault?: BlockReason;
   /** The application's own `Authorization`. Never one of our tokens. */
   readonly foreignAuthorization?: string;
 }
@@ -19,15 +20,6 @@ const maxTokenLength = 16_384;
 /** Unverified claims of a presented token, cached: an agent presents the same one for minutes. */
 export const presentedClaims = rememberDecoded({ capacity: 256 });
 
-const remedy = "send Authorization: Bearer with the agent's token";
-const faults = {
-  none: `no bearer token was presented; ${remedy}, or start the enforcement point with SVC_PEP_SESSION_FILE`,
-  otherScheme: `another scheme than Bearer was presented; ${remedy}`,
-  otherToken: `the bearer that was presented is no token of this service; ${remedy}`,
-  repeated: "Authorization or X-Svc-Session was sent more than once; send each at most once",
-  otherSession: "X-Svc-Session names another session than the token; send the token's own, or none",
-} as const;
-
 /**
  * The bearer of a request and its session, which the token names itself; the ambient session where the request has
  * neither `X-Svc-Session` nor one of our tokens (docs/reference/enforcement-point.md#ambient-session). The control plane
@@ -37,14 +29,14 @@ export function readInboundCredentials(headers: RawHeaders, ambient: HopCredenti
   const authorizations = valuesOf(headers, "authorization");
   const sessions = valuesOf(headers, "x-svc-session");
   // Of two, the next server may read the other (RFC 9110 section 5.3).
-  if (authorizations.length > 1 || sessions.length > 1) return { fault: faults.repeated };
+  if (authorizations.length > 1 || sessions.length > 1) return { fault: "repeated_credentials" };
   const [authorization] = authorizations;
   const [session] = sessions;
   const token = bearerIn(authorization);
   const named = token === undefined ? undefined : presentedClaims(token)?.sessionId;
   if (token !== undefined && named !== undefined) {
     const agrees = session === undefined || session === named;
-    return agrees ? { credential: { sessionId: named, token } } : { fault: faults.otherSession };
+    return agrees ? { credential: { sessionId: named, token } } : { fault: "other_session" };
   }
   const fault = faultOf(authorization);
   if (session !== undefined || (token !== undefined && isOfIssuer(token, ambient))) return { fault };
@@ -54,9 +46,9 @@ export function readInboundCredentials(headers: RawHeaders, ambient: HopCredenti
   };
 }
 
-function faultOf(authorization: string | undefined): string {
-  if (authorization === undefined) return faults.none;
-  return /^Bearer(?: |$)/i.test(authorization) ? faults.otherToken : faults.otherScheme;
+function faultOf(authorization: string | undefined): BlockReason {
+  if (authorization === undefined) return "no_bearer";
+  return /^Bearer(?: |$)/i.test(authorization) ? "other_token" : "other_scheme";
 }
 
 function bearerIn(authorization: string | undefined): string | undefined {

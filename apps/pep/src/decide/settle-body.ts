@@ -4,9 +4,10 @@ import type { Limits } from "../limits.ts";
 import type { RawHeaders } from "../message/headers.ts";
 import { isJsonBody } from "../message/media-type.ts";
 import type { RequestBody } from "../message/request-body.ts";
+import { blockedFor, type UnresolvedCall } from "../protocols/blocks.ts";
 
 /** Why a body stops its call. `gone`: the agent disconnected or stopped sending. */
-export type BodyRefusal = "body_too_large" | "unbindable" | "gone";
+export type BodyRefusal = UnresolvedCall | "gone";
 
 type Settled = SettledBody<BodyRefusal>;
 
@@ -29,10 +30,10 @@ export async function settleBody(
   const { bindCapBytes: capBytes, bodyPauseMs, idleBodyMs } = limits;
   if (decision.transactionRequired) {
     const reading = await body.read({ capBytes, pauseMs: idleBodyMs });
-    if (reading === "longer") return refused("body_too_large");
+    if (reading === "longer") return refused(blockedFor("body_too_large", { limit: String(capBytes) }));
     if (reading !== "whole") return refused("gone");
     const bytes = body.bytes();
-    if (!isJsonBody(headers) || !isBindable(bytes)) return refused("unbindable");
+    if (!isJsonBody(headers) || !isBindable(bytes)) return refused(blockedFor("unbindable"));
     return { kind: "ready", paramsJson: bytes.toString("utf8") };
   }
   if (body.isAbsent || acceptsTaint(decision)) return { kind: "ready" };

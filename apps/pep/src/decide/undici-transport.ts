@@ -26,7 +26,8 @@ function send(
     let isSettled = false;
     const giveUp = (code: "timeout" | "aborted" | "too_large") => {
       if (isSettled) return;
-      fault ??= new TransportFault(code);
+      // A queued request is aborted before its first byte.
+      fault ??= new TransportFault(code, { isUnsent: controller === undefined });
       controller?.abort(fault);
       // A queued request has no controller yet: `onRequestStart` aborts it.
       settle();

@@ -6,11 +6,12 @@ import { type InboundCredentials, readInboundCredentials } from "../decide/inbou
 import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
+import { valuesInAnySpelling } from "../message/headers.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
 import type { PepMode } from "../modes.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
-import type { AllowedTools, IdentifiedCall, MessageId } from "../protocols/protocol.ts";
+import type { AllowedTools, IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
 import type { Generation, LiveUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
@@ -113,13 +114,22 @@ export const beginCall = (
   releaseSlot: ports.calls.tryAcquire(),
 });
 
-type BlockFacts = { upstream?: Upstream; id?: MessageId | undefined; shed?: boolean; error?: unknown };
+type BlockedCall = { upstream?: Upstream; identified?: IdentifiedCall; error?: unknown };
+
+/** A 404 would tell an MCP client that its session is gone (MCP 2025-11-25, Session Management). */
+const carriesSession = ({ rawHeaders }: IncomingMessage): boolean =>
+  valuesInAnySpelling(rawHeaders, "mcp-session-id").length > 0;
 
 /** Answers a call that is not forwarded, and records it. */
-export function blockCall<C extends Call>(kind: CallKind<C>, call: C, refusal: Refusal, facts: BlockFacts = {}): void {
-  const { upstream, id, shed = false, error } = facts;
-  const block = { ...refusal, shed };
-  const answer = upstream ? upstream.protocol.blockAnswer(block, id) : httpBlockAnswer(block);
+export function blockCall<C extends Call>(
+  kind: CallKind<C>,
+  call: C,
+  refusal: Refusal,
+  blocked: BlockedCall = {},
+): void {
+  const { upstream, identified = {}, error } = blocked;
+  const own = upstream ? upstream.protocol.blockAnswer(refusal, identified) : httpBlockAnswer(refusal);
+  const answer = own.status === 404 && carriesSession(call.request) ? { ...own, status: 400 } : own;
   kind.answer(call, answer);
   const mode = upstream?.mode ?? call.ports.defaultMode;
   finishCall(call, { mode, outcome: "blocked", refusal, status: answer.status, error });

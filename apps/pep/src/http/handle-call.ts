@@ -1,9 +1,10 @@
 import type { BlockCause } from "@svc/core";
-import { type Admission, admit, type Passing, type Refusal } from "../decide/admit.ts";
+import { type Admission, admit, type Passing } from "../decide/admit.ts";
 import { unwatched, type Watch, watchSession } from "../decide/decide-again.ts";
-import { type InboundCredentials, isOfForeignPage } from "../decide/inbound-credentials.ts";
+import { isOfForeignPage } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
 import { pathTemplate } from "../decide/unlisted-calls.ts";
+import { blockedFor } from "../protocols/blocks.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolved } from "../resolve/resolve.ts";
 import { type AdmittedCall, abandonCall, blockCall, type Call, type CallKind } from "./call.ts";
@@ -14,11 +15,12 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
   const { ports, request, inbound, generation, releaseSlot } = call;
   let turn: Turn | undefined;
   try {
-    if (!releaseSlot) return blockCall(kind, call, { cause: "other" }, { shed: true });
-    if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, foreignPage);
+    if (!releaseSlot) return blockCall(kind, call, blockedFor("shed"));
+    if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, blockedFor("foreign_page"));
     const resolved = kind.resolve(call);
     if (resolved.kind === "unresolvable") {
-      return blockCall(kind, call, unresolvable(inbound, resolved.message));
+      // A caller without a credential does not learn what exists.
+      return blockCall(kind, call, inbound.credential ? resolved.why : blockedFor(inbound.fault ?? "no_bearer"));
     }
     turn = ports.order.enter(request, resolved, inbound.credential);
     await authorizeAndForward(kind, call, resolved, turn);
@@ -31,16 +33,6 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     kind.end?.(call);
   }
 }
-
-const foreignPage: Refusal = {
-  cause: "unauthorized",
-  status: 403,
-  message: "a page of another origin made this request without a bearer token; call from a program, with a token",
-};
-
-/** A caller without a credential does not learn what exists. */
-const unresolvable = ({ credential, fault }: InboundCredentials, message: string | undefined): Refusal =>
-  credential ? { cause: "unresolvable_call", message } : { cause: "unauthorized", message: fault };
 
 /** Bearer, target, decision, token, upstream (docs/reference/enforcement-point.md#steps-of-a-call). */
 async function authorizeAndForward<C extends Call>(
@@ -56,7 +48,7 @@ async function authorizeAndForward<C extends Call>(
   const admission = await admit(ports, {
     inbound,
     mode: upstream.mode,
-    call: identified.call,
+    identified,
     signal,
     record,
     settleBody: (decision) => settleBody(decision, body, request.rawHeaders, ports.limits),
@@ -66,7 +58,7 @@ async function authorizeAndForward<C extends Call>(
     case "gone":
       return abandonCall(call);
     case "blocked":
-      return blockCall(kind, call, admission.refusal, { upstream, id: identified.id });
+      return blockCall(kind, call, admission.refusal, { upstream, identified });
     default:
       return forwardWatched(kind, call, { resolved, identified, admission, turn, watch: watchOf(call, admission) });
   }
@@ -104,7 +96,7 @@ async function forwardWatched<C extends Call>(kind: CallKind<C>, call: C, admitt
     await turn.ready(call.signal);
     if (call.signal.aborted) return abandonCall(call);
     if (!watch.refusal) return await kind.forward(call, admitted);
-    blockCall(kind, call, watch.refusal, { upstream: resolved.upstream, id: identified.id });
+    blockCall(kind, call, watch.refusal, { upstream: resolved.upstream, identified });
   } finally {
     watch.stop();
   }
@@ -116,6 +108,7 @@ function identifyCall(
   resolved: Resolved,
 ): IdentifiedCall | Promise<IdentifiedCall | "gone"> {
   if (resolved.kind === "call") return resolved;
-  if (resolved.kind === "unmapped" || !inbound.credential) return {};
+  if (!inbound.credential) return {};
+  if (resolved.kind === "unmapped") return { unresolved: blockedFor("no_route", { upstream: resolved.upstream.name }) };
   return resolved.upstream.protocol.readCall(body, request.rawHeaders, ports.limits);
 }

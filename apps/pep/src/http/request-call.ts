@@ -72,7 +72,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   const { upstream, path } = resolved;
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
-  const block = (refusal: Refusal) => blockCall(requests, call, refusal, { upstream, id: identified.id });
+  const block = (refusal: Refusal) => blockCall(requests, call, refusal, { upstream, identified });
   if (watch.refusal) return block(watch.refusal);
   const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
@@ -120,8 +120,8 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
 type UninterruptedEnd = Exclude<RelayEnd, { kind: "stopped" }>;
 
 /** A block that is answered in band is an event too: the client that waits for this id learns why its stream ends. */
-function lastEventOf({ resolved, identified: { id } }: AdmittedCall, refusal: Refusal): string | undefined {
-  const { status, body } = resolved.upstream.protocol.blockAnswer(refusal, id);
+function lastEventOf({ resolved, identified }: AdmittedCall, refusal: Refusal): string | undefined {
+  const { status, body } = resolved.upstream.protocol.blockAnswer(refusal, identified);
   return status === 200 ? `data: ${body}\n\n` : undefined;
 }
 

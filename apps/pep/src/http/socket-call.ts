@@ -56,7 +56,7 @@ function socketKind(resolve: CallKind<SocketCall>["resolve"], connect: Connect):
       const connection = connectionEvents(call, admitted);
       const stop = connect(call, admitted, connection);
       watch.onEnd((refusal) => {
-        if (!connection.isOpen) blockCall(kind, call, refusal, { upstream: resolved.upstream, id: identified.id });
+        if (!connection.isOpen) blockCall(kind, call, refusal, { upstream: resolved.upstream, identified });
         stop(blockDetails(refusal).deny_reason ?? refusal.cause);
       });
       return closed;

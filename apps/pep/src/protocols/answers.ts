@@ -1,34 +1,5 @@
-import type { BlockCause } from "@svc/core";
-import type { Allowed, RecordedDeny } from "@svc/hop";
 import type { Answer } from "../message/write-answer.ts";
-
-export interface Block {
-  readonly cause: BlockCause;
-  /** Replaces the cause's own text: what exactly is wrong, and what to change. Holds no secret. */
-  readonly message?: string | undefined;
-  /** Replaces the cause's own status. */
-  readonly status?: number;
-  /** Present where a record exists. */
-  readonly decision?: Allowed | RecordedDeny;
-  /** Every slot for calls was in use. */
-  readonly shed?: boolean;
-}
-
-/** Status and text of every block (docs/reference/enforcement-point.md#blocked-answers). */
-const table = {
-  policy: { status: 403, message: "the policy does not allow this call" },
-  unauthorized: { status: 401, message: "a valid bearer token and session are required" },
-  unresolvable_call: { status: 404, message: "nothing is configured for this call" },
-  body_too_large: { status: 413, message: "the body of a privileged call is too large to bind" },
-  unbindable: { status: 422, message: "the body of a privileged call must be one unambiguous JSON object" },
-  pdp_unreachable: { status: 503, message: "the control plane gave no decision" },
-  exchange_unreachable: { status: 503, message: "the control plane gave no token for this call" },
-  mint_unreachable: { status: 503, message: "the control plane gave no transaction token for this call" },
-  audit_unavailable: { status: 503, message: "the decision could not be recorded" },
-  other: { status: 500, message: "the call could not be handled" },
-} as const satisfies Record<BlockCause, { status: number; message: string }>;
-
-export const blockMessage = ({ cause, message }: Block): string => message ?? table[cause].message;
+import { type Block, blockMessage, rowOf } from "./blocks.ts";
 
 export function blockDetails({ decision }: Block) {
   const deny = decision?.outcome === "deny" ? decision : undefined;
@@ -41,7 +12,7 @@ export function blockDetails({ decision }: Block) {
 }
 
 export const httpBlockAnswer = (block: Block): Answer =>
-  blockAnswer(block, block.status ?? (block.shed ? 503 : table[block.cause].status), {
+  blockAnswer(block, rowOf(block).status, {
     error: { code: block.cause, message: blockMessage(block) },
     details: blockDetails(block),
   });
@@ -51,11 +22,16 @@ export const blockAnswer = (block: Block, status: number, content: object): Answ
   status,
   headers: [
     ...["content-type", "application/json", "cache-control", "no-store", "x-svc-blocked", block.cause],
-    ...(status === 503 ? ["retry-after", "1"] : []),
+    ...retryAfterOf(block, status),
     ...challenge(block, status),
   ],
   body: JSON.stringify(content),
 });
+
+const retryAfterOf = ({ retryAfter }: Block, status: number): string[] => {
+  const wait = retryAfter ?? (status === 503 ? "1" : undefined);
+  return wait === undefined ? [] : ["retry-after", wait];
+};
 
 /** RFC 6750 section 3. A scope name that the header cannot contain is in the body alone. */
 function challenge(block: Block, status: number): string[] {

@@ -4,7 +4,7 @@ import type { Limits } from "../limits.ts";
 import type { RawHeaders } from "../message/headers.ts";
 import type { RequestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
-import type { Block } from "./answers.ts";
+import type { Block, UnresolvedCall } from "./blocks.ts";
 
 /** A call, as the decision point knows it. */
 export interface CallTarget {
@@ -16,7 +16,7 @@ export interface CallTarget {
 
 /** Servers could read the request differently. */
 export interface Ambiguous {
-  /** How, and what to change. */
+  /** The routes that it could be for. */
   readonly ambiguous: string;
 }
 
@@ -26,6 +26,8 @@ export type MessageId = string | number;
 export interface IdentifiedCall {
   /** Undefined: the configuration names no target for the call. */
   readonly call?: CallTarget | undefined;
+  /** Why there is no call, where the protocol can say more. */
+  readonly unresolved?: UnresolvedCall | undefined;
   readonly id?: MessageId | undefined;
   /** The message's own method, not HTTP's. */
   readonly method?: string | undefined;
@@ -62,7 +64,7 @@ export interface Protocol {
     headers: RawHeaders,
     limits: Pick<Limits, "bindCapBytes" | "idleBodyMs">,
   ): Promise<IdentifiedCall | "gone">;
-  blockAnswer(block: Block, id: MessageId | undefined): Answer;
+  blockAnswer(block: Block, call: IdentifiedCall): Answer;
   /** The filter of the answer to a call while enforcing; undefined: nothing is filtered, and no body is rewritten. */
   filterFor(
     call: IdentifiedCall,

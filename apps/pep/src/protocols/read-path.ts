@@ -92,7 +92,5 @@ function specificity({ segments }: Route, index: number): number {
 
 function ambiguous(one: Route, other: Route): Ambiguous {
   const [first, second] = [one, other].map(({ methods, path }) => `${[...methods].join("|")} ${path}`);
-  return {
-    ambiguous: `a server could read this path as ${first} and as ${second}, which have different targets; request the path as its route spells it, or list the path itself above both`,
-  };
+  return { ambiguous: `${first} and as ${second}` };
 }

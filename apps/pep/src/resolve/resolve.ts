@@ -1,5 +1,6 @@
 import { normalAuthority } from "../message/authority.ts";
 import { isPlainQuery, isUnambiguousPath } from "../message/path.ts";
+import { blockedFor, type UnresolvedCall } from "../protocols/blocks.ts";
 import type { CallTarget } from "../protocols/protocol.ts";
 import type { Upstream, Upstreams } from "../upstreams/upstream.ts";
 
@@ -31,17 +32,24 @@ export type Resolution = Resolved | Unresolvable;
 
 export interface Unresolvable {
   readonly kind: "unresolvable";
-  /** What to change, where more than the cause can be said. */
-  readonly message?: string | undefined;
+  readonly why: UnresolvedCall;
 }
 
-export const unresolvable: Unresolvable = { kind: "unresolvable" };
+const unresolvableFor = (...why: Parameters<typeof blockedFor>): Unresolvable => ({
+  kind: "unresolvable",
+  why: blockedFor(...why),
+});
 
-const oddPath: Unresolvable = {
-  ...unresolvable,
-  message:
-    "servers read this path differently; send it without dot segments, doubled slashes, backslashes, fragments, control characters, and without encoded slashes, backslashes or percent signs before them",
-};
+export const unresolvable = unresolvableFor("unsupported");
+
+const noUpstream = ({ all }: Upstreams): Unresolvable => unresolvableFor("no_upstream", { upstreams: namesOf(all) });
+
+const maxNames = 20;
+
+function namesOf(all: readonly Upstream[]): string {
+  const names = all.slice(0, maxNames).map(({ name }) => name);
+  return names.length === 0 ? "none" : [...names, ...(all.length > maxNames ? ["..."] : [])].join(", ");
+}
 
 /** Maps a request to upstream, target and data class (docs/reference/enforcement-point.md#finding-the-target). Pure. */
 export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
@@ -51,7 +59,7 @@ export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const { relativePath, ...named } = place;
   const found = relativePath === undefined ? "unmapped" : named.upstream.protocol.resolve(line.method, relativePath);
   if (typeof found === "string") return { kind: found, ...named };
-  if ("ambiguous" in found) return { ...unresolvable, message: found.ambiguous };
+  if ("ambiguous" in found) return unresolvableFor("ambiguous_path", { routes: found.ambiguous });
   return { kind: "call", ...named, call: found };
 }
 
@@ -66,7 +74,7 @@ export function resolveUpgrade(upstreams: Upstreams, line: RequestLine): Resolut
 /** CONNECT: the upstream with this authority, where a route allows tunnels to it (RFC 9110 section 9.3.6). */
 export function resolveTunnel(upstreams: Upstreams, authority: string): Resolution {
   const upstream = upstreams.byHost.get(normalAuthority(authority) ?? "");
-  if (!upstream) return unresolvable;
+  if (!upstream) return noUpstream(upstreams);
   const { tunnel } = upstream;
   return tunnel ? { kind: "call", upstream, path: "", call: tunnel } : { kind: "unmapped", upstream, path: "" };
 }
@@ -81,15 +89,17 @@ interface Place {
 
 function placeOf(upstreams: Upstreams, { target, hosts, own }: RequestLine): Place | Unresolvable {
   // A second Host is read differently by different servers (RFC 9112 section 3.2).
-  if (hosts.length > 1) return unresolvable;
+  if (hosts.length > 1) return unresolvableFor("no_authority");
   const parts = targetParts(target);
-  if (!parts) return unresolvable;
-  if (!isUnambiguousPath(parts.path) || !isPlainQuery(parts.query)) return oddPath;
+  if (!parts) return unresolvableFor("no_authority");
+  if (!isUnambiguousPath(parts.path) || !isPlainQuery(parts.query)) return unresolvableFor("odd_path");
   const authority = normalAuthority(parts.authority ?? hosts[0] ?? "");
-  if (authority === undefined) return unresolvable;
+  if (authority === undefined) return unresolvableFor("no_authority");
   const listed = upstreams.byHost.get(authority);
   if (listed) return placeUnderHost(listed, parts);
-  return parts.authority === undefined && own.has(authority) ? placeUnderPrefix(upstreams, parts) : unresolvable;
+  return parts.authority === undefined && own.has(authority)
+    ? placeUnderPrefix(upstreams, parts)
+    : noUpstream(upstreams);
 }
 
 interface TargetParts {
@@ -126,7 +136,7 @@ function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): P
   const end = path.indexOf("/", 1);
   const prefix = end === -1 ? path : path.slice(0, end);
   const upstream = upstreams.byName.get(prefix.slice(1));
-  if (!upstream) return unresolvable;
+  if (!upstream) return noUpstream(upstreams);
   const { basePath } = upstream.protocol;
   const sent = basePath + path.slice(prefix.length) || "/";
   return { upstream, relativePath: sent.slice(basePath.length), path: sent + query, prefix };

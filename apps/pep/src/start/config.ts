@@ -60,7 +60,7 @@ export const pepSettings = {
   SVC_PEP_RENEWAL_IDLE_SECONDS: defaulted(
     wholeNumber({ min: 1, max: 86_400 }),
     "300",
-    "After how long without a call the renewed tokens of an agent are forgotten.",
+    "After how long without a call an agent's renewed tokens shrink to the two that keep its session alive.",
   ),
   SVC_PEP_SESSION_FILE: optional(
     text,

@@ -5,9 +5,9 @@ import type { Override } from "./control-plane.ts";
 export type Reply = (response: ServerResponse) => void;
 
 export const reply =
-  (status: number, body: string, type = "application/json"): Reply =>
+  (status: number, body: string, type = "application/json", headers: Record<string, string> = {}): Reply =>
   (response) => {
-    response.writeHead(status, { "content-type": type }).end(body);
+    response.writeHead(status, { "content-type": type, ...headers }).end(body);
   };
 
 /** Answers requests to one path alone. */

@@ -1,10 +1,14 @@
-import type { Unusable, UnusableFault } from "../steps/send.ts";
+import type { ErrorResponse, Unusable, UnusableFault } from "../steps/send.ts";
 
-/** One unspent token, for one authorize and one exchange, leased to one caller at a time. */
+/** An unspent token. */
 export interface Lease {
   readonly token: string;
-  /** Returns the token because it was not spent (a deny, no exchange sent). Not called: it counts as spent. */
+  /** True: leased to one caller, who may spend it. False: shared, to decide with; an exchange needs another lease. */
+  readonly maySpend: boolean;
+  /** Returns the token because it was not spent. Not called: one that may be spent counts as spent. */
   giveBack(): void;
+  /** Returns a token that did not verify: it is of no further use. */
+  reject(): void;
 }
 
 /** Faults beyond the steps': all pools are busy, the state could not be read or written, the pool is closed. */
@@ -16,7 +20,7 @@ export interface LeaseFault extends Omit<Unusable, "fault"> {
 }
 
 /** Why there is no token. `unauthorized`: the presented one is refused, or expired without a live pool, or it ran dry. */
-export type Unleased = { readonly kind: "unauthorized" } | LeaseFault;
+export type Unleased = { readonly kind: "unauthorized"; readonly response?: ErrorResponse } | LeaseFault;
 
 export type LeaseResult = { readonly kind: "leased"; readonly lease: Lease } | Unleased;
 

@@ -21,6 +21,14 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
   let renewedAtMs = Number.NEGATIVE_INFINITY;
   let leasesSinceRenewal = 0;
   let isResponseLost = false;
+  let hasRenewed = false;
+
+  /** About half of a life: the other half covers a restart of the control plane. */
+  const planRefresh = (fromMs: number, expiresAtMs: number) => {
+    refreshAtMs = Number.isFinite(expiresAtMs)
+      ? fromMs + (0.4 + 0.2 * random()) * (expiresAtMs - fromMs)
+      : Number.POSITIVE_INFINITY;
+  };
 
   /** The new tokens expire hardly later than the ones before although time passed: the session's end bounds them. */
   const isSessionEnding = (sentAtMs: number, expiresAtMs: number): boolean => {
@@ -39,27 +47,35 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
     mayRenew: () => monotonicMs() >= notBeforeMs,
     /** A stalled control plane would cost one token per attempt; a readiness check costs none. */
     needsReadyCheck: () => isResponseLost,
-    /** True from about half of the newest tokens' life on: the other half covers a restart of the control plane. */
+    /** True from about half of the tokens' life on. */
     isRefreshDue: () => monotonicMs() >= refreshAtMs,
+    /** Whether a call was to be spent for yet: before that the presented token is kept as it is. */
+    hasRenewed: () => hasRenewed,
     isRefusalFresh: () => monotonicMs() < refusedUntilMs,
     /** Leases to expect before the next renewal. In high demand twice the last number: else the count never grows. */
     expectedLeases: () => Math.max(1, leasesSinceRenewal) * (monotonicMs() - renewedAtMs < highDemandMs ? 2 : 1),
     leased() {
       leasesSinceRenewal += 1;
     },
+    /** The tokens that a pool begins with; infinity where they live as long as the session. */
+    opened(expiresAtMs: number) {
+      planRefresh(monotonicMs(), expiresAtMs);
+    },
     renewed(sentAtMs: number, expiresAtMs: number) {
+      hasRenewed = true;
       failures = 0;
       isResponseLost = false;
       leasesSinceRenewal = 0;
       notBeforeMs = Number.NEGATIVE_INFINITY;
-      const share = 0.4 + 0.2 * random();
-      refreshAtMs = isSessionEnding(sentAtMs, expiresAtMs)
-        ? Number.POSITIVE_INFINITY
-        : sentAtMs + share * (expiresAtMs - sentAtMs);
+      planRefresh(sentAtMs, isSessionEnding(sentAtMs, expiresAtMs) ? Number.POSITIVE_INFINITY : expiresAtMs);
       newestExpiryMs = expiresAtMs;
       renewedAtMs = sentAtMs;
     },
-    failed,
+    /** @param waitMs that the control plane asks for */
+    failed(waitMs = 0) {
+      failed();
+      notBeforeMs = Math.max(notBeforeMs, monotonicMs() + waitMs);
+    },
     responseLost() {
       isResponseLost = true;
       failed();

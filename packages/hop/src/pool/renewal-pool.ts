@@ -6,7 +6,7 @@ import { TokenPool, type TokenPoolPorts } from "./token-pool.ts";
 
 export interface RenewalPoolOptions extends Partial<TokenPoolPorts> {
   readonly source: RenewalSource;
-  /** Seconds without a lease after which a pool ends. Default 300. */
+  /** Seconds without a lease after which a pool keeps its reserved tokens alone. Default 300. */
   readonly idleSeconds?: number;
   /** Most pools at once. Default 1024. */
   readonly maxPools?: number;
@@ -20,7 +20,7 @@ const sweepMs = 1_000;
 export function createRenewalPool(options: RenewalPoolOptions) {
   const { source, store, idleSeconds = 300, maxPools = 1024 } = options;
   const { now = Date.now, monotonicMs = () => performance.now(), random = Math.random, after = unreferenced } = options;
-  const ports = { source, store, now, monotonicMs, random, after };
+  const ports = { source, store, now, monotonicMs, random, after, idleMs: idleSeconds * 1000 };
   /** By hash of the presented token; the longest unused first. */
   const pools = new Map<string, TokenPool>();
   let isClosed = false;
@@ -32,24 +32,24 @@ export function createRenewalPool(options: RenewalPoolOptions) {
   };
 
   const sweep = () => {
-    const idleSinceMs = monotonicMs() - idleSeconds * 1000;
     for (const [key, pool] of pools) {
-      if (!pool.isBusy && pool.lastLeaseMs <= idleSinceMs) end(key, pool);
+      if (pool.isRejected || (pool.isIdle && pool.isDry)) end(key, pool);
       else pool.tend();
     }
     stopSweeping = pools.size > 0 ? after(sweepMs, sweep) : undefined;
   };
 
-  /** Ends a dry pool, else the one unused for longest; false where all are busy. */
+  /** Ends a dry pool, else one of which nothing was spent, else the one unused for longest; false where all are busy. */
   const makeRoom = (): boolean => {
     if (pools.size < maxPools) return true;
     const idle = [...pools].filter(([, pool]) => !pool.isBusy);
-    const removable = idle.find(([, pool]) => pool.isDry) ?? idle[0];
+    const removable = idle.find(([, pool]) => pool.isDry) ?? idle.find(([, pool]) => pool.isUntouched) ?? idle[0];
     if (removable) end(...removable);
     return removable !== undefined;
   };
 
   const poolOf = (presented: HopCredential, key: string): TokenPool | undefined => {
+    if (pools.get(key)?.isRejected) pools.delete(key);
     const pool = pools.get(key) ?? (makeRoom() ? new TokenPool(key, presented, ports) : undefined);
     if (!pool) return undefined;
     pools.delete(key);
@@ -58,13 +58,9 @@ export function createRenewalPool(options: RenewalPoolOptions) {
     return pool;
   };
 
-  return {
-    /**
-     * A token to use in place of the presented one. No token is leased twice unless it was given back, and none that may
-     * have been spent is presented again. After a renewal that was refused on its merits the unspent token is leased, so
-     * that the decision is a recorded deny.
-     */
-    async lease(presented: HopCredential, leaseOptions: LeaseOptions): Promise<LeaseResult> {
+  const leasing =
+    (purpose: "lease" | "leaseToDecide") =>
+    async (presented: HopCredential, leaseOptions: LeaseOptions): Promise<LeaseResult> => {
       if (isClosed) return { kind: "unusable", fault: "closed" };
       const key = sha256Base64url(presented.token);
       // Siblings belong to the token's own session, whichever one the caller names: checked before anything is spent.
@@ -72,10 +68,20 @@ export function createRenewalPool(options: RenewalPoolOptions) {
       if (sessionId !== presented.sessionId) return { kind: "unauthorized" };
       const pool = poolOf(presented, key);
       if (!pool) return { kind: "unusable", fault: "pool_full" };
-      const result = await pool.lease(leaseOptions);
+      const result = await pool[purpose](leaseOptions);
       if (pool.isRejected && pools.get(key) === pool) pools.delete(key);
       return result;
-    },
+    };
+
+  return {
+    /**
+     * A token to spend in place of the presented one. No token is leased twice unless it was given back, and none that
+     * may have been spent is presented again. After a renewal that was refused on its merits the unspent token is leased,
+     * so that its exchange is a recorded deny.
+     */
+    lease: leasing("lease"),
+    /** An unspent token to decide with: the presented one before the first renewal. Nothing is renewed for it. */
+    leaseToDecide: leasing("leaseToDecide"),
     get size(): number {
       return pools.size;
     },

@@ -1,5 +1,7 @@
 import { denyReasonTable } from "@svc/core";
-import { isUnspentAfter, maxRenewalCount, type RenewResult } from "../steps/renew.ts";
+import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
+import { isUnspentAfter, retryAfterMsOf } from "../steps/send.ts";
 import type { HopCredential } from "../steps/step.ts";
 import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
 import { lentIn, type PoolState, reservedIn } from "./pool-state.ts";
@@ -10,6 +12,8 @@ import { waitingCalls } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
   readonly source: RenewalSource;
+  /** Without a lease for so long a pool keeps the reserved tokens alone. */
+  readonly idleMs: number;
   /** In [0, 1): spreads the renewals of pools that started together. */
   readonly random: () => number;
   /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
@@ -27,7 +31,10 @@ export class TokenPool {
   readonly #ports: TokenPoolPorts;
   readonly #stock: ReturnType<typeof tokenStock>;
   readonly #pace: ReturnType<typeof renewalPace>;
+  /** Calls that wait for a token to spend. */
   readonly #waiters: ReturnType<typeof waitingCalls>;
+  /** Calls that wait for a token to decide with; served once no other waits. */
+  readonly #deciding: ReturnType<typeof waitingCalls>;
   #state: PoolState = { kind: "unopened" };
   #working: Promise<void> | undefined;
   #lastFailure: Unleased = { kind: "unauthorized" };
@@ -38,12 +45,23 @@ export class TokenPool {
     this.#ports = ports;
     this.#stock = tokenStock(key, sessionId, ports);
     this.#waiters = waitingCalls(ports.after);
+    this.#deciding = waitingCalls(ports.after);
     this.#pace = renewalPace(ports.monotonicMs, ports.random);
     this.lastLeaseMs = ports.monotonicMs();
   }
 
   get isBusy(): boolean {
-    return this.#working !== undefined || this.#waiters.size() > 0;
+    return this.#working !== undefined || this.#waiters.size() > 0 || this.#deciding.size() > 0;
+  }
+
+  /** Nothing was spent: a new pool of the presented token would be the same. */
+  get isUntouched(): boolean {
+    return !this.isBusy && !this.#pace.hasRenewed() && this.#stock.holds(this.#presented);
+  }
+
+  /** No call for a while. */
+  get isIdle(): boolean {
+    return this.#ports.monotonicMs() - this.lastLeaseMs >= this.#ports.idleMs;
   }
 
   /** No token is left; the pool only remembers that the presented token was spent. */
@@ -55,13 +73,27 @@ export class TokenPool {
     return this.#state.kind === "rejected";
   }
 
+  /** A token to spend, renewed first where that is the only one. */
   async lease(options: LeaseOptions): Promise<LeaseResult> {
+    // A call without others before it makes the pool try again after a refusal.
+    if (this.#waiters.size() === 0 && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
+    return this.#leaseOf(this.#waiters, () => this.#leaseNow(), options);
+  }
+
+  /** A token to decide with: one that may be spent too, else a reserved one, which is not. Nothing is renewed for it. */
+  async leaseToDecide(options: LeaseOptions): Promise<LeaseResult> {
+    return this.#leaseOf(this.#deciding, () => this.#leaseNow() ?? this.#readNow(), options);
+  }
+
+  #leaseOf(
+    queue: ReturnType<typeof waitingCalls>,
+    next: () => LeaseResult | undefined,
+    options: LeaseOptions,
+  ): LeaseResult | Promise<LeaseResult> {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.lastLeaseMs = this.#ports.monotonicMs();
-    // Waiting calls come first. A call without others before it makes the pool try again after a refusal.
-    const isFirst = this.#waiters.size() === 0;
-    if (isFirst && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
-    const result = (isFirst && this.#leaseNow()) || this.#waiters.wait(options);
+    // Waiting calls come first.
+    const result = (this.#waiters.size() === 0 && next()) || queue.wait(options);
     this.tend();
     return result;
   }
@@ -77,7 +109,7 @@ export class TokenPool {
   /** Rejects the waiting calls; resolves when a renewal under way is over and stored. */
   async close(): Promise<void> {
     this.#enter({ kind: "closed" });
-    this.#waiters.rejectAll({ kind: "unusable", fault: "closed" });
+    this.#rejectAll({ kind: "unusable", fault: "closed" });
     await this.#working;
   }
 
@@ -101,6 +133,9 @@ export class TokenPool {
     try {
       if (this.#state.kind === "unopened" && this.#pace.mayRenew()) {
         await this.#stock.open(this.#presented);
+        this.#pace.opened(
+          this.#stock.holds(this.#presented) ? this.#presentedUntilMs() : this.#stock.soonestExpiryMs(),
+        );
         this.#enter({ kind: "renewable" });
       }
       while (this.#isOpen) {
@@ -120,7 +155,7 @@ export class TokenPool {
 
   #nextAction(): "renew" | "release" | "rest" {
     const isWaiting = this.#waiters.size() > 0;
-    if (this.#stock.total() === 0) return "rest";
+    if (!this.#stock.canTake()) return "rest";
     switch (this.#state.kind) {
       case "renewable":
         return this.#pace.mayRenew() && (isWaiting || this.#isRefreshDue) ? "renew" : "rest";
@@ -139,7 +174,16 @@ export class TokenPool {
   }
 
   get #isRefreshDue(): boolean {
-    return !this.#pace.isRefusalFresh() && (this.#stock.total() <= reservedCount || this.#pace.isRefreshDue());
+    if (this.#pace.isRefusalFresh()) return false;
+    const isShort = this.#pace.hasRenewed() && !this.isIdle && this.#stock.total() <= reservedCount;
+    return isShort || this.#pace.isRefreshDue();
+  }
+
+  /** A root grant lives as long as its session (docs/reference/tokens.md#kinds). */
+  #presentedUntilMs(): number {
+    const { now, monotonicMs } = this.#ports;
+    const claims = decodeUnverifiedHopToken(this.#presented);
+    return claims && claims.hop > 1 ? claims.exp * 1000 - now() + monotonicMs() : Number.POSITIVE_INFINITY;
   }
 
   /** Without renewals no token needs to stay reserved. */
@@ -157,7 +201,8 @@ export class TokenPool {
     this.#enter({ kind: "renewing" });
     this.#serve();
     const wanted = reservedCount + this.#waiters.size() + this.#pace.expectedLeases() - this.#stock.total();
-    const count = Math.min(maxRenewalCount, Math.max(minRenewalCount, wanted));
+    const least = this.isIdle ? reservedCount : minRenewalCount;
+    const count = Math.min(maxRenewalCount, Math.max(least, wanted));
     let result: RenewResult;
     try {
       result = await source.renew({ sessionId: this.sessionId, token: token.token }, count);
@@ -188,22 +233,37 @@ export class TokenPool {
       case "token_spent":
         this.#lastFailure = { kind: "unauthorized" };
         return;
+      case "proof_refused":
+        this.#lastFailure = { kind: "unauthorized", response: result.response };
+        this.#stock.giveBack(presented);
+        return this.#pace.failed();
       case "unauthorized":
         this.#lastFailure = { kind: "unauthorized" };
-        if (presented.token === this.#presented) this.#enter({ kind: "rejected" });
-        return this.#stock.discard();
+        return this.#reject(presented.token);
       case "unusable":
         this.#lastFailure = result;
         if (!isUnspentAfter(result)) return this.#pace.responseLost();
         this.#stock.giveBack(presented);
-        return this.#pace.failed();
+        return this.#pace.failed(retryAfterMsOf(result.response));
       default:
         return result satisfies never;
     }
   }
 
+  /** Of the tokens of one place in the chain none verifies where one does not. */
+  async #reject(token: string): Promise<void> {
+    if (token === this.#presented) this.#enter({ kind: "rejected" });
+    await this.#stock.discard();
+  }
+
   #serve(): void {
     this.#waiters.serve(() => this.#leaseNow());
+    if (this.#waiters.size() === 0) this.#deciding.serve(() => this.#leaseNow() ?? this.#readNow());
+  }
+
+  #rejectAll(result: Unleased): void {
+    this.#waiters.rejectAll(result);
+    this.#deciding.rejectAll(result);
   }
 
   #leaseNow(): LeaseResult | undefined {
@@ -220,19 +280,45 @@ export class TokenPool {
       this.#stock.giveBack(token);
       this.#serve();
     };
-    return { kind: "leased", lease: { token: token.token, giveBack } };
+    // As before a token that did not verify is not given back.
+    return { kind: "leased", lease: { token: token.token, maySpend: true, giveBack, reject: () => {} } };
+  }
+
+  #readNow(): LeaseResult | undefined {
+    const reading = this.#isOpen ? this.#stock.read() : undefined;
+    if (!reading) return undefined;
+    const { token, done } = reading;
+    let isHeld = true;
+    const giveBack = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      done();
+      this.tend();
+    };
+    const reject = () => {
+      giveBack();
+      void this.#reject(token);
+    };
+    return { kind: "leased", lease: { token, maySpend: false, giveBack, reject } };
   }
 
   #failed(error: unknown): void {
     if (error instanceof StateUnavailable) {
       this.#pace.failed();
       this.#lastFailure = { kind: "unusable", fault: "state_unavailable" };
-    } else this.#waiters.failAll(error);
+      return;
+    }
+    this.#waiters.failAll(error);
+    this.#deciding.failAll(error);
   }
 
-  /** A lent token that comes back can still serve the waiting calls; nothing else can before the next `tend`. */
+  /** A token in a decision or lent comes back and can still serve the waiting calls; nothing else can before the next `tend`. */
   #rejectUnservable(): void {
-    if (!lentIn(this.#state)?.size) this.#waiters.rejectAll(this.#lastFailure);
+    if (!lentIn(this.#state)?.size && !this.#stock.isRead()) {
+      this.#waiters.rejectAll(this.#lastFailure);
+      this.#serve();
+      this.#deciding.rejectAll(this.#lastFailure);
+    }
     if (this.#isOpen && this.#stock.total() === 0) this.#lastFailure = { kind: "unauthorized" };
   }
 }

@@ -34,15 +34,22 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
   let free: StockedToken[] = [];
   let reserved: StockedToken[] = [];
   let unsaved: StockedToken[] = [];
+  /** How many decisions each token is presented for at present: none of these may be spent meanwhile. */
+  const readers = new Map<StockedToken, number>();
 
-  /** Tokens that can be used now or after a save. */
-  const total = () => free.length + reserved.length;
+  const isUnread = (token: StockedToken): boolean => !readers.has(token);
 
   const prune = () => {
     const soonestMs = monotonicMs() + minLifeMs;
     const isUsable = ({ expiresAtMs }: StockedToken) => expiresAtMs > soonestMs;
     if (!free.every(isUsable)) free = free.filter(isUsable);
     if (!reserved.every(isUsable)) reserved = reserved.filter(isUsable);
+  };
+
+  /** Tokens that can be used now or after a save. */
+  const total = () => {
+    prune();
+    return free.length + reserved.length;
   };
 
   const write = async (kept: readonly StockedToken[]) => {
@@ -53,14 +60,38 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
 
   /** A free token, unless fewer than `leaving` would remain in all. */
   const takeFree = (leaving: number): StockedToken | undefined => {
-    prune();
-    return total() > leaving ? free.shift() : undefined;
+    const taken = total() > leaving ? free.find(isUnread) : undefined;
+    if (taken) free = free.filter((token) => token !== taken);
+    return taken;
   };
 
   return {
     total,
     takeFree,
     hasUnsaved: () => unsaved.length > 0,
+    /** Whether some token is in no decision. */
+    canTake: () => free.some(isUnread) || reserved.some(isUnread),
+    holds: (token: string) =>
+      reserved.some((each) => each.token === token) || free.some((each) => each.token === token),
+    /** Whether some decision is under way. */
+    isRead: () => readers.size > 0,
+    /** When the first of the tokens expires; infinity for one whose expiry is not known. */
+    soonestExpiryMs: () =>
+      Math.min(Number.POSITIVE_INFINITY, ...[...free, ...reserved].map((each) => each.expiresAtMs)),
+
+    /** The token that lives longest, to be presented and not spent until `done`. */
+    read(): { readonly token: string; readonly done: () => void } | undefined {
+      prune();
+      const token = reserved.at(-1) ?? free.at(-1);
+      if (!token) return undefined;
+      readers.set(token, (readers.get(token) ?? 0) + 1);
+      const done = () => {
+        const left = (readers.get(token) ?? 1) - 1;
+        if (left > 0) readers.set(token, left);
+        else readers.delete(token);
+      };
+      return { token: token.token, done };
+    },
 
     /** Loads what was stored under this key, else `presented` alone. @throws {StateUnavailable} */
     async open(presented: string): Promise<void> {
@@ -76,10 +107,17 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
     async takeAny(): Promise<StockedToken | undefined> {
       const taken = takeFree(0);
       if (taken) return taken;
-      const [first, ...rest] = reserved;
+      const first = reserved.find(isUnread);
       if (!first) return undefined;
-      await write(rest);
+      const rest = reserved.filter((token) => token !== first);
+      // Out of reach at once: a decision that began during the write could not keep it from being spent.
       reserved = rest;
+      try {
+        await write(rest);
+      } catch (error) {
+        reserved = sorted([first, ...reserved]);
+        throw error;
+      }
       return first;
     },
 

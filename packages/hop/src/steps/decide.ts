@@ -11,7 +11,16 @@ import {
 } from "@svc/core";
 import { z } from "zod";
 import type { TransportResponse } from "../transport.ts";
-import { type ErrorResponse, errorResponse, jsonUnder, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import {
+  type ErrorResponse,
+  errorResponse,
+  isProofRefused,
+  jsonUnder,
+  parseBody,
+  posting,
+  type Unusable,
+  unusable,
+} from "./send.ts";
 import { type HopCredential, type Step, timed } from "./step.ts";
 
 export interface DecideRequest {
@@ -42,7 +51,7 @@ export type Decision = Allowed | Denied;
 
 export type DecideResult =
   | { readonly kind: "decided"; readonly decision: Decision }
-  /** 401: the token does not verify, or is another session's. */
+  /** 401: the token does not verify, or is another session's; 400: the actor token is not accepted. */
   | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   /** The decision has no committed record, so it may not be used. */
   | { readonly kind: "audit_unavailable"; readonly response: ErrorResponse }
@@ -90,7 +99,7 @@ function read(response: TransportResponse, { sessionId }: HopCredential, request
 }
 
 function refusal(response: ErrorResponse): DecideResult {
-  if (response.status === 401) return { kind: "unauthorized", response };
+  if (response.status === 401 || isProofRefused(response)) return { kind: "unauthorized", response };
   if (response.status === 503 && response.code === "audit_unavailable") return { kind: "audit_unavailable", response };
   return { kind: "unusable", fault: "status", response };
 }

@@ -32,7 +32,7 @@ export type ExchangeResult =
   | { readonly kind: "exchanged"; readonly token: NarrowedToken }
   /** 403 `invalid_target`: the allow no longer holds. The reason, where the response names one. */
   | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly response: ErrorResponse }
-  /** 400 `invalid_grant`: the token or the allow was spent, or is not this hop's. */
+  /** 400 `invalid_grant`: the token or the allow was spent, or is not this hop's; `invalid_request`: token or proof. */
   | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   | Unusable;
 
@@ -75,7 +75,9 @@ function read(response: TransportResponse, subject: HopCredential, request: Exch
 function refusal(response: ErrorResponse): ExchangeResult {
   const { status, code } = response;
   if (status === 403 && code === "invalid_target") return { kind: "denied", denyReason: reasonIn(response), response };
-  if (status === 400 && code === "invalid_grant") return { kind: "unauthorized", response };
+  // The form is well-formed, so `invalid_request` is about its subject token or its actor token (RFC 8693 section 2.2.2).
+  const isRefused = code === "invalid_grant" || code === "invalid_request";
+  if (status === 400 && isRefused) return { kind: "unauthorized", response };
   return { kind: "unusable", fault: "status", response };
 }
 

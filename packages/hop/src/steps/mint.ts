@@ -1,7 +1,16 @@
 import { type DenyReason, transactionResponse } from "@svc/core";
 import { decodeUnverifiedTransactionToken, isJsonObject } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { denyReasonOf, type ErrorResponse, jsonUnder, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import {
+  denyReasonOf,
+  type ErrorResponse,
+  isProofRefused,
+  jsonUnder,
+  parseBody,
+  posting,
+  type Unusable,
+  unusable,
+} from "./send.ts";
 import { type HopCredential, type Step, timed } from "./step.ts";
 
 export interface MintRequest {
@@ -17,6 +26,8 @@ export type MintResult =
   | { readonly kind: "minted"; readonly transactionToken: string; readonly expiresInSeconds: number }
   /** 403 `mint_refused`: the verdict on the present state is a deny. */
   | { readonly kind: "denied"; readonly denyReason: DenyReason | null; readonly response: ErrorResponse }
+  /** 401: the narrowed token is not accepted; 400: the actor token is not. */
+  | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   | Unusable;
 
 /**
@@ -63,8 +74,10 @@ function read(response: TransportResponse, narrowed: HopCredential, request: Min
 }
 
 function refusal(response: ErrorResponse): MintResult {
-  const isDenied = response.status === 403 && response.code === "mint_refused";
-  return isDenied
-    ? { kind: "denied", denyReason: denyReasonOf(response), response }
-    : { kind: "unusable", fault: "status", response };
+  const { status, code } = response;
+  if (status === 401 || isProofRefused(response)) return { kind: "unauthorized", response };
+  if (status === 403 && code === "mint_refused") {
+    return { kind: "denied", denyReason: denyReasonOf(response), response };
+  }
+  return { kind: "unusable", fault: "status", response };
 }

@@ -1,7 +1,16 @@
-import { type DenyReason, type ErrorCode, errorCodes, renewResponse } from "@svc/core";
+import { type DenyReason, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
 import type { TransportResponse } from "../transport.ts";
-import { denyReasonOf, type ErrorResponse, jsonUnder, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import {
+  denyReasonOf,
+  type ErrorResponse,
+  isProofRefused,
+  jsonUnder,
+  parseBody,
+  posting,
+  type Unusable,
+  unusable,
+} from "./send.ts";
 import { type HopCredential, type Step, timed, unverifiedClaims } from "./step.ts";
 
 /** The most siblings one renewal may ask for. */
@@ -11,6 +20,8 @@ export type RenewResult =
   | { readonly kind: "renewed"; readonly tokens: readonly string[]; readonly expiresInSeconds: number }
   /** 409: the presented token was spent before. */
   | { readonly kind: "token_spent"; readonly response: ErrorResponse }
+  /** The actor token is missing or not accepted; nothing was spent. */
+  | { readonly kind: "proof_refused"; readonly response: ErrorResponse }
   /** 401: the presented token does not verify, or cannot renew. */
   | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   /** 403 `renewal_refused`: session, revocation, identity or block; nothing was spent. */
@@ -49,6 +60,7 @@ function read(response: TransportResponse, presented: HopCredential, count: numb
 function refusal(response: ErrorResponse): RenewResult {
   const { status, code } = response;
   if (status === 401) return { kind: "unauthorized", response };
+  if (isProofRefused(response)) return { kind: "proof_refused", response };
   if (status === 409 && code === "token_spent") return { kind: "token_spent", response };
   if (status === 403 && code === "renewal_refused") {
     return { kind: "refused", denyReason: denyReasonOf(response), response };
@@ -69,18 +81,4 @@ function isSibling(token: string, before: HopClaims): boolean {
     given.hop === before.hop &&
     JSON.stringify(given.act) === JSON.stringify(before.act)
   );
-}
-
-/** Faults of a store: the control plane changed nothing. */
-const unchangedCodes: readonly unknown[] = [
-  "guard_unavailable",
-  "database_unavailable",
-  "audit_unavailable",
-] satisfies ErrorCode[];
-
-/** Whether the presented token is still unspent: nothing was sent, or the control plane itself refused. */
-export function isUnspentAfter({ fault, response }: Unusable): boolean {
-  if (fault === "refused") return true;
-  if (fault !== "status" || !response || !errorCodes.some((code) => code === response.code)) return false;
-  return (response.status >= 400 && response.status < 500) || unchangedCodes.includes(response.code);
 }

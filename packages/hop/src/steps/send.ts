@@ -1,4 +1,4 @@
-import { type DenyReason, denyReasons } from "@svc/core";
+import { type DenyReason, denyReasons, type ErrorCode, errorCodes, type OAuthErrorCode } from "@svc/core";
 import { z } from "zod";
 import { TransportFault, type TransportRequest, type TransportResponse, transportFaultCodes } from "../transport.ts";
 import type { HopCredential, Step, StepOptions, StepPorts } from "./step.ts";
@@ -9,6 +9,8 @@ export interface ErrorResponse {
   readonly code?: string;
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** `Retry-After` as received: seconds, or a date (RFC 9110 section 10.2.3). */
+  readonly retryAfter?: string;
 }
 
 /**
@@ -23,6 +25,8 @@ export interface Unusable {
   readonly kind: "unusable";
   readonly fault: UnusableFault;
   readonly response?: ErrorResponse;
+  /** No byte of the request was sent, so nothing can have been spent. */
+  readonly isUnsent?: boolean;
   /** The transport's own error; for logs, never for a caller outside. */
   readonly cause?: unknown;
 }
@@ -43,6 +47,8 @@ export async function send(
   request: StepRequest,
   { deadlineMs, signal, trace }: StepOptions,
 ): Promise<{ kind: "received"; response: TransportResponse } | Unusable> {
+  if (signal?.aborted) return { ...unusable("aborted"), isUnsent: true };
+  if (deadlineMs <= 0) return { ...unusable("timeout"), isUnsent: true };
   try {
     const response = await ports.transport.send({
       maxResponseBytes: hopResponseBytes,
@@ -53,7 +59,10 @@ export async function send(
     });
     return { kind: "received", response };
   } catch (error) {
-    if (error instanceof TransportFault) return { ...unusable(error.code), cause: error.cause };
+    if (error instanceof TransportFault) {
+      const { code, isUnsent, cause } = error;
+      return { ...unusable(code), ...(isUnsent && { isUnsent }), ...(cause !== undefined && { cause }) };
+    }
     throw error;
   }
 }
@@ -105,11 +114,32 @@ const errorBody = z.union([
 ]);
 
 export function errorResponse(response: TransportResponse): ErrorResponse {
-  const { status } = response;
+  const { status, headers } = response;
   const { code, message, details } = parseBody(errorBody, response) ?? {};
-  if (code === undefined) return { status };
-  return { status, code, ...(message !== undefined && { message }), ...(details && { details }) };
+  const retryAfter = /^[\x20-\x7e]{1,64}$/.exec(headers["retry-after"] ?? "")?.[0];
+  return {
+    status,
+    ...(code !== undefined && { code }),
+    ...(message !== undefined && { message }),
+    ...(details && { details }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
 }
+
+/** Milliseconds of a `Retry-After` in seconds, a minute at most; 0 without one. */
+export const retryAfterMsOf = ({ retryAfter = "" }: Partial<ErrorResponse> = {}): number =>
+  /^\d{1,5}$/.test(retryAfter) ? Math.min(Number(retryAfter), 60) * 1000 : 0;
+
+const issuesMember = z.object({ issues: z.array(z.object({ path: z.string() })) });
+
+/** Whether a 400 is about this member of the request (docs/reference/conventions.md#errors). */
+export const namesMember = ({ status, details }: ErrorResponse, member: string): boolean =>
+  status === 400 && issuesMember.safeParse(details).data?.issues.some(({ path }) => path === member) === true;
+
+/** Proof of possession is missing or not accepted. The exchange's error names the parameter in its description alone. */
+export const isProofRefused = (response: ErrorResponse): boolean =>
+  namesMember(response, "actor_token") ||
+  (response.status === 400 && response.code === "invalid_request" && /^actor_token\b/.test(response.message ?? ""));
 
 const reasonMember = z.object({ deny_reason: z.enum(denyReasons) });
 
@@ -122,3 +152,23 @@ export const recordedIn = ({ details }: ErrorResponse): string | null =>
 /** `details.deny_reason` of `mint_refused` and `renewal_refused`. */
 export const denyReasonOf = ({ details }: ErrorResponse): DenyReason | null =>
   reasonMember.safeParse(details).data?.deny_reason ?? null;
+
+/** Faults of a store: the control plane changed nothing. */
+const unchangedCodes: readonly unknown[] = [
+  "guard_unavailable",
+  "database_unavailable",
+  "audit_unavailable",
+] satisfies ErrorCode[];
+
+const refusalCodes: readonly unknown[] = [...errorCodes, "slow_down" satisfies OAuthErrorCode];
+
+/** A request that was understood and refused on its merits, as opposed to a route or size that does not fit. */
+export const isRefusal = ({ status, code }: ErrorResponse): boolean =>
+  [400, 403, 404, 409, 422].includes(status) && code !== "route_not_found" && refusalCodes.includes(code);
+
+/** Whether the presented token is still unspent: nothing was sent, or the control plane itself refused. */
+export function isUnspentAfter({ fault, isUnsent, response }: Unusable): boolean {
+  if (isUnsent || fault === "refused") return true;
+  if (fault !== "status" || !response || !refusalCodes.includes(response.code)) return false;
+  return (response.status >= 400 && response.status < 500) || unchangedCodes.includes(response.code);
+}

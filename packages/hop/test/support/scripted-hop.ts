@@ -42,6 +42,8 @@ export const minted = {
 /** What the pool and each route return, and how the caller settles the body. */
 export interface Script {
   readonly lease: Exclude<LeaseResult, { kind: "leased" }> | "leased";
+  /** Of the lease to spend, which is asked for where the one to decide with is only read. */
+  readonly spend?: Exclude<LeaseResult, { kind: "leased" }> | "leased";
   readonly decide: Scripted;
   readonly body: SettledBody<string>;
   readonly exchange: Scripted;
@@ -66,6 +68,12 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
   const sent: TransportRequest[] = [];
   const log: string[] = [];
   let givenBack = 0;
+  let rejected = 0;
+  const leaseOf = (outcome: Script["lease"], maySpend: boolean): LeaseResult => {
+    if (outcome !== "leased") return outcome;
+    const lease = { token: sibling, maySpend, giveBack: () => (givenBack += 1), reject: () => (rejected += 1) };
+    return { kind: "leased", lease };
+  };
   const ports: HopPorts = {
     steps: {
       monotonicMs: () => 0,
@@ -81,10 +89,13 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
       },
     },
     pool: {
-      async lease() {
+      async leaseToDecide() {
         log.push("lease");
-        if (script.lease !== "leased") return script.lease;
-        return { kind: "leased", lease: { token: sibling, giveBack: () => (givenBack += 1) } };
+        return leaseOf(script.lease, script.spend === undefined);
+      },
+      async lease() {
+        log.push("lease to spend");
+        return leaseOf(script.spend ?? "leased", true);
       },
       size: 1,
       close: async () => {},
@@ -92,16 +103,16 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
     limits: { stepMs: 1_000, hopMs: 2_500 },
     ...more,
   };
-  return { ports, sent, log, givenBack: () => givenBack };
+  return { ports, sent, log, givenBack: () => givenBack, rejected: () => rejected };
 }
 
 export const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true };
 
 export async function take(script: Script, more: Partial<HopPorts> = {}) {
-  const { ports, log, sent, givenBack } = scriptedPorts(script, more);
+  const { ports, log, sent, givenBack, rejected } = scriptedPorts(script, more);
   const result = await takeHop(ports, hop, async () => {
     log.push("body");
     return script.body;
   });
-  return { result, log, sent, givenBack: givenBack() };
+  return { result, log, sent, givenBack: givenBack(), rejected: rejected() };
 }

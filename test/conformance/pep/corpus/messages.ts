@@ -6,6 +6,8 @@ const message = (method: string, params?: object, id: string | number | undefine
 const read = message("tools/call", { name: "read_file", arguments: { path: "/a" } });
 const utf8 = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 const nowhere = { blocked: "unresolvable_call", status: 404 } as const;
+/** No single message: nothing of it counts, its id neither. */
+const unreadable = { blocked: "unresolvable_call", status: 400 } as const;
 
 const calls = (name: string, body: string, target: string, more: Partial<Sent> = {}): Exchange => ({
   name: `an MCP message: ${name}`,
@@ -15,7 +17,7 @@ const calls = (name: string, body: string, target: string, more: Partial<Sent> =
 const unread = (name: string, body: string, headers: readonly string[] = []): Exchange => ({
   name: `an MCP message: ${name}`,
   send: post("/files", body, headers),
-  want: nowhere,
+  want: unreadable,
 });
 const inBand = (name: string, body: string, cause: BlockCause, id: string | number = 7): Exchange => ({
   name: `an MCP message: ${name}`,
@@ -93,11 +95,15 @@ export const messages: readonly Exchange[] = [
   disagreeing("an underscore spelling that names another tool", ["Mcp_Name: delete_file"]),
   disagreeing("a spelling with a dot that names another tool", ["Mcp.Name: delete_file"]),
   disagreeing("two names, one of them right", ["Mcp-Name: read_file", "Mcp-Name: delete_file"]),
-  unread("more than the cap", message("tools/call", { name: "read_file", arguments: { path: "x".repeat(1100) } })),
+  inBand(
+    "more than the cap",
+    message("tools/call", { name: "read_file", arguments: { path: "x".repeat(1100) } }),
+    "body_too_large",
+  ),
   {
     name: "an MCP message: with another content type",
     send: request("POST /files", ["Content-Type: text/plain", `Content-Length: ${read.length}`], read),
-    want: nowhere,
+    want: unreadable,
   },
   {
     name: "an MCP message: in another charset",
@@ -106,7 +112,7 @@ export const messages: readonly Exchange[] = [
       ["Content-Type: application/json; charset=utf-16", `Content-Length: ${read.length}`],
       read,
     ),
-    want: nowhere,
+    want: unreadable,
   },
   {
     name: "an MCP message: headers that match it pass",

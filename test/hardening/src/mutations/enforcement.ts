@@ -48,7 +48,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "foreign-pages-served",
     "http/handle-call.ts",
-    "if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, foreignPage);",
+    'if (isOfForeignPage(request.rawHeaders, call.own)) return blockCall(kind, call, blockedFor("foreign_page"));',
     "",
     testsOf("apps/pep/test/foreign-page.test.ts")("a page of another origin cannot use the ambient session > %s"),
   ],
@@ -64,30 +64,44 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "first-of-two-bearers",
     "decide/inbound-credentials.ts",
-    "if (authorizations.length > 1 || sessions.length > 1) return { fault: faults.repeated };",
+    'if (authorizations.length > 1 || sessions.length > 1) return { fault: "repeated_credentials" };',
     "",
     wire("%s is unauthorized"),
   ],
   [
     "first-of-two-hosts",
     "resolve/resolve.ts",
-    "if (hosts.length > 1) return unresolvable;",
+    'if (hosts.length > 1) return unresolvableFor("no_authority");',
     "",
     wire("two Hosts are unresolvable_call"),
   ],
   [
     "outages-forwarded",
     "decide/admit.ts",
-    'mode === "observe" && isForwarded(refusal.cause, observe) ?',
+    'mode === "observe" && isForwarded(refusal, observe) ?',
     'mode === "observe" ?',
     testsOf("apps/pep/test/observe-mode.test.ts")("a call without a decision is blocked, since it has no record"),
   ],
   [
     "repeated-members-resolved",
     "protocols/mcp/message.ts",
-    "if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;",
-    "if (!parsed.ok) return undefined;",
+    'if ((parsed.duplicateDepth ?? 3) <= 2) return "repeated_member";',
+    "",
     testsOf("apps/pep/test/mcp-message.test.ts")("a message that readers could read differently is rejected > %s"),
+  ],
+  [
+    "refusals-told-as-outages",
+    "decide/admit.ts",
+    "if (response?.status === 429) {",
+    "if (response?.status === 0) {",
+    testsOf("apps/pep/test/refusal.test.ts")("the cause of a hop that ended without a token > %s"),
+  ],
+  [
+    "sessions-told-gone",
+    "http/call.ts",
+    "own.status === 404 && carriesSession(call.request) ?",
+    "own.status === 0 && carriesSession(call.request) ?",
+    testsOf("apps/pep/test/block-answers.test.ts")("a request for %s that carries a session is never answered 404"),
   ],
   [
     "disguised-members-resolved",
@@ -164,6 +178,24 @@ export const ofHop = mutationsOf("packages/hop/src", [
     "actionId: allowed.actionId,",
     testsOf("packages/hop/test/take-hop.test.ts")(
       "every other result of a step, and whether the lease was given back > %s",
+    ),
+  ],
+  [
+    "idle-sessions-end",
+    "pool/renewal-pool.ts",
+    "if (pool.isRejected || (pool.isIdle && pool.isDry)) end(key, pool);",
+    "if (pool.isRejected || pool.isIdle) end(key, pool);",
+    testsOf("packages/hop/test/renewal-pool.test.ts")(
+      "the life of a pool > an unspent sibling of a %s token is kept until the session's end, however long no call comes",
+    ),
+  ],
+  [
+    "unsent-exchange-burns-a-token",
+    "take-hop.ts",
+    'return failed.kind === "denied" || isUnspentAfter(failed);',
+    'return failed.kind === "denied";',
+    testsOf("packages/hop/test/take-hop.test.ts")(
+      "an exchange that was never sent gives its token back > where the agent disconnects while its body is settled",
     ),
   ],
   [

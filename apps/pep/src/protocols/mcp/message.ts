@@ -17,21 +17,37 @@ export interface McpMessage {
 /** Deeper messages are refused before anything recurses into them. */
 export const maxMessageDepth = 512;
 
+/** Why a body is not one message that every reader reads alike (docs/reference/blocks.md#blocked-calls). */
+export type MessageFault = "malformed_message" | "batch" | "repeated_member" | "disguised_member" | "not_a_message";
+
 /**
- * Reads a message from the bytes that will be sent. Undefined if two readers could read it differently: a batch, a
- * repeated member, one that differs from a known name only in case (docs/reference/enforcement-point.md#mcp-messages).
+ * Reads a message from the bytes that will be sent, unless two readers could read it differently
+ * (docs/reference/enforcement-point.md#mcp-messages).
  */
-export function readMessage(bytes: Uint8Array): McpMessage | undefined {
+export function readMessage(bytes: Uint8Array): McpMessage | MessageFault {
   const parsed = parseStrictJson(bytes, { maxDepth: maxMessageDepth });
+  if (!parsed.ok) return "malformed_message";
+  if (Array.isArray(parsed.value)) return "batch";
   // Deeper repeats do not change the call.
-  if (!parsed.ok || (parsed.duplicateDepth ?? 3) <= 2) return undefined;
+  if ((parsed.duplicateDepth ?? 3) <= 2) return "repeated_member";
   const message = messageShape.safeParse(parsed.value).data;
-  if (!message || isDisguised(message, messageNames) || isDisguised(message.params, paramsNames)) return undefined;
+  if (!message) return "not_a_message";
+  if (isDisguised(message, messageNames) || isDisguised(message.params, paramsNames)) return "disguised_member";
   const { id, method, params } = message;
   const isAnswer = "result" in message || "error" in message;
   // A message must not be an answer here and a call at the server, or the reverse.
-  if (isAnswer === (method !== undefined) || (isAnswer && id === undefined)) return undefined;
+  if (isAnswer === (method !== undefined) || (isAnswer && id === undefined)) return "not_a_message";
   return { id: isAnswer ? undefined : id, method, name: textOf(params?.name), uri: textOf(params?.uri) };
+}
+
+/** The id that a request waits for which is too long to be a call. Nothing else of it counts. */
+export function idOf(bytes: Uint8Array): MessageId | undefined {
+  try {
+    const { id, method } = messageShape.parse(JSON.parse(Buffer.from(bytes).toString("utf8")));
+    return method === undefined ? undefined : id;
+  } catch {
+    return undefined;
+  }
 }
 
 const messageShape = z.looseObject({
