@@ -3,6 +3,9 @@ import { ApiError } from "./api-error.ts";
 import { isMediaType, isUncoded, readBody } from "./body.ts";
 import { decodeUrlEncoded, queryText } from "./query.ts";
 
+/** A form is read before its sender is known: its tokens are in it. */
+const formCapBytes = 65_536;
+
 export type FormReading =
   | { readonly ok: true; readonly fields: ReadonlyMap<string, string> }
   /** An RFC 6749 section 5.2 `invalid_request`; `description` is within that section's character set. */
@@ -19,7 +22,7 @@ export async function readForm(request: Request): Promise<FormReading> {
   }
   if (!isUncoded(request.headers)) return refused("the body must be sent uncompressed");
   try {
-    const text = decodeUtf8(await readBody(request));
+    const text = decodeUtf8(await readBody(request, formCapBytes));
     const form = text === undefined ? undefined : decodeUrlEncoded(text);
     if (form === undefined) return refused("the body is not percent-encoded UTF-8");
     return form.repeated === undefined
