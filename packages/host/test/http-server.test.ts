@@ -26,7 +26,7 @@ test.each([undefined, 5_000])(
   },
 );
 
-test("a body that nobody reads is read for a while after its answer, and no longer", async () => {
+test("an unread body is discarded for a bounded time after its answer", async () => {
   const { port } = await started();
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   let text = "";

@@ -16,6 +16,7 @@ import { linger } from "./linger.ts";
 import {
   bodyOf,
   type HttpRefusal,
+  mayBeHead,
   noTunnel,
   type ParserError,
   rawAnswer,
@@ -84,7 +85,7 @@ function serve(server: Server | TlsServer, { request: onRequest, expectContinue,
       const refused = refusalOf(request, isProxy);
       if (refused === undefined) return serveSocket(request, socket, head);
       socket.on("error", () => socket.destroy());
-      socket.end(rawAnswer(refused), () => socket.destroy());
+      socket.end(rawAnswer(refused, request.method === "HEAD"), () => socket.destroy());
     };
   const continued: RequestListener = (request, response) => {
     response.writeContinue();
@@ -99,7 +100,9 @@ function serve(server: Server | TlsServer, { request: onRequest, expectContinue,
   if (upgrade) server.on("upgrade", checkedSocket(upgrade));
   server.on(
     "connect",
-    checkedSocket(connect ?? ((_request, socket) => void socket.end(rawAnswer(noTunnel), () => socket.destroy()))),
+    checkedSocket(
+      connect ?? ((_request, socket) => void socket.end(rawAnswer(noTunnel, false), () => socket.destroy())),
+    ),
   );
 }
 
@@ -133,8 +136,9 @@ function answerMalformed(server: Server, maxHeaderBytes: number): void {
       socket.destroy();
       return;
     }
+    const isHead = response?.req.complete === false ? response.req.method === "HEAD" : mayBeHead(error);
     // A second answer to one request would be taken for the answer to the next.
-    socket.end(isAnswered ? "" : rawAnswer(refused));
+    socket.end(isAnswered ? "" : rawAnswer(refused, isHead));
     setTimeout(() => socket.destroy(), lingerMs).unref();
   });
 }

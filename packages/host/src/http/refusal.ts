@@ -45,6 +45,10 @@ export function refusalOfParser(error: ParserError, maxHeaderBytes: number): Htt
   return parserRefusals[code] ?? malformed;
 }
 
+/** Of a request that the parser refused before its end; true where a received line could begin such a request. */
+export const mayBeHead = ({ rawPacket }: ParserError): boolean =>
+  /(?:^|\n)HEAD /.test(rawPacket?.toString("latin1") ?? "");
+
 /** From the start of the line that the parser gave up in. */
 function lineOf({ rawPacket, bytesParsed = 0 }: ParserError): string {
   const text = rawPacket?.toString("latin1") ?? "";
@@ -91,9 +95,9 @@ const valuesOf = (rawHeaders: readonly string[], name: string): string[] =>
 
 export const bodyOf = ({ code, message }: HttpRefusal): string => JSON.stringify({ error: { code, message } });
 
-/** The whole answer, for a connection without a response object. */
-export function rawAnswer(refused: HttpRefusal): string {
-  const body = bodyOf(refused);
+/** The whole answer, for a connection without a response object; without a body to HEAD (RFC 9110 section 9.3.2). */
+export function rawAnswer(refused: HttpRefusal, isHead: boolean): string {
+  const body = isHead ? "" : bodyOf(refused);
   const lines = [
     `HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}`,
     `Date: ${new Date().toUTCString()}`,
