@@ -16,6 +16,7 @@ describe("a session", () => {
     const mark = {
       taint: "untrusted_external",
       source: hops.browse.target,
+      enforced: true,
       action_id: action,
       ts: expect.stringMatching(/\.\d{3}Z$/),
     };

@@ -34,5 +34,5 @@ test("a protocol that no other file knows resolves its upstream's calls", () => 
   expect(resolve(upstreams, line("POST", "/base/any")).kind).toBe("message");
   expect(resolve(upstreams, line("GET", "/base/any")).kind).toBe("unresolvable");
   expect(resolve(upstreams, line("GET", "/echo")).kind).toBe("unmapped");
-  expect(resolveUpgrade(upstreams, line("GET", "/base/echo")).kind).toBe("unresolvable");
+  expect(resolveUpgrade(upstreams, line("GET", "/base/echo")).kind).toBe("unmapped");
 });

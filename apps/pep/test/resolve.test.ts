@@ -152,5 +152,5 @@ test("a tunnel opens only to a host whose route declares it", () => {
   expect(resolveTunnel(upstreams, "api.internal:8080")).toMatchObject({ call: { target: "http:api/tunnel" } });
   expect(
     ["api.internal", "ledger.internal:443", "evil.example:443", ""].map((host) => resolveTunnel(upstreams, host).kind),
-  ).toEqual(["unresolvable", "unresolvable", "unresolvable", "unresolvable"]);
+  ).toEqual(["unresolvable", "unmapped", "unresolvable", "unresolvable"]);
 });

@@ -95,6 +95,8 @@ test("an echoing upstream receives the exact bytes that were decided on", async 
     const here = host.replace("16001", String(port));
     const own = new Set([`127.0.0.1:${port}`, `localhost:${port}`]);
     const place = resolve(upstreams, { method, target, hosts: [here], own });
+    // A Host that is none is 400, whatever the absolute form names.
+    if (here === "" || here.includes("@")) continue;
     if (place.kind === "call") forwarded += 1;
     else if (forwarded % 10 !== 0) continue;
     const before = upstream.received.length;

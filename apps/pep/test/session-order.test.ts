@@ -62,8 +62,11 @@ async function setup(onStream: OnStream = openStream, limits: Partial<Limits> = 
     await asked();
     return { stream, release };
   };
+  // A first call fills the agent's pool: until then, a call under decision holds its only token.
+  await (await send("POST", {}, { path: "/notes" })).until(/ 200 OK/);
+  const earlier = controlPlane.countOf("/v1/token/exchange");
   const exchanges = (count: number) =>
-    waitUntil("the call to be decided", () => controlPlane.countOf("/v1/token/exchange") >= count);
+    waitUntil("the call to be decided", () => controlPlane.countOf("/v1/token/exchange") >= earlier + count);
   /** A whole call of another session: whatever was under way before has gone as far as it can. */
   const callElsewhere = async () => (await send("POST", { "mcp-session-id": "elsewhere" })).until(/ 200 OK/);
   const received = () =>
@@ -128,7 +131,7 @@ describe("while an event stream of its MCP session is opening", () => {
     await stream.until(/ 200 OK/);
     await callElsewhere();
     expect(received()).toEqual(["GET mine"]);
-    expect(await metrics()).toContain('svc_pep_calls_total{outcome="allowed"} 2');
+    expect(await metrics()).toContain('svc_pep_calls_total{outcome="allowed"} 3');
   });
 
   test("calls of other sessions do not wait", async () => {

@@ -73,7 +73,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "resolve/resolve.ts",
     'if (hosts.length > 1) return unresolvableFor("no_authority");',
     "",
-    wire("two Hosts are unresolvable_call"),
+    testsOf("apps/pep/test/resolve.test.ts")("an authority that no upstream lists is unresolvable > %s"),
   ],
   [
     "outages-forwarded",
@@ -147,10 +147,13 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     'entry.credential === "passthrough" && !enforcing &&',
     testsOf("apps/pep/test/upstreams-file.test.ts")("a single fault rejects the whole file > %s is a fault"),
   ],
+]);
+
+export const ofHost = mutationsOf("packages/host/src", [
   [
     "http-of-other-versions",
-    "http/listener.ts",
-    'if (httpVersion !== "1.1" && httpVersion !== "1.0") return 505;',
+    "http/refusal.ts",
+    'if (httpVersion !== "1.1" && httpVersion !== "1.0") return unknownVersion;',
     "",
     testsOf("test/conformance/pep/wire.test.ts")("$name"),
   ],

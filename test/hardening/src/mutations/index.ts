@@ -1,6 +1,6 @@
 import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
-import { ofClient, ofEnforcementPoint, ofHop, ofInjector } from "./enforcement.ts";
+import { ofClient, ofEnforcementPoint, ofHop, ofHost, ofInjector } from "./enforcement.ts";
 import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
@@ -14,6 +14,7 @@ export const mutations: readonly Mutation[] = [
   ...ofSeals,
   ...ofTelemetry,
   ...ofHop,
+  ...ofHost,
   ...ofClient,
   ...ofInjector,
   ...ofEnforcementPoint,
