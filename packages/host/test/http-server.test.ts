@@ -48,3 +48,16 @@ test("an unread body is discarded for a bounded time after its answer", async ()
   expect(sentBytes).toBeGreaterThan(1_048_576);
   expect(sentBytes).toBeLessThan(20 * 1_048_576);
 });
+
+test.each([
+  ["Content-Length: 1048577", "close"],
+  ["Transfer-Encoding: chunked", "close"],
+  ["Content-Length: 1048576", "keep-alive"],
+])("an answer before the end of a body with %s has Connection: %s", async (framing, connection) => {
+  const { port } = await started();
+  const socket = connect({ port, host: "127.0.0.1" });
+  onTestFinished(() => void socket.destroy());
+  socket.write(`POST / HTTP/1.1\r\nHost: host\r\n${framing}\r\n\r\n`);
+  const [head] = await once(socket, "data");
+  expect(String(head)).toContain(`\r\nConnection: ${connection}\r\n`);
+});
