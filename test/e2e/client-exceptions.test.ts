@@ -40,7 +40,7 @@ describe("ControlPlaneUnavailable", () => {
     const session = await on.svc.consent(consent);
     await on.line.refuse();
     const asks: [() => Promise<unknown>, string][] = [
-      [() => on.svc.authorize(session.context(), read), "/v1/token/renew"],
+      [() => on.svc.authorize(session.context(), read), "/v1/authorize"],
       [() => on.svc.consent(consent), "/v1/consent"],
       [() => on.svc.live(), "/livez"],
       [() => on.svc.ready(), "/readyz"],

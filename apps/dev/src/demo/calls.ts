@@ -62,7 +62,7 @@ export const calls: readonly Step[] = [
         const refusal = await callTool(client, "get-env").catch((cause: unknown) => cause);
         assert(refusal instanceof McpError, String(refusal));
         const data = refusal.data as { code: string; deny_reason: string; action_id: string };
-        assert.equal(refusal.code, -32_001);
+        assert.equal(refusal.code, -32_010);
         assert.equal(data.deny_reason, "TARGET_NOT_DECLARED");
         report.decided(`denied: ${data.deny_reason}, action ${data.action_id}`);
         report.why("planner does not declare it; the client received a JSON-RPC error and its MCP session continues");
