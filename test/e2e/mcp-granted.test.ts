@@ -57,7 +57,7 @@ describe("the official client, with two granted tools of the official server,", 
     const { client, close, session } = await agent();
     for (const name of denied) {
       await expect(client.callTool({ name }), name).rejects.toMatchObject({
-        code: -32_001,
+        code: -32_010,
         data: { code: "policy", deny_reason: "TARGET_NOT_DECLARED", recoverable: false },
       });
     }
@@ -85,7 +85,7 @@ describe("a denial has the id of its request, as sent", () => {
     const post = await poster();
     const response = await post(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"get-env"}}`);
     expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([200, "policy"]);
-    expect(await response.json()).toMatchObject({ id: JSON.parse(id), error: { code: -32_001 } });
+    expect(await response.json()).toMatchObject({ id: JSON.parse(id), error: { code: -32_010 } });
   });
 
   test.each(["9007199254740993", "1e400", "null", "true", "[1]", "{}"])(
@@ -93,7 +93,7 @@ describe("a denial has the id of its request, as sent", () => {
     async (id) => {
       const post = await poster();
       const response = await post(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo"}}`);
-      expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([404, "unresolvable_call"]);
+      expect([response.status, response.headers.get("x-svc-blocked")]).toEqual([400, "unresolvable_call"]);
       expect(await response.json()).not.toHaveProperty("id");
     },
   );

@@ -107,7 +107,7 @@ describe.each([
         : unprivileged(audience, body),
     );
     await expect(client.callTool({ name: "write_file", arguments: { path: "a" } })).rejects.toMatchObject({
-      code: -32_001,
+      code: -32_010,
       data: { code: "data_class" },
     });
     expect(await client.ping()).toEqual({});
@@ -175,7 +175,7 @@ describe("the target is read from the message", () => {
     const answer = await ask("POST", message({ id: "x", method: "prompts/get" }), "mcp:files#prompts/get", "docs");
     expect(answer).toMatchObject({
       status: 200,
-      body: { jsonrpc: "2.0", id: "x", error: { code: -32_001, data: { code: "data_class" } } },
+      body: { jsonrpc: "2.0", id: "x", error: { code: -32_010, data: { code: "data_class" } } },
     });
   });
 

@@ -71,7 +71,7 @@ const notOneMessage: HttpResponse = {
 function errorResponse(error: unknown, { id }: McpCall): HttpResponse {
   const { status, headers, body } = refusalOf(error);
   if (status === 401 || id === undefined) return { status, headers, body };
-  const code = status === 403 ? -32_001 : -32_603;
+  const code = status === 403 ? -32_010 : -32_603;
   const rpcError = { code, message: body.error.message, data: { code: body.error.code } };
   return { status: 200, headers: json, body: { jsonrpc: "2.0", id, error: rpcError } };
 }
