@@ -101,7 +101,7 @@ export const unreachable = (url: string, cause: unknown): Fault =>
 export function bearerOf(plane: Plane): string {
   const [named = ""] = bearerSettings[plane];
   for (const name of bearerSettings[plane]) {
-    // A service may accept several; the first is as good as any.
+    // The setting lists every bearer that the service accepts: any of them will do.
     const [first = ""] = (process.env[name] ?? "").split(",");
     if (first !== "") return first.replace(/^[^=]*=/, "");
   }

@@ -33,7 +33,7 @@ export function guardSuite(name: string, guard: () => ReplayGuard & HighWaterMar
       expect(outcomes.filter((outcome) => outcome === "other_action")).toHaveLength(63);
     });
 
-    test("keeps its lifetime, whatever is claimed after it", async () => {
+    test("keeps its lifetime when others are claimed after it", async () => {
       const key = randomUUID();
       await claim(key, "first", 600);
       await claim(key, "second", 1);

@@ -41,7 +41,7 @@ function podFaults(spec: PodSpec): readonly string[] {
   return rules.filter((fault) => fault !== false);
 }
 
-/** A plain sidecar serves until it is told to end, and the pod of a job completes only then. */
+/** A plain sidecar serves until a request to `/__svc/quit`, and the pod of a job completes only then. */
 export const outlivesAgent = ({ restartPolicy = "Always" }: PodSpec, options: PodOptions): boolean =>
   restartPolicy !== "Always" && !options["pep.svc/native-sidecar"];
 

@@ -206,7 +206,7 @@ describe("case 70: observe mode, against a double of the control plane", () => {
       expect(await unlistedCalls(adminUrl)).toEqual({ unlisted: [], dropped: 0 });
     });
 
-    test("with SVC_PEP_OBSERVE_UNLISTED=block it is blocked, whatever is said of undecided calls, and listed", async () => {
+    test("with SVC_PEP_OBSERVE_UNLISTED=block it is blocked and listed, also where undecided calls are forwarded", async () => {
       const { url, adminUrl, session, upstream, metric } = await setup("forward", "block");
       expect((await fetch(`${url}/ledger/other`, { headers: await session() })).status).toBe(404);
       expect(upstream.received).toHaveLength(0);

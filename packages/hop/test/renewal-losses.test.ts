@@ -27,7 +27,7 @@ describe("lost requests and responses", () => {
     { maxLength: 15 },
   );
 
-  test("no jti is presented twice, whatever is lost, refused or returned", async () => {
+  test("no jti is presented twice after a lost, refused or returned token", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom("root", "agent"), steps, fc.array(fates), async (kind, script, wire) => {
         // A pool that idled out is forgotten, and with it that its token was presented: the control plane refuses that one.

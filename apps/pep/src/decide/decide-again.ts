@@ -94,7 +94,7 @@ export function lateBodyOf(ports: HopPorts, admission: Passing, body: RequestBod
   let refusal: Refusal | undefined;
   let decidingMs = 0;
   return {
-    /** True: the body may end. In observe mode it ends whatever is decided. */
+    /** True: the body may end. In observe mode it always may. */
     async mayEnd(): Promise<boolean> {
       const startedMs = ports.steps.monotonicMs();
       const again = await decideAgain(ports, hop);

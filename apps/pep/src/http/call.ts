@@ -81,8 +81,6 @@ export interface CallKind<C extends Call> {
   answer(call: C, answer: Answer): void;
   /** Forwards an admitted call; resolves when it is over. */
   forward(call: C, admitted: AdmittedCall): Promise<void>;
-  /** Called when the call is over, however it ended. */
-  end?(call: C): void;
 }
 
 export interface AdmittedCall {

@@ -30,7 +30,6 @@ export async function handleCall<C extends Call>(kind: CallKind<C>, call: C): Pr
     turn?.answered();
     releaseSlot?.();
     generation.release();
-    kind.end?.(call);
   }
 }
 

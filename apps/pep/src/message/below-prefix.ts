@@ -8,7 +8,7 @@ export interface PrefixedCall {
   /** The upstream's own origin, and the authorities that name it. */
   readonly origin: string;
   readonly hosts: readonly string[];
-  /** The part of its paths that the prefix stands for. */
+  /** The part of its paths that the prefix replaces. */
   readonly basePath: string;
   /** As sent, query included. */
   readonly path: string;

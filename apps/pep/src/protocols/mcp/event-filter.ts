@@ -81,7 +81,7 @@ export function createEventFilter(holdMessage: () => HeldMessage): BodyFilter {
       const text = Buffer.concat(value).toString("utf8");
       if (keptFields.has(field ?? "") && valueBytes <= maxValueBytes && !breaksLines.test(text))
         fields += `${field}: ${text}\n`;
-      // A comment keeps the connection open; what it says is for nobody.
+      // A comment keeps the connection open; clients ignore its text.
       if (field === "" && !hasWritten) out.push(Buffer.from(":\n"));
     }
     isFirstLine = false;
