@@ -24,6 +24,21 @@ export type Unleased = { readonly kind: "unauthorized"; readonly response?: Erro
 
 export type LeaseResult = { readonly kind: "leased"; readonly lease: Lease } | Unleased;
 
+/** A lease whose token goes back at most once. Without `reject` a token that did not verify is not returned. */
+export function leased(lease: Pick<Lease, "token" | "maySpend">, back: () => void, reject?: () => void): LeaseResult {
+  let isHeld = true;
+  const giveBack = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    back();
+  };
+  const rejectOnce = () => {
+    giveBack();
+    reject?.();
+  };
+  return { kind: "leased", lease: { ...lease, giveBack, reject: reject ? rejectOnce : () => {} } };
+}
+
 export interface LeaseOptions {
   /** Milliseconds to wait for a token; a renewal under way continues after it. */
   readonly deadlineMs: number;

@@ -18,6 +18,34 @@ export type PoolState =
 export const lentIn = (state: PoolState): Set<StockedToken> | undefined =>
   state.kind === "refused" || state.kind === "ended" ? state.lent : undefined;
 
+export interface Renewability {
+  readonly mayRenew: boolean;
+  readonly isWaiting: boolean;
+  readonly isRefreshDue: boolean;
+}
+
+/** What a pool with a token does next in the background. `release`: without renewals no token needs to stay reserved. */
+export function nextAction(
+  { kind }: PoolState,
+  { mayRenew, isWaiting, isRefreshDue }: Renewability,
+): "renew" | "release" | "rest" {
+  switch (kind) {
+    case "renewable":
+      return mayRenew && (isWaiting || isRefreshDue) ? "renew" : "rest";
+    case "refused":
+      return mayRenew && !isWaiting && isRefreshDue ? "renew" : "rest";
+    case "ended":
+      return isWaiting ? "release" : "rest";
+    case "unopened":
+    case "renewing":
+    case "rejected":
+    case "closed":
+      return "rest";
+    default:
+      return kind satisfies never;
+  }
+}
+
 /** Tokens that a lease must leave in the stock. */
 export function reservedIn(state: PoolState): number {
   switch (state.kind) {

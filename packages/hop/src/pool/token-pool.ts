@@ -3,8 +3,8 @@ import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
 import { isUnspentAfter, retryAfterMsOf } from "../steps/send.ts";
 import type { HopCredential } from "../steps/step.ts";
-import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
-import { lentIn, type PoolState, reservedIn } from "./pool-state.ts";
+import { type LeaseOptions, type LeaseResult, leased, type Unleased } from "./lease.ts";
+import { lentIn, nextAction, type PoolState, reservedIn } from "./pool-state.ts";
 import { renewalPace } from "./renewal-pace.ts";
 import type { RenewalSource } from "./renewal-source.ts";
 import { reservedCount, StateUnavailable, type StockedToken, type StockPorts, tokenStock } from "./token-stock.ts";
@@ -153,24 +153,13 @@ export class TokenPool {
     }
   }
 
-  #nextAction(): "renew" | "release" | "rest" {
-    const isWaiting = this.#waiters.size() > 0;
+  #nextAction(): ReturnType<typeof nextAction> {
     if (!this.#stock.canTake()) return "rest";
-    switch (this.#state.kind) {
-      case "renewable":
-        return this.#pace.mayRenew() && (isWaiting || this.#isRefreshDue) ? "renew" : "rest";
-      case "refused":
-        return this.#pace.mayRenew() && !isWaiting && this.#isRefreshDue ? "renew" : "rest";
-      case "ended":
-        return isWaiting ? "release" : "rest";
-      case "unopened":
-      case "renewing":
-      case "rejected":
-      case "closed":
-        return "rest";
-      default:
-        return this.#state satisfies never;
-    }
+    return nextAction(this.#state, {
+      mayRenew: this.#pace.mayRenew(),
+      isWaiting: this.#waiters.size() > 0,
+      isRefreshDue: this.#isRefreshDue,
+    });
   }
 
   get #isRefreshDue(): boolean {
@@ -272,34 +261,22 @@ export class TokenPool {
     this.#pace.leased();
     const lent = lentIn(this.#state);
     lent?.add(token);
-    let isHeld = true;
-    const giveBack = () => {
-      if (!isHeld) return;
-      isHeld = false;
+    return leased({ token: token.token, maySpend: true }, () => {
       lent?.delete(token);
       this.#stock.giveBack(token);
       this.#serve();
-    };
-    // As before a token that did not verify is not given back.
-    return { kind: "leased", lease: { token: token.token, maySpend: true, giveBack, reject: () => {} } };
+    });
   }
 
   #readNow(): LeaseResult | undefined {
     const reading = this.#isOpen ? this.#stock.read() : undefined;
     if (!reading) return undefined;
     const { token, done } = reading;
-    let isHeld = true;
-    const giveBack = () => {
-      if (!isHeld) return;
-      isHeld = false;
+    const back = () => {
       done();
       this.tend();
     };
-    const reject = () => {
-      giveBack();
-      void this.#reject(token);
-    };
-    return { kind: "leased", lease: { token, maySpend: false, giveBack, reject } };
+    return leased({ token, maySpend: false }, back, () => void this.#reject(token));
   }
 
   #failed(error: unknown): void {
