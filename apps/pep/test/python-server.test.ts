@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
-import { requires } from "@svc/test-support";
+import { hostileBodies, hostileContentTypes, plainContentTypes, requires } from "@svc/test-support";
 import { bindParams, bindParamsValue } from "@svc/tokens";
 import { describe, expect, onTestFinished } from "vitest";
 import { startedPep } from "./support/pep.ts";
@@ -56,43 +56,11 @@ const routes = [{ methods: ["POST"], path: "/act", target, data_class: "docs" }]
 
 const json = "application/json";
 const types: readonly (readonly string[])[] = [
-  ["content-type", json],
-  ["content-type", 'Application/JSON; charset="UTF-8"'],
-  ["content-type", "application/vnd.api+json"],
-  ["content-type", "application/json; charset=utf-16le"],
-  ["content-type", "application/json; charset=utf-7"],
-  ["content-type", "application/json; charset=utf-8; charset=utf-7"],
-  ["content-type", "application/json; charset=utf-7; charset=utf-8"],
-  ["content-type", 'application/json; x=";charset=utf-8"; charset=utf-7'],
-  ["content-type", "application/json; charset*=utf-8''utf-7"],
-  ["content-type", "application/x-www-form-urlencoded"],
-  ["content-type", "application/x-www-form-urlencoded+json"],
-  ["content-type", "multipart/form-data; boundary=x"],
-  ["content-type", "text/plain"],
-  ["content-type", json, "content-type", "application/x-www-form-urlencoded"],
-  ["content-type", "application/x-www-form-urlencoded", "content-type", json],
+  ...hostileContentTypes.map((values) => values.flatMap((value) => ["content-type", value])),
   ["content-type", json, "content_type", "application/x-www-form-urlencoded"],
   ["content-type", json, "content-encoding", "gzip"],
-  [],
 ];
-const bodies: readonly (string | Buffer)[] = [
-  '{"amount":12.5,"to":"7"}',
-  '{"a":"&amount=1000000&to=mallory&x="}',
-  '{"a":"+ACI-,+ACI-to+ACI-:+ACI-mallory"}',
-  '{"n":[1.0,-0,1e3,0.1,"\\u00e9"],"__proto__":{"to":"mallory"}}',
-  '{"a":1,"a":2}',
-  '{"n":9007199254740993}',
-  '{"n":1e400}',
-  '{"a":NaN}',
-  '{"a":"\\ud800"}',
-  '\ufeff{"a":1}',
-  "amount=1",
-  "[1]",
-  "",
-  Buffer.from('{"a":1}', "utf16le"),
-  Buffer.from('{"a":"\u00ff"}', "latin1"),
-  gzipSync('{"a":1}'),
-];
+const bodies = [...hostileBodies, gzipSync('{"a":1}')];
 
 describe("a server of Python's standard library behind the enforcement point", () => {
   test("acts on the bound parameters alone, whatever a body and its type are", async () => {
@@ -128,6 +96,6 @@ describe("a server of Python's standard library behind the enforcement point", (
         acted.push(call);
       }
     }
-    expect(acted).toHaveLength(3 * 4);
+    expect(acted).toHaveLength(plainContentTypes.length * 4);
   });
 });

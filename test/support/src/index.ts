@@ -17,6 +17,7 @@ export { type DevLine, type DevStack, spawnDev } from "./dev-stack.ts";
 export { type EchoUpstream, type ReceivedRequest, startEchoUpstream } from "./echo-upstream.ts";
 export { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
 export { freePort } from "./free-port.ts";
+export { hostileBodies, hostileContentTypes, plainContentTypes } from "./hostile-bodies.ts";
 export { installDebianPackages } from "./machine/debian-packages.ts";
 export { isThere, locate } from "./machine/locate.ts";
 export { requires } from "./machine/requires.ts";
