@@ -144,7 +144,8 @@ test.each([
   ["that says so", { acceptsTaint: true }],
   ["that an older control plane allows under taint", { taint: "untrusted_external" }],
 ] as const)("a body for a target that accepts taint streams at once, to a target %s", async (_name, policy) => {
-  const { open, upstream, controlPlane } = await setup();
+  // Longer than any test: only a body that does not wait for its end reaches the upstream.
+  const { open, upstream, controlPlane } = await setup("enforce", 600_000);
   controlPlane.policies.set("http:notes/add", policy);
   const request = open();
   request.write("first,");
