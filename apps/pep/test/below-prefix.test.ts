@@ -62,7 +62,6 @@ describe("a Location leads below the upstream's own prefix, or to its own origin
       '</ledger/entries?page=2>; rel="next", <https://cdn.example/a>; rel=preload',
     ],
     ["Link", "<http://[>; rel=next", undefined],
-    ["Alt-Svc", 'h2="evil.example:443"', undefined],
     ["Clear-Site-Data", '"*"', undefined],
     ["Service-Worker-Allowed", "/", undefined],
     ["X-Next", "/bank/x", "/bank/x"],

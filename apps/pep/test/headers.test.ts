@@ -67,6 +67,30 @@ describe("an agent's header never reaches the upstream", () => {
     ["X-Host", "evil"],
     ["X-HTTP-Host-Override", "evil"],
     ["Request-URI", "/admin"],
+    ["X-Matched-Path", "/admin"],
+    ["X-Waws-Unencoded-Url", "/admin"],
+    ["X-Unencoded-URL", "/admin"],
+    ["Script-Name", "/admin"],
+    ["X-Script-Name", "/admin"],
+    ["X-Scheme", "https"],
+    ["X-URL-Scheme", "https"],
+    ["Front-End-Https", "on"],
+    ["X-Sendfile-Type", "X-Accel-Redirect"],
+    ["X-Accel-Mapping", "/=/etc/"],
+    ["X-Middleware-Subrequest", "middleware"],
+    ["X-Invoke-Path", "/admin"],
+    ["X-Now-Route-Matches", "1=admin"],
+    ["Cf-Access-Authenticated-User-Email", "admin"],
+    ["X-Pomerium-Claim-Email", "admin"],
+    ["X-Authentik-Username", "admin"],
+    ["X-Vouch-User", "admin"],
+    ["Tailscale-User-Login", "admin"],
+    ["X-Consumer-Username", "admin"],
+    ["X-Consumer-Groups", "admin"],
+    ["X-Credential-Identifier", "admin"],
+    ["X-Authenticated-Scope", "admin"],
+    ["X-Anonymous-Consumer", "true"],
+    ["X-Userinfo", "e30="],
     ["X-Forwarded-For", "1.2.3.4"],
     ["X_Forwarded_Uri", "/x"],
     ["X-Forwarded-Host", "x"],
@@ -118,6 +142,12 @@ describe("an agent's header never reaches the upstream", () => {
   });
 });
 
+test("a content header that the agent nominates in Connection reaches the upstream all the same, since the body was read by it", () => {
+  const content = ["Content-Type", "application/json", "Content-Encoding", "identity"];
+  const received = [...content, "Connection", "Content-Type, content_encoding"];
+  expect(requestHeaders(received, "1.1", [])).toEqual([...content, "via", "1.1 svc-pep"]);
+});
+
 test.each([
   ...[
     "Accept",
@@ -140,6 +170,7 @@ test.each([
     "Destination",
   ],
   ...["Mcp-Session-Id", "Mcp-Method", "Last-Event-ID", "If-Match", "Range", "Content-Type", "Idempotency-Key", "DPoP"],
+  ...["X-Consumer-Key", "X-Consumer-Notes", "X-Credentials", "X-Scheme-Version", "Impersonate-User", "CF-Ray"],
   ...["X-Amz-Date", "X-Amz-Content-Sha256", "X-GitHub-Api-Version", "X-Goog-Api-Key", "X-MS-Version", "Client-Id"],
 ])("an agent's %s reaches the upstream", (name) => {
   expect(requestHeaders([name, "x"], "1.1", [])).toEqual([name, "x", "via", "1.1 svc-pep"]);
@@ -160,6 +191,10 @@ test("an upstream can neither imitate a block nor return a token", () => {
   expect(responseHeaders(received, ["narrowed"])).toEqual([
     ...["Set-Cookie", "a=1", "Set-Cookie", "b=2", "Trailer", "X-Sum", "Content-Length", "3"],
   ]);
+});
+
+test("an upstream cannot lead its clients to another server, past the enforcement point", () => {
+  expect(responseHeaders(["Alt-Svc", 'h2="elsewhere.example:443"', "Server", "x"], [])).toEqual(["Server", "x"]);
 });
 
 test.each([

@@ -47,6 +47,10 @@ describe("a failure of an upstream is not a block", () => {
     ["an unasked 100", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"],
     ["no HTTP", "SSH-2.0-OpenSSH\r\n"],
     ["two framings", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"],
+    [
+      "a transfer coding that was not asked for",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    ],
     ["a NUL in a header", "HTTP/1.1 200 OK\r\nX-A: a\u0000b\r\nContent-Length: 0\r\n\r\n"],
     ["a bare carriage return in a header", "HTTP/1.1 200 OK\r\nX-A: a\rX-Svc-Blocked: b\r\nContent-Length: 0\r\n\r\n"],
     ["headers without end", `HTTP/1.1 200 OK\r\nX-A: ${"a".repeat(100_000)}\r\n\r\n`],

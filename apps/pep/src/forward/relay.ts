@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Limits } from "../limits.ts";
-import { pairs, responseVia, settledHeaders } from "../message/headers.ts";
+import { isTransferReadable, pairs, responseVia, settledHeaders } from "../message/headers.ts";
 import { countBodyBytes } from "../message/minor-gc.ts";
 import { newBodyHeaders, withoutOldBody } from "../message/new-body.ts";
 import { AgentGone, BodyWithdrawn } from "../message/streamed-body.ts";
@@ -130,6 +130,7 @@ function createRelay(
       const received = toText(controller?.rawHeaders);
       const headers = answerHeaders(received);
       if (statusCode < 200) return relayInterim(response, statusCode, headers);
+      if (!isTransferReadable(received)) return abort(new UnreadableTransfer());
       const filtered = filterFor?.(statusCode, received);
       if (filtered && "body" in filtered) {
         finish({ kind: "replaced", answer: filtered });
@@ -196,6 +197,11 @@ const lastEventMs = 5_000;
 /** A later decision ended the call, or another answer replaces the upstream's. */
 class CallStopped extends Error {
   override readonly name = "CallStopped";
+}
+
+/** The body has a transfer coding that was not asked for, and would pass without its name (RFC 9112 section 7). */
+class UnreadableTransfer extends Error {
+  override readonly name = "UnreadableTransfer";
 }
 
 /** No byte passed for too long. */

@@ -39,7 +39,6 @@ const rewrites: ReadonlyMap<string, Rewrite> = new Map<string, Rewrite>([
   ["link", placedLinks],
   ["set-cookie", placedCookie],
   ["set-cookie2", ofWholeOrigin],
-  ["alt-svc", ofWholeOrigin],
   ["clear-site-data", ofWholeOrigin],
   ["service-worker-allowed", ofWholeOrigin],
 ]);

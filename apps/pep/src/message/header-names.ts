@@ -21,12 +21,16 @@ const reserved: readonly RegExp[] = [
   /httpmethod|methodoverride|^x?httpoverride$|^xmethod$/,
   // Another URL or host.
   /^x?(?:original|rewrite|override)(?:ur[il]|path|host|method|query|scheme)|(?:ur[il]|path|host)override$/,
-  /^x?requestur[il]$|^x?httphost|^xhost$|destinationur[il]$/,
+  /^x?requestur[il]$|^x?httphost|^xhost$|(?:destination|unencoded)ur[il]$|^x?(?:matchedpath|scriptname|(?:url)?scheme)$/,
+  /^frontendhttps$/,
+  // What a server tells its own parts: which file to send, which handler to skip.
+  /^x?(?:accel|sendfile)|^x(?:middleware|invoke|nowroute)/,
   // A client certificate that was verified elsewhere.
   /clientcert|client(?:s?dn|cn|verify)$|^x?ssl|^x?tlsclient|^xamznmtls/,
   // A person or service that another proxy signed in.
   /^x?remote(?:user|group|email|name)|^x?authenticateduser|^xauthrequest|^xwebauth|^xmsclientprincipal/,
-  /^xgoog(?:authenticateduser|iap)|^xamznoidc/,
+  /^xgoog(?:authenticateduser|iap)|^xamznoidc|^cfaccess|^xpomerium|^xauthentik|^xvouch|^tailscale/,
+  /^x(?:authenticated|anonymousconsumer|consumer|credential)(?:customid|groups?|id(?:entifier)?|scope|username)?$|^xuserinfo$/,
 ];
 
 /** The one rule for an agent's headers: a folded name that is ours, for one connection, or reserved does not pass. */

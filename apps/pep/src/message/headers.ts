@@ -23,10 +23,14 @@ function valuesWhere(headers: RawHeaders, isWanted: (name: string) => boolean): 
   return values;
 }
 
-/** The names, folded, that `Connection` headers nominate; all instances count (RFC 9110 section 7.6.1). */
+/**
+ * The names, folded, that `Connection` headers nominate; all instances count (RFC 9110 section 7.6.1). Headers of the
+ * content cannot be nominated there: a body must arrive under the type by which it was read.
+ */
 function nominatedIn(headers: RawHeaders): ReadonlySet<string> {
   const values = valuesOf(headers, "connection");
-  return new Set(values.flatMap((value) => value.split(",").map(foldedName)));
+  const names = values.flatMap((value) => value.split(",").map(foldedName));
+  return new Set(names.filter((name) => !name.startsWith("content")));
 }
 
 const via = "svc-pep";
@@ -48,18 +52,24 @@ export const acceptsTrailers = (received: RawHeaders): boolean =>
 
 /**
  * An upstream's headers or trailers for the agent: without hop-by-hop headers, without our own names, so that no upstream
- * can imitate a block, and without a header that contains one of `secrets`.
+ * can imitate a block, without `Alt-Svc`, which leads clients past this listener, and without a header that contains one
+ * of `secrets`.
  */
 export function responseHeaders(received: RawHeaders, secrets: readonly string[]): string[] {
   const nominated = nominatedIn(received);
   const isLeak = (value: string) => secrets.some((secret) => value.includes(secret));
   return keep(
     received,
-    (name, value) => !hopByHop.has(name) && !isOurs(name) && !nominated.has(name) && !isLeak(value),
+    (name, value) =>
+      !hopByHop.has(name) && !isOurs(name) && name !== "altsvc" && !nominated.has(name) && !isLeak(value),
   );
 }
 
 export const responseVia = ["via", `1.1 ${via}`] as const;
+
+/** Whether this process could undo the transfer codings of an answer: chunked alone, since no other is asked for. */
+export const isTransferReadable = (received: RawHeaders): boolean =>
+  valuesOf(received, "transfer-encoding").every((value) => value.trim().toLowerCase() === "chunked");
 
 /** A 204 has no length (RFC 9110 section 8.6); only a chunked answer has trailers (RFC 9112 section 7.1.2). */
 export function settledHeaders(

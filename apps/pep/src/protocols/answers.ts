@@ -44,8 +44,15 @@ function challenge(block: Block, status: number): string[] {
 }
 
 const upstreamTable = {
-  upstream_unreachable: { status: 502, message: "the upstream gave no usable answer" },
-  upstream_timeout: { status: 504, message: "the upstream did not answer in time" },
+  upstream_unreachable: {
+    status: 502,
+    message:
+      "the call was allowed, but its upstream gave no usable answer; the enforcement point's log line of this call has the cause",
+  },
+  upstream_timeout: {
+    status: 504,
+    message: "the call was allowed, but its upstream did not answer in time; retry, or look at the upstream",
+  },
 } as const;
 export type UpstreamFault = keyof typeof upstreamTable;
 
