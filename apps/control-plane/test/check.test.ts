@@ -92,6 +92,26 @@ describe("a role of the service", () => {
   });
 });
 
+test.each([
+  [
+    "create policy hidden on decision using (false)",
+    "drop policy hidden on decision",
+    /row-level security of decision/,
+  ],
+  [
+    "alter table mint disable trigger append_only",
+    "alter table mint enable always trigger append_only",
+    /append_only of mint/,
+  ],
+])("a table of the record that was changed is a bad finding: %s", async (change, undo, wanted) => {
+  await query(database.ownerUrl, change);
+  try {
+    expect((await check()).bad).toEqual([expect.stringMatching(wanted)]);
+  } finally {
+    await query(database.ownerUrl, undo);
+  }
+});
+
 test("a weaker setting that is allowed is a note", async () => {
   const { bad, notes } = await check({
     SVC_IDENTITY_REQUIRED: undefined,

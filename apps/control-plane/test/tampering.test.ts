@@ -1,5 +1,4 @@
-import { sealHash, sourceFacts, sources } from "@svc/seals";
-import { uuidv7 } from "uuidv7";
+import { schemaWords, sealHash, sourceFacts, sources } from "@svc/seals";
 import { afterAll, describe, expect, test } from "vitest";
 import { connect } from "../src/postgres/database.ts";
 import { recorder } from "./decision-rows.ts";
@@ -51,8 +50,11 @@ const unlock = [
         and conrelid::regclass::text = any (${tables}) and coninhcount = 0`
   ).map(({ drop }) => drop),
 ];
-const report = (statements: readonly string[], keys = [key], more = {}) =>
-  examineAfter(administrator, keys, [...unlock, ...statements], more);
+/** Without what is found at the tables themselves, which is the unlocking. */
+async function report(statements: readonly string[], keys = [key], more = {}) {
+  const examined = await examineAfter(administrator, keys, [...unlock, ...statements], more);
+  return { ...examined, findings: examined.findings.filter(({ kind }) => !(kind in schemaWords)) };
+}
 const [last] = await sql<{ batch: number; statement: string }[]>`
   select batch::int, statement from seal order by batch desc limit 1`;
 const newest = last?.batch ?? 0;
@@ -159,25 +161,6 @@ describe("a row", () => {
   test("without a value in a later column is unchanged", async () => {
     expect((await report(["alter table mint add column later text"])).findings).toEqual([]);
   });
-
-  test("is missing where its month is within retention", async () => {
-    const { findings } = await report([
-      "insert into retired_month (month) values ('2020-01-01')",
-      `insert into administrative_event (event_id, kind, ts, actor, details) values ('${uuidv7()}', 'records_retired', now(), 'retention', '{"month": "2020-01"}')`,
-      `delete from mint where action_id = '${actionId}'`,
-    ]);
-    expect(findings).toMatchObject([{ kind: "row_removed", source: "mint", id: actionId }]);
-  });
-
-  test("may be missing with its month only where an event records it", async () => {
-    const month = new Date().toISOString().slice(0, 7);
-    const { findings, retired } = await report([
-      `insert into retired_month (month) values ('${month}-01')`,
-      `delete from mint where action_id = '${actionId}'`,
-    ]);
-    expect(findings).toEqual([{ kind: "retirement_unrecorded", month }]);
-    expect(retired).toEqual({ batches: 1, rows: 1, months: [month] });
-  });
 });
 
 describe("a seal", () => {
@@ -264,9 +247,16 @@ async function examineAfterResealing() {
   const kept = await administrator`select batch, statement, entries from seal`;
   await administrator.unsafe("alter table seal disable trigger all");
   await administrator`truncate seal`;
+  await administrator.unsafe(
+    "alter table seal enable always trigger append_only, enable always trigger append_only_whole",
+  );
   await sealEverything(sealer(service, () => stranger));
   const found = await examine(administrator, [key]);
+  await administrator.unsafe("alter table seal disable trigger all");
   await administrator`truncate seal`;
+  await administrator.unsafe(
+    "alter table seal enable always trigger append_only, enable always trigger append_only_whole",
+  );
   for (const row of kept) await administrator`insert into seal ${administrator(row)}`;
   return found;
 }

@@ -13,8 +13,8 @@ export interface BatchFacts {
   readonly reader: RecordReader;
   /** Of each table, all of them. */
   readonly columns: ReadonlyMap<string, readonly string[]>;
-  /** Months whose rows were dropped. */
-  readonly retired: ReadonlyMap<string, unknown>;
+  /** Months whose rows may be missing, `YYYY-MM`. */
+  readonly retired: ReadonlySet<string>;
 }
 
 export interface BatchExamined {

@@ -4,8 +4,10 @@ import { firstIdAt, timeOfId } from "./entries.ts";
 import { examineBatch } from "./examine-batch.ts";
 import type { Finding } from "./finding.ts";
 import { idOf } from "./leaf.ts";
-import { type RecordReader, readColumns, readRetired, readSeals } from "./record-reader.ts";
+import { type RecordReader, readColumns, readSeals } from "./record-reader.ts";
+import { readRetirements } from "./retirements.ts";
 import { countQuery, rowsQuery } from "./rows-query.ts";
+import { examineSchema } from "./schema.ts";
 import type { Seal } from "./seal.ts";
 import { sourceFacts, sources } from "./sources.ts";
 
@@ -43,9 +45,14 @@ export interface Examined {
 
 /** Walks the whole chain and every row before its end; yields each finding, and returns the totals. */
 export async function* examineRecord(examination: Examination): AsyncGenerator<Finding, Examined> {
-  const { reader, keys, heads, onBatch } = examination;
-  const facts = { reader, columns: await readColumns(reader), retired: await readRetired(reader) };
-  for (const [month, isRecorded] of facts.retired) if (!isRecorded) yield { kind: "retirement_unrecorded", month };
+  const { reader, keys, heads, nowMs, onBatch } = examination;
+  yield* await examineSchema(reader);
+  const retirements = await readRetirements(reader, nowMs);
+  for (const { month, fault } of retirements) if (fault !== undefined) yield { kind: fault, month };
+  // Rows of a month whose event waits for its seal are not named one by one.
+  const excused = retirements.filter(({ fault }) => fault === undefined || fault === "retirement_unsealed");
+  const retired = new Set(excused.map(({ month }) => month));
+  const facts = { reader, columns: await readColumns(reader), retired };
 
   const walk = chainWalk(keys);
   const seen = new Map<number, string>();
@@ -75,13 +82,13 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
   }
   yield* futureRows(examination);
   const unsealed = await readTail(reader, last?.seal);
-  if (unsealed.oldestMs !== null && unsealed.oldestMs < examination.nowMs - examination.maxUnsealedMs) {
+  if (unsealed.oldestMs !== null && unsealed.oldestMs < nowMs - examination.maxUnsealedMs) {
     yield { kind: "unsealed_too_long" };
   }
   return {
     batches,
     rows,
-    retired: { batches: retiredBatches, rows: retiredRows, months: [...facts.retired.keys()] },
+    retired: { batches: retiredBatches, rows: retiredRows, months: [...retired] },
     head: last === undefined ? null : { batch: last.batch, hash: last.hash, sealedAtMs: last.seal?.sealedAtMs ?? null },
     unsealed,
     keys: toJwks(walk.keys()),

@@ -1,12 +1,13 @@
 import type { SealFault } from "./chain.ts";
+import type { RetirementFault } from "./retirements.ts";
 import type { TamperedRow } from "./rows.ts";
+import type { SchemaFault } from "./schema.ts";
 import type { Source } from "./sources.ts";
 
 /**
  * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so the rows cannot be named.
  * `not_vouched`: no seal from there on is signed by a given key. `head_missing`: a seal that was seen before was removed.
- * `row_from_future`: its time is in the future, so it would stay unsealed. `retirement_unrecorded`: a month was dropped
- * without its event. `unsealed_too_long`: nothing seals.
+ * `row_from_future`: its time is in the future, so it would stay unsealed. `unsealed_too_long`: nothing seals.
  */
 export type FindingKind =
   | TamperedRow["kind"]
@@ -17,8 +18,9 @@ export type FindingKind =
   | `seal_${SealFault}`
   | "not_vouched"
   | "head_missing"
-  | "retirement_unrecorded"
-  | "unsealed_too_long";
+  | RetirementFault
+  | "unsealed_too_long"
+  | SchemaFault;
 
 export interface Finding {
   readonly kind: FindingKind;
@@ -30,4 +32,7 @@ export interface Finding {
   readonly id?: string;
   /** `YYYY-MM`. */
   readonly month?: string;
+  readonly table?: string;
+  /** Of the rule, trigger or function. */
+  readonly name?: string;
 }

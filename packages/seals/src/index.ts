@@ -8,5 +8,7 @@ export { type ProofHindrance, proveRow } from "./prove.ts";
 export { type RecordReader, readLastBatch } from "./record-reader.ts";
 export { compareRows, entriesOf, type TamperedRow } from "./rows.ts";
 export { connectionSettings, rowsQuery } from "./rows-query.ts";
+export { examineSchema, recordTables, type SchemaFault } from "./schema.ts";
+export { schemaWords } from "./schema-words.ts";
 export { type Range, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
 export { columnsOf, currentFormat, perSource, type Source, sourceFacts, sources } from "./sources.ts";

@@ -63,14 +63,3 @@ export async function readLastBatch(reader: RecordReader): Promise<number> {
 const sealColumns = `select s.batch::text as batch, s.statement, translate(encode(s.entries, 'base64'), E'\\n', '') as entries
   from public.seal s`;
 const inOrder = `order by s.batch limit ${sealsAtOnce}`;
-
-/** Dropped months, `YYYY-MM`, and whether the event of it is recorded. */
-export async function readRetired(reader: RecordReader): Promise<ReadonlyMap<string, boolean>> {
-  const rows = await reader.query({
-    text: `select to_char(m.month, 'YYYY-MM') as month, (exists (select from public.administrative_event e
-        where e.kind = 'records_retired' and e.details->>'month' = to_char(m.month, 'YYYY-MM')))::text as recorded
-      from public.retired_month m order by 1`,
-    values: [],
-  });
-  return new Map(rows.map(({ month, recorded }) => [month ?? "", recorded === "true"]));
-}

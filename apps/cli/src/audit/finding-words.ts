@@ -1,4 +1,11 @@
-import type { Finding, FindingKind, ProofFault, Source } from "@svc/seals";
+import {
+  type Finding,
+  type FindingKind,
+  type ProofFault,
+  type SchemaFault,
+  type Source,
+  schemaWords,
+} from "@svc/seals";
 import { shown } from "../output.ts";
 
 const rows: Readonly<Record<Source, string>> = {
@@ -16,7 +23,7 @@ const batches = ({ batch, throughBatch = batch }: Finding): string =>
   batch === throughBatch ? `batch ${batch}` : `batches ${batch} to ${throughBatch}`;
 
 /** Findings as sentences. */
-const words: Readonly<Record<FindingKind, Words>> = {
+const words: Readonly<Record<Exclude<FindingKind, SchemaFault>, Words>> = {
   row_changed: (found) => `${row(found)} differs from its seal in ${batches(found)}`,
   row_removed: (found) => `${row(found)} was removed; it was sealed in ${batches(found)}`,
   row_inserted: (found) => `${row(found)} was inserted into the range of ${batches(found)} after it was sealed`,
@@ -32,11 +39,22 @@ const words: Readonly<Record<FindingKind, Words>> = {
     `no key of the given set signed ${batches(found)}, or anything after: where the issuer's keys were replaced, fetch the set again`,
   head_missing: (found) =>
     `the known seal of ${batches(found)} is missing: seals were removed, or the database was restored from a backup`,
-  retirement_unrecorded: ({ month = "" }) => `${shown(month)} is marked as past retention without an event`,
+  retirement_unrecorded: ({ month = "" }) =>
+    `${shown(month)} is marked as past retention without a sealed event: its missing rows are not excused`,
+  retirement_early: ({ month = "" }) =>
+    `${shown(month)} is marked as past retention by an event from before its end: its missing rows are not excused`,
+  retirement_partial: ({ month = "" }) =>
+    `${shown(month)} is past retention, but rows of it are left: its missing rows are not excused`,
+  retirement_unsealed: ({ month = "" }) =>
+    `the event by which ${shown(month)} is past retention is not sealed yet: verify again in some minutes`,
   unsealed_too_long: () => "rows are unsealed for too long: sealing stopped, or seals were removed",
 };
 
-export const inWords = (finding: Finding): string => words[finding.kind](finding);
+export function inWords({ kind, ...finding }: Finding): string {
+  return isSchemaFault(kind) ? shown(schemaWords[kind](finding)) : words[kind]({ kind, ...finding });
+}
+
+const isSchemaFault = (kind: FindingKind): kind is SchemaFault => kind in schemaWords;
 
 export const proofWords: Readonly<Record<ProofFault, string>> = {
   unreadable: "its seal is unreadable",

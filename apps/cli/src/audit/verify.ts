@@ -73,8 +73,8 @@ async function examine(
 }
 
 function report(finding: Finding, json: boolean | undefined): void {
-  const { kind, batch, throughBatch, source, id, month } = finding;
-  if (json) printJson({ kind, batch, through_batch: throughBatch, source, id, month });
+  const { throughBatch, ...found } = finding;
+  if (json) printJson({ ...found, through_batch: throughBatch });
   else print(`${colors.red("✗")} ${inWords(finding)}`);
 }
 

@@ -1,4 +1,5 @@
 import { deflateRawSync } from "node:zlib";
+import { examineSchema, type RecordReader, type Row, schemaWords } from "@svc/seals";
 import type { Sql } from "../postgres/database.ts";
 import { connect } from "../postgres/database.ts";
 import { presentState } from "../postgres/migrate.ts";
@@ -32,6 +33,7 @@ async function* databaseFindings({ databaseUrl }: Config): AsyncGenerator<Findin
   const sql = connect({ url: databaseUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
   try {
     yield* rightsFindings(sql);
+    yield* schemaFindings(sql);
   } catch (cause) {
     const { code = "no answer" } = cause as { code?: string };
     yield bad(
@@ -157,6 +159,19 @@ async function* rightsFindings(sql: Sql): AsyncGenerator<Finding> {
   yield role.isDurable
     ? good("the database server writes through to its disk")
     : bad("fsync or full_page_writes is off: a crash loses the record", "Turn both on in the server's configuration.");
+}
+
+/** What acts on the tables of the record, or hides their rows, is as the migrations made it. */
+async function* schemaFindings(sql: Sql): AsyncGenerator<Finding> {
+  const [ledger] = await sql`select from pg_catalog.pg_class where oid = to_regclass('public.schema_migration')`;
+  if (ledger === undefined) return;
+  const query: RecordReader["query"] = ({ text, values }) => sql.unsafe<Row[]>(text, values);
+  const findings = await examineSchema({ query });
+  if (findings.length === 0) yield good("the tables of the record are as the migrations made them");
+  for (const { kind, ...names } of findings) {
+    const remedy = "Find out who changed it, let a database administrator undo it, then run svc audit verify.";
+    yield bad(`the record: ${schemaWords[kind](names)}`, remedy);
+  }
 }
 
 function recordFinding(tables: readonly TableRights[]): Finding {

@@ -3,6 +3,9 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const admit = testsOf("packages/verifier/test/admit.test.ts");
 const view = testsOf("packages/verifier/test/identity-view.test.ts");
 const seals = testsOf("packages/seals/test/seals.test.ts");
+const attacks = testsOf("apps/control-plane/test/record-attacks.test.ts")(
+  "the record after an attack > by the %s > to $name",
+);
 
 export const ofVerifier = mutationsOf("packages/verifier/src", [
   [
@@ -84,6 +87,20 @@ export const ofSeals = mutationsOf("packages/seals/src", [
     "key.algs.includes(header.alg) && (await key.check(statement)) ? undefined",
     "key.algs.includes(header.alg) ? undefined",
     seals("the chain > a seal that names the key without its signature is rejected"),
+  ],
+  [
+    "running-month-excused",
+    "retirements.ts",
+    'if (later.length === 0) return "retirement_early";',
+    "if (later.length === 0) return undefined;",
+    attacks,
+  ],
+  [
+    "hidden-rows-unseen",
+    "schema.ts",
+    '(hides === "true" ? [{ kind: "row_security" as const, table }] : [])',
+    "[]",
+    attacks,
   ],
 ]);
 
