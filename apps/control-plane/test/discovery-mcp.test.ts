@@ -23,6 +23,11 @@ async function serveMcp(server: McpServer, enableJsonResponse = false) {
 
 const mcp = (url: string): DiscoverySource => ({ kind: "mcp", name: "ledger", url });
 
+const endlessHints: RequestListener = ({ socket }, response) => {
+  const sending = setInterval(() => response.writeEarlyHints({ link: "</a>" }), 10);
+  socket.once("close", () => clearInterval(sending));
+};
+
 describe("an mcp source", () => {
   const ledger = () => {
     const server = new McpServer({ name: "calls itself so", version: "1" });
@@ -100,6 +105,7 @@ describe("an mcp source", () => {
     ["requires credentials", (_q, r) => r.writeHead(401).end(), /answered with an error/],
     ["is no MCP server", answerJson({ hello: "world" }), /something else/],
     ["never answers", () => {}, /in time/],
+    ["sends interim answers without end", endlessHints, /in time/],
   ])("that %s counts as unavailable, with a remedy", async (_name, handler, remedy) => {
     const { url } = await serve(handler);
     expect(remedyOf(await discover(mcp(url), { timeoutMs: 500 }))).toMatch(remedy);

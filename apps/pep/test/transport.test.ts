@@ -58,6 +58,14 @@ describe("the transport to the control plane", () => {
     expect(await faultOf(ask({ maxResponseBytes: 99 }))).toBe("too_large");
   });
 
+  test("interim answers do not extend the deadline, and are no response", async () => {
+    const { ask } = await setup((request, response) => {
+      const sending = setInterval(() => response.writeEarlyHints({ link: "</a>" }), 10);
+      request.socket.once("close", () => clearInterval(sending));
+    });
+    expect(await faultOf(ask({ deadlineMs: 200 }))).toBe("timeout");
+  });
+
   test("a response that arrived while the process was busy is not a timeout", async () => {
     const answers = new Int32Array(new SharedArrayBuffer(4));
     const program = `const { parentPort, workerData: answers } = require("node:worker_threads");

@@ -103,6 +103,14 @@ describe("faults", () => {
     expect(await faultOf(amid.url, { deadlineMs: 50 })).toBe("timeout");
   });
 
+  test("interim answers without end: timeout", async () => {
+    const { url } = await serve((request, response) => {
+      const sending = setInterval(() => response.writeEarlyHints({ link: "</a>" }), 10);
+      request.socket.once("close", () => clearInterval(sending));
+    });
+    expect(await faultOf(url, { deadlineMs: 200 })).toBe("timeout");
+  });
+
   test("an abort: aborted, and the request is ended", async () => {
     const aborting = new AbortController();
     const gone = Promise.withResolvers<void>();

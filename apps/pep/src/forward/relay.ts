@@ -11,6 +11,7 @@ import type { UpstreamFault } from "../protocols/answers.ts";
 import type { BodyFilter, ResponseFilter } from "../protocols/protocol.ts";
 import type { AnswerHeaders } from "./answer-headers.ts";
 import { eventBoundary, isEventStream } from "./event-stream.ts";
+import { EndlessInterim, interimBudget, relayInterim } from "./interim-answers.ts";
 
 /** One request as it will be sent, byte for byte what was decided on. */
 export interface Outgoing {
@@ -81,7 +82,9 @@ function createRelay(
   const { limits, answerHeaders, onSent, onAnswered, onEventStream, filterFor } = options;
   let controller: Dispatcher.DispatchController | undefined;
   let filter: BodyFilter | undefined;
+  let head: NodeJS.Timeout | undefined;
   let idle: NodeJS.Timeout | undefined;
+  const interim = interimBudget();
   let boundary: ReturnType<typeof eventBoundary> | undefined;
   let status: number | undefined;
   let isOver = false;
@@ -89,6 +92,7 @@ function createRelay(
   const finish = (end: RelayEnd) => {
     if (isOver) return;
     isOver = true;
+    clearTimeout(head);
     clearTimeout(idle);
     response.off("close", onClose).off("drain", onDrain);
     onEnd(end);
@@ -129,7 +133,10 @@ function createRelay(
       if (isOver) return;
       const received = toText(controller?.rawHeaders);
       const headers = answerHeaders(received);
-      if (statusCode < 200) return relayInterim(response, statusCode, headers);
+      if (statusCode < 200) {
+        return interim.takes(received) ? relayInterim(response, statusCode, headers) : abort(new EndlessInterim());
+      }
+      clearTimeout(head);
       if (!isTransferReadable(received)) return abort(new UnreadableTransfer());
       const filtered = filterFor?.(statusCode, received);
       if (filtered && "body" in filtered) {
@@ -148,13 +155,20 @@ function createRelay(
       setImmediate(() => {
         if (isOver) return;
         response.flushHeaders();
-        if (!isStream) idle = setTimeout(() => abort(new IdleUpstream()), limits.idleBodyMs);
+        if (!isStream) idle = setTimeout(() => abort(new UpstreamTimeout()), limits.idleBodyMs);
       });
     },
 
     onBodySent() {
       // An upstream may answer before the request ends.
       idle?.refresh();
+    },
+
+    onRequestSent() {
+      // The dispatcher's own limit begins again with every interim answer.
+      if (!isOver && status === undefined) {
+        head = setTimeout(() => abort(new UpstreamTimeout()), limits.upstreamHeadersMs);
+      }
     },
 
     onResponseData(_started, chunk) {
@@ -204,25 +218,16 @@ class UnreadableTransfer extends Error {
   override readonly name = "UnreadableTransfer";
 }
 
-/** No byte passed for too long. */
-class IdleUpstream extends Error {
-  override readonly name = "IdleUpstream";
+/** Neither the head of the final answer nor a byte of its body came in time. */
+class UpstreamTimeout extends Error {
+  override readonly name = "UpstreamTimeout";
 }
 
 const timeouts: readonly unknown[] = ["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "UND_ERR_CONNECT_TIMEOUT"];
 
 const faultOf = (error: Error & { code?: unknown }): UpstreamFault =>
-  error instanceof IdleUpstream || timeouts.includes(error.code) ? "upstream_timeout" : "upstream_unreachable";
+  error instanceof UpstreamTimeout || timeouts.includes(error.code) ? "upstream_timeout" : "upstream_unreachable";
 
 /** Latin-1 on both sides passes header bytes unchanged (RFC 9110 section 5.5). */
 const toText = (raw: Dispatcher.DispatchController["rawHeaders"]): string[] =>
   Array.isArray(raw) ? raw.map((part) => (typeof part === "string" ? part : part.toString("latin1"))) : [];
-
-/** Passes 102, 103 and the like on; `100 Continue` belongs to each connection. Node before 26 cannot send them. */
-function relayInterim(response: ServerResponse, status: number, headers: string[]): void {
-  // An HTTP/1.0 client reads it as the final answer (RFC 9110 section 15.2).
-  if (status === 100 || response.req.httpVersion === "1.0" || !("writeInformation" in response)) return;
-  const fields: Record<string, string[]> = {};
-  for (const [name, value] of pairs(headers)) fields[name] = [...(fields[name] ?? []), value];
-  response.writeInformation(status, fields);
-}

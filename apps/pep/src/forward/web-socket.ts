@@ -4,9 +4,11 @@ import { type Duplex, pipeline } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { createProxyServer } from "http-proxy-3";
 import { type RawHeaders, recordOf, responseVia, settledHeaders } from "../message/headers.ts";
+import type { UpstreamFault } from "../protocols/answers.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
 import type { AnswerHeaders } from "./answer-headers.ts";
 import { type AgentSocket, addressOf, type ConnectionEvents, connectMs, type StopConnection } from "./connection.ts";
+import { EndlessInterim, interimBudget } from "./interim-answers.ts";
 import { closeFrame, frameReader } from "./web-socket-frames.ts";
 
 /** The only upgrade that is supported; any other is forwarded as a plain request without its `Upgrade`. */
@@ -48,10 +50,15 @@ export function openWebSocket(
   let handshake: ClientRequest | undefined;
   let close: StopConnection | undefined;
   proxy.on("proxyReqWs", (outgoing) => {
-    silence = setTimeout(() => {
-      settle(() => failed("upstream_timeout", new Error("no answer to the handshake")));
+    const giveUp = (fault: UpstreamFault, error: Error) => {
+      settle(() => failed(fault, error));
       outgoing.destroy();
-    }, answerMs);
+    };
+    silence = setTimeout(giveUp, answerMs, "upstream_timeout", new Error("no answer to the handshake"));
+    const interim = interimBudget();
+    outgoing.on("information", ({ rawHeaders }) => {
+      if (!interim.takes(rawHeaders)) giveUp("upstream_unreachable", new EndlessInterim());
+    });
     // The proxy keeps a handshake open for an agent that is gone.
     socket.once("close", () => outgoing.destroy());
     outgoing.once("socket", (toUpstream) => toUpstream.once(tlsConnected(toUpstream), connected));
