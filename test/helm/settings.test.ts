@@ -88,7 +88,7 @@ test("every value of the control plane reaches its configuration", () => {
   if (!read.ok) throw new Error(read.faults.join("\n"));
   expect(read.config).toMatchObject({
     dev: false,
-    host: "0.0.0.0",
+    host: "::",
     port: 8080,
     workers: 2,
     metricsFolder: "/var/run/svc-metrics",

@@ -15,7 +15,7 @@ import {
 import { isBelow, limits, type OptionName, optionNames, type PodOptions, podOptions, settingOf } from "./options.ts";
 
 const own = {
-  HOST: defaulted(text, "0.0.0.0", "Address to listen on."),
+  HOST: defaulted(text, "::", "Address to listen on; `::` serves IPv4 too."),
   PORT: defaulted(wholeNumber({ min: 0, max: 65_535 }), "8443", "Port to listen on; 0 takes a free one."),
   SVC_INJECTOR_TLS_CERT_FILE: required(text, "Certificate chain; read again when it changes."),
   SVC_INJECTOR_TLS_KEY_FILE: required(text, "Its private key; read again when it changes."),

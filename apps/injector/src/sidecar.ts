@@ -67,7 +67,7 @@ function environmentOf(controlPlaneUrl: string, options: PodOptions) {
     SVC_CONTROL_PLANE_CA_FILE: controlPlaneUrl.startsWith("https:") ? `${folders.secret}/ca.crt` : undefined,
     SVC_PEP_CONFIG: `${folders.config}/pep.yaml`,
     SVC_PEP_LISTEN: `127.0.0.1:${agentPort}`,
-    SVC_PEP_ADMIN_LISTEN: `0.0.0.0:${adminPort}`,
+    SVC_PEP_ADMIN_LISTEN: `[::]:${adminPort}`,
     SVC_PEP_MODE: options["pep.svc/mode"],
     SVC_PEP_OBSERVE_UNDECIDED: options["pep.svc/observe-undecided"],
     SVC_PEP_OBSERVE_UNLISTED: options["pep.svc/observe-unlisted"],

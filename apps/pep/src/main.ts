@@ -46,13 +46,20 @@ async function run(config: Config): Promise<void> {
   const pep = await startPep(config, { telemetry, log, onQuit: () => process.kill(process.pid, "SIGTERM") });
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
-  const { protocol, hostname } = config.controlPlane.url;
+  advise(config, pep);
+  log(`enforcement point listening on ${pep.address}, admin on ${pep.adminAddress}`);
+}
+
+function advise({ controlPlane, sessionFile, listen }: Config, { address, port }: Pep): void {
+  const { protocol, hostname } = controlPlane.url;
   if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
     log("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
   }
-  log(
-    `enforcement point listening on ${config.listen.host}:${pep.port}, admin on ${config.adminListen.host}:${pep.adminPort}`,
-  );
+  if (sessionFile !== undefined && !isLoopback(listen.host)) {
+    log(
+      `WARNING: SVC_PEP_SESSION_FILE: every client that reaches ${address} acts as the agent; set SVC_PEP_LISTEN to 127.0.0.1:${port}, or unset the file and have clients present a token`,
+    );
+  }
 }
 
 try {

@@ -80,6 +80,9 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   return {
     port: proxy.port,
     adminPort: admin.port,
+    /** `host:port`, as each is bound. */
+    address: `${proxy.host}:${proxy.port}`,
+    adminAddress: `${admin.host}:${admin.port}`,
     reload: upstreams.reload,
     /**
      * Reports not ready, serves until the grace period nears its end, lets calls finish, and closes. `isUrgent` skips

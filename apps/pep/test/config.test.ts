@@ -15,7 +15,7 @@ test("the defaults are those of the reference", () => {
     warnings: [],
     config: {
       listen: { host: "127.0.0.1", port: 16_001 },
-      adminListen: { host: "0.0.0.0", port: 16_020 },
+      adminListen: { host: "::", port: 16_020 },
       mode: "enforce",
       observe: { undecided: "block", unlisted: "forward" },
       graceSeconds: 25,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, spawnApp, startApp, waitUntil } from "@svc/test-support";
 import { expect, onTestFinished, test } from "vitest";
+import { readConfig } from "../src/start/config.ts";
 import { controlPlaneDouble } from "./support/control-plane.ts";
 import { ledger } from "./support/upstreams.ts";
 
@@ -82,4 +83,29 @@ test("--check compares the configured targets with the catalogs of the scopes it
   ]);
   expect(await run(["a/b"], { SVC_ADMIN_TOKEN: "other" })).toEqual([2, expect.stringContaining("401")]);
   expect(await run([], { SVC_ADMIN_TOKEN: "admin" })).toEqual([2, expect.stringContaining("--check needs")]);
+});
+
+test("a session file beside a listener that others reach is warned about, with what to do", async () => {
+  const listening = async (listen: string) => {
+    const env = { ...settingsIn(), SVC_PEP_LISTEN: listen, SVC_PEP_SESSION_FILE: "/nowhere/session.json" };
+    const child = spawnApp({ main: "@svc/pep/main", env });
+    onTestFinished(async () => void (await child.stop()));
+    await waitUntil("it to listen", () => child.output().includes("listening on") || child.hasExited());
+    return child.output();
+  };
+  const [reached, own] = await Promise.all([listening("[::]:0"), listening("127.0.0.1:0")]);
+  const warning =
+    /^WARNING: SVC_PEP_SESSION_FILE: every client that reaches \[::\]:(\d+) acts as the agent; set SVC_PEP_LISTEN to 127\.0\.0\.1:\1,/m;
+  expect(reached).toMatch(warning);
+  expect(own).not.toContain("SVC_PEP_SESSION_FILE");
+});
+
+test("the admin port is reached over IPv4 and IPv6 by default", async () => {
+  const { SVC_PEP_ADMIN_LISTEN: _, ...env } = settingsIn();
+  const read = readConfig(env);
+  expect(read.ok && read.config.adminListen).toEqual({ host: "::", port: 16_020 });
+  const port = await freePort();
+  const readyUrl = `http://127.0.0.1:${port}/__svc/readyz`;
+  await startApp({ main: "@svc/pep/main", env: { ...env, SVC_PEP_ADMIN_LISTEN: `[::]:${port}` }, readyUrl });
+  expect((await fetch(`http://[::1]:${port}/__svc/readyz`)).status).toBe(200);
 });

@@ -2,7 +2,7 @@
 {{- define "svc.controlPlane.env" -}}
 {{- $settings := .Values.controlPlane -}}
 {{- $env := dict
-      "HOST" "0.0.0.0"
+      "HOST" "::"
       "PORT" "8080"
       "SVC_TLS_CERT_FILE" "/etc/svc/tls/tls.crt"
       "SVC_TLS_KEY_FILE" "/etc/svc/tls/tls.key"
@@ -45,7 +45,7 @@ issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}
 {{- define "svc.injector.env" -}}
 {{- $env := dict
-      "HOST" "0.0.0.0"
+      "HOST" "::"
       "PORT" "8443"
       "SVC_INJECTOR_TLS_CERT_FILE" "/etc/svc/tls/tls.crt"
       "SVC_INJECTOR_TLS_KEY_FILE" "/etc/svc/tls/tls.key"

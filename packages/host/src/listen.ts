@@ -8,10 +8,12 @@ type Server = HttpServer | HttpsServer;
 
 export type Listening = Awaited<ReturnType<typeof listen>>;
 
-/** @throws the system's error where it cannot listen there */
+/** `::` serves IPv6 and IPv4, on a machine without IPv6 IPv4 alone. @throws the system's error where it cannot listen there */
 export async function listen(server: Server, { host, port }: ListenAddress) {
   const sockets = trackSockets(server);
-  server.listen(port, host);
+  // Without a host Node does what `::` promises.
+  if (host === "::") server.listen(port);
+  else server.listen(port, host);
   await once(server, "listening");
   const address = server.address() as AddressInfo;
   return {

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { constants } from "node:os";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Listening, listen } from "../src/listen.ts";
 
 let listening: Listening;
@@ -132,3 +133,36 @@ test("after closeAfterResponses connections are still accepted, and each is clos
   await another.closed();
   expect(another.text()).toMatch(isServedAndClosed);
 });
+
+describe("the unspecified address", () => {
+  const anywhere = async () => {
+    const everywhere = await listen(
+      createServer((_request, response) => void response.end("served")),
+      { host: "::", port: 0 },
+    );
+    onTestFinished(() => everywhere.drain(0));
+    return everywhere;
+  };
+  const textAt = async (host: string, port: number) => (await fetch(`http://${host}:${port}`)).text();
+
+  test("serves both families", async () => {
+    const { host, port } = await anywhere();
+    expect(host).toBe("[::]");
+    for (const address of ["127.0.0.1", "[::1]"]) expect(await textAt(address, port)).toBe("served");
+  });
+
+  test("serves IPv4 alone on a machine without IPv6", async () => {
+    // What the system call answers there.
+    const { TCP } = (process as unknown as { binding(name: string): { TCP: { prototype: object } } }).binding(
+      "tcp_wrap",
+    );
+    const { bind6 } = TCP.prototype as { bind6: unknown };
+    Object.assign(TCP.prototype, { bind6: () => -errnoOfNoSuchFamily });
+    onTestFinished(() => void Object.assign(TCP.prototype, { bind6 }));
+    const { host, port } = await anywhere();
+    expect(host).toBe("0.0.0.0");
+    expect(await textAt("127.0.0.1", port)).toBe("served");
+  });
+});
+
+const { EAFNOSUPPORT: errnoOfNoSuchFamily } = constants.errno;

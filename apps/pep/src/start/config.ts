@@ -30,7 +30,11 @@ export const pepSettings = {
   SVC_CONTROL_PLANE_CA_FILE: optional(text, "PEM file with the certificate authority of the control plane."),
   SVC_PEP_CONFIG: required(text, "The YAML or JSON file with the upstreams; read again on change and on SIGHUP."),
   SVC_PEP_LISTEN: defaulted(listenAddress, "127.0.0.1:16001", "Where agents call."),
-  SVC_PEP_ADMIN_LISTEN: defaulted(listenAddress, "0.0.0.0:16020", "Where `/__svc/*` is served to probes and scrapes."),
+  SVC_PEP_ADMIN_LISTEN: defaulted(
+    listenAddress,
+    "[::]:16020",
+    "Where `/__svc/*` is served to probes and scrapes; `[::]` serves IPv4 too.",
+  ),
   SVC_PEP_MODE: defaulted(oneOf(pepModes), "enforce", "The mode of upstreams that name none: `enforce` or `observe`."),
   SVC_PEP_OBSERVE_UNDECIDED: defaulted(
     oneOf(observeChoices),
