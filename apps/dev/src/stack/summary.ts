@@ -47,8 +47,8 @@ const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
   curl -s ${controlPlane}/v1/consent -H 'Authorization: Bearer ${bearers.admin}' \\
     -H 'Content-Type: application/json' -d '{"scope": "${exampleScope}", "user_sub": "alice"}'
 
-  # A guarded call with SESSION and TOKEN from the reply; see it in ${controlPlane}/console
-  curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN" -H "X-Svc-Session: $SESSION"`;
+  # A guarded call with TOKEN, the reply's root_grant; see it in ${controlPlane}/console
+  curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN"`;
 
 const registerCommand = ({ controlPlane, bearers, exampleMcp }: Stack): string => `\
   # An agent declares what it may do (or start with --with-example).
