@@ -1,4 +1,4 @@
-import { controlPlaneSettingNames } from "@svc/host";
+import { pepEnvironment } from "@svc/host";
 import { freePort, isFree, type Program } from "@svc/host/child-program";
 import { StartError } from "../start-error.ts";
 import type { bearersOf } from "./bearers.ts";
@@ -99,7 +99,7 @@ export function pepProgram(parts: Parts): StackProgram {
       // No load balancer has to notice the end first.
       SVC_PEP_GRACE_SECONDS: "0",
       ...telemetryKeyOf(parts),
-      ...withoutControlPlane(environment),
+      ...pepEnvironment(environment),
       SVC_CONTROL_PLANE_URL: at(ports.controlPlane),
       SVC_PEP_CONFIG: pepConfig,
       SVC_PEP_LISTEN: `127.0.0.1:${ports.pep}`,
@@ -135,9 +135,3 @@ const exampleUrl = (name: string): string =>
 
 const telemetryKeyOf = ({ environment, telemetryKey }: Parts): Record<string, string> =>
   environment.SVC_TELEMETRY_KEY_FILE === undefined ? { SVC_TELEMETRY_KEY: telemetryKey } : {};
-
-/** An enforcement point gets no bearer and no address of a store. */
-function withoutControlPlane(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const names = new Set(controlPlaneSettingNames.flatMap((name) => [name, `${name}_FILE`]));
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !names.has(name)));
-}
