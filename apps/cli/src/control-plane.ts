@@ -1,6 +1,7 @@
 import type { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, Page, PageQuery } from "@svc/client";
 import { type Command, Option } from "commander";
 import { Fault, notTried } from "./fault.ts";
+import { secretSetting } from "./secret-setting.ts";
 
 /** Which of the control plane's bearers a call needs. */
 export type Plane = "admin" | "audit" | "identity";
@@ -97,15 +98,16 @@ export const absentBy =
 export const unreachable = (url: string, cause: unknown): Fault =>
   notTried(`${url} cannot be reached`, "Check --control-plane or SVC_CONTROL_PLANE_URL, and that it runs.", cause);
 
-/** @throws {Fault} where the environment has none. */
+/** @throws {Fault} where there is none */
 export function bearerOf(plane: Plane): string {
   const [named = ""] = bearerSettings[plane];
   for (const name of bearerSettings[plane]) {
     // The setting lists every bearer that the service accepts: any of them will do.
-    const [first = ""] = (process.env[name] ?? "").split(",");
-    if (first !== "") return first.replace(/^[^=]*=/, "");
+    const [first = ""] = (secretSetting(name) ?? "").split(",");
+    if (first !== "") return first.trim().replace(/^[^=]*=(?=[^=])/, "");
   }
-  throw notTried(`there is no bearer of the ${plane} plane`, `Put it into the environment: export ${named}=...`);
+  const advice = `Put it into the environment: export ${named}=..., or name its file: ${named}_FILE.`;
+  throw notTried(`there is no bearer of the ${plane} plane`, advice);
 }
 
 type Refused = ControlPlaneRejected | ControlPlaneUnavailable;

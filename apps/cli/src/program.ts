@@ -17,7 +17,8 @@ Exit codes:
 Environment:
   SVC_CONTROL_PLANE_URL   the control plane's address (default http://127.0.0.1:8080)
   SVC_ADMIN_TOKEN, SVC_AUDIT_TOKEN, SVC_IDENTITY_TOKEN
-                          bearers of its planes; the admin token is valid for all three
+                          bearers of its planes; the admin token is valid for all three. <NAME>_FILE names a file instead,
+                          also a pipe: SVC_ADMIN_TOKEN_FILE=<(pass show svc/admin) svc run ...
   NO_COLOR                no colors
 `;
 
