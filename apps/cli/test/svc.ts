@@ -11,6 +11,7 @@ export interface Ended {
 }
 
 export interface Started {
+  readonly pid: number;
   readonly ended: Promise<Ended>;
   /** Its output so far. */
   stdout(): string;
@@ -31,6 +32,7 @@ export function start(args: readonly string[], env: Readonly<Record<string, stri
     stderr += text;
   });
   return {
+    pid: child.pid ?? 0,
     ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
     stdout: () => stdout,
     kill: (signal) => void child.kill(signal),

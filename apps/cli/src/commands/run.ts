@@ -1,13 +1,17 @@
+import { withoutSettings } from "@svc/host";
 import { Command, Option } from "commander";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { colors, progress, shown, verdict } from "../output.ts";
-import { type PepFlags, startLocalPep, withoutBearers } from "../run/local-pep.ts";
-import { runProgram } from "../run/program.ts";
+import { withoutSecretsInEnvironment } from "../run/clean-process.ts";
+import { type LocalPep, type PepFlags, startLocalPep } from "../run/local-pep.ts";
+import { catchSignals, exitCodeOf, runProgram } from "../run/program.ts";
 import { type Lending, lendSession } from "../run/session.ts";
 
 const examples = `
 The command gets the enforcement point as HTTP_PROXY and http_proxy, for the hosts of upstreams, and as a base address in
 SVC_PEP_URL. Calls without a token use its session. Other calls, HTTPS and localhost among them, are not guarded.
+It gets no other SVC_* variable, and no address of a database. The session ends with it. It runs as your user: it can
+read your files, and the environment of what started svc. Hand the admin token over by SVC_ADMIN_TOKEN_FILE.
 
 Examples:
   svc run --scope expenses --user ada --upstreams pep.yaml -- node agent.js
@@ -16,7 +20,7 @@ Examples:
   svc run --scope expenses --user ada --agent planner --upstreams pep.yaml -- curl http://ledger.internal/entries
                                    as planner, after the person delegated to it
 
-The exit code is the command's own.
+The exit code is the command's own; 1 if that is 0 and the session could not be revoked.
 `;
 
 export const command = (): Command =>
@@ -36,26 +40,54 @@ export const command = (): Command =>
     .action(run);
 
 async function run(command: readonly string[], flags: ControlPlaneFlags & Lending & PepFlags): Promise<void> {
+  withoutSecretsInEnvironment();
+  // A terminal that is gone must not keep the session from being revoked.
+  process.stderr.on("error", () => {});
   const plane = openControlPlane(flags);
   const steps = progress({ isShown: !flags.json });
+  const interruption = catchSignals();
   steps.show("consenting");
   const session = await lendSession(plane.url, flags);
-  steps.show("starting the enforcement point");
-  const pep = await startLocalPep(plane.url, session, flags);
-  steps.done();
+  let pep: LocalPep | undefined;
   try {
-    process.exitCode = await runProgram(command, {
-      ...withoutBearers(),
-      HTTP_PROXY: pep.url,
-      http_proxy: pep.url,
-      ...direct("NO_PROXY"),
-      ...direct("no_proxy"),
-      SVC_PEP_URL: pep.url.replace("127.0.0.1", "localhost"),
-    });
+    steps.show("starting the enforcement point");
+    pep = await startLocalPep(plane.url, session, flags, interruption.signal);
+    steps.done();
+    process.exitCode = await runProgram(command, agentEnvironment(pep.url));
+  } catch (cause) {
+    if (!interruption.signal.aborted) throw cause;
+    process.exitCode = exitCodeOf(interruption.signal.reason);
   } finally {
-    await pep.stop();
+    await revoke(plane, session.session_id);
+    await pep?.stop();
+    interruption.release();
   }
   await printDecisions(plane, session.session_id, flags.json === true);
+}
+
+const agentEnvironment = (pepUrl: string): NodeJS.ProcessEnv => ({
+  ...withoutSettings(process.env),
+  HTTP_PROXY: pepUrl,
+  http_proxy: pepUrl,
+  ...direct("NO_PROXY"),
+  ...direct("no_proxy"),
+  SVC_PEP_URL: pepUrl.replace("127.0.0.1", "localhost"),
+});
+
+/** Of the end of a session: a control plane that does not respond must not hold the terminal. */
+const revokeMs = 10_000;
+
+/** Where it fails, standard error names the session, and the exit code is not 0. */
+async function revoke(plane: ControlPlane, sessionId: string): Promise<void> {
+  const signal = AbortSignal.timeout(revokeMs);
+  try {
+    await plane.call("admin", (svc) => svc.admin.revokeSession(sessionId, { reason: "svc run ended" }, { signal }));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const command = `svc sessions revoke ${sessionId}`;
+    process.stderr.write(`${colors.red("error:")} the session is not revoked: ${why}\nRevoke it: ${command}\n`);
+    process.exitCode ||= 1;
+  }
 }
 
 /** The enforcement point serves path prefixes in origin form only, so its own address must not go through the proxy. */

@@ -1,29 +1,44 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pepEnvironment } from "@svc/host";
 import { freePort, type RunningProgram, startProgram, untilReady } from "@svc/host/child-program";
 import { Fault } from "../fault.ts";
-
-/** An agent and its enforcement point get no bearers of the control plane's planes. */
-export const withoutBearers = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^SVC_(ADMIN|AUDIT|IDENTITY)_TOKEN/.test(name)));
+import { secretSetting } from "../secret-setting.ts";
 
 export interface PepFlags {
   readonly upstreams: string;
   readonly mode: "enforce" | "observe";
 }
 
-/** An enforcement point on free loopback ports. @param session of calls without a token, in a file of mode 0600 */
-export async function startLocalPep(controlPlaneUrl: string, session: object, { upstreams, mode }: PepFlags) {
+export type LocalPep = Awaited<ReturnType<typeof startLocalPep>>;
+
+/**
+ * An enforcement point on free loopback ports. @param session of calls without a token, in a file of mode 0600
+ * @param signal ends the start; the promise then rejects with its reason
+ */
+export async function startLocalPep(
+  controlPlaneUrl: string,
+  session: object,
+  { upstreams, mode }: PepFlags,
+  signal: AbortSignal,
+) {
+  signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
   let pep: RunningProgram | undefined;
   const stop = async () => {
     await pep?.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  const privateFile = async (name: string, text: string) => {
+    const file = join(folder, name);
+    await writeFile(file, text, { mode: 0o600 });
+    return file;
+  };
   try {
-    const sessionFile = join(folder, "session.json");
-    await writeFile(sessionFile, JSON.stringify(session), { mode: 0o600 });
+    const sessionFile = await privateFile("session.json", JSON.stringify(session));
+    const telemetryKey = secretSetting("SVC_TELEMETRY_KEY");
+    const keyFile = telemetryKey && (await privateFile("telemetry-key", telemetryKey));
     const port = await freePort();
     const adminPort = await freePort(new Set([port]));
     pep = startProgram({
@@ -32,7 +47,7 @@ export async function startLocalPep(controlPlaneUrl: string, session: object, { 
       env: {
         SVC_DEV: "true",
         SVC_LOG_LEVEL: "error",
-        ...withoutBearers(),
+        ...pepEnvironment(process.env),
         SVC_PEP_GRACE_SECONDS: "0",
         SVC_CONTROL_PLANE_URL: controlPlaneUrl,
         SVC_PEP_CONFIG: resolve(upstreams),
@@ -40,14 +55,27 @@ export async function startLocalPep(controlPlaneUrl: string, session: object, { 
         SVC_PEP_SESSION_FILE: sessionFile,
         SVC_PEP_LISTEN: `127.0.0.1:${port}`,
         SVC_PEP_ADMIN_LISTEN: `127.0.0.1:${adminPort}`,
+        // Not by its value: the agent can read the environment of other processes.
+        ...(keyFile && { SVC_TELEMETRY_KEY_FILE: keyFile }),
       },
     });
-    await untilReady(pep, `http://127.0.0.1:${adminPort}/__svc/readyz`).catch((cause: Error) => {
-      throw new Fault(cause.message, "See the lines above for the cause.");
-    });
+    await Promise.race([started(pep, `http://127.0.0.1:${adminPort}/__svc/readyz`), aborted(signal)]);
+    if (keyFile) await rm(keyFile);
     return { url: `http://127.0.0.1:${port}`, stop };
   } catch (cause) {
     await stop();
     throw cause;
   }
 }
+
+const started = (pep: RunningProgram, readyUrl: string): Promise<void> =>
+  untilReady(pep, readyUrl).catch((cause: Error) => {
+    throw new Fault(cause.message, "See the lines above for the cause.");
+  });
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = () => reject(signal.reason);
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+  });

@@ -6,6 +6,22 @@ import { notTried } from "../fault.ts";
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** As in shells. */
+export const exitCodeOf = (signal: NodeJS.Signals): number => 128 + constants.signals[signal];
+
+/** Until `release` a signal that would end this process aborts `signal` instead, with its name as the reason. */
+export function catchSignals(): { readonly signal: AbortSignal; release(): void } {
+  const first = new AbortController();
+  const abort = (name: NodeJS.Signals) => first.abort(name);
+  for (const name of forwarded) process.on(name, abort);
+  return {
+    signal: first.signal,
+    release(): void {
+      for (const name of forwarded) process.off(name, abort);
+    },
+  };
+}
+
 /** Runs a command on this terminal. @returns its exit code; as in shells 128 + the number of a signal that ended it */
 export async function runProgram(
   [file = "", ...args]: readonly string[],
@@ -22,7 +38,7 @@ export async function runProgram(
     const [code, signal] = await once(child, "exit").catch((cause: unknown) => {
       throw notTried(`${file} cannot be run`, "Check the command after --.", cause);
     });
-    return code ?? 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
+    return code ?? exitCodeOf(signal);
   } finally {
     for (const name of forwarded) process.off(name, forward);
   }
