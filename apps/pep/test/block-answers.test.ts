@@ -149,6 +149,12 @@ describe("a block says what to change", () => {
   test.each([
     ["an upstream that is not there", "/nowhere", {}, /files, told, classless, ledger/],
     ["a path without a route", "/ledger/x", {}, /upstream ledger has no route/],
+    [
+      "a path beyond an MCP endpoint",
+      "/files/beyond",
+      {},
+      /upstream files is one MCP endpoint.*\/files of this listener/,
+    ],
     ["no bearer", "/ledger/x", { authorization: "", "x-svc-session": "" }, /no bearer token.*SVC_PEP_SESSION_FILE/],
     ["another scheme", "/ledger/x", { authorization: "Basic c2VjcmV0", "x-svc-session": "s" }, /another scheme/],
     [

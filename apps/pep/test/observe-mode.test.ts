@@ -196,6 +196,19 @@ describe("case 70: observe mode, against a double of the control plane", () => {
       expect((await unlistedCalls(adminUrl)).unlisted).toMatchObject([{ upstream: "chat", path: "#resources/list" }]);
     });
 
+    test.each(["/ledger/Read", "/ledger/read/", "/ledger/read;v=1", "/ledger/read.json"])(
+      "also %s, which only some servers take for a route",
+      async (path) => {
+        const { url, adminUrl, session, upstream } = await setup();
+        const headers = await session();
+        expect((await fetch(`${url}${path}`, { headers })).status).toBe(200);
+        expect(upstream.received).toMatchObject([{ url: path.replace("/ledger", "") }]);
+        expect(upstream.received[0]?.headers.authorization).toBeUndefined();
+        expect((await unlistedCalls(adminUrl)).unlisted).toMatchObject([{ upstream: "ledger", count: 1 }]);
+        expect((await fetch(`${url}${path.replace("ledger", "strict")}`, { headers })).status).toBe(404);
+      },
+    );
+
     test("but not an ambiguous one, one of an enforcing upstream, and none without a bearer", async () => {
       const { url, adminUrl, session, upstream } = await setup();
       const headers = await session();

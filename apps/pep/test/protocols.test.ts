@@ -13,6 +13,7 @@ test("a protocol that no other file knows resolves its upstream's calls", () => 
     ordersSessions: undefined,
     targets: () => [target],
     resolve: (method, path) => (method === "POST" ? "message" : path === "/echo" ? target : { ambiguous: "x" }),
+    unmapped: { cause: "unresolvable_call" },
     readCall: async () => ({ call: target }),
     blockAnswer: httpBlockAnswer,
     filterFor: () => undefined,

@@ -19,7 +19,7 @@ export {
 } from "./claims.ts";
 export { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 export { decodeBase64url, encodeBase64url, sha256Base64url } from "./encoding.ts";
-export { type ContentHeaders, isPlainJson } from "./json-content.ts";
+export { type ContentFault, type ContentHeaders, contentFaultOf, isPlainJson } from "./json-content.ts";
 export { memberText, withMemberText } from "./json-member.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";
 export {
@@ -45,11 +45,11 @@ export {
 } from "./next-claims.ts";
 export {
   type BindingRefusal,
+  bindingRefusalOf,
   bindParams,
   bindParamsValue,
   bindParsedParams,
   canonicalJson,
-  isBindable,
 } from "./params-binding.ts";
 export { type KeyRefusal, KeyRefused } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";

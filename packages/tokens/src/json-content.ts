@@ -12,9 +12,19 @@ export interface ContentHeaders {
   readonly contentEncoding: readonly string[];
 }
 
-/** Whether a body is declared as JSON that every server reads alike (docs/reference/tokens.md#parameter-binding). */
-export function isPlainJson({ contentType, contentEncoding }: ContentHeaders): boolean {
+/** `type`: none, several, or another. `parameter`: a parameter that is not the plain charset. `coding`: it is encoded. */
+export type ContentFault = "type" | "parameter" | "coding";
+
+/**
+ * Why a body is not declared as JSON that every server reads alike (docs/reference/tokens.md#parameter-binding);
+ * undefined where it is.
+ */
+export function contentFaultOf({ contentType, contentEncoding }: ContentHeaders): ContentFault | undefined {
   const [type, ...others] = contentType;
-  const isPlain = contentEncoding.length === 0 || /^identity$/i.test(contentEncoding.join());
-  return type !== undefined && others.length === 0 && jsonType.test(type) && isPlain;
+  if (type === undefined || others.length > 0) return "type";
+  if (!jsonType.test(type)) return jsonType.test(type.replace(/;.*/s, "").trimEnd()) ? "parameter" : "type";
+  return contentEncoding.length === 0 || /^identity$/i.test(contentEncoding.join()) ? undefined : "coding";
 }
+
+/** Whether a body is declared as JSON that every server reads alike. */
+export const isPlainJson = (headers: ContentHeaders): boolean => contentFaultOf(headers) === undefined;

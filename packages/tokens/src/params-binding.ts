@@ -36,10 +36,14 @@ export function bindParsedParams(parsed: StrictJson, params: unknown = parsed.va
   return cause === undefined ? { ok: true, paramsHash: sha256Base64url(canonicalJson(params)) } : refuse(cause);
 }
 
-/** Whether `bindParams` would bind it, without the cost of hashing: for a sender whose receiver binds it. */
-export function isBindable(json: string | Uint8Array): boolean {
+/**
+ * Why `bindParams` would refuse it, without the cost of hashing: for a sender whose receiver binds it. Undefined where it
+ * would not.
+ */
+export function bindingRefusalOf(json: string | Uint8Array): BindingRefusal | undefined {
   const parsed = parseStrictJson(json, { maxDepth: maxParamsDepth });
-  return parsed.ok && isJsonObject(parsed.value) && ambiguityOf(parsed) === undefined;
+  if (!parsed.ok) return parsed.cause;
+  return isJsonObject(parsed.value) ? ambiguityOf(parsed) : "not_object";
 }
 
 function ambiguityOf({ duplicateDepth, unsafeNumber, loneSurrogate }: StrictJson): BindingRefusal | undefined {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPlainJson } from "../src/index.ts";
+import { contentFaultOf, isPlainJson } from "../src/index.ts";
 
 const json = "application/json";
 
@@ -52,4 +52,18 @@ test.each([
   ["a coding that repeats", [json], ["identity", "identity"]],
 ])("%s is not taken for JSON", (_name, contentType, contentEncoding) => {
   expect(isPlainJson({ contentType, contentEncoding })).toBe(false);
+});
+
+test.each([
+  ["type", [], []],
+  ["type", ["text/plain"], []],
+  ["type", ["application/x-www-form-urlencoded; charset=utf-8"], ["gzip"]],
+  ["type", [json, json], []],
+  ["parameter", ["application/json; charset=utf-16"], []],
+  ["parameter", ["application/vnd.api+json ;charset=utf-8"], []],
+  ["parameter", ["application/json; charset=utf-8; x=1"], ["gzip"]],
+  ["coding", [json], ["gzip"]],
+  [undefined, [json], []],
+])("names what is wrong: %s of %j with %j", (fault, contentType, contentEncoding) => {
+  expect(contentFaultOf({ contentType, contentEncoding })).toBe(fault);
 });

@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type BindingRefusal,
+  bindingRefusalOf,
   bindParams,
   bindParamsValue,
   bindParsedParams,
   canonicalJson,
-  isBindable,
   parseStrictJson,
 } from "../src/index.ts";
 
@@ -102,7 +102,7 @@ describe("one value has one hash", () => {
     fc.assert(
       fc.property(value, (params) => {
         expect(bindParamsValue(params)).toEqual(bindParams(JSON.stringify(params)));
-        expect(isBindable(JSON.stringify(params))).toBe(bindParams(JSON.stringify(params)).ok);
+        expect(bindingRefusalOf(JSON.stringify(params)) === undefined).toBe(bindParams(JSON.stringify(params)).ok);
       }),
     );
   });
@@ -187,7 +187,7 @@ const unbindable: [string, BindingRefusal][] = [
 ];
 test.each(unbindable)("%.30s cannot be bound: %s", (json, cause) => {
   expect(bindParams(json)).toEqual({ ok: false, cause });
-  expect(isBindable(json)).toBe(false);
+  expect(bindingRefusalOf(json)).toBe(cause);
 });
 
 test("bytes that are not UTF-8 cannot be bound", () => {

@@ -108,6 +108,6 @@ function identifyCall(
 ): IdentifiedCall | Promise<IdentifiedCall | "gone"> {
   if (resolved.kind === "call") return resolved;
   if (!inbound.credential) return {};
-  if (resolved.kind === "unmapped") return { unresolved: blockedFor("no_route", { upstream: resolved.upstream.name }) };
+  if (resolved.kind === "unmapped") return { unresolved: resolved.upstream.protocol.unmapped };
   return resolved.upstream.protocol.readCall(body, request.rawHeaders, ports.limits);
 }

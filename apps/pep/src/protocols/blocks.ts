@@ -88,6 +88,11 @@ export const blockTable = {
     text: "upstream {upstream} has no route for this method and path",
     remedy: "call what its routes list, or add a route with a target and a data class",
   },
+  not_endpoint: {
+    ...{ cause: "unresolvable_call", status: 404 },
+    text: "upstream {upstream} is one MCP endpoint, which takes POST, GET and DELETE and no upgrade",
+    remedy: "call exactly its URL, or /{upstream} of this listener with nothing after it",
+  },
   ambiguous_path: {
     ...{ cause: "unresolvable_call", status: 404 },
     text: "a server could read this path as {routes}, which have different targets",
@@ -157,9 +162,63 @@ export const blockTable = {
   },
   unbindable: {
     ...{ cause: "unbindable", status: 422 },
-    text: "the body of a privileged call is not one JSON object that every server reads alike",
-    remedy:
-      "send Content-Type: application/json in UTF-8, one object, no member twice, no number that a double cannot hold, nesting up to 64",
+    text: "the control plane cannot bind the body of this privileged call",
+    remedy: "send one JSON object in UTF-8, no member twice, no number that a double cannot hold, nesting up to 64",
+  },
+  no_body: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "a privileged call has no body to bind",
+    remedy: "send its parameters as one JSON object, {} where it has none",
+  },
+  body_type: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call is not declared as JSON",
+    remedy: "send one Content-Type: application/json",
+  },
+  body_type_parameter: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the Content-Type of a privileged call has a parameter that servers read differently",
+    remedy: "send application/json with no parameter but charset=utf-8",
+  },
+  body_coding: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call is compressed or otherwise encoded",
+    remedy: "send it plain, without Content-Encoding",
+  },
+  body_encoding: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call is not UTF-8, or begins with a byte order mark",
+    remedy: "send UTF-8 without a byte order mark",
+  },
+  body_syntax: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call is not one JSON text, or has bytes beside it",
+    remedy: "send one JSON object, and nothing before or after it",
+  },
+  body_no_object: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call is JSON, but no object",
+    remedy: "send an object whose members are the parameters",
+  },
+  body_depth: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "the body of a privileged call nests deeper than 64",
+    remedy: "nest objects and arrays up to 64 deep",
+  },
+  body_repeated_member: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "an object in the body of a privileged call repeats a member, and readers differ in which one counts",
+    remedy: "send each member once",
+  },
+  body_number: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "a number in the body of a privileged call changes when a double holds it",
+    remedy: "send large or exact numbers as text",
+  },
+  body_surrogate: {
+    ...{ cause: "unbindable", status: 422 },
+    text: "a text in the body of a privileged call has half a surrogate pair",
+    remedy: "send well-formed Unicode",
   },
   no_decision: {
     ...{ cause: "pdp_unreachable", status: 503 },

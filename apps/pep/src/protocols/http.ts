@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isUnambiguousPath, segmentsOf } from "../message/path.ts";
 import { httpBlockAnswer } from "./answers.ts";
+import { blockedFor } from "./blocks.ts";
 import {
   commonSettings,
   connectRoute,
@@ -40,7 +41,7 @@ const entry = z.strictObject({
 /** Method and path name the call, by the routes of the upstreams file. */
 export const http: ProtocolKind<typeof entry> = {
   entry,
-  create({ url, routes: routeEntries }) {
+  create({ name, url, routes: routeEntries }) {
     const routes = routeEntries.flatMap((route) =>
       route.connect ? [] : [routeOf(route.methods, route.path, toCall(route))],
     );
@@ -51,6 +52,7 @@ export const http: ProtocolKind<typeof entry> = {
       ordersSessions: undefined,
       targets: () => routes.map(({ call }) => call),
       resolve: (method, path) => readPath(routes, method, path),
+      unmapped: blockedFor("no_route", { upstream: name }),
       readCall: async () => ({}),
       blockAnswer: httpBlockAnswer,
       filterFor: () => undefined,

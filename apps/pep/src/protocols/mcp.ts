@@ -46,6 +46,7 @@ export const mcp: ProtocolKind<typeof entry> = {
         if (method === "POST") return "message";
         return method === "GET" || method === "DELETE" ? targets.ofSession : "unmapped";
       },
+      unmapped: blockedFor("not_endpoint", { upstream: name }),
       async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: pauseMs }) {
         if (!isJsonBody(headers)) return { unresolved: blockedFor("not_json") };
         const reading = await body.read({ capBytes: Math.max(capBytes, answeredBytes), pauseMs });

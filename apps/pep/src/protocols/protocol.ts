@@ -58,6 +58,8 @@ export interface Protocol {
   targets(): readonly CallTarget[];
   /** Maps HTTP method and path (relative to `basePath`) to a call. `message`: `readCall` reads it from the body. */
   resolve(method: string, path: string): CallTarget | "message" | "unmapped" | Ambiguous;
+  /** Why an unmapped request names no call. */
+  readonly unmapped: UnresolvedCall;
   /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
   readCall(
     body: RequestBody,

@@ -21,7 +21,8 @@ export function routeOf(methods: readonly string[], path: string, call: CallTarg
 
 /**
  * Returns the first route in file order that matches byte by byte; ambiguous, where a common server could take the same
- * bytes for a route with another target (docs/reference/enforcement-point.md#one-reading-of-a-path).
+ * bytes for a route with another target; unmapped, where none matches, also if a server could take them for one
+ * (docs/reference/enforcement-point.md#one-reading-of-a-path).
  */
 export function readPath(routes: readonly Route[], method: string, path: string): CallTarget | "unmapped" | Ambiguous {
   if (!path.startsWith("/")) return "unmapped";
