@@ -103,7 +103,7 @@ describe("manifests", () => {
     expect([version.status, version.body.error.code]).toEqual([404, "manifest_version_not_found"]);
   });
 
-  test("are read by scope (the newest accepted one) or by agent", async () => {
+  test("are read by scope (the newest accepted one) or by agent, and a version that several agents have only by agent", async () => {
     const [first, second, scope] = [name("agent"), name("agent"), name("scope")];
     await api.attest(first, { [scope]: { hop_budget: 1 } });
     await api.attest(second, { [scope]: { hop_budget: 2 } });
@@ -116,6 +116,10 @@ describe("manifests", () => {
     expect(await read("")).toEqual([second, 1, "attested"]);
     expect(await read(`agent=${first}`)).toEqual([first, 1, "attested"]);
     expect(await read(`agent=${second}&version=2`)).toEqual([second, 2, "needs_review"]);
+    expect(await read(`agent=${first}&version=1`)).toEqual([first, 1, "attested"]);
+    const several = await admin("GET", `/v1/manifests/${scope}?version=1`);
+    expect([several.status, several.body.error.code]).toEqual([400, "invalid_request"]);
+    for (const agent of [first, second]) expect(several.body.error.message).toContain(agent);
   });
 
   test("submitted 20 at once get 20 versions", async () => {

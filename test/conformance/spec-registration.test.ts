@@ -32,6 +32,42 @@ describe("a manifest with discovered capabilities", () => {
     ...manifestOf(scope, ref),
   });
 
+  test.skipIf(!has.loopbackDiscovery)(
+    "needs a person where another origin speaks for a server's tools, or a tool is weaker than on record (needs loopback discovery)",
+    async () => {
+      const [scope, server] = [name("scope"), name("server")];
+      const ref = `http:${server}/pay`;
+      const tool = { ref, data_classes: ["finance"], privileged: true };
+      const declare = (url: string, members: object = {}) => ({
+        discovery: { kind: "http", url },
+        scopes: { [scope]: { hop_budget: 2, tools: [{ ...tool, ...members }] } },
+      });
+      const { port } = new URL(source.url);
+      const elsewhere = `http://localhost:${port}`;
+      advertised = { tools: [{ ref }], downstream_agents: [] };
+      const first = await register({ name: name("agent"), manifest: declare(source.url) });
+      expect(first.body).toMatchObject({ status: "reconciled" });
+      const weaker = await register({ name: name("agent"), manifest: declare(source.url, { privileged: false }) });
+      expect([weaker.status, weaker.body.error.code]).toEqual([409, "needs_review"]);
+      expect(weaker.body.details.diff).toMatchObject([{ ref, kind: "undiscovered", field: "privileged" }]);
+      const stranger = { name: name("agent"), manifest: declare(elsewhere) };
+      const refused = await register(stranger);
+      expect([refused.status, refused.body.error.code]).toEqual([409, "needs_review"]);
+      expect(refused.body.details.diff).toMatchObject([
+        {
+          ref: `http:${server}`,
+          kind: "undiscovered",
+          field: "discovery",
+          declared: elsewhere,
+          discovered: source.url,
+        },
+      ]);
+      expect((await register({ ...stranger, override })).body).toMatchObject({ status: "attested" });
+      const next = await register({ name: name("agent"), manifest: declare(elsewhere) });
+      expect(next.body).toMatchObject({ status: "reconciled" });
+    },
+  );
+
   test.skipIf(!has.loopbackDiscovery)("is accepted where it matches: 201 (needs loopback discovery)", async () => {
     const [agent, scope] = [name("agent"), name("scope")];
     const manifest = declared(scope, `http:${scope}/read`);
@@ -78,7 +114,8 @@ describe("a manifest with discovered capabilities", () => {
       const { agent_id } = (await register({ name: agent, manifest: declared(scope, read) })).body;
       expect((await submit(write)).status).toBe(422);
       expect((await admin("GET", `/v1/manifests/${scope}`)).body.version).toBe(1);
-      expect((await admin("GET", `/v1/manifests/${scope}?version=2`)).body.status).toBe("rejected");
+      const pinned = await admin("GET", `/v1/manifests/${scope}?version=2`);
+      expect([pinned.status, pinned.body.error.code]).toEqual([404, "manifest_version_not_found"]);
       const report = (await admin("GET", `/v1/agents/${agent_id}/reconciliation`)).body;
       expect(report).toMatchObject({ manifest_version: 2, status: "rejected" });
       expect(await catalogOf(scope)).toMatchObject({ version: 1, tools: [{ ref: read }] });

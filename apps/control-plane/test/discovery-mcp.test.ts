@@ -1,4 +1,5 @@
 import type { RequestListener } from "node:http";
+import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -20,6 +21,17 @@ async function serveMcp(server: McpServer, enableJsonResponse = false) {
   onTestFinished(() => server.close());
   return { url: `${url}/mcp`, methods };
 }
+
+/** Answers any request with this result, or with a JSON-RPC error. */
+const initializing =
+  (result: object | undefined): RequestListener =>
+  async (request, response) => {
+    const { id } = JSON.parse(await text(request));
+    const answer = result
+      ? { result: { capabilities: {}, serverInfo: { name: "x", version: "1" }, ...result } }
+      : { error: { code: -32601, message: "Method not found" } };
+    answerJson({ jsonrpc: "2.0", id, ...answer })(request, response);
+  };
 
 const mcp = (url: string): DiscoverySource => ({ kind: "mcp", name: "ledger", url });
 
@@ -88,9 +100,28 @@ describe("an mcp source", () => {
     );
   });
 
-  test("with more pages counts as unavailable", async () => {
+  test("with more pages counts as unavailable, and what was read of it is kept", async () => {
     const { url } = await serveMcp(paged(11));
-    expect(remedyOf(await discover(mcp(url)))).toMatch(/more than 10 pages/);
+    const discovered = await discover(mcp(url));
+    expect(remedyOf(discovered)).toMatch(/more than 10 pages/);
+    expect(discovered.tools).toHaveLength(10);
+  });
+
+  test.each([
+    ["fails on a later page", () => Promise.reject(new Error("broken"))],
+    ["never sends a later page", () => new Promise<never>(() => {})],
+  ])("that %s counts as unavailable, and what was read of it is kept", async (_name, later) => {
+    const server = ledger();
+    server.server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
+      params?.cursor === undefined
+        ? { tools: [{ name: "pay", inputSchema: { type: "object" as const } }], nextCursor: "2" }
+        : later(),
+    );
+    const { url } = await serveMcp(server);
+    expect(await discover(mcp(url), { timeoutMs: 1_000 })).toMatchObject({
+      ok: false,
+      tools: [{ ref: "mcp:ledger/pay" }],
+    });
   });
 
   test("with a response over 1 MiB counts as unavailable", async () => {
@@ -102,8 +133,11 @@ describe("an mcp source", () => {
 
   test.each<[string, RequestListener, RegExp]>([
     ["redirects", (_q, r) => r.writeHead(307, { location: "http://127.0.0.1:1/" }).end(), /redirect/],
-    ["requires credentials", (_q, r) => r.writeHead(401).end(), /answered with an error/],
+    ["requires credentials", (_q, r) => r.writeHead(401).end(), /SVC_DISCOVERY_CREDENTIALS/],
+    ["has no such path", (_q, r) => r.writeHead(404).end(), /error status/],
     ["is no MCP server", answerJson({ hello: "world" }), /something else/],
+    ["speaks a later version alone", initializing({ protocolVersion: "2099-01-01" }), /protocol version/],
+    ["refuses to initialize", initializing(undefined), /protocol version/],
     ["never answers", () => {}, /in time/],
     ["sends interim answers without end", endlessHints, /in time/],
   ])("that %s counts as unavailable, with a remedy", async (_name, handler, remedy) => {

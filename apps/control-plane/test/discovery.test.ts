@@ -28,8 +28,8 @@ describe("an http source", () => {
   });
 
   test.each<[string, RequestListener, RegExp]>([
-    ["answers 500", (_q, r) => r.writeHead(500).end(), /answered with an error/],
-    ["answers 401", (_q, r) => r.writeHead(401).end(), /answered with an error/],
+    ["answers 500", (_q, r) => r.writeHead(500).end(), /answered with an error status/],
+    ["answers 401", (_q, r) => r.writeHead(401).end(), /SVC_DISCOVERY_CREDENTIALS/],
     ["answers HTML", (_q, r) => r.end("<html>"), /something else/],
     ["lists no tools", answerJson({}), /something else/],
     ["lists a ref that is none", answerJson({ tools: [{ ref: "a b" }] }), /something else/],
@@ -150,6 +150,22 @@ describe("an a2a source", () => {
     expect(discovered).toEqual({ ok: true, tools: [{ ref: "a2a:writer/summarize" }] });
     expect(requested).toEqual(["/agents/writer/.well-known/agent-card.json"]);
   });
+});
+
+test("a source gets the credential of its own origin, and no other", async () => {
+  const received: (string | undefined)[] = [];
+  const { url, port } = await serve((request, response) => {
+    received.push(request.headers.authorization);
+    answerJson({ tools: [] })(request, response);
+  });
+  await discover(http(url), {
+    credentials: new Map([
+      [url, "Bearer of-this"],
+      ["http://other.test", "Bearer other"],
+    ]),
+  });
+  await discover(http(url), { credentials: new Map([[`http://localhost:${port}`, "Bearer of-that"]]) });
+  expect(received).toEqual(["Bearer of-this", undefined]);
 });
 
 test("a source that fails does not affect the others", async () => {

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { copyFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -30,6 +31,44 @@ const applied = async (): Promise<readonly string[]> => {
   const rows = await owner<{ name: string }[]>`select name from schema_migration order by name`;
   return rows.map(({ name }) => name);
 };
+
+/** All migrations of this release before one. */
+async function releaseBefore(name: string): Promise<{ folder: URL; remove(): Promise<void> }> {
+  const all = new URL("../src/postgres/migrations/", import.meta.url);
+  const path = await mkdtemp(join(tmpdir(), "svc-migrations-"));
+  for (const file of await readdir(all)) if (file < name) await copyFile(new URL(file, all), join(path, file));
+  return { folder: pathToFileURL(`${path}/`), remove: () => rm(path, { recursive: true }) };
+}
+
+test("the names and facts of manifests that are in force are on record after an upgrade", async () => {
+  const upgraded = await createDatabase();
+  const { folder, remove } = await releaseBefore("0013_owned_names.sql");
+  await migrate({ ...upgraded, folder });
+  const sql = postgres(upgraded.ownerUrl, { max: 1, onnotice: () => {} });
+  const add = async (agent: string, status: string, manifest: object) => {
+    const id = randomUUID();
+    await sql`insert into agent (agent_id, name, created_at) values (${id}, ${agent}, now())`;
+    await sql`insert into manifest_version (agent_id, version, status, doc, created_at)
+      values (${id}, 1, ${status}, ${JSON.stringify(manifest)}, now())`;
+  };
+  const tool = { ref: "mcp:ledger/pay", data_classes: ["finance"] };
+  const ledger = { kind: "mcp", name: "ledger", url: "https://ledger.internal:443/mcp" };
+  const list = { kind: "http", name: "\u0000\ud800", url: "https://tools.internal" };
+  await add("one", "reconciled", { discovery: [ledger, list], scopes: { a: { hop_budget: 1, tools: [tool] } } });
+  const strict = { ...tool, privileged: true, access: "write" };
+  await add("two", "attested", { scopes: { b: { hop_budget: 1, tools: [strict] }, c: { hop_budget: 1 } } });
+  await add("three", "rejected", { discovery: { ...ledger, url: "https://evil.test" }, scopes: {} });
+  await migrate(upgraded);
+  expect(await sql`select name, origin from server_origin`).toEqual([
+    { name: "mcp:ledger", origin: "https://ledger.internal" },
+  ]);
+  expect(await sql`select ref, privileged, access from tool_fact`).toEqual([
+    { ref: "mcp:ledger/pay", privileged: true, access: "write" },
+  ]);
+  await sql.end();
+  await remove();
+  await upgraded.drop();
+});
 
 describe("migrations", () => {
   test("are applied once by processes that start together", async () => {

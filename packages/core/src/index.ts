@@ -38,6 +38,12 @@ export {
   userSub,
 } from "./names.ts";
 export {
+  heldAgainstRecord,
+  type NamesOnRecord,
+  serverName,
+  toRecord,
+} from "./owned-names.ts";
+export {
   decodePolicyDocument,
   encodePolicyDocument,
   grantsNothing,

@@ -19,10 +19,17 @@ export type Discovered =
       /** Where the source lists downstream agents at all. */
       readonly downstreamAgents?: readonly string[] | undefined;
     }
-  | { readonly ok: false; readonly remedy: string };
+  | {
+      readonly ok: false;
+      readonly remedy: string;
+      /** Read before the source failed: incomplete, and binding all the same. */
+      readonly tools?: readonly DiscoveredTool[] | undefined;
+    };
 
 export interface SourceAnswer {
   readonly source: DiscoverySource;
+  /** Of the source's URL (RFC 6454 section 6.1). */
+  readonly origin: string;
   readonly discovered: Discovered;
 }
 
@@ -47,7 +54,7 @@ export interface Reconciliation {
 
 /**
  * Holds a manifest against what its sources advertise (docs/reference/manifest.md#reconciliation). Any contradiction
- * rejects, also under an override: an override accepts ignorance, never a contradiction.
+ * rejects, also under an override and with a source that failed later: an override accepts ignorance alone.
  */
 export function reconcile(
   manifest: AgentManifest,
@@ -179,7 +186,7 @@ const silentSources = (answers: readonly SourceAnswer[]): readonly DiffEntry[] =
 function stricterTools(answers: readonly SourceAnswer[]): ReadonlyMap<string, DiscoveredTool> {
   const known = new Map<string, DiscoveredTool>();
   for (const { discovered } of answers) {
-    for (const tool of discovered.ok ? discovered.tools : []) known.set(tool.ref, stricter(tool, known.get(tool.ref)));
+    for (const tool of discovered.tools ?? []) known.set(tool.ref, stricter(tool, known.get(tool.ref)));
   }
   return known;
 }

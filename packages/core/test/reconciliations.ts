@@ -9,15 +9,19 @@ const list = { kind: "http", name: "list", url: "https://tools.internal/list" } 
 const nameless = { kind: "http", url: "https://more.internal/list" } as const;
 
 type Source = SourceAnswer["source"];
-export const says = (source: Source, ...tools: readonly DiscoveredTool[]): SourceAnswer => ({
+export const answered = (source: Source, discovered: Discovered): SourceAnswer => ({
   source,
-  discovered: { ok: true, tools },
+  origin: source.url.replace(/^(https?:\/\/[^/]+).*$/, "$1"),
+  discovered,
 });
-const lists = (source: Source, ...downstreamAgents: readonly string[]): SourceAnswer => ({
-  source,
-  discovered: { ok: true, tools: [], downstreamAgents },
-});
-export const isSilent = (source: Source): SourceAnswer => ({ source, discovered: silence(source) });
+export const says = (source: Source, ...tools: readonly DiscoveredTool[]): SourceAnswer =>
+  answered(source, { ok: true, tools });
+const lists = (source: Source, ...downstreamAgents: readonly string[]): SourceAnswer =>
+  answered(source, { ok: true, tools: [], downstreamAgents });
+/** Its source failed after it had listed these tools. */
+const saysFirst = (source: Source, ...tools: readonly DiscoveredTool[]): SourceAnswer =>
+  answered(source, { ok: false, remedy: `Make ${source.url} answer.`, tools });
+export const isSilent = (source: Source): SourceAnswer => answered(source, silence(source));
 const silence = (source: Source): Discovered => ({ ok: false, remedy: `Make ${source.url} answer.` });
 
 export const post = "mcp:ledger/post";
@@ -307,4 +311,35 @@ const knownAndUnknown: readonly ReconciliationRow[] = [
   ),
 ];
 
-export const reconciliations = { agreeing, exceeding, conflicting, stricterOfTwo, unknown, knownAndUnknown };
+/** A source that failed on a later page: what it listed before holds. */
+const interrupted: readonly ReconciliationRow[] = [
+  rejected(
+    "a contradiction to what was read",
+    posting(),
+    [saysFirst(ledger, { ref: post, privileged: true })],
+    conflict("privileged"),
+  ),
+  rejected(
+    "a contradiction to what was read, while another source is whole",
+    both,
+    [saysFirst(ledger, { ref: post, access: "write" }), says(files, { ref: read })],
+    conflict("access"),
+  ),
+  needsReview("a tool that may stand on the rest", posting(), [saysFirst(ledger, { ref: "mcp:ledger/void" })], unheard),
+  needsReview(
+    "a tool that was read",
+    posting(),
+    [saysFirst(ledger, { ref: post })],
+    "mcp:ledger undiscovered discovery",
+  ),
+];
+
+export const reconciliations = {
+  agreeing,
+  exceeding,
+  conflicting,
+  stricterOfTwo,
+  unknown,
+  knownAndUnknown,
+  interrupted,
+};

@@ -42,9 +42,11 @@ export const recordTables: Readonly<Record<string, ProtectingFunction>> = {
   retired_month: "refuse_change",
   revocation: "refuse_change",
   seal: "refuse_change",
+  server_origin: "refuse_change",
   session: "refuse_change",
   spend: "refuse_change_unless_retired",
   taint_mark: "refuse_change",
+  tool_fact: "refuse_change",
 };
 
 type ProtectingFunction = keyof typeof functionHashes;

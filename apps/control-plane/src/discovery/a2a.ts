@@ -1,6 +1,6 @@
 import { type Discovered, type DiscoverySource, toolRef } from "@svc/core";
 import { z } from "zod";
-import { DiscoveryFault } from "./fault.ts";
+import { DiscoveryFault, refusalOf } from "./fault.ts";
 
 /** The SDK translates a card without checks. */
 const agentCard = z.object({ skills: z.array(z.object({ id: z.string() })) });
@@ -24,7 +24,7 @@ async function resolveCard(url: string, fetch: typeof globalThis.fetch): Promise
   const { DefaultAgentCardResolver } = await import("@a2a-js/sdk/client");
   const fetchImpl: typeof globalThis.fetch = async (address, init) => {
     const response = await fetch(address, init);
-    if (!response.ok) throw new DiscoveryFault("status");
+    if (!response.ok) throw new DiscoveryFault(refusalOf(response.status));
     return response;
   };
   return new DefaultAgentCardResolver({ fetchImpl, legacyCompat: { enabled: true } }).resolve(folderOf(url));

@@ -16,11 +16,16 @@ const sentences = {
   unreachable: `could not be reached. Make it reachable from the control plane and ${andRetry}`,
   timeout: `did not answer in time. Make it answer within 5 seconds and ${andRetry}`,
   redirect: `answered with a redirect, which discovery does not follow. Name the final address and ${andRetry}`,
-  status: `answered with an error. Make it answer without credentials and ${andRetry}`,
+  credentials: `requires credentials. Give its origin a header value in SVC_DISCOVERY_CREDENTIALS_FILE and ${andRetry}`,
+  status: `answered with an error status. Correct the address or the server and ${andRetry}`,
+  protocol: `did not complete MCP's initialize in a protocol version that discovery speaks (2024-10-07 to 2025-11-25). Let it speak one of these and ${andRetry}`,
   too_large: `answered with more than 1 MiB, or compressed. Shorten its answer and ${andRetry}`,
-  too_many_pages: `lists its tools on more than 10 pages. Use larger pages and ${andRetry}`,
+  too_many_pages: `lists its tools on more than 10 pages, of which discovery read 10. Use larger pages and ${andRetry}`,
   unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${andRetry}`,
 };
+
+export const refusalOf = (status: number): DiscoveryFaultKind =>
+  status === 401 || status === 403 ? "credentials" : "status";
 
 /** Names the host, never the whole URL, which may contain a secret. */
 export const remedyFor = (host: string, kind: DiscoveryFaultKind): string => `${host} ${sentences[kind]}`;

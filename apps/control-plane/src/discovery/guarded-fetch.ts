@@ -16,6 +16,8 @@ export type ResolveHost = (host: string) => Promise<readonly LookupAddress[]>;
 
 export interface GuardSettings {
   readonly allowed: readonly AllowedDestination[];
+  /** Values of `Authorization`, by the origin that receives them. */
+  readonly credentials: ReadonlyMap<string, string>;
   readonly resolveHost: ResolveHost;
   /** Ends every request and connection. */
   readonly signal: AbortSignal;
@@ -35,7 +37,7 @@ const maxAnswerBytes = 1_048_576;
  * A fetch that cannot reach internal hosts (docs/reference/manifest.md#discovery-sources). It resolves each name once,
  * connects to admitted addresses only, follows no redirect, and reads at most 1 MiB.
  */
-export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): GuardedFetch {
+export function guardedFetch({ allowed, credentials, resolveHost, signal }: GuardSettings): GuardedFetch {
   const failure = Promise.withResolvers<never>();
   // Without a handler a rejection would end the process.
   failure.promise.catch(() => {});
@@ -49,7 +51,7 @@ export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): G
   const dispatcher = new Agent({ connect: pinnedConnector(admittedAddresses(allowed, resolveHost)), pipelining: 0 });
   const guarded = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
     try {
-      const response = await send(input, init, signal, dispatcher);
+      const response = await send(input, init, { credentials, signal, dispatcher });
       return limited(response, fail);
     } catch (error) {
       throw fail(error);
@@ -59,9 +61,15 @@ export function guardedFetch({ allowed, resolveHost, signal }: GuardSettings): G
   return { fetch: guarded as typeof globalThis.fetch, failed: failure.promise, close: () => dispatcher.destroy() };
 }
 
-async function send(input: string | URL, init: RequestInit, signal: AbortSignal, dispatcher: Agent) {
+async function send(
+  input: string | URL,
+  init: RequestInit,
+  { credentials, signal, dispatcher }: Pick<GuardSettings, "credentials" | "signal"> & { readonly dispatcher: Agent },
+) {
   const headers = new Headers(init.headers as ConstructorParameters<typeof Headers>[0]);
   headers.set("accept-encoding", "identity");
+  const credential = credentials.get(new URL(input).origin);
+  if (credential !== undefined) headers.set("authorization", credential);
   const within = init.signal ? AbortSignal.any([init.signal, signal]) : signal;
   const options = { ...init, headers, redirect: "manual", signal: within, dispatcher } as UndiciRequestInit;
   const response = await undiciFetch(input, options);

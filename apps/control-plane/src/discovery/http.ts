@@ -1,6 +1,6 @@
 import { accessKinds, agentName, type Discovered, type DiscoverySource, dataClass, toolRef } from "@svc/core";
 import { z } from "zod";
-import { DiscoveryFault, faultBehind } from "./fault.ts";
+import { DiscoveryFault, faultBehind, refusalOf } from "./fault.ts";
 
 /** Other members are ignored. */
 const listing = z.object({
@@ -18,7 +18,7 @@ const listing = z.object({
 /** Reads `<url>` as a list of tools and downstream agents (docs/reference/manifest.md#discovery-sources). */
 export async function discoverHttp(source: DiscoverySource, fetch: typeof globalThis.fetch): Promise<Discovered> {
   const response = await fetch(new URL(source.url), { headers: { accept: "application/json" } });
-  if (!response.ok) throw new DiscoveryFault("status");
+  if (!response.ok) throw new DiscoveryFault(refusalOf(response.status));
   const text = await response.text().catch((error: unknown) => {
     throw faultBehind(error) ?? new DiscoveryFault("unreachable", { cause: error });
   });

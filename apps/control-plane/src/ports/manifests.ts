@@ -5,6 +5,7 @@ import type {
   Filter,
   ManifestVersion,
   manifestQuery,
+  NamesOnRecord,
   PolicyDocument,
   PolicyIndex,
   ReconciledVersion,
@@ -21,8 +22,8 @@ export interface Manifests {
   listAgents(query: AgentQuery): Promise<readonly AgentSummary[]>;
   /** The latest reconciliation of an agent. */
   report(agentId: string): Promise<StoredReport | undefined>;
-  /** The newest version that touches the scope and matches; an accepted one unless a version is given. */
-  find(query: ManifestQuery): Promise<StoredManifest | undefined>;
+  /** The newest accepted version that touches the scope; of a given version each agent's, but none that was rejected. */
+  find(query: ManifestQuery): Promise<readonly StoredManifest[]>;
   /** Runs `work` in one transaction, one submission of an agent at a time. An error of `work` undoes all of it. */
   submit<T>(agent: string, work: (submission: ManifestSubmission) => Promise<T>): Promise<T>;
 }
@@ -38,6 +39,10 @@ export interface ManifestSubmission {
   lockScopes(scopes: readonly string[]): Promise<void>;
   /** Claims all names, or none: then it returns those that are claimed as the other kind. */
   claimNames(claims: readonly NameClaim[]): Promise<readonly NameClaim[]>;
+  /** What was accepted for these tools and their servers; until the end no other submission changes it. */
+  namesOnRecord(refs: readonly string[]): Promise<NamesOnRecord>;
+  /** Adds what is new. */
+  addToRecord(accepted: NamesOnRecord, atMs: number): Promise<void>;
   addAgent(agent: { readonly agentId: string; readonly name: string; readonly createdAtMs: number }): Promise<void>;
   addVersion(version: NewManifestVersion): Promise<void>;
   addReport(report: NewReport): Promise<void>;

@@ -1,4 +1,4 @@
-import { encodePolicyDocument, policySchemaVersion } from "@svc/core";
+import { encodePolicyDocument, type NamesOnRecord, policySchemaVersion, serverName } from "@svc/core";
 import { budgets } from "../budgets.ts";
 import type {
   AcceptedManifest,
@@ -10,8 +10,8 @@ import type {
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import type { Transaction } from "./database.ts";
 
-/** Advisory locks share one 64-bit space; the seeds keep agents and scopes apart. */
-const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102 } as const;
+/** Advisory locks share one 64-bit space; the seeds keep agents, scopes and servers apart. */
+const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125_103 } as const;
 
 /** Takes the agent's lock. */
 export async function openSubmission(tx: Transaction, agent: string): Promise<ManifestSubmission> {
@@ -28,14 +28,9 @@ export async function openSubmission(tx: Transaction, agent: string): Promise<Ma
     group by a.agent_id`;
   return {
     agent: registered,
-    /** Always in the same order, so that two submissions never wait for each other. */
-    async lockScopes(scopes) {
-      await tx`
-        select pg_advisory_xact_lock(key) from (
-          select distinct hashtextextended(scope, ${lockSeed.scope}) as key
-          from unnest(${scopes as string[]}::text[]) scope order by key
-        ) keys`;
-    },
+    lockScopes: (scopes) => lock(tx, scopes, lockSeed.scope),
+    namesOnRecord: (refs) => namesOnRecord(tx, refs),
+    addToRecord: (accepted, atMs) => addToRecord(tx, accepted, new Date(atMs)),
     claimNames: (claims) => claimNames(tx, claims),
     async addAgent({ agentId, name, createdAtMs }) {
       await tx`insert into agent (agent_id, name, created_at) values (${agentId}, ${name}, ${new Date(createdAtMs)})`;
@@ -77,6 +72,45 @@ export async function openSubmission(tx: Transaction, agent: string): Promise<Ma
     },
     addEvent: (event) => insertAdministrativeEvent(tx, event),
   };
+}
+
+/** Always in the same order, so that two submissions never wait for each other. */
+async function lock(tx: Transaction, names: readonly string[], seed: number): Promise<void> {
+  await tx`
+    select pg_advisory_xact_lock(key) from (
+      select distinct hashtextextended(name, ${seed}) as key from unnest(${names as string[]}::text[]) name order by key
+    ) keys`;
+}
+
+async function namesOnRecord(tx: Transaction, refs: readonly string[]): Promise<NamesOnRecord> {
+  const servers = refs.map(serverName).filter((name) => name !== undefined);
+  // A reference without a server has facts too.
+  await lock(tx, [...servers, ...refs.filter((ref) => serverName(ref) === undefined)], lockSeed.server);
+  const origins = await tx<NamesOnRecord["origins"][number][]>`
+    select name, origin from server_origin where name = any(${servers}) order by accepted_at, origin`;
+  const facts = await tx<NamesOnRecord["facts"][number][]>`
+    select distinct on (ref) ref, privileged, access from tool_fact where ref = any(${refs as string[]})
+    order by ref, position desc`;
+  return { origins, facts };
+}
+
+async function addToRecord(tx: Transaction, { origins, facts }: NamesOnRecord, at: Date): Promise<void> {
+  await tx`
+    insert into server_origin (name, origin, accepted_at)
+    select name, origin, ${at} from unnest(${origins.map(({ name }) => name)}::text[],
+      ${origins.map(({ origin }) => origin)}::text[]) as accepted (name, origin)
+    on conflict do nothing`;
+  await tx`
+    insert into tool_fact (ref, privileged, access, accepted_at)
+    select ref, privileged = 'true', access, ${at} from unnest(${facts.map(({ ref }) => ref)}::text[],
+      ${facts.map(({ privileged }) => String(privileged))}::text[],
+      ${facts.map(({ access }) => access)}::text[]) as accepted (ref, privileged, access)
+    where not exists (
+      select 1 from (
+        select f.privileged, f.access from tool_fact f where f.ref = accepted.ref order by f.position desc limit 1
+      ) newest
+      where newest.privileged = (accepted.privileged = 'true') and newest.access = accepted.access
+    )`;
 }
 
 /** Thrown to undo a savepoint. */

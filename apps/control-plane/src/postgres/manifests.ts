@@ -36,16 +36,15 @@ export const manifests = ({ reader: { rows, sql }, submissions }: Pools<"reader"
     const { attestedBy: by, attestationReason: reason, ...rest } = row;
     return { ...rest, attestation: row.status === "attested" && by !== null ? { by, reason } : null };
   },
-  async find({ scope, version, agent }) {
-    const [row] = await rows<StoredManifest>`
-      select a.name as agent, m.version, m.status, m.attested_by as "attestedBy", m.doc, m.created_at as "createdAtMs"
-      from manifest_scope s join manifest_version m using (agent_id, version) join agent a using (agent_id)
-      where s.scope = ${scope}
-        ${version === undefined ? sql`and m.status in ('reconciled', 'attested')` : sql`and m.version = ${version}`}
-        ${agent === undefined ? sql`` : sql`and a.name = ${agent}`}
-      order by m.created_at desc, m.version desc limit 1`;
-    return row;
-  },
+  find: ({ scope, version, agent }) => rows<StoredManifest>`
+    select a.name as agent, m.version, m.status, m.attested_by as "attestedBy", m.doc, m.created_at as "createdAtMs"
+    from manifest_scope s join manifest_version m using (agent_id, version) join agent a using (agent_id)
+    where s.scope = ${scope} ${agent === undefined ? sql`` : sql`and a.name = ${agent}`}
+      ${
+        version === undefined
+          ? sql`and m.status in ('reconciled', 'attested') order by m.created_at desc, m.version desc limit 1`
+          : sql`and m.status <> 'rejected' and m.version = ${version} order by a.name collate "C" limit 10`
+      }`,
 });
 
 /** Manifests and policies for people who read them. */

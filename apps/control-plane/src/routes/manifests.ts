@@ -96,15 +96,18 @@ async function submit(deps: Deps, command: SubmitManifest) {
   return { agentId, manifestVersion: version, status };
 }
 
-const noAnswer = "Discovery gave no answer: a person must vouch for the manifest with an override.";
+const noAnswer = "A person must vouch for the manifest with an override: each entry says what is not known.";
 
 async function findManifest({ manifests }: Deps, query: ManifestQuery): Promise<StoredManifest> {
-  const manifest = await manifests.find(query);
-  if (manifest !== undefined) return manifest;
-  const isPinned = query.version !== undefined;
-  const isKnown = isPinned && (await manifests.find({ ...query, version: undefined })) !== undefined;
+  const [manifest, ...others] = await manifests.find(query);
+  if (manifest !== undefined && others.length === 0) return manifest;
+  if (manifest !== undefined) {
+    const agents = [manifest, ...others].map(({ agent }) => agent).join(", ");
+    throw new ApiError("invalid_request", `Several agents have this version: add agent=, one of ${agents}.`);
+  }
+  const isKnown = query.version !== undefined && (await manifests.find({ ...query, version: undefined })).length > 0;
   throw isKnown
-    ? new ApiError("manifest_version_not_found", "No manifest of this version touches the scope.")
+    ? new ApiError("manifest_version_not_found", "No manifest of this version touches the scope, or it was rejected.")
     : new ApiError("scope_not_found", "No accepted manifest touches this scope.");
 }
 

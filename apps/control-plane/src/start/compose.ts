@@ -85,7 +85,7 @@ export function compose({ config, telemetry, stores, encryptionKey, url, isDrain
       holders: holdersOf(config.bearers, "audit"),
       isSecure: !isPlain(config, url),
     },
-    discover: createDiscover({ allowed: config.discoveryAllow }),
+    discover: createDiscover({ allowed: config.discoveryAllow, credentials: config.discoveryCredentials }),
     consentTtlSeconds: config.consentTtlSeconds,
     probes: readinessProbes({
       probeDatabase: () => probeDatabase(stores.health),

@@ -112,6 +112,7 @@ function toConfig(values: Values) {
       audience,
     })),
     discoveryAllow: values.SVC_DISCOVERY_ALLOW ?? [],
+    discoveryCredentials: values.SVC_DISCOVERY_CREDENTIALS,
     rateLimits: { perBearer: values.SVC_RATE_LIMIT_PER_BEARER, perSession: values.SVC_RATE_LIMIT_PER_SESSION },
     logLevel: values.SVC_LOG_LEVEL,
     telemetryKey: values.SVC_TELEMETRY_KEY,

@@ -32,6 +32,30 @@ function readToken(entry: string): ListedToken | undefined {
 
 export const allowedDestinations = listOf(parseAllowedDestination, "each entry must be a host, an address or a CIDR");
 
+const jsonText = text.transform((json, context): unknown => {
+  try {
+    return JSON.parse(json);
+  } catch {
+    context.addIssue("must be JSON");
+    return z.NEVER;
+  }
+});
+
+/** By origin, the value of `Authorization` (RFC 9110 section 5.5). */
+export const discoveryCredentials = jsonText
+  .pipe(
+    z.record(
+      z
+        .string()
+        .refine(
+          (key) => /^https?:/.test(key) && URL.parse(key)?.origin === key,
+          "each key must be an origin, such as https://ledger.internal",
+        ),
+      z.string().regex(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/, "each value must be the text of a header"),
+    ),
+  )
+  .transform((byOrigin): ReadonlyMap<string, string> => new Map(Object.entries(byOrigin)));
+
 export const databaseUrl = text.refine(
   (address) => /^postgres(ql)?:$/.test(URL.parse(address)?.protocol ?? ""),
   "must be a postgres:// URL",

@@ -15,6 +15,7 @@ import {
   allowedDestinations,
   base64Key,
   databaseUrl,
+  discoveryCredentials,
   issuerUrl,
   rateBudget,
   scopeSet,
@@ -100,6 +101,11 @@ const deciding = {
   SVC_DISCOVERY_ALLOW: optional(
     allowedDestinations,
     "Hosts and CIDRs that discovery may reach although they are loopback, link-local or private.",
+  ),
+  SVC_DISCOVERY_CREDENTIALS: optional(
+    discoveryCredentials,
+    'A JSON object of origins and the `Authorization` that discovery sends them, such as `{"https://ledger.internal": "Bearer ..."}`.',
+    secret,
   ),
 };
 

@@ -3,6 +3,7 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const decide = testsOf("packages/core/test/decide.properties.test.ts");
 const table = decide("the verdict is that of the decision table, read row by row over the stored document");
 const reconcile = testsOf("packages/core/test/reconcile.test.ts");
+const owned = testsOf("packages/core/test/owned-names.test.ts");
 
 export const ofDecisions = mutationsOf("packages/core/src", [
   [
@@ -94,6 +95,13 @@ export const ofDecisions = mutationsOf("packages/core/src", [
     'if (diff.some(isHard)) return "rejected";',
     'if (diff.some(isHard) && !overridden) return "rejected";',
     reconcile("$name: an override accepts what is unknown, never a contradiction"),
+  ],
+  [
+    "any-origin-speaks",
+    "owned-names.ts",
+    "if (owners.length === 0 || owners.includes(origin)) return [];",
+    "if (owners.length >= 0 || owners.includes(origin)) return [];",
+    owned("the name of a server > needs a person for another origin %s"),
   ],
   [
     "destructive-as-harmless",

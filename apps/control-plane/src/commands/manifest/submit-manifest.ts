@@ -1,4 +1,14 @@
-import { type AgentManifest, type DiffEntry, type ManifestStatus, type Reconciliation, reconcile } from "@svc/core";
+import {
+  type AgentManifest,
+  agentManifest,
+  type DiffEntry,
+  heldAgainstRecord,
+  type ManifestStatus,
+  type Reconciliation,
+  reconcile,
+  type SourceAnswer,
+  toRecord,
+} from "@svc/core";
 import type { ManifestSubmission, NameClaim } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
@@ -42,7 +52,9 @@ export async function submitManifest(deps: SubmitDeps, command: SubmitManifest):
   const answers = await deps.discover(command.manifest.discovery);
   const outcome = reconcile(command.manifest, answers, command.override !== undefined);
   try {
-    return await deps.manifests.submit(command.agent, (submission) => store(deps, command, outcome, submission));
+    return await deps.manifests.submit(command.agent, (submission) =>
+      store(deps, command, { outcome, answers }, submission),
+    );
   } catch (error) {
     if (!(error instanceof PolicyTooLarge)) throw error;
     return { kind: "policy_too_large", scope: error.scope, branchingAgents: error.branchingAgents };
@@ -54,18 +66,30 @@ function judgePlace({ place }: SubmitManifest, isRegistered: boolean): Submitted
   return place === "next" && !isRegistered ? { kind: "agent_not_found" } : undefined;
 }
 
+interface Reconciled {
+  readonly outcome: Reconciliation;
+  readonly answers: readonly SourceAnswer[];
+}
+
 async function store(
   deps: SubmitDeps,
   command: SubmitManifest,
-  outcome: Reconciliation,
+  reconciled: Reconciled,
   submission: ManifestSubmission,
 ): Promise<Submitted> {
   const misplaced = judgePlace(command, submission.agent !== undefined);
   if (misplaced !== undefined) return misplaced;
+  const acceptedScopes = submission.agent?.acceptedScopes ?? [];
+  const scopes = [...new Set([...command.manifest.scopes.keys(), ...acceptedScopes])];
+  await submission.lockScopes(scopes);
+  const record = await submission.namesOnRecord(refsOf(command.manifest));
+  const outcome = heldAgainstRecord(reconciled.outcome, command.manifest, reconciled.answers, {
+    previous: await previousManifest(command.agent, acceptedScopes, submission),
+    record,
+    overridden: command.override !== undefined,
+  });
   const { status } = outcome;
   if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
-  const scopes = [...new Set([...command.manifest.scopes.keys(), ...(submission.agent?.acceptedScopes ?? [])])];
-  await submission.lockScopes(scopes);
   const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
   if (conflicts.length > 0) {
     const rejected = { ...outcome, status: "rejected", diff: withConflicts(outcome.diff, conflicts) } as const;
@@ -73,8 +97,21 @@ async function store(
   }
   const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
   const version = await append(deps, command, outcome, submission, agentId);
+  const accepted = toRecord(outcome, command.manifest, reconciled.answers, record);
+  await submission.addToRecord(accepted, deps.clock.nowMs());
   await recompile(submission, scopes, deps.clock.nowMs());
   return { kind: "accepted", agentId, version, status };
+}
+
+/** The manifest of this agent that is in force. */
+async function previousManifest(
+  agent: string,
+  scopes: readonly string[],
+  submission: ManifestSubmission,
+): Promise<AgentManifest | undefined> {
+  const accepted = await submission.acceptedManifests(scopes);
+  const doc = accepted.find((manifest) => manifest.agent === agent)?.doc;
+  return doc === undefined ? undefined : agentManifest.parse(JSON.parse(doc));
 }
 
 async function register({ ids, clock }: SubmitDeps, { agent }: SubmitManifest, submission: ManifestSubmission) {
@@ -158,10 +195,14 @@ async function report(
 }
 
 /** The names that a manifest claims: its agent and its tools. */
-function claimsOf(agent: string, manifest: AgentManifest): readonly NameClaim[] {
-  const refs = new Set([...manifest.scopes.values()].flatMap(({ tools }) => tools.map(({ ref }) => ref)));
-  return [{ name: agent, kind: "agent" }, ...[...refs].map((name) => ({ name, kind: "tool" }) as const)];
-}
+const claimsOf = (agent: string, manifest: AgentManifest): readonly NameClaim[] => [
+  { name: agent, kind: "agent" },
+  ...refsOf(manifest).map((name) => ({ name, kind: "tool" }) as const),
+];
+
+const refsOf = ({ scopes }: AgentManifest): readonly string[] => [
+  ...new Set([...scopes.values()].flatMap(({ tools }) => tools.map(({ ref }) => ref))),
+];
 
 /** No name is both an agent and a tool's reference. The later manifest gets the conflict in its diff. */
 const nameConflicts = (taken: readonly NameClaim[]): readonly DiffEntry[] =>
