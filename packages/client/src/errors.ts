@@ -50,6 +50,8 @@ export class ControlPlaneUnavailable extends Error implements RequestLine {
   /** `error.message` of the response; null where it had none. */
   readonly reason: string | null;
   readonly details: Readonly<Record<string, unknown>>;
+  /** Seconds to wait before a retry, by the response's `Retry-After` (429, 503); null where it had none. */
+  readonly retryAfterSeconds: number | null;
 
   constructor(request: RequestLine, fault: UnavailableFault, response?: ErrorResponse, cause?: unknown) {
     const status = response ? `: ${response.status}${response.code === undefined ? "" : ` ${response.code}`}` : "";
@@ -64,7 +66,15 @@ export class ControlPlaneUnavailable extends Error implements RequestLine {
     this.code = response?.code ?? null;
     this.reason = response?.message ?? null;
     this.details = response?.details ?? {};
+    this.retryAfterSeconds = secondsOf(response?.retryAfter);
   }
+}
+
+/** `Retry-After` is a number of seconds or a date, which counts from now (RFC 9110 section 10.2.3). */
+function secondsOf(retryAfter = ""): number | null {
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
+  const seconds = Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
 /** The control plane refused the request; unchanged, it will be refused again. */

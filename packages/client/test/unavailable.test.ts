@@ -49,6 +49,43 @@ describe.each(stages)("%s", (path) => {
   });
 });
 
+describe("the control plane's Retry-After is in the error", () => {
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
+  const headers: [status: number, code: string, retryAfter: string | undefined, (seconds: unknown) => boolean][] = [
+    [429, "rate_limited", "59", (seconds) => seconds === 59],
+    [503, "database_unavailable", "1", (seconds) => seconds === 1],
+    [503, "database_unavailable", inAnHour(), (seconds) => Number(seconds) > 3_000 && Number(seconds) <= 3_600],
+    [503, "database_unavailable", "Thu, 01 Jan 1970 00:00:00 GMT", (seconds) => seconds === 0],
+    [503, "database_unavailable", "soon", (seconds) => seconds === null],
+    [503, "database_unavailable", undefined, (seconds) => seconds === null],
+  ];
+  const paths = ["/v1/authorize", "/v1/token/exchange", "/v1/consent"];
+  test.each(paths.flatMap((path) => headers.map((row) => [path, ...row] as const)))(
+    "%s: %d %s with %s",
+    async (path, status, code, retryAfter, isRight) => {
+      const { svc, plane, session } = await fakeSession();
+      plane.replies.set(`POST ${path}`, () => {
+        const response = refused(status, code);
+        if (retryAfter !== undefined) response.headers.set("retry-after", retryAfter);
+        return response;
+      });
+      const error = await errorOf(
+        path === "/v1/consent" ? svc.consent(consent) : svc.authorize(session.context(), { ...post, params: {} }),
+      );
+      expect(error).toBeInstanceOf(ControlPlaneUnavailable);
+      expect((error as ControlPlaneUnavailable).retryAfterSeconds).toSatisfy(isRight);
+    },
+  );
+
+  test("no response, no wait", async () => {
+    const { svc, plane, session } = await fakeSession();
+    plane.replies.set("POST /v1/authorize", () => {
+      throw new TypeError("fetch failed");
+    });
+    expect(await errorOf(svc.authorize(session.context(), post))).toMatchObject({ retryAfterSeconds: null });
+  });
+});
+
 test("an allow without a record is unavailable", async () => {
   const { svc, plane, session } = await fakeSession();
   plane.replies.set("POST /v1/authorize", () => refused(503, "audit_unavailable"));

@@ -77,8 +77,8 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
   [
     "other-media-types-bound",
     "json-content.ts",
-    "others.length === 0 && jsonType.test(type) && isPlain",
-    "others.length === 0 && isPlain",
+    "if (!jsonType.test(type))",
+    'if (type === "")',
     testsOf("packages/verifier/test/body-grammar.test.ts")(
       "%s acts on the bound parameters alone > a body of type %s is not admitted",
     ),
