@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { manifestCreate } from "@svc/core";
 import { memberText, parseStrictJson } from "@svc/tokens";
-import { parseDocument } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { z } from "zod";
 import { Fault, notTried } from "./fault.ts";
 
@@ -19,10 +19,33 @@ export async function readManifestFile(file: string) {
   const content: unknown = document.toJS();
   const read = manifestCreate.safeParse(content);
   if (read.success) {
-    // A JSON file's manifest is submitted byte for byte.
-    const manifestJson = parseStrictJson(text).ok ? memberText(text, "manifest") : undefined;
-    return { file: content as ManifestFile, manifestJson, understood: read.data.manifest };
+    return {
+      file: content as ManifestFile,
+      manifestJson: manifestText(text, document),
+      understood: read.data.manifest,
+    };
   }
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
   throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }
+
+/** As it is submitted: of a JSON file byte for byte, of a YAML file with its order and the spelling of its numbers. */
+const manifestText = (text: string, document: Document): string | undefined =>
+  parseStrictJson(text).ok ? memberText(text, "manifest") : jsonOf(document.get("manifest", true), document);
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** Of a YAML node; a value that `toJS` makes would lose what a JavaScript object does not keep. */
+function jsonOf(node: unknown, document: Document): string {
+  if (isAlias(node)) return jsonOf(node.resolve(document), document);
+  if (isSeq(node)) return `[${node.items.map((item) => jsonOf(item, document)).join(",")}]`;
+  if (isMap(node)) {
+    const members = node.items.map(({ key, value }) => `${keyOf(key)}:${jsonOf(value, document)}`);
+    return `{${members.join(",")}}`;
+  }
+  if (!isScalar(node)) return "null";
+  const { value, source = "" } = node;
+  return typeof value === "number" && jsonNumber.test(source) ? source : JSON.stringify(value);
+}
+
+const keyOf = (key: unknown): string => JSON.stringify(String(isScalar(key) ? key.value : key));

@@ -223,6 +223,24 @@ test("format characters in foreign names move no cursor", async () => {
   expect(stdout.split("\n")[0]).toContain('consented to "books"');
 });
 
+test("a manifest of a YAML file is submitted with its members in order and its numbers as they are spelled", async () => {
+  const spelled = join(stack.folder, "spelled.yaml");
+  const lines = [
+    ...["agent: spelled", "manifest:", "  scopes:", "    orders: &both"],
+    ...["      hop_budget: 3.0", "      tools:", "      - ref: http:ledger/read", "        data_classes: [finance]"],
+    ...["    '10': *both", "    '2': { hop_budget: 0x4, tools: [] }"],
+  ];
+  writeFileSync(spelled, lines.join("\n"));
+  const { code } = await stack.svc("manifest", "submit", spelled, "--override", "a test");
+  expect(code).toBe(0);
+  const read = await fetch(`${stack.controlPlane.url}/v1/manifests/orders?agent=spelled`, {
+    headers: { authorization: `Bearer ${stack.env.SVC_ADMIN_TOKEN}` },
+  });
+  const scope = '{"hop_budget":3.0,"tools":[{"ref":"http:ledger/read","data_classes":["finance"]}]}';
+  const doc = `"doc":{"scopes":{"orders":${scope},"10":${scope},"2":{"hop_budget":4,"tools":[]}}}`;
+  expect(await read.text()).toContain(doc);
+});
+
 test("a manifest of a JSON file is submitted byte for byte", async () => {
   const manifest =
     '{ "scopes":{"b\\u006foks":{"tools":[ {"data_classes":["finance"],"ref":"http:ledger/read"}], "hop_budget":3.0}}}';
