@@ -107,11 +107,12 @@ describe("every webhook", () => {
     }
   });
 
-  test("that validates pods is called for each change too, and for debug containers", () => {
+  test("that validates pods is called for each change too, for debug containers and for a resize", () => {
+    const resources = ["pods", "pods/ephemeralcontainers", "pods/resize"];
     for (const webhook of validating) {
       expect(webhook).toMatchObject({
         ...always,
-        rules: [{ ...core, operations: ["CREATE", "UPDATE"], resources: ["pods", "pods/ephemeralcontainers"] }],
+        rules: [{ ...core, operations: ["CREATE", "UPDATE"], resources }],
       });
       expect(webhook).not.toHaveProperty("reinvocationPolicy");
     }
@@ -124,6 +125,13 @@ describe("every webhook", () => {
     ["a creation", "CREATE", null, pod, true],
     ["another image", "UPDATE", pod, { ...pod, spec: { containers: [{ name: "a", image: "2" }] } }, true],
     ["a debug container", "UPDATE", pod, { ...pod, spec: { ...pod.spec, ephemeralContainers: [{ name: "b" }] } }, true],
+    [
+      "other resources",
+      "UPDATE",
+      pod,
+      { ...pod, spec: { containers: [{ name: "a", image: "1", resources: {} }] } },
+      true,
+    ],
     ["another label", "UPDATE", pod, { ...pod, metadata: { labels: { [injectLabel]: "disabled" } } }, true],
     ["the last label removed", "UPDATE", pod, bare, true],
     ["the first label", "UPDATE", bare, pod, true],

@@ -14,6 +14,13 @@ const withImage = (pod: Pod, name: string): Pod => {
     if (container.name === name) Object.assign(container, { image: "registry.example/other:1" });
   return changed;
 };
+/** As `kubectl patch --subresource resize` does. */
+const resized = (pod: Pod, name: string): Pod => {
+  const changed = structuredClone(pod);
+  for (const container of [...(changed.spec.initContainers ?? []), ...changed.spec.containers])
+    if (container.name === name) Object.assign(container, { resources: { limits: { cpu: "1m", memory: "16Mi" } } });
+  return changed;
+};
 const debugged = (pod: Pod, more: Partial<Container> = {}): Pod => ({
   ...pod,
   spec: { ...pod.spec, ephemeralContainers: [aContainer({ name: "debugger", ...more })] },
@@ -24,6 +31,7 @@ describe("a change to a running pod is refused in any namespace", () => {
   test.each<readonly [string, Pod, Pod, RegExp]>([
     ["another image of the enforcement point", running, withImage(running, "svc-pep"), /delete the pod/],
     ["another image of the redirect", redirected, withImage(redirected, "svc-pep-redirect"), /delete the pod/],
+    ["fewer resources for the enforcement point", running, resized(running, "svc-pep"), /svc-pep of a running pod/],
     ["the label that selects it for review", running, labelled(running, {}), /label pep\.svc\/inject/],
     ["a label that declines", running, labelled(running, { "pep.svc/inject": "disabled" }), /label pep\.svc\/inject/],
     [
@@ -80,6 +88,7 @@ test("a debug container below the restricted standard is refused where enforceme
 
 test.each<readonly [string, Pod, Pod]>([
   ["another image of the agent", running, withImage(running, "agent")],
+  ["other resources of the agent", running, resized(running, "agent")],
   ["another label", running, labelled(running, { ...running.metadata.labels, team: "payments" })],
   ["a restricted debug container", running, debugged(running)],
   ["one that was there", debugged(running, { securityContext: {} }), debugged(running, { securityContext: {} })],

@@ -6,7 +6,7 @@ Takes {root, caBundle}; without caBundle, cert-manager fills it in.
 */ -}}
 {{- define "svc.injector.webhooks" -}}
 {{- $mutating := dict "kind" "MutatingWebhookConfiguration" "path" "mutate" "operations" (list "CREATE") "resources" (list "pods") -}}
-{{- $validating := dict "kind" "ValidatingWebhookConfiguration" "path" "validate" "operations" (list "CREATE" "UPDATE") "resources" (list "pods" "pods/ephemeralcontainers") -}}
+{{- $validating := dict "kind" "ValidatingWebhookConfiguration" "path" "validate" "operations" (list "CREATE" "UPDATE") "resources" (list "pods" "pods/ephemeralcontainers" "pods/resize") -}}
 {{- range $at, $configuration := list $mutating $validating }}
 {{- if $at }}
 ---
