@@ -5,10 +5,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
-import { migrate } from "./postgres/migrate.ts";
 import { type Config, drainTimes, readConfig } from "./start/config.ts";
 import type { ControlPlane } from "./start/control-plane.ts";
-import { openDatabase } from "./start/stores.ts";
+import { migrateDatabase, openDatabase } from "./start/stores.ts";
 import { reportServing, superviseWorkers } from "./start/workers.ts";
 
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -31,7 +30,7 @@ function configure(purpose: "serve" | "migrate"): Config {
 async function migrateOnce(config: Config): Promise<void> {
   const database = await openDatabase(config, log);
   try {
-    await migrate(database);
+    await migrateDatabase(config, database);
     log("the schema is up to date");
   } finally {
     await database.stop();

@@ -87,12 +87,8 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
   }
 }
 
-/** A start waits so long for the cache store. Without it, this process grants nothing. */
-const cacheStorePatienceMs = 1_000;
-
 /** Compares before the first request, so that a restored database never grants anything. */
-export async function startRestoreWatch({ health, submissions, guard }: Stores, events: Events) {
-  await guard.connected(cacheStorePatienceMs);
+export function startRestoreWatch({ health, submissions, guard }: Stores, events: Events) {
   return watchRestore({
     counter: highWaterMarkCounter(health, submissions.within(budgets.commit)),
     store: guard,

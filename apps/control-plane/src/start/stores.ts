@@ -7,8 +7,9 @@ import type { HighWaterMarkStore } from "../ports/restore-watch.ts";
 import { poolSizesOf, requireRoom } from "../postgres/connections.ts";
 import { connect, type Pool, poolOf, type Sql } from "../postgres/database.ts";
 import { claimDatabase, type DatabaseTaken } from "../postgres/exclusive-use.ts";
-import { migrate, requireMigrated } from "../postgres/migrate.ts";
+import { type MigrationSettings, migrate, requireMigrated } from "../postgres/migrate.ts";
 import { replication } from "../postgres/replication.ts";
+import { type ConnectionFault, requireOwnServerProcess } from "../postgres/server-process.ts";
 import { warmUp } from "../postgres/warm-up.ts";
 import { parseStoreAddress } from "../redis/address.ts";
 import { redisGuard } from "../redis/guard.ts";
@@ -31,7 +32,10 @@ export interface StoreEvents {
   readonly onStandbySilent: (cause: unknown) => void;
 }
 
-/** The configured database, or an embedded one. */
+/**
+ * The configured database, or an embedded one.
+ * @throws one line that names the setting of a database that cannot serve
+ */
 export async function openDatabase(config: Config, onProgress: StoreEvents["onProgress"]) {
   if (config.databaseUrl === undefined) {
     onProgress("starting the embedded database");
@@ -39,13 +43,24 @@ export async function openDatabase(config: Config, onProgress: StoreEvents["onPr
     return startEmbeddedPostgres({ dataDir: config.dataDir });
   }
   const appUrl = config.databaseUrl;
+  await requireOwnServerProcess("DATABASE_URL", appUrl);
   return { ownerUrl: config.migrationDatabaseUrl ?? appUrl, appUrl, stop: async () => {} };
+}
+
+/** @throws as `openDatabase`, of the schema owner's connection. */
+export async function migrateDatabase(
+  { migrationDatabaseUrl: url }: Config,
+  database: MigrationSettings,
+): Promise<void> {
+  if (url !== undefined) await requireOwnServerProcess("SVC_MIGRATION_DATABASE_URL", url);
+  await migrate(database);
 }
 
 export async function openStores(config: Config, events: StoreEvents): Promise<Stores> {
   const database = await openDatabase(config, events.onProgress);
   try {
-    await (config.migrate === "start" ? migrate(database) : requireMigrated(database));
+    await (config.migrate === "start" ? migrateDatabase(config, database) : requireMigrated(database));
+    await requireStandby(config);
     const { databaseConnections: connections, workers: processes } = config;
     await requireRoom(database.appUrl, { processes, connections });
     const use = config.redisUrl === undefined ? "exclusive" : "shared";
@@ -95,7 +110,15 @@ export const connectForAudit = (url: string, maxConnections: number): Sql =>
 
 const watchEveryMs = 500;
 
-/** Connects with the first query, so that a standby that is down stops no start. */
+/** A standby that is down stops no start. */
+async function requireStandby({ auditDatabaseUrl: url }: Config): Promise<void> {
+  if (url === undefined) return;
+  await requireOwnServerProcess("AUDIT_DATABASE_URL", url).catch((fault: ConnectionFault) => {
+    if (!fault.isUnreachable) throw fault;
+  });
+}
+
+/** Connects with the first query. */
 function openStandby(
   { auditDatabaseUrl: url }: Config,
   { primary, connections }: { readonly primary: Pool; readonly connections: number },
@@ -116,13 +139,21 @@ function openStandby(
   };
 }
 
+/** A start waits so long for the cache store. Without it, this process grants nothing. */
+const cacheStorePatienceMs = 1_000;
+
 async function guardOf(
   { redisUrl }: Config,
-  { onGuardUnavailable: onUnavailable }: StoreEvents,
+  { onGuardUnavailable: onUnavailable, onProgress }: StoreEvents,
 ): Promise<ReplayGuard & HighWaterMarkStore> {
-  if (redisUrl !== undefined) return redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable });
-  const { embeddedGuard } = await import("@svc/embedded/cache");
-  return embeddedGuard();
+  if (redisUrl === undefined) {
+    const { embeddedGuard } = await import("@svc/embedded/cache");
+    return embeddedGuard();
+  }
+  const guard = redisGuard({ address: parseStoreAddress(redisUrl), onUnavailable });
+  await guard.connected(cacheStorePatienceMs);
+  await guard.ping().catch(({ message }: Error) => onProgress(`WARNING: not ready. ${message}`));
+  return guard;
 }
 
 /** Counts in the cache store, or in this process without one. Loads and opens nothing without a limit. */
