@@ -10,23 +10,39 @@ interface SteadyClockOptions {
   readonly onSetBack?: () => void;
 }
 
+/** A time, and the monotonic clock after it was read: what passes until a later read is at least the difference. */
+interface Reading {
+  readonly timeMs: number;
+  readonly monotonicMs: number;
+}
+
 /**
- * A wall clock that never goes back, so that what has expired stays expired. It follows a clock that is set forward at
- * once. After a clock was set back it continues at its own pace until the wall clock has caught up.
+ * The wall clock, but it never goes back, so that what has expired stays expired. It is never ahead of the wall clock,
+ * wherever the process is interrupted: it returns times that the wall clock showed. After a small step back it waits for
+ * the wall clock. After a large one it continues at the monotonic clock's pace until the wall clock has caught up.
  */
 export function steadyClock(options: SteadyClockOptions = {}): Clock {
   const { wallMs = Date.now, monotonicMs = () => performance.now(), onSetBack = () => {} } = options;
-  let offsetMs = Number.NEGATIVE_INFINITY;
-  let isBehind = false;
+  let last: Reading = { timeMs: Number.NEGATIVE_INFINITY, monotonicMs: 0 };
+  /** The last reading before the wall clock was set back. */
+  let setBackAt: Reading | undefined;
   return {
     nowMs() {
-      const elapsedMs = monotonicMs();
-      const wallOffsetMs = wallMs() - elapsedMs;
-      const wasBehind = isBehind;
-      isBehind = offsetMs - wallOffsetMs > toleratedMs;
-      if (isBehind && !wasBehind) onSetBack();
-      offsetMs = Math.max(offsetMs, wallOffsetMs);
-      return Math.floor(elapsedMs + offsetMs);
+      const beforeMs = monotonicMs();
+      const shownMs = wallMs();
+      const leastMs = advance(setBackAt ?? last, beforeMs);
+      if (leastMs - shownMs > toleratedMs) {
+        if (setBackAt === undefined) onSetBack();
+        setBackAt ??= last;
+        last = { timeMs: Math.floor(leastMs), monotonicMs: beforeMs };
+      } else {
+        setBackAt = undefined;
+        last = { timeMs: Math.max(last.timeMs, shownMs), monotonicMs: monotonicMs() };
+      }
+      return last.timeMs;
     },
   };
 }
+
+/** What the wall clock shows at least, unless it was set back. */
+const advance = ({ timeMs, monotonicMs }: Reading, nowMs: number): number => timeMs + (nowMs - monotonicMs);
