@@ -1,26 +1,38 @@
 import { randomBytes } from "node:crypto";
-import { createDatabase, spawnApp, type TestDatabase } from "@svc/test-support";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createDatabase,
+  type OwnRedis,
+  requires,
+  spawnApp,
+  startOwnRedis,
+  startRedisCluster,
+  type TestDatabase,
+} from "@svc/test-support";
+import { afterAll, beforeAll, expect } from "vitest";
 import { migrate } from "../src/postgres/migrate.ts";
 import type { Finding } from "../src/start/check.ts";
 import { checkSettings, looksGuessable } from "../src/start/check.ts";
 import { readConfig } from "../src/start/config.ts";
 import { query } from "./support.ts";
 
+const { describe, test } = requires("redis-server");
+
 const drawn = () => randomBytes(32).toString("base64url");
 
 let database: TestDatabase;
+let store: OwnRedis;
 beforeAll(async () => {
   database = await createDatabase();
   await migrate(database);
+  store = await startOwnRedis();
 });
-afterAll(() => database.drop());
+afterAll(() => Promise.all([database.drop(), store.stop()]));
 
 /** As a careful operator would set it. */
 const careful = () => ({
   DATABASE_URL: database.appUrl,
   SVC_MIGRATION_DATABASE_URL: database.ownerUrl,
-  REDIS_URL: "redis://cache.internal:6379",
+  REDIS_URL: store.url,
   SVC_ISSUER: "https://authz.example.com",
   SVC_ADMIN_TOKEN: `alice=${drawn()}`,
   SVC_AUDIT_TOKEN: drawn(),
@@ -56,13 +68,44 @@ const found: readonly (readonly [string, () => Record<string, string | undefined
   ["an unreadable setting", () => ({ SVC_IDENTITY_REQUIRED: "yes" }), /SVC_IDENTITY_REQUIRED: must be true or false/],
   ["the owner as the service's role", () => ({ DATABASE_URL: database.ownerUrl }), /owns \d+ of \d+ tables/],
   ["a superuser as the service's role", () => ({ DATABASE_URL: database.superuserUrl }), /is a superuser/],
-  ["a database without a server", () => ({ DATABASE_URL: "postgres://127.0.0.1:9/none" }), /cannot be read/],
+  [
+    "a database without a server",
+    () => ({ DATABASE_URL: "postgres://127.0.0.1:9/none" }),
+    /^DATABASE_URL: the database does not answer/,
+  ],
+  [
+    "a migration database without a server",
+    () => ({ SVC_MIGRATION_DATABASE_URL: "postgres://127.0.0.1:9/none" }),
+    /^SVC_MIGRATION_DATABASE_URL: the database does not answer/,
+  ],
+  ["a cache store without a server", () => ({ REDIS_URL: "redis://127.0.0.1:9" }), /^REDIS_URL: it does not serve/],
 ];
 
 test.each(found)("%s is a bad finding, and no finding shows a secret", async (_name, changes, wanted) => {
   const { bad, output } = await check(changes());
   expect(bad).toEqual([expect.stringMatching(wanted)]);
   for (const secret of [guessable, twice, new URL(database.appUrl).password]) expect(output).not.toContain(secret);
+});
+
+describe("a cache store", () => {
+  test("that may evict is a bad finding", async () => {
+    await store.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    try {
+      expect((await check()).bad).toEqual(["the cache store may evict spends"]);
+    } finally {
+      await store.command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+    }
+  });
+
+  test("of which the setting names one node is a bad finding", async () => {
+    const cluster = await startRedisCluster();
+    try {
+      const { bad } = await check({ REDIS_URL: cluster.nodes[0]?.url });
+      expect(bad).toEqual([expect.stringMatching(/^REDIS_URL: it is one node of a cluster/)]);
+    } finally {
+      await cluster.stop();
+    }
+  });
 });
 
 describe("a role of the service", () => {
@@ -79,6 +122,18 @@ describe("a role of the service", () => {
       expect((await check()).bad).toEqual([expect.stringMatching(wanted)]);
     } finally {
       await query(database.superuserUrl, `revoke ${right} from "${role()}"`);
+    }
+  });
+
+  test.each([
+    ["insert on decision", /may not add to the record: decision/],
+    ["select on spend", /may not add to the record: spend/],
+  ])("without the right to %s is a bad finding", async (right, wanted) => {
+    await query(database.superuserUrl, `revoke ${right} from "${role()}"`);
+    try {
+      expect((await check()).bad).toEqual([expect.stringMatching(wanted)]);
+    } finally {
+      await query(database.superuserUrl, `grant ${right} to "${role()}"`);
     }
   });
 

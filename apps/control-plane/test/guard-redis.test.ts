@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import {
   type OwnRedis,
   type RedisCluster,
@@ -15,6 +16,7 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { type ClaimOutcome, GuardUnavailable } from "../src/ports/replay-guard.ts";
 import { parseStoreAddress } from "../src/redis/address.ts";
 import { redisGuard } from "../src/redis/guard.ts";
+import { redisRateLimits } from "../src/redis/rate-limit.ts";
 import { guardSuite } from "./guard-suite.ts";
 
 const { describe, test } = requires("redis-server");
@@ -237,6 +239,106 @@ describe("a cluster that loses a node", () => {
     await waitUntil("every key to be served", () =>
       Promise.all(keys.map((key) => guard.claim(claimOf(key)))).then(() => true),
     );
+  });
+});
+
+describe("one node of a cluster that is given as a single server", () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+  });
+  afterAll(() => cluster.stop());
+
+  test("rejects pings with a line that names the setting and the remedy", async () => {
+    for (const { url } of cluster.nodes) {
+      const guard = redisGuard({ address: parseStoreAddress(url), ...patient });
+      undo.push(() => guard.close());
+      await guard.connected(60_000);
+      await expect(guard.ping()).rejects.toThrow(/^REDIS_URL: it is one node of a cluster.*redis\+cluster:/);
+    }
+  });
+});
+
+/** As docs/guides/operations.md lists them. */
+const [, listedRights = ""] =
+  /^user svc on >PASSWORD (.*)$/m.exec(
+    readFileSync(new URL("../../../docs/guides/operations.md", import.meta.url), "utf8"),
+  ) ?? [];
+const granting = (server: OwnRedis, rights = listedRights) =>
+  server.command("ACL", "SETUSER", "svc", "on", ">secret", ...rights.split(" "));
+const asUser = (url: string) => url.replace("://", "://svc:secret@");
+
+describe("a user with the listed rights alone", () => {
+  test.each([
+    ["of a single server", async () => ownServer().then((server) => ({ url: `${server.url}/2`, servers: [server] }))],
+    [
+      "of a cluster",
+      async () => {
+        const cluster = await startRedisCluster();
+        undo.push(() => cluster.stop());
+        return { url: cluster.url, servers: cluster.nodes };
+      },
+    ],
+    [
+      "of servers behind Sentinel",
+      async () => {
+        const group = await startRedisSentinel();
+        undo.push(() => group.stop());
+        return { url: group.url, servers: [group.primary, group.replica] };
+      },
+    ],
+  ])("%s serves guard, marks and rate limits, and nothing is denied", async (_name, start) => {
+    const { url, servers } = await start();
+    for (const server of servers) await granting(server);
+    const reports: unknown[] = [];
+    const address = parseStoreAddress(asUser(url));
+    const guard = redisGuard({ address, onUnavailable: (cause) => reports.push(cause), ...patient });
+    const limits = redisRateLimits({ address, onUnavailable: (cause) => reports.push(cause), ...patient });
+    undo.push(() => guard.close());
+    undo.push(async () => limits.close());
+    await guard.connected(60_000);
+    await guard.ping();
+    const claim = claimOf();
+    expect(await guard.claim(claim)).toBe("claimed");
+    expect(await guard.claim({ ...claim, actionId: "another" })).toBe("other_action");
+    await guard.release(claim);
+    await guard.keep({ deployment: claim.key, count: 7n });
+    expect(await guard.seen(claim.key)).toBe(7n);
+    expect(await guard.evictionPolicy()).toBe("keeps");
+    const limit = limits.limit("bearer", { calls: 1, seconds: 60 });
+    await waitUntil("a call to be counted by the store", async () => {
+      await limit.take(claim.key);
+      const counted = await Promise.all(servers.map((server) => server.command("INFO", "commandstats")));
+      return counted.join("").includes("cmdstat_incrby");
+    });
+    reports.length = 0;
+    await guard.ping();
+    await limit.take(claim.key);
+    for (const server of servers) expect(JSON.stringify(await server.command("ACL", "LOG"))).toBe("[]");
+    expect(reports).toEqual([]);
+  });
+
+  test("but without INFO reports no outage, and the policy is unknown", async () => {
+    const server = await ownServer();
+    await granting(server, listedRights.replace(" +info", ""));
+    const reports: unknown[] = [];
+    const address = parseStoreAddress(asUser(server.url));
+    const guard = redisGuard({ address, onUnavailable: (cause) => reports.push(cause), ...patient });
+    undo.push(() => guard.close());
+    await guard.connected(60_000);
+    await guard.ping();
+    expect(await guard.evictionPolicy()).toBe("unknown");
+    await guard.ping();
+    expect(reports).toEqual([]);
+  });
+
+  test.each(["set", "get", "del", "eval"])("but without %s is not ready, and the line names the page", async (name) => {
+    const server = await ownServer();
+    await granting(server, listedRights.replace(` +${name}`, ""));
+    const guard = redisGuard({ address: parseStoreAddress(asUser(server.url)), ...patient });
+    undo.push(() => guard.close());
+    await guard.connected(60_000);
+    await expect(guard.ping()).rejects.toThrow(/^REDIS_URL: its user may not run .*docs\/guides\/operations.md/);
   });
 });
 

@@ -10,7 +10,7 @@ import type { Deps } from "../src/routes/deps.ts";
 import { compose } from "../src/start/compose.ts";
 import { type Config, readConfig } from "../src/start/config.ts";
 import { startRestoreWatch } from "../src/start/control-plane.ts";
-import { openStores } from "../src/start/stores.ts";
+import { openStores, type Stores } from "../src/start/stores.ts";
 
 /** Other files of this worker, which share the module, test the budgets themselves. */
 const own = { ...budgets };
@@ -24,6 +24,7 @@ export const tokens = {
 
 export interface TestPlane {
   readonly deps: Deps;
+  readonly stores: Stores;
   readonly database: TestDatabase;
   readonly config: Config;
   /** The app over the same stores, some ports replaced. */
@@ -70,6 +71,7 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   });
   return {
     deps,
+    stores,
     database,
     config,
     ...testApp(deps),

@@ -14,12 +14,15 @@ interface ProbeDeps {
   readonly restoreWatch: Pick<RestoreWatch, "look">;
   readonly isDraining: () => boolean;
   readonly onEvictionUnknown: () => void;
+  /** Called with the first failure after a success. */
+  readonly onDatabaseFailing: (cause: unknown) => void;
 }
 
 /** In the order in which `/readyz` names them. */
-export function readinessProbes({ probeDatabase, restoreWatch, isDraining, ...store }: ProbeDeps): Probes {
+export function readinessProbes({ restoreWatch, isDraining, ...deps }: ProbeDeps): Probes {
+  const database = reportingFirst(deps.probeDatabase, deps.onDatabaseFailing);
   const cacheStore = async (): Promise<void> => {
-    await probeGuard(store);
+    await probeGuard(deps);
     if ((await restoreWatch.look()) === "unknown") throw new Error("the high water mark could not be compared yet");
   };
   const restore = async (): Promise<void> => {
@@ -29,11 +32,25 @@ export function readinessProbes({ probeDatabase, restoreWatch, isDraining, ...st
     if (isDraining()) throw new Error("this process is draining");
   };
   return new Map([
-    ["database", probeDatabase],
+    ["database", database],
     ["cache_store", cacheStore],
     ["restore", restore],
     ["draining", draining],
   ]);
+}
+
+function reportingFirst(check: () => Promise<void>, report: (cause: unknown) => void) {
+  let isFailing = false;
+  return async (): Promise<void> => {
+    try {
+      await check();
+      isFailing = false;
+    } catch (cause) {
+      if (!isFailing) report(cause);
+      isFailing = true;
+      throw cause;
+    }
+  };
 }
 
 /** An evicting store could forget a spend, so it cannot serve (docs/reference/tokens.md#single-use). */

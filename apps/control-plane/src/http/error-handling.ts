@@ -43,7 +43,7 @@ export function reported(thrown: unknown, report: (fault: unknown) => void): Api
 }
 
 /** What was thrown, as the caller may see it: nothing of an unforeseen fault leaves the process. */
-export function toApiError(error: unknown): ApiError {
+function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return isUnavailable(code)

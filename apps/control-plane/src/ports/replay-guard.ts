@@ -29,7 +29,7 @@ export interface ReplayGuard {
   claim(claim: GuardClaim & { readonly ttlSeconds: number }): Promise<ClaimOutcome>;
   /** Deletes the entry of this action. Only after a definite rollback: an unknown commit keeps it. */
   release(claim: GuardClaim): Promise<void>;
-  /** Writes, as a claim does. */
+  /** Claims and releases some entries, of every part of the store. */
   ping(): Promise<void>;
   evictionPolicy(): Promise<EvictionPolicy>;
   /** Waits for the first connection, at most so long. */

@@ -85,28 +85,30 @@ export const connect = ({
     },
   });
 
-/** @throws {DatabaseUnavailable} at the deadline. A statement that finishes later is not undone: its effect is unknown. */
+/**
+ * @throws {DatabaseUnavailable} at the deadline, and for every fault of server, driver or connection, whatever its code:
+ *   a call needs the statement. One that finishes later is not undone: its effect is unknown.
+ */
 export async function bounded<T>(deadlineMs: number, work: PromiseLike<T>): Promise<T> {
   try {
     return await within(deadlineMs, work, () => new DatabaseUnavailable(`no answer within ${deadlineMs} ms`));
   } catch (error) {
-    throw isUnavailable(error) ? new DatabaseUnavailable("the database cannot serve", { cause: error }) : error;
+    throw isOfDatabase(error) ? new DatabaseUnavailable("the database cannot serve", { cause: error }) : error;
   }
 }
 
-/**
- * Connection faults, the server's classes for "not now" (08, 53, 57, 58, read-only, timeouts), and those of a refused
- * connection: account or password (28), database (3D), no connections allowed (55000).
- */
-const unavailableCodes =
-  /^(?:08|28|3D|53|57|58)|^(?:25006|55000|55P03|40001|40P01|XX000)$|^E[A-Z]+$|^CONNECT|^(?:NOT_TAGGED_CALL|UNSAFE_TRANSACTION)$/;
-
-const isUnavailable = (error: unknown): boolean => unavailableCodes.test(codeOf(error));
+/** SQLSTATE, and the codes of the driver and of Node: in capitals and digits. Our own are in small letters. */
+const isOfDatabase = (error: unknown): boolean => /^[0-9A-Z_]+$/.test(codeOf(error));
 
 /** The server refused the statement: bad data, a violated constraint, or a deadlock. Other faults may follow a commit. */
 export const committedNothing = (error: unknown): boolean => /^(?:22|23)...$|^(?:40001|40P01)$/.test(codeOf(error));
 
 export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+/** For the rest of the transaction: each statement may take so long, the wait for its locks included. */
+export async function waitingUpTo(tx: Transaction, ms: number): Promise<void> {
+  await tx`select set_config('lock_timeout', ${`${ms}`}, true), set_config('statement_timeout', ${`${ms}`}, true)`;
+}
 
 /** Runs `work` on one connection of its own. */
 export async function onConnection<T>(

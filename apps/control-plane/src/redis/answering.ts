@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { within } from "@svc/host";
-import { GuardUnavailable } from "../ports/replay-guard.ts";
 import type { StoreAddress } from "./address.ts";
+import { isReply, type StoreFault, storeFault } from "./fault.ts";
 import { connectStore, type Store } from "./store.ts";
 
 export interface StoreOptions {
@@ -31,41 +31,58 @@ export function answeringStore(
 ) {
   let store = connectStore(address);
   let pending = 0;
+  let isFailing = false;
   let silentSinceMs: number | undefined;
 
-  const failed = (cause: unknown): GuardUnavailable => {
+  const failed = (cause: unknown): StoreFault => {
+    if (isReply(cause)) silentSinceMs = undefined;
+    else reconnectAfterSilence();
+    const fault = storeFault(cause);
+    if (!isFailing) onUnavailable(fault);
+    isFailing = true;
+    return fault;
+  };
+
+  const reconnectAfterSilence = (): void => {
     const nowMs = performance.now();
-    if (silentSinceMs === undefined) {
-      silentSinceMs = nowMs;
-      onUnavailable(cause);
-    } else if (nowMs - silentSinceMs > silenceMs) {
-      silentSinceMs = nowMs;
-      store.destroy();
-      store = connectStore(address);
-    }
-    return new GuardUnavailable("the cache store does not answer", { cause });
+    silentSinceMs ??= nowMs;
+    if (nowMs - silentSinceMs <= silenceMs) return;
+    silentSinceMs = nowMs;
+    store.destroy();
+    store = connectStore(address);
   };
 
   const settled = () => {
     pending -= 1;
   };
 
+  const ask = async <T>(command: (store: Store) => Promise<T>): Promise<T> => {
+    if (!store.isReady()) throw failed(store.fault() ?? new Error("not connected"));
+    if (pending >= maxPending) throw failed(new Error("too many commands without an answer"));
+    pending += 1;
+    const answer = command(store);
+    answer.then(settled, settled);
+    try {
+      const value = await within(deadlineMs, answer, () => new Error(`no answer within ${deadlineMs} ms`));
+      silentSinceMs = undefined;
+      isFailing = false;
+      return value;
+    } catch (cause) {
+      throw failed(cause);
+    }
+  };
+
   return {
     /** @throws {GuardUnavailable} on a late answer, an error reply, or a lost connection. */
-    async ask<T>(command: (store: Store) => Promise<T>): Promise<T> {
-      if (!store.isReady()) throw failed(new Error("not connected"));
-      if (pending >= maxPending) throw failed(new Error("too many commands without an answer"));
-      pending += 1;
-      const answer = command(store);
-      answer.then(settled, settled);
-      try {
-        const value = await within(deadlineMs, answer, () => new Error(`no answer within ${deadlineMs} ms`));
-        silentSinceMs = undefined;
-        return value;
-      } catch (cause) {
-        throw failed(cause);
-      }
-    },
+    ask,
+    /** Undefined where the server refuses the command. @throws as `ask`. */
+    askIfAllowed: <T>(command: (store: Store) => Promise<T>): Promise<T | undefined> =>
+      ask((redis) =>
+        command(redis).catch((cause: unknown) => {
+          if (isReply(cause)) return undefined;
+          throw cause;
+        }),
+      ),
     /** Resolves when it is connected, or after the time. */
     async connected(withinMs: number): Promise<void> {
       const untilMs = performance.now() + withinMs;

@@ -5,6 +5,8 @@ import type { StoreAddress } from "./address.ts";
 export interface Store {
   /** False while commands would wait for a connection. */
   isReady(): boolean;
+  /** Of the last attempt to connect. */
+  fault(): unknown;
   /** `SET NX PX GET`: null when written, else the existing value. */
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<string | null>;
   evaluate(script: string, given: { keys: string[]; arguments: string[] }): Promise<unknown>;
@@ -39,8 +41,18 @@ const socket = (address: StoreAddress) => ({
   ...(address.tls ? { tls: true as const } : {}),
 });
 
-/** A command's caller gets its error. Without a listener the process would end. */
 const ignore = (): void => {};
+
+/** Connects, and keeps the last fault: a command's caller gets its error, and without a listener the process would end. */
+function connectInBackground(client: Pick<Client, "on" | "connect">): Pick<Store, "fault"> {
+  let fault: unknown;
+  const keep = (error: unknown): void => {
+    fault = error;
+  };
+  client.on("error", keep);
+  client.connect().catch(keep);
+  return { fault: () => fault };
+}
 
 /** Uses the plain client: `createClient` allocates 22 MB at the start for a method per command. */
 function singleStore(address: StoreAddress): Store {
@@ -50,9 +62,8 @@ function singleStore(address: StoreAddress): Store {
     database: address.database,
     socket: { ...shared.socket, ...address.nodes[0] },
   });
-  client.on("error", ignore);
-  client.connect().catch(ignore);
   return {
+    ...connectInBackground(client),
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.sendCommand(["SET", key, value, "PX", `${ttlMs}`, "NX", "GET"]),
     evaluate: (script, given) =>
@@ -98,7 +109,7 @@ function clusterStore(address: StoreAddress): Store {
 
 interface Client {
   readonly isReady: boolean;
-  on(event: "error", listener: () => void): unknown;
+  on(event: "error", listener: (error: unknown) => void): unknown;
   connect(): Promise<unknown>;
   set(key: string, value: string, options: ReturnType<typeof setOptions>): Promise<string | null>;
   eval: Store["evaluate"];
@@ -107,11 +118,9 @@ interface Client {
 const setOptions = (ttlMs: number) =>
   ({ condition: "NX", GET: true, expiration: { type: "PX", value: ttlMs } }) as const;
 
-/** Connects the client. */
-function commandsOf(client: Client): Pick<Store, "isReady" | "setIfAbsent" | "evaluate"> {
-  client.on("error", ignore);
-  client.connect().catch(ignore);
+function commandsOf(client: Client): Pick<Store, "isReady" | "fault" | "setIfAbsent" | "evaluate"> {
   return {
+    ...connectInBackground(client),
     isReady: () => client.isReady,
     setIfAbsent: (key, value, ttlMs) => client.set(key, value, setOptions(ttlMs)),
     evaluate: (script, given) => client.eval(script, given),

@@ -1,8 +1,13 @@
 import { deflateRawSync } from "node:zlib";
 import { examineSchema, type RecordReader, type Row, schemaWords } from "@svc/seals";
+import type { EvictionPolicy } from "../ports/replay-guard.ts";
 import type { Sql } from "../postgres/database.ts";
 import { connect } from "../postgres/database.ts";
-import { presentState } from "../postgres/migrate.ts";
+import { ownersOwn, presentState } from "../postgres/migrate.ts";
+import { type ConnectionFault, requireOwnServerProcess } from "../postgres/server-process.ts";
+import { parseStoreAddress } from "../redis/address.ts";
+import type { StoreFault } from "../redis/fault.ts";
+import { redisGuard } from "../redis/guard.ts";
 import type { Config, ConfigResult } from "./config.ts";
 
 /** One result, as `svc check --json` prints it. */
@@ -23,13 +28,63 @@ export async function* checkSettings(result: ConfigResult): AsyncGenerator<Findi
   if (result.ok) {
     yield* settingsFindings(result.config);
     yield* databaseFindings(result.config);
+    yield* storeFindings(result.config);
   } else {
     for (const fault of result.faults) yield bad(fault, "Every setting is listed in apps/control-plane/README.md.");
   }
 }
 
-async function* databaseFindings({ databaseUrl }: Config): AsyncGenerator<Finding> {
+async function* databaseFindings(config: Config): AsyncGenerator<Finding> {
+  const { databaseUrl, migrationDatabaseUrl, auditDatabaseUrl } = config;
   if (databaseUrl === undefined) return;
+  const isReached = yield* connectionFindings("DATABASE_URL", databaseUrl);
+  if (migrationDatabaseUrl !== undefined) yield* connectionFindings("SVC_MIGRATION_DATABASE_URL", migrationDatabaseUrl);
+  if (auditDatabaseUrl !== undefined) yield* connectionFindings("AUDIT_DATABASE_URL", auditDatabaseUrl);
+  if (isReached) yield* roleFindings(databaseUrl);
+}
+
+/** Returns whether the database was reached. */
+async function* connectionFindings(setting: string, url: string): AsyncGenerator<Finding, boolean> {
+  try {
+    await requireOwnServerProcess(setting, url);
+    yield good(`each connection of ${setting} has a server process of its own`);
+    return true;
+  } catch (cause) {
+    const { what, remedy, isUnreachable } = cause as ConnectionFault;
+    yield bad(`${setting}: ${what}`, remedy);
+    return !isUnreachable;
+  }
+}
+
+const storePatienceMs = 5_000;
+
+async function* storeFindings({ redisUrl }: Config): AsyncGenerator<Finding> {
+  if (redisUrl === undefined) return;
+  const guard = redisGuard({ address: parseStoreAddress(redisUrl), deadlineMs: storePatienceMs });
+  try {
+    await guard.connected(storePatienceMs);
+    await guard.ping();
+    yield good("the cache store takes the entries of the replay guard");
+    yield* evictionFindings(await guard.evictionPolicy());
+  } catch (cause) {
+    const { what, remedy } = cause as StoreFault;
+    yield bad(`REDIS_URL: ${what}`, remedy);
+  } finally {
+    await guard.close();
+  }
+}
+
+function* evictionFindings(policy: EvictionPolicy): Generator<Finding> {
+  if (policy === "evicts") yield bad("the cache store may evict spends", "Set its maxmemory-policy to noeviction.");
+  if (policy === "unknown") {
+    yield note(
+      "the cache store does not report its eviction policy",
+      "It must be noeviction; +info lets it be checked.",
+    );
+  }
+}
+
+async function* roleFindings(databaseUrl: string): AsyncGenerator<Finding> {
   const sql = connect({ url: databaseUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
   try {
     yield* rightsFindings(sql);
@@ -153,6 +208,13 @@ async function* rightsFindings(sql: Sql): AsyncGenerator<Finding> {
     return;
   }
   yield recordFinding(tables);
+  const closed = tables.filter(({ adds, table }) => !adds && !ownersOwn.includes(table)).map(({ table }) => table);
+  if (closed.length > 0) {
+    yield bad(
+      `the service's role may not add to the record: ${closed.join(", ")}`,
+      'Run the control plane with "migrate".',
+    );
+  }
   yield role.creates
     ? bad("the service's role can create objects in the schema", "revoke create on schema public from it.")
     : good("the service's role creates nothing in the schema");
@@ -204,9 +266,11 @@ interface TableRights {
   readonly table: string;
   readonly owns: boolean;
   readonly changes: boolean;
+  readonly adds: boolean;
 }
 
 const readTables = (sql: Sql): Promise<readonly TableRights[]> => sql<TableRights[]>`
   select relname as table, pg_has_role(relowner, 'member') as owns,
+    has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'select') as adds,
     has_any_column_privilege(c.oid, 'update') or has_table_privilege(c.oid, 'delete, truncate, trigger') as changes
   from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`;

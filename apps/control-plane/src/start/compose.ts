@@ -88,11 +88,12 @@ export function compose({ config, telemetry, stores, encryptionKey, url, isDrain
     discover: createDiscover({ allowed: config.discoveryAllow, credentials: config.discoveryCredentials }),
     consentTtlSeconds: config.consentTtlSeconds,
     probes: readinessProbes({
-      probeDatabase: () => probeDatabase(stores.health),
+      probeDatabase: () => probeDatabase(stores.health, ids),
       guard,
       restoreWatch,
       isDraining,
       onEvictionUnknown: events.evictionUnknown,
+      onDatabaseFailing: events.storeUnavailable,
     }),
     requireAcknowledged: restoreWatch.requireAcknowledged,
     renderMetrics: () => telemetry.render(),

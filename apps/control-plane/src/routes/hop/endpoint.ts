@@ -3,7 +3,6 @@ import type { Span, TraceHeaders } from "@svc/telemetry";
 import type { Context } from "hono";
 import type { Events, HopEvents } from "../../events/events.ts";
 import { ApiError, invalidRequest } from "../../http/api-error.ts";
-import { toApiError } from "../../http/error-handling.ts";
 import type { App } from "../../http/routes.ts";
 
 /**
@@ -36,10 +35,12 @@ const traceHeaders = (headers: Headers): TraceHeaders => ({
   baggage: headers.get("baggage") ?? undefined,
 });
 
-/** The endpoint's own error for a store that could not serve; any unforeseen fault stays `internal`. */
-export const unavailableAs = (code: ErrorCode, message: string) => (error: unknown) => {
-  const known = toApiError(error);
-  throw known.code === "internal" ? known : new ApiError(code, message, { cause: error });
+/**
+ * The endpoint's own error: without its commit nothing is answered, whatever prevented it. The endpoint's event has
+ * logged the fault.
+ */
+export const unavailableAs = (code: ErrorCode, message: string) => (cause: unknown) => {
+  throw new ApiError(code, message, { cause });
 };
 
 export const actorUnproven = (): ApiError =>
