@@ -98,9 +98,11 @@ async function meetsAnother([one, other]: readonly [postgres.Sql, postgres.Sql])
   return withinFirst !== first || besides !== second || (await processOf(one)) !== first;
 }
 
-async function processOf(sql: postgres.Sql | postgres.TransactionSql): Promise<number | undefined> {
-  const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  return row?.pid;
+/** Unique among the servers of an address with several hosts. */
+async function processOf(sql: postgres.Sql | postgres.TransactionSql): Promise<string | undefined> {
+  const [row] = await sql<{ process: string }[]>`
+    select concat(pg_backend_pid(), ' since ', pg_postmaster_start_time()) as process`;
+  return row?.process;
 }
 
 /** @throws if the time limit of a connection is not in force: then no lock and no statement would end. */
