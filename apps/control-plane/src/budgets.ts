@@ -3,11 +3,12 @@ export const budgets = {
   statement: 800,
   commit: 900,
   read: 900,
+  /** For a revocation, a block, an end of a session or a key, with those that are before it. */
+  emergency: 10_000,
   submit: 20_000,
   /** For each statement of a submission, the wait for its locks included. */
   submitStep: 10_000,
   auditRead: 4_000,
-  endBatch: 5_000,
   probe: 900,
   /** For a statement to get a lock. */
   lock: 300,

@@ -3,6 +3,7 @@ import { generatePrivateJwk, importIssuerKey, type SigningKey, sealPrivateJwk } 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type KeyDeps, removeKey, rotateKey } from "../src/commands/issuer-keys.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
+import { denialChanges } from "../src/postgres/denial-changes.ts";
 import { issuerKeyStore, issuerKeys, keyMaker } from "../src/postgres/issuer-keys.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { query } from "./support.ts";
@@ -57,7 +58,7 @@ async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array
     clock,
     ids: { next: () => crypto.randomUUID() },
     issuerKeys: keys,
-    issuerKeyStore: issuerKeyStore(poolOf(sql, 5_000)),
+    issuerKeyStore: issuerKeyStore(denialChanges(poolOf(sql, 5_000))),
     makeKey: keyMaker(encryptionKey),
   };
   return { keys, deps, reads };

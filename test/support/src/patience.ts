@@ -7,6 +7,7 @@ export const patience = {
     statement: 20_000,
     commit: 20_000,
     read: 20_000,
+    emergency: 60_000,
     submit: 120_000,
     submitStep: 60_000,
     auditRead: 20_000,

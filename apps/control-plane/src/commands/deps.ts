@@ -5,6 +5,7 @@ import type { AuditReads } from "../ports/audit-reads.ts";
 import type { Blocks } from "../ports/blocks.ts";
 import type { Clock, Ids, Secrets } from "../ports/clock.ts";
 import type { DecisionLog } from "../ports/decision-log.ts";
+import type { DenialHold } from "../ports/denial-hold.ts";
 import type { Enrollments } from "../ports/enrollments.ts";
 import type { AgentKeys, Identities } from "../ports/identities.ts";
 import type { IdentityProvider } from "../ports/identity-provider.ts";
@@ -33,6 +34,7 @@ export interface HopDeps {
   readonly policies: Policies;
   readonly decisionLog: DecisionLog;
   readonly spends: SpendLedger;
+  readonly denialHold: DenialHold;
   readonly guard: ReplayGuard;
   readonly hopSettings: HopSettings;
   /** Throws while the database is older than one that this deployment served before: then nothing is granted. */

@@ -15,8 +15,8 @@ export async function insertAdministrativeEvent(
 }
 
 /**
- * Call it in the transaction of every change that concerns all sessions (revocation, block, key): a decision on the
- * earlier state can then no longer be written. The epoch is random, since after a failover a counter could repeat.
+ * Call it in the transaction of every {@link DenialChanges.change}: a decision on the earlier state can then no longer be
+ * written. The epoch is random, since after a failover a counter could repeat.
  */
 export async function recordChangedDenials(tx: Transaction, event: NewEvent): Promise<void> {
   await tx`update denial_epoch set epoch = gen_random_uuid()`;

@@ -2,11 +2,15 @@ import type { StandingBlock } from "@svc/core";
 import type { Blocks } from "../ports/blocks.ts";
 import { recordChangedDenials } from "./administrative-events.ts";
 import type { Pools, Sql, Transaction } from "./database.ts";
+import type { DenialChanges } from "./denial-changes.ts";
 
 const blockColumns = (sql: Sql | Transaction) =>
   sql`kind, ref, reason, until as "untilMs", created_at as "createdAtMs"`;
 
-export const blocks = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): Blocks => ({
+export const blocks = (
+  { reader: { rows, sql } }: Pools<"reader">,
+  { change }: Pick<DenialChanges, "change">,
+): Blocks => ({
   /** Compares refs by byte, so that no locale changes the pages. */
   page: ({ nowMs, after, limit }) => rows<StandingBlock>`
     select ${blockColumns(sql)} from block
@@ -15,7 +19,7 @@ export const blocks = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writ
     order by kind collate "C", ref collate "C" limit ${limit}`,
   /** A lapsed block is replaced and gets a new `created_at`. */
   set: (block, event) =>
-    writer.transaction(async (tx) => {
+    change(async (tx) => {
       const { kind, ref, reason, createdAtMs } = block;
       const until = block.untilMs === null ? null : new Date(block.untilMs);
       const [changed] = await tx<StandingBlock[]>`
@@ -35,7 +39,7 @@ export const blocks = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writ
       return standing ?? block;
     }),
   lift: (kind, ref, event) =>
-    writer.transaction(async (tx) => {
+    change(async (tx) => {
       const { count } = await tx`
         delete from block where kind = ${kind} and ref = ${ref} and (until is null or until > ${new Date(event.atMs)})`;
       if (count > 0) await recordChangedDenials(tx, event);

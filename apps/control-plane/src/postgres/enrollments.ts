@@ -11,14 +11,15 @@ import type {
 } from "../ports/enrollments.ts";
 import { insertAdministrativeEvent, recordChangedDenials } from "./administrative-events.ts";
 import type { Pool, Sql, Transaction } from "./database.ts";
+import type { DenialChanges } from "./denial-changes.ts";
 import { lockIdentities } from "./identities.ts";
 
-export const enrollments = (writer: Pool): Enrollments => ({
+export const enrollments = (writer: Pool, { change }: Pick<DenialChanges, "change">): Enrollments => ({
   issueToken: (token) => writer.transaction((tx) => issueToken(tx, token)),
   isTokenGood: (use) => writer.run((sql) => isTokenGood(sql, use)),
   begin: (enrollment) => writer.run((sql) => begin(sql, enrollment)),
   takeTry: (enrollmentId, nowMs) => writer.run((sql) => takeTry(sql, enrollmentId, nowMs)),
-  complete: (completion) => writer.transaction((tx) => complete(tx, completion)),
+  complete: (completion) => change((tx) => complete(tx, completion)),
 });
 
 async function issueToken(tx: Transaction, token: NewEnrollToken): Promise<void> {

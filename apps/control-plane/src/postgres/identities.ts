@@ -3,8 +3,12 @@ import { LRUCache } from "lru-cache";
 import type { AgentIdentity, AgentKeys, Identities, Revocation, RevokeAgent } from "../ports/identities.ts";
 import { recordChangedDenials } from "./administrative-events.ts";
 import type { Fragment, Pool, Pools, Sql, Transaction } from "./database.ts";
+import type { DenialChanges } from "./denial-changes.ts";
 
-export const identities = ({ reader: { rows, run, sql }, writer }: Pools<"reader" | "writer">): Identities => ({
+export const identities = (
+  { reader: { rows, run, sql } }: Pools<"reader">,
+  { change }: Pick<DenialChanges, "change">,
+): Identities => ({
   byName: (agent) => run(() => findIdentity(sql, sql`a.name = ${agent}`)),
   byId: (agentId) => run(() => findIdentity(sql, sql`a.agent_id = ${agentId}`)),
   revocations: ({ sinceMs, after, limit }) => rows<Revocation>`
@@ -22,7 +26,7 @@ export const identities = ({ reader: { rows, run, sql }, writer }: Pools<"reader
     return newest?.asOfMs ?? 0;
   },
   revoke: (revocation) =>
-    writer.transaction(async (tx) => {
+    change(async (tx) => {
       const isNew = await revoke(tx, revocation);
       const identity = await findIdentity(tx, tx`a.agent_id = ${revocation.agentId}`);
       return identity && { identity, isNew };

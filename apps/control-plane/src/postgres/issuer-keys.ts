@@ -23,7 +23,8 @@ import {
 } from "../ports/issuer-keys.ts";
 import { singleFlight } from "../ports/single-flight.ts";
 import { recordChangedDenials } from "./administrative-events.ts";
-import type { Pool, Transaction } from "./database.ts";
+import { DatabaseUnavailable, type Pool, type Transaction } from "./database.ts";
+import type { DenialChanges } from "./denial-changes.ts";
 
 interface IssuerKeySettings {
   readonly pool: Pool;
@@ -136,7 +137,7 @@ interface KeyState {
 /** A key is superseded when the next one activates, and is kept until every token it signed has expired. */
 async function readAll(tx: Transaction, retiredBefore: Date) {
   const [state] = await tx<KeyState[]>`select d.epoch, i.not_before from denial_epoch d cross join issuer_epoch i`;
-  if (state === undefined) throw new Error("the denial epoch's row is missing: the schema is damaged");
+  if (state === undefined) throw new DatabaseUnavailable("the denial epoch's row is missing: the schema is damaged");
   const stored = await tx<StoredKey[]>`
     select kid, sealed_private_jwk as "sealedPrivateJwk", created_at as "createdAtMs", activates_at as "activatesAtMs",
       superseded_at as "supersededAtMs"
@@ -171,8 +172,8 @@ export const keyMaker =
     return { kid, publicJwk, sealedPrivateJwk: await sealPrivateJwk(jwk, encryptionKey) };
   };
 
-export const issuerKeyStore = (writer: Pool): IssuerKeyStore => ({
-  change: (work) => writer.transaction(async (tx) => work(await openChange(tx))),
+export const issuerKeyStore = ({ change }: Pick<DenialChanges, "change">): IssuerKeyStore => ({
+  change: (work) => change(async (tx) => work(await openChange(tx))),
 });
 
 const openChange = async (tx: Transaction): Promise<KeyChange> => ({

@@ -1,9 +1,18 @@
 import type { SessionFacts, SessionStatus, SessionSummary, TaintMark } from "@svc/core";
 import { LRUCache } from "lru-cache";
+import { budgets } from "../budgets.ts";
 import type { AuditReads, SessionFilter } from "../ports/audit-reads.ts";
 import type { EndEvent, Ending, Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
-import type { Fragment, Pool, Pools, Sql, Transaction } from "./database.ts";
+import {
+  DatabaseUnavailable,
+  type Fragment,
+  type Pool,
+  type Pools,
+  type Sql,
+  type Transaction,
+  waitingUpTo,
+} from "./database.ts";
 import { firstIdAt } from "./time-ordered-ids.ts";
 
 /** Some 1 KiB each, allocated at once. */
@@ -13,11 +22,7 @@ interface ReadRow extends SessionFacts, RevocationColumns {
   readonly marks: readonly (Omit<TaintMark, "markedAtMs"> & { readonly markedAt: string })[];
 }
 
-/** @param batchDeadlineMs for a batch of ends, which may have to read every running session */
-export const sessions = (
-  { reader: { rows, sql }, writer }: Pools<"reader" | "writer">,
-  batchDeadlineMs: number,
-): Sessions => {
+export const sessions = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): Sessions => {
   const known = new LRUCache<string, SessionFacts>({ max: cachedSessions });
   return {
     create: (session, eventId) => writer.transaction((tx) => insert(tx, session, eventId)),
@@ -46,15 +51,16 @@ export const sessions = (
       };
     },
     async end(sessionId, ending, eventOf) {
-      const ended = await writer.transaction((tx) =>
-        endThose(tx, tx`and s.session_id = ${sessionId}`, ending, eventOf),
-      );
+      const ended = await writer.within(budgets.emergency).transaction(async (tx) => {
+        await waitingUpTo(tx, budgets.emergency);
+        return endThose(tx, tx`and s.session_id = ${sessionId}`, ending, eventOf);
+      });
       return ended.length > 0;
     },
     /** Always in the order of id, so that two calls never wait for each other. */
     endSome: ({ filter, after, limit }, ending, eventOf) =>
-      writer.within(batchDeadlineMs).transaction(async (tx) => {
-        await tx`select set_config('statement_timeout', ${String(batchDeadlineMs)}, true)`;
+      writer.within(budgets.emergency).transaction(async (tx) => {
+        await waitingUpTo(tx, budgets.emergency);
         const which = tx`
           ${sessionConditions(tx, filter, firstIdAt(ending.atMs - decisionsOfRunningMs))}
           ${after === undefined ? tx`` : tx`and s.session_id > ${after}`} order by s.session_id limit ${limit}`;
@@ -93,7 +99,7 @@ async function insert(tx: Transaction, session: SessionFacts, eventId: string): 
     details: { scope, policy_version: policyVersion },
   });
   const [denials] = await tx<{ epoch: string }[]>`select epoch from denial_epoch`;
-  if (denials === undefined) throw new Error("the denial epoch's row is missing: the schema is damaged");
+  if (denials === undefined) throw new DatabaseUnavailable("the denial epoch's row is missing: the schema is damaged");
   return denials.epoch;
 }
 

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Telemetry } from "@svc/telemetry";
 import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
-import { budgets } from "../budgets.ts";
 import { tokenSigner, verifySubject } from "../commands/hop/hop-tokens.ts";
 import { readinessProbes } from "../commands/readiness.ts";
 import { createDiscover } from "../discovery/discover.ts";
@@ -16,6 +15,7 @@ import type { RestoreWatch } from "../ports/restore-watch.ts";
 import { auditReads, standbyFirst } from "../postgres/audit-reads.ts";
 import { blocks } from "../postgres/blocks.ts";
 import { decisionLog } from "../postgres/decisions.ts";
+import { denialChanges } from "../postgres/denial-changes.ts";
 import { enrollments } from "../postgres/enrollments.ts";
 import { probeDatabase } from "../postgres/health.ts";
 import { agentKeys, identities } from "../postgres/identities.ts";
@@ -49,6 +49,7 @@ const rememberedTokens = 20_000;
 export function compose({ config, telemetry, stores, encryptionKey, url, isDraining, ...parts }: Parts): Deps {
   const { events, issuerKeys, clock, restoreWatch } = parts;
   const { writer, reader, guard } = stores;
+  const denials = denialChanges(writer);
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verified = rememberVerified("hop", { capacity: rememberedTokens });
@@ -66,18 +67,19 @@ export function compose({ config, telemetry, stores, encryptionKey, url, isDrain
     policies: policyStore(reader),
     decisionLog: decisionLog(writer),
     spends: spendLedger(writer),
+    denialHold: denials,
     guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },
     bearers: createBearers(config.bearers),
     limits: callerLimits(stores.rateLimits),
     cursorKey: derivedKey(derivedFrom, "svc page cursor"),
     manifests: manifests(stores),
-    sessions: sessions(stores, budgets.endBatch),
-    blocks: blocks(stores),
-    issuerKeyStore: issuerKeyStore(writer),
+    sessions: sessions(stores),
+    blocks: blocks(stores, denials),
+    issuerKeyStore: issuerKeyStore(denials),
     makeKey: config.issuerPrivateKey === undefined ? keyMaker(encryptionKey) : undefined,
-    identities: identities(stores),
-    enrollments: enrollments(writer),
+    identities: identities(stores, denials),
+    enrollments: enrollments(writer, denials),
     identityProvider: config.identityProvider && openIdProvider({ ...config.identityProvider, clock }),
     secrets: { next: () => randomBytes(32).toString("base64url") },
     console: {

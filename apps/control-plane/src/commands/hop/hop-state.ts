@@ -67,11 +67,15 @@ interface Attempts<Result extends { readonly kind: string }> {
   readonly exhausted: () => Error;
 }
 
-const maxAttempts = 3;
+/** On the state in the database. Meanwhile any revocation, block or key may make the result stale. */
+const optimisticAttempts = 2;
+
+/** While no such change happens: only the session's own changes make these stale. */
+const heldAttempts = 2;
 
 /**
  * Runs `attempt` on the cached state and, unless a commit confirmed that result, on the state in the database; again
- * when the session changed meanwhile (`stale`). Undefined as for `loadHopState`.
+ * when that changed meanwhile (`stale`). Undefined as for `loadHopState`.
  */
 export async function onHopState<Result extends { readonly kind: string }>(
   deps: HopDeps,
@@ -82,10 +86,13 @@ export async function onHopState<Result extends { readonly kind: string }>(
     const result = await attempt(cached);
     if (result !== "stale" && confirmed.includes(result.kind)) return result;
   }
-  for (let attempts = 0; attempts < maxAttempts; attempts++) {
+  const attemptAfresh = async (): Promise<Result | "stale" | undefined> => {
     const state = await loadHopState(deps, subject, targetAgent);
-    if (state === undefined) return undefined;
-    const result = await attempt(state);
+    return state && attempt(state);
+  };
+  for (let attempts = 0; attempts < optimisticAttempts + heldAttempts; attempts++) {
+    const isHeld = attempts >= optimisticAttempts;
+    const result = await (isHeld ? deps.denialHold.hold(attemptAfresh) : attemptAfresh());
     if (result !== "stale") return result;
   }
   throw exhausted();
