@@ -2,6 +2,8 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 
 const discovery = testsOf("apps/control-plane/test/discovery.test.ts");
 const reading = testsOf("apps/control-plane/test/http-reading.test.ts");
+const clock = testsOf("apps/control-plane/test/steady-clock.test.ts");
+const unwritable = testsOf("apps/control-plane/test/unwritable-record.test.ts");
 const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
@@ -78,10 +80,49 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
   [
     "clock-goes-back",
     "start/steady-clock.ts",
-    "offsetMs = Math.max(offsetMs, wallOffsetMs);",
-    "offsetMs = wallOffsetMs;",
-    testsOf("apps/control-plane/test/steady-clock.test.ts")(
-      "a steady clock > never goes back and never stops, for any wall clock",
+    "timeMs: Math.max(last.timeMs, shownMs)",
+    "timeMs: shownMs",
+    clock("a steady clock > never goes back, and waits a second at most, for any wall clock"),
+  ],
+  [
+    "clock-gains-what-interrupts",
+    "start/steady-clock.ts",
+    "monotonicMs: monotonicMs() };",
+    "monotonicMs: beforeMs };",
+    clock(
+      "a steady clock > is never ahead of the wall clock, wherever the process is interrupted, and never behind its call",
+    ),
+  ],
+  [
+    "transaction-pooling-accepted",
+    "postgres/server-process.ts",
+    "if (await sharesServerProcesses(url)) throw new SharedServerProcesses();",
+    "await sharesServerProcesses(url);",
+    testsOf("apps/control-plane/test/pooler.test.ts")(
+      "a pooler > %s is refused with one line that names the setting and the remedy",
+    ),
+  ],
+  [
+    "expected-faults-alone",
+    "postgres/database.ts",
+    "/^[0-9A-Z_]+$/.test(codeOf(error))",
+    "/^(?:08|28|3D|53|57|58)/.test(codeOf(error))",
+    unwritable("while a table $name > %s is 503 with its own code, and succeeds afterwards"),
+  ],
+  [
+    "ready-without-the-record",
+    "postgres/health.ts",
+    "    await insertEverywhere(tx, ids.next(), new Date(0));\n",
+    "",
+    unwritable("while a table $name > %s the process is not ready"),
+  ],
+  [
+    "ready-on-one-key",
+    "redis/guard.ts",
+    "crypto.randomUUID()",
+    '"one"',
+    testsOf("apps/control-plane/test/guard-redis.test.ts")(
+      "one node of a cluster that is given as a single server > rejects pings with a line that names the setting and the remedy",
     ),
   ],
   [
