@@ -42,7 +42,7 @@ function notReady({ status, code, details }: ControlPlaneUnavailable): Finding {
     `not ready: ${failing.join(", ")}`,
     failing.includes("restore")
       ? 'The database is older than one that was served: follow "Backup and restore" in deploy/README.md.'
-      : "Calls are refused until it is back: docs/guides/operations.md says what its log names.",
+      : "Calls are refused until it is back: docs/guides/operations.md#what-a-failure-looks-like says what its log names.",
   );
 }
 

@@ -259,10 +259,10 @@ describe("one node of a cluster that is given as a single server", () => {
   });
 });
 
-/** As docs/guides/operations.md lists them. */
+/** As docs/guides/operations.md#redis lists them. */
 const [, listedRights = ""] =
   /^user svc on >PASSWORD (.*)$/m.exec(
-    readFileSync(new URL("../../../docs/guides/operations.md", import.meta.url), "utf8"),
+    readFileSync(new URL("operations.md", new URL("../../../docs/guides/", import.meta.url)), "utf8"),
   ) ?? [];
 const granting = (server: OwnRedis, rights = listedRights) =>
   server.command("ACL", "SETUSER", "svc", "on", ">secret", ...rights.split(" "));

@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** As docs/guides/operations.md shows it. */
+/** As docs/guides/operations.md#poolers shows it. */
 const ignored =
   "ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout, synchronous_commit, plan_cache_mode";
 

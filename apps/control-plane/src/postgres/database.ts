@@ -105,9 +105,11 @@ export const committedNothing = (error: unknown): boolean => /^(?:22|23)...$|^(?
 
 export const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
-/** For the rest of the transaction: each statement may take so long, the wait for its locks included. */
+/** For the rest of the transaction: each statement, its wait for locks, and each pause between two may take so long. */
 export async function waitingUpTo(tx: Transaction, ms: number): Promise<void> {
-  await tx`select set_config('lock_timeout', ${`${ms}`}, true), set_config('statement_timeout', ${`${ms}`}, true)`;
+  await tx`
+    select set_config(name, ${`${ms}`}, true)
+    from unnest(array['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']) name`;
 }
 
 /** Runs `work` on one connection of its own. */

@@ -43,7 +43,7 @@ export class ConnectionFault extends Error {
 class SharedServerProcesses extends Error {}
 class SettingsLost extends Error {}
 
-const guide = "docs/guides/operations.md";
+const guide = "docs/guides/operations.md#poolers";
 const ignoring = `In PgBouncer set ignore_startup_parameters as ${guide} shows.`;
 
 /** By the driver's or the server's code. */

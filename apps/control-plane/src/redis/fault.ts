@@ -13,7 +13,7 @@ export class StoreFault extends GuardUnavailable {
   }
 }
 
-// The class is logged (docs/guides/operations.md).
+// The class is logged (docs/guides/operations.md#what-a-failure-looks-like).
 class StoreSilent extends StoreFault {}
 class StoreIsClusterNode extends StoreFault {}
 class StoreDeniesCommand extends StoreFault {}
@@ -22,7 +22,7 @@ class StoreIsReplica extends StoreFault {}
 class StoreIsFull extends StoreFault {}
 class StoreIsUntrusted extends StoreFault {}
 
-const guide = "docs/guides/operations.md";
+const guide = "docs/guides/operations.md#redis";
 
 /** By the first words of a reply, or by the code of a connection's fault. */
 const faults: readonly (readonly [RegExp, typeof StoreFault, what: string, remedy: string])[] = [
