@@ -8,6 +8,7 @@ import { runCheck } from "./start/check.ts";
 import { type Config, readConfig } from "./start/config.ts";
 import { help } from "./start/help.ts";
 import { printedConfig } from "./start/printed-config.ts";
+import { runSuggest } from "./start/suggest.ts";
 import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
 import { upstreamsSchema } from "./upstreams/upstreams-file.ts";
 
@@ -76,6 +77,9 @@ try {
       break;
     case "--schema":
       process.stdout.write(`${JSON.stringify(upstreamsSchema(), null, 2)}\n`);
+      break;
+    case "--suggest":
+      process.exitCode = await runSuggest(rest[0], process.stdin, (line) => process.stdout.write(`${line}\n`), log);
       break;
     case "--help":
     case "-h":

@@ -81,6 +81,7 @@ export {
 } from "./taint.ts";
 export * from "./wire/admin.ts";
 export * from "./wire/audit.ts";
+export * from "./wire/enforcement-point.ts";
 export * from "./wire/hop.ts";
 export * from "./wire/identity.ts";
 export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";

@@ -14,7 +14,7 @@ import {
 import type { ProtocolKind } from "./protocol.ts";
 import { readPath, routeOf } from "./read-path.ts";
 
-const routePath = z.string().refine((text) => {
+export const routePath = z.string().refine((text) => {
   const segments = segmentsOf(text);
   const isSegment = (segment: string, index: number) =>
     segment === "*" ? index === segments.length - 1 : /^:[A-Za-z_]\w*$/.test(segment) || /^[^:*]*$/.test(segment);

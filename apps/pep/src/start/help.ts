@@ -13,6 +13,10 @@ export const flags = [
     flag: "--schema",
     does: "prints the JSON Schema of the upstreams file, for editors; begin the file with `# yaml-language-server: $schema=pep.schema.json`",
   },
+  {
+    flag: "--suggest [FILE]",
+    does: "reads the answer of `GET /__svc/unlisted` on standard input, and prints as JSON the entries that would list these calls beside those of FILE; `svc upstreams suggest` prints them as YAML",
+  },
   { flag: "--help", does: "prints these flags, with examples" },
 ] as const;
 
@@ -30,6 +34,7 @@ Examples:
   SVC_CONTROL_PLANE_URL=http://127.0.0.1:8080 SVC_PEP_CONFIG=pep.yaml SVC_DEV=true svc-pep
   SVC_ADMIN_TOKEN=... svc-pep --check expenses travel
   svc-pep --schema > pep.schema.json
+  curl -s http://127.0.0.1:16020/__svc/unlisted | svc-pep --suggest pep.yaml
 
-Exit codes: 0 done; 1 did not start, or a target is in no policy; 2 the check could not run, or the flag is unknown.
+Exit codes: 0 done; 1 did not start, or a target is in no policy; 2 an input cannot be used, or the flag is unknown.
 `;
