@@ -9,8 +9,12 @@ const readers = filesLike("{packages/{client,console},apps/control-plane,apps/cl
 /** A value import of zod: a type import makes no schema. */
 const makesSchemas = (source: string): boolean => /^import (?!type\b)[^;]*\bfrom "zod"/m.test(source);
 
-/** The CLI calls the control plane by the client; these files read a key set's address, and time the client's calls. */
-const fetching = ["apps/cli/src/audit/pinned-keys.ts", "apps/cli/src/control-plane.ts"];
+/** The CLI calls the control plane by the client; these read a key set's address, time its calls, and read an enforcement point. */
+const fetching = [
+  "apps/cli/src/audit/pinned-keys.ts",
+  "apps/cli/src/control-plane.ts",
+  "apps/cli/src/upstreams/read-suggestions.ts",
+];
 
 test("no route, plane, page or command defines its own schema", () => {
   expect(readers.length).toBeGreaterThan(80);

@@ -28,6 +28,7 @@ export const commands = [
     "List the calls that enforcement would block, and the manifests that would admit them.",
     () => import("./commands/would-block.ts"),
   ),
+  entry("upstreams", "Suggest routes for the calls that no route lists.", () => import("./commands/upstreams.ts")),
   entry("sessions", "List, show and revoke sessions.", () => import("./commands/sessions.ts")),
   entry("agents", "List agents, and revoke one permanently.", () => import("./commands/agents.ts")),
   entry("block", "Set, list and lift emergency blocks.", () => import("./commands/block.ts")),

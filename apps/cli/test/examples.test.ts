@@ -59,6 +59,7 @@ async function writeFiles(): Promise<void> {
     "planner.yaml": manifest,
     "manifests/planner.yaml": manifest,
     "pep.yaml": stringify({ upstreams: [upstream] }),
+    "unlisted.json": JSON.stringify({ unlisted: [], dropped: 0 }),
     "agent.js": "",
     "agent.py": "",
     "record.mjs": `import { traceRecorder } from ${JSON.stringify(recorder)};
@@ -116,6 +117,7 @@ async function formerKey(): Promise<string> {
 const here = (line: string): string =>
   line
     .replaceAll("https://authz.example.com", stack.control_plane)
+    .replaceAll("http://127.0.0.1:16020", stack.pep_admin)
     .replaceAll("0190f5a1-7c2e-7d3b-9a41-5e6f7a8b9c0d", found.ACTION_ID ?? "")
     .replaceAll("/etc/bash_completion.d", folder)
     .replaceAll("/var/lib/node_exporter", folder)
@@ -127,6 +129,7 @@ async function typed(line: string): Promise<{ code: number; output: string }> {
     PATH: [join(folder, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: folder,
     SVC_CONTROL_PLANE_URL: stack.control_plane,
+    SVC_PEP_ADMIN_LISTEN: new URL(stack.pep_admin).host,
     SVC_ADMIN_TOKEN: stack.admin_token,
     SVC_AUDIT_TOKEN: stack.audit_token,
     // What the control plane behind it would be given in production.

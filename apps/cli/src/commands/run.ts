@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { withoutSettings } from "@svc/host";
 import { Command, Option } from "commander";
 import { type ControlPlane, type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
@@ -6,6 +7,7 @@ import { withoutSecretsInEnvironment } from "../run/clean-process.ts";
 import { type LocalPep, type PepFlags, startLocalPep } from "../run/local-pep.ts";
 import { catchSignals, exitCodeOf, runProgram } from "../run/program.ts";
 import { type Lending, lendSession } from "../run/session.ts";
+import { fetchList } from "../upstreams/read-suggestions.ts";
 
 const examples = `
 The command gets the enforcement point as HTTP_PROXY and http_proxy, for the hosts of upstreams, and as a base address in
@@ -17,11 +19,17 @@ Examples:
   svc run --scope expenses --user ada --upstreams pep.yaml -- node agent.js
   svc run --scope expenses --user ada --upstreams pep.yaml --mode observe -- python agent.py
                                    blocks nothing, and lists the calls it would have blocked
+  svc run --scope expenses --user ada --upstreams pep.yaml --mode observe --unlisted unlisted.json -- python agent.py
+                                   and writes those that no route lists
   svc run --scope expenses --user ada --agent planner --upstreams pep.yaml -- curl http://ledger.internal/entries
                                    as planner, after the person delegated to it
 
 The exit code is the command's own; 1 if that is 0 and the session could not be revoked.
 `;
+
+interface Flags extends ControlPlaneFlags, Lending, PepFlags {
+  readonly unlisted?: string;
+}
 
 export const command = (): Command =>
   withControlPlane(new Command("run"))
@@ -34,12 +42,16 @@ export const command = (): Command =>
     .addOption(
       new Option("--mode <mode>", "mode of the enforcement point").choices(["enforce", "observe"]).default("enforce"),
     )
+    .option(
+      "--unlisted <file>",
+      "in observe mode: write the calls that no route lists there, for svc upstreams suggest",
+    )
     .option("--json", "at the end, one line of JSON a decision on standard error")
     .addHelpText("after", examples)
     .passThroughOptions()
     .action(run);
 
-async function run(command: readonly string[], flags: ControlPlaneFlags & Lending & PepFlags): Promise<void> {
+async function run(command: readonly string[], flags: Flags): Promise<void> {
   withoutSecretsInEnvironment();
   // A terminal that is gone must not keep the session from being revoked.
   process.stderr.on("error", () => {});
@@ -54,6 +66,7 @@ async function run(command: readonly string[], flags: ControlPlaneFlags & Lendin
     pep = await startLocalPep(plane.url, session, flags, interruption.signal);
     steps.done();
     process.exitCode = await runProgram(command, agentEnvironment(pep.url));
+    if (flags.unlisted !== undefined) await writeFile(flags.unlisted, await fetchList(pep.adminUrl));
   } catch (cause) {
     if (!interruption.signal.aborted) throw cause;
     process.exitCode = exitCodeOf(interruption.signal.reason);

@@ -41,6 +41,7 @@ export async function startLocalPep(
     const keyFile = telemetryKey && (await privateFile("telemetry-key", telemetryKey));
     const port = await freePort();
     const adminPort = await freePort(new Set([port]));
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
     pep = startProgram({
       name: "enforcement point",
       url: import.meta.resolve("@svc/pep/main"),
@@ -59,9 +60,9 @@ export async function startLocalPep(
         ...(keyFile && { SVC_TELEMETRY_KEY_FILE: keyFile }),
       },
     });
-    await Promise.race([started(pep, `http://127.0.0.1:${adminPort}/__svc/readyz`), aborted(signal)]);
+    await Promise.race([started(pep, `${adminUrl}/__svc/readyz`), aborted(signal)]);
     if (keyFile) await rm(keyFile);
-    return { url: `http://127.0.0.1:${port}`, stop };
+    return { url: `http://127.0.0.1:${port}`, adminUrl, stop };
   } catch (cause) {
     await stop();
     throw cause;
