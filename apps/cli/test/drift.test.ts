@@ -36,6 +36,7 @@ test.each([
   ["what is declared", () => traceOf(edge), 0],
   ["what is not", () => traceOf({ ...edge, target: "http:ledger/shred" }), 1],
   ["a trace that is not there", () => join(folder, "nowhere"), 2],
+  ["what was not decided", () => traceOf(edge, { ...edge, outcome: "undecided" }), 2],
 ] as const)("exits for %s as documented", async (_name, trace, code) => {
   const metrics = join(folder, "drift.prom");
   const options = ["--trace", trace(), "--manifests", file, "--metrics-file", metrics];
@@ -43,6 +44,19 @@ test.each([
   expect(checked.code).toBe(code);
   expect(() => JSON.parse(checked.stdout)).not.toThrow();
   expect(readFileSync(metrics, "utf8")).toContain("svc_drift_runs_total");
+});
+
+test("--expect-denied names calls whose deny is meant, --scope the scope of calls without one", async () => {
+  const denied = join(folder, "denied.yaml");
+  writeFileSync(denied, '- {scope: books, caller: clerk, target: "http:ledger/shred", reason: TARGET_NOT_DECLARED}');
+  const trace = traceOf(
+    { ...edge, scope: null },
+    { ...edge, scope: null, target: "http:ledger/shred", outcome: "deny" },
+  );
+  const check = ["drift", "check", "--trace", trace, "--manifests", file, "--scope", "books"];
+  expect(await svc(check)).toMatchObject({ code: 1 });
+  const expected = await svc([...check, "--expect-denied", denied]);
+  expect(expected).toMatchObject({ code: 0, stdout: expect.stringContaining("denied once, as expected") });
 });
 
 test.each(["github", "gitlab"])("writes a workflow for %s, and overwrites none", async (forge) => {

@@ -1,4 +1,4 @@
-import { highestTaint, type Taint, type TargetKind } from "@svc/core";
+import { highestTaint, splitDataClasses, type Taint, type TargetKind } from "@svc/core";
 import type { TraceRecorder } from "@svc/drift/recorder";
 import {
   type Allowed,
@@ -10,7 +10,7 @@ import {
   type SettledBody,
   takeHop,
 } from "@svc/hop";
-import { decodeUnverifiedHopToken } from "@svc/tokens";
+import { decodeUnverifiedHopToken, isNarrowed } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
 import type { Params } from "./authorized-request.ts";
 import {
@@ -138,7 +138,7 @@ export function edgeRecorder(recorder: TraceRecorder, scope: string | undefined)
   const scopes = new LRUCache<string, string>({ max: maxSessions });
   return (context, { target, targetKind, dataClass, taint }, decision) => {
     const claims = decodeUnverifiedHopToken(context.token);
-    if (claims?.targetKind === null && !scopes.has(context.sessionId)) scopes.set(context.sessionId, claims.scope);
+    if (claims && !isNarrowed(claims) && !scopes.has(context.sessionId)) scopes.set(context.sessionId, claims.scope);
     recorder.record({
       scope: scopes.get(context.sessionId) ?? scope ?? null,
       chain: context.actChain.slice(1),
@@ -146,6 +146,7 @@ export function edgeRecorder(recorder: TraceRecorder, scope: string | undefined)
       target,
       targetKind,
       dataClass,
+      ...(claims && { narrowedTo: isNarrowed(claims) ? splitDataClasses(claims.scope) : null }),
       hop: context.hop,
       taint: decision?.taint ?? highest(claims?.taint, taint),
       outcome: decision?.outcome ?? "undecided",

@@ -6,6 +6,8 @@ import { filesOf, type Line, linesOf } from "./trace-files.ts";
 export const traceFaultKinds = [
   /** No such file or folder, or it cannot be read. */
   "trace_unreadable",
+  /** A folder without a trace file: nothing recorded into it. */
+  "folder_empty",
   /** A file without a run: its recorder could not write. */
   "file_empty",
   /** A line that is not an event. */
@@ -14,6 +16,8 @@ export const traceFaultKinds = [
   "events_missing",
   /** A run without its end: its process was killed, or its disk full. */
   "run_unended",
+  /** A run that ended without an event: its process made no call. */
+  "run_empty",
   /** Events after the end, or two that claim one place. */
   "run_contradictory",
 ] as const;
@@ -26,7 +30,7 @@ export interface TraceFault {
   readonly file: string;
   readonly line?: number;
   readonly run?: string;
-  /** Events lost, as far as is known; at least 1. */
+  /** Events lost, as far as is known: 0 for a run and a folder without any, else at least 1. */
   readonly lost: number;
 }
 
@@ -34,6 +38,8 @@ export interface TraceFault {
 export interface TracedEdge extends Omit<Edge, "outcome"> {
   readonly outcomes: readonly EdgeOutcome[];
   readonly count: number;
+  /** How many of them no usable decision was returned for. */
+  readonly undecided: number;
   /** Where it was recorded first. */
   readonly seenAt: { readonly file: string; readonly line: number };
 }
@@ -66,6 +72,7 @@ export function aggregateTrace(paths: string | readonly string[]): EdgeTrace {
       if (!runs.note(file, event.run, event.seq, edge)) return;
       events += 1;
       edge.count += 1;
+      if (event.edge.outcome === "undecided") edge.undecided += 1;
       if (!edge.outcomes.includes(event.edge.outcome)) edge.outcomes.push(event.edge.outcome);
     }
   };
@@ -89,7 +96,9 @@ export function aggregateTrace(paths: string | readonly string[]): EdgeTrace {
 
   for (const path of new Set([paths].flat())) {
     attempt(path, () => {
-      for (const file of filesOf(path)) attempt(file, () => readFile(file));
+      const files = filesOf(path);
+      if (files.length === 0) faults.push({ kind: "folder_empty", file: path, lost: 0 });
+      for (const file of files) attempt(file, () => readFile(file));
     });
   }
   return { edges: [...edges.values()], events, runs: runs.size, faults: [...faults, ...runs.faults()] };
@@ -98,18 +107,19 @@ export function aggregateTrace(paths: string | readonly string[]): EdgeTrace {
 interface Counted extends TracedEdge {
   outcomes: EdgeOutcome[];
   count: number;
+  undecided: number;
 }
 
 /** The human has a name in every session, and is the same caller in all of them. */
-const keyOf = ({ scope, chain, target, targetKind, dataClass, hop, taint }: Edge): string =>
-  JSON.stringify([scope, chain, target, targetKind, dataClass, hop, taint]);
+const keyOf = ({ scope, chain, target, targetKind, dataClass, narrowedTo, hop, taint }: Edge): string =>
+  JSON.stringify([scope, chain, target, targetKind, dataClass, narrowedTo, hop, taint]);
 
 function known(edges: Map<string, Counted>, edge: Edge, seenAt: TracedEdge["seenAt"]): Counted {
   const key = keyOf(edge);
   const before = edges.get(key);
   if (before) return before;
   const { outcome: _, ...same } = edge;
-  const first = { ...same, outcomes: [], count: 0, seenAt };
+  const first = { ...same, outcomes: [], count: 0, undecided: 0, seenAt };
   edges.set(key, first);
   return first;
 }
@@ -165,6 +175,7 @@ function faultsOf(run: string, { file, seen, ended, isContradictory }: Run): rea
   return [
     ...(missing > 0 ? [fault("events_missing", missing)] : []),
     ...(ended === undefined ? [fault("run_unended", 1)] : []),
+    ...(ended === 0 && seen.size === 0 ? [fault("run_empty", 0)] : []),
     ...(isContradictory || (ended !== undefined && highest > ended) ? [fault("run_contradictory", 1)] : []),
   ];
 }

@@ -11,6 +11,8 @@ export const driftErrorKinds = [
   ...traceFaultKinds,
   /** No edge was recorded: nothing was tested, or nothing was recorded. */
   "nothing_observed",
+  /** A call without a usable decision: what the agent would have done next is unknown. */
+  "undecided",
   /** An edge whose session's scope no process of the run knew. */
   "scope_unknown",
   /** No such file or folder, no manifest in it, or it cannot be read. */
@@ -20,6 +22,12 @@ export const driftErrorKinds = [
   "manifest_repeated",
   /** Over 10,000 delegation paths. */
   "policy_too_large",
+  /** No such file, or not a list of expected denials. */
+  "expected_denials_unreadable",
+  /** No recorded deny is the expected one: its test did not run. */
+  "expected_denial_unmet",
+  /** The manifests admit the call whose deny is expected. */
+  "expected_denial_admitted",
 ] as const;
 /** One of `driftErrorKinds`. */
 export type DriftErrorKind = (typeof driftErrorKinds)[number];
@@ -67,6 +75,7 @@ export interface DriftSummary {
   readonly events: number;
   readonly runs: number;
   readonly undeclared: number;
+  readonly expectedDenials: number;
   readonly unexercised: number;
   /** Events missing from the traces, as far as is known. */
   readonly lostEvents: number;
@@ -78,6 +87,8 @@ export interface DriftReport {
   readonly result: DriftResult;
   readonly summary: DriftSummary;
   readonly undeclared: readonly UndeclaredEdge[];
+  /** Undeclared calls that were all denied, and whose deny a test expects. */
+  readonly expectedDenials: readonly UndeclaredEdge[];
   readonly errors: readonly DriftError[];
   readonly warnings: readonly UnexercisedEdge[];
 }

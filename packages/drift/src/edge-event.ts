@@ -18,6 +18,7 @@ const edgeEvent = z
     target: z.string(),
     target_kind: z.enum(targetKinds),
     data_class: z.string(),
+    narrowed_to: z.exactOptional(z.array(z.string()).nullable()),
     hop: ordinal,
     taint: z.enum(taints),
     outcome: z.enum(edgeOutcomes),
@@ -32,8 +33,9 @@ const endEvent = z.strictObject({
 });
 
 const event = z.union([
-  edgeEvent.transform(({ v: _, run, seq, ts: __, target_kind, data_class, ...same }) => {
-    const edge: Edge = { ...same, targetKind: target_kind, dataClass: data_class };
+  edgeEvent.transform(({ v: _, run, seq, ts: __, target_kind, data_class, narrowed_to, ...same }) => {
+    const narrowed = narrowed_to === undefined ? {} : { narrowedTo: narrowed_to };
+    const edge: Edge = { ...same, targetKind: target_kind, dataClass: data_class, ...narrowed };
     return { kind: "edge" as const, run, seq, edge };
   }),
   endEvent.transform(({ run, events }) => ({ kind: "end" as const, run, events })),

@@ -17,6 +17,8 @@ export interface Edge {
   readonly targetKind: TargetKind;
   /** One data class; for an agent several, space-separated. */
   readonly dataClass: string;
+  /** The data classes the caller's token was narrowed to; null at hop 1. Absent where it is unknown. */
+  readonly narrowedTo?: readonly string[] | null;
   readonly hop: number;
   /** The effective taint of the decision. */
   readonly taint: Taint;
@@ -45,6 +47,7 @@ export function edgeLine({ run, seq, ts }: EventPlace, edge: Edge): string {
     target: edge.target,
     target_kind: edge.targetKind,
     data_class: edge.dataClass,
+    narrowed_to: edge.narrowedTo,
     hop: edge.hop,
     taint: edge.taint,
     outcome: edge.outcome,

@@ -21,7 +21,8 @@ export {
   type UnexercisedEdge,
 } from "./drift-report.ts";
 export { type Edge, type EdgeOutcome, edgeOutcomes } from "./edge.ts";
-export { checkDrift } from "./gate.ts";
+export type { ExpectedDenial } from "./expected-denials.ts";
+export { checkDrift, type DriftExpectations } from "./gate.ts";
 export { type TraceRecorder, type TraceRecorderOptions, traceEnv, traceRecorder } from "./recorder.ts";
 export { type ReportFormat, reportFormats, writeReport } from "./report/formats.ts";
 export { type DriftCheck, type DriftCheckOutcome, driftMetrics, runDriftCheck } from "./run-drift-check.ts";

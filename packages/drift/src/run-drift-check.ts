@@ -4,6 +4,7 @@ import { z } from "zod";
 import { aggregateTrace } from "./aggregate.ts";
 import { type DriftManifest, readPolicies } from "./declared-policies.ts";
 import { type DriftError, type DriftReport, driftResults, exitCodeFor } from "./drift-report.ts";
+import { type ExpectedDenial, expectedDenialList } from "./expected-denials.ts";
 import { judge } from "./gate.ts";
 import { type ReportFormat, writeReport } from "./report/formats.ts";
 import { filesOf } from "./trace-files.ts";
@@ -16,6 +17,10 @@ export interface DriftCheck {
   readonly manifests: readonly string[];
   /** Default `text`. */
   readonly format?: ReportFormat;
+  /** Files (JSON or YAML) with calls whose deny a test expects (docs/reference/drift.md#expected-denials). */
+  readonly expectedDenials?: readonly string[] | undefined;
+  /** Of edges that were recorded without a scope, and whose chain no recorded delegation made. */
+  readonly scope?: string | undefined;
 }
 
 /** What a run of the gate found, as text, exit code, metrics and report. */
@@ -30,10 +35,13 @@ export interface DriftCheckOutcome {
 }
 
 /** The gate as a command runs it: from files alone, and without throwing, since what cannot be read is its finding. */
-export function runDriftCheck({ traces, manifests: paths, format = "text" }: DriftCheck): DriftCheckOutcome {
-  const { manifests, errors } = readManifestFiles(paths);
+export function runDriftCheck(check: DriftCheck): DriftCheckOutcome {
+  const { traces, format = "text", scope } = check;
+  const { manifests, errors: manifestErrors } = readManifestFiles(check.manifests);
+  const { expectedDenials, errors: expectedErrors } = readExpectedDenials(check.expectedDenials ?? []);
+  const errors = [...manifestErrors, ...expectedErrors];
   const reading = errors.length > 0 ? ({ ok: false, errors } as const) : readPolicies(manifests);
-  const report = judge(aggregateTrace(traces), reading);
+  const report = judge(aggregateTrace(traces), reading, { expectedDenials, scope });
   return { text: writeReport(format, report), exitCode: exitCodeFor(report), metrics: driftMetrics(report), report };
 }
 
@@ -77,15 +85,43 @@ function filesBehind(path: string): readonly string[] | undefined {
 
 /** The manifest, or why there is none. */
 function readManifestFile(file: string): Omit<DriftManifest, "file"> | string {
-  let value: unknown;
+  const read = readStructured(file);
+  if (!read) return notStructured;
+  const { data } = submission.safeParse(read.value);
+  return data ?? 'it is not {"agent": ..., "manifest": {...}}, the body of POST /v1/manifests';
+}
+
+const notStructured = "it cannot be read as JSON or YAML";
+
+/** The content of a JSON or YAML file; undefined where it cannot be read. */
+function readStructured(file: string): { readonly value: unknown } | undefined {
   try {
     const text = readFileSync(file, "utf8");
-    value = /\.ya?ml$/i.test(file) ? parse(text) : JSON.parse(text);
+    return { value: /\.ya?ml$/i.test(file) ? parse(text) : JSON.parse(text) };
   } catch {
-    return "it cannot be read as JSON or YAML";
+    return undefined;
   }
-  const { data } = submission.safeParse(value);
-  return data ?? 'it is not {"agent": ..., "manifest": {...}}, the body of POST /v1/manifests';
+}
+
+function readExpectedDenials(files: readonly string[]): {
+  readonly expectedDenials: readonly ExpectedDenial[];
+  readonly errors: readonly DriftError[];
+} {
+  const expectedDenials: ExpectedDenial[] = [];
+  const errors: DriftError[] = [];
+  for (const file of new Set(files)) {
+    const read = readStructured(file);
+    const parsed = read && expectedDenialList.safeParse(read.value);
+    if (parsed?.success) expectedDenials.push(...parsed.data.map((one) => ({ ...one, file })));
+    else {
+      const issue = parsed?.error.issues[0];
+      const message = issue
+        ? `it is not a list of {scope, caller, target, data_class?, reason?}: ${issue.path.join(".")}: ${issue.message}`
+        : notStructured;
+      errors.push({ kind: "expected_denials_unreadable", message, file });
+    }
+  }
+  return { expectedDenials, errors };
 }
 
 /**

@@ -68,6 +68,11 @@ describe("a trace that may be incomplete is an error and never a pass", () => {
     expect(report.summary.lostEvents).toBeGreaterThan(0);
   });
 
+  test("an edge's narrowing that is no list of data classes", () => {
+    const kinds = aggregateTrace(written(event(1, { narrowed_to: "finance" }), end(1))).faults.map(({ kind }) => kind);
+    expect(kinds).toContain("line_unreadable");
+  });
+
   test("bytes that are not text", () => {
     const file = join(aFolder(), "trace.jsonl");
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d, 0x0a]));
@@ -130,8 +135,8 @@ describe("a complete trace", () => {
     const seenAt = (line: number) => ({ file, line });
     const { outcome: _, ...edge } = anEdge({ dataClass: "finance" });
     expect(aggregateTrace(file).edges).toEqual([
-      { ...edge, outcomes: ["allow", "deny"], count: 3, seenAt: seenAt(1) },
-      { ...edge, ...human, caller: "ada", outcomes: ["allow"], count: 2, seenAt: seenAt(4) },
+      { ...edge, outcomes: ["allow", "deny"], count: 3, undecided: 0, seenAt: seenAt(1) },
+      { ...edge, ...human, caller: "ada", outcomes: ["allow"], count: 2, undecided: 0, seenAt: seenAt(4) },
     ]);
   });
 
@@ -141,6 +146,7 @@ describe("a complete trace", () => {
     ["target", { target: "http:ledger/post" }],
     ["kind", { target_kind: "agent" }],
     ["data class", { data_class: "finance.entries" }],
+    ["what the token was narrowed to", { narrowed_to: ["finance"] }],
     ["hop", { hop: 3 }],
     ["taint", { taint: "untrusted_external" }],
   ])("edges that differ in %s are distinct", (_, changes) => {

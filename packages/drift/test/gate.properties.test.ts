@@ -71,15 +71,17 @@ const edge: fc.Arbitrary<Edge> = fc
     targetKind: fc.constantFrom(...targetKinds, "tool" as const, "tool" as const),
     dataClass,
     ahead: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.constant(1)),
+    narrowedTo: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: someOf(classes, 2) }),
     taint: fc.constantFrom(...taints),
-    outcome: fc.constantFrom("allow", "deny", "undecided"),
+    outcome: fc.constantFrom("allow", "deny"),
   })
   .map(({ ahead, ...same }) => ({ ...same, caller: same.chain.at(-1) ?? "ada", hop: same.chain.length + 1 + ahead }));
 
 type World = readonly { readonly agent: string; readonly manifest: AgentManifestDocument }[];
 
 /** The verdict function called without the gate. */
-function verdictByHand(declared: World, { scope, chain, target, targetKind, dataClass, hop, taint }: Edge): string {
+function verdictByHand(declared: World, edge: Edge): string {
+  const { scope, chain, target, targetKind, dataClass, narrowedTo, hop, taint } = edge;
   const parsed = declared.map((one) => ({ agent: one.agent, scopes: agentManifest.parse(one.manifest).scopes }));
   const policyOf = (name: string) => {
     const declarations = parsed.flatMap(({ agent, scopes: byName }) => {
@@ -97,7 +99,8 @@ function verdictByHand(declared: World, { scope, chain, target, targetKind, data
     .filter(({ agent }) => asking.includes(agent))
     .flatMap(({ scopes: byName }) => [...byName.keys()]);
   const others = [...new Set(touched)].filter((name) => name !== scope);
-  const request = { hop, chain, target, targetKind, dataClass, narrowedTo: undefined, declaredTaint: undefined };
+  const call = { hop, chain, target, targetKind, dataClass };
+  const request = { ...call, narrowedTo: narrowedTo ?? undefined, declaredTaint: undefined };
   const verdict = decide(
     policy,
     { ...request, tokenTaint: taint },
@@ -113,8 +116,9 @@ function verdictByHand(declared: World, { scope, chain, target, targetKind, data
   return verdict.outcome === "allow" ? "allow" : `${verdict.reason} ${verdict.consentableScopes.join()}`;
 }
 
-const keyOf = ({ scope, chain, target, targetKind, dataClass, hop, taint }: Omit<Edge, "outcome" | "caller">) =>
-  JSON.stringify([scope, chain, target, targetKind, dataClass, hop, taint]);
+type Key = Omit<Edge, "outcome" | "caller">;
+const keyOf = ({ scope, chain, target, targetKind, dataClass, narrowedTo, hop, taint }: Key) =>
+  JSON.stringify([scope, chain, target, targetKind, dataClass, narrowedTo, hop, taint]);
 
 test("the gate and the verdict function agree on 10,000 generated edges, through a trace file", () => {
   const file = join(aFolder(), "trace.jsonl");
@@ -148,6 +152,7 @@ test("the gate and the verdict function agree on 10,000 generated edges, through
       "TARGET_NOT_DECLARED",
       "SCOPE_NOT_CONSENTED",
       "DATA_CLASS_NOT_DECLARED",
+      "DATA_CLASS_WIDENED",
       "TAINT_BLOCKED",
     ]),
   );

@@ -13,12 +13,13 @@ async function traced(...edges: Edge[]) {
   return aggregateTrace(file);
 }
 const checked = async (...edges: Edge[]): Promise<DriftReport> => checkDrift(await traced(...edges), manifests);
+const kindsOf = ({ errors }: DriftReport) => errors.map(({ kind }) => kind);
 
 describe("a row of the decision tables has the verdict of the tables", () => {
-  // The rest of the present state is a session's own, and what a token was narrowed to its hop's: no edge carries them.
-  const carried = ({ present = {}, narrowedTo }: DecisionVector): boolean => {
+  // The rest of the present state is a session's own: no edge carries it.
+  const carried = ({ present = {} }: DecisionVector): boolean => {
     const { marks, humanMark, ...other } = present;
-    return narrowedTo === undefined && Object.keys(other).length === 0;
+    return Object.keys(other).length === 0;
   };
   const isWritable = ({ chain }: DecisionVector): boolean => chain.every((name) => /^[a-z0-9._-]+$/.test(name));
 
@@ -32,7 +33,8 @@ describe("a row of the decision tables has the verdict of the tables", () => {
       const caller = chain.at(-1) ?? "ada";
       const hop = row.hop ?? chain.length + 1;
       const taint = want.taint ?? "trusted_internal";
-      const trace = await traced({ scope, chain, caller, target, targetKind, dataClass, hop, taint, outcome: "allow" });
+      const call = { scope, chain, caller, target, targetKind, dataClass, narrowedTo: row.narrowedTo ?? null, hop };
+      const trace = await traced({ ...call, taint, outcome: "allow" });
       const declared = Object.entries(row.manifests).map(([agent, manifest]) => ({ agent, manifest }));
       const report = checkDrift(trace, declared);
       expect(report.errors).toEqual([]);
@@ -57,7 +59,7 @@ describe("the result", () => {
   });
 
   test("is drift where a recorded edge is undeclared, whatever its outcome", async () => {
-    for (const outcome of ["allow", "deny", "undecided"] as const) {
+    for (const outcome of ["allow", "deny"] as const) {
       const report = await checked(aDelegation(), anEdge({ target: "http:mail/send", outcome }));
       expect([report.result, exitCodeFor(report)]).toEqual(["drift", 1]);
       expect(report.undeclared).toMatchObject([{ edge: { target: "http:mail/send" }, reason: "TARGET_NOT_DECLARED" }]);
@@ -67,7 +69,34 @@ describe("the result", () => {
   test("is an error where no event was recorded", async () => {
     const report = await checked();
     expect([report.result, exitCodeFor(report)]).toEqual(["error", 2]);
-    expect(report.errors).toMatchObject([{ kind: "nothing_observed" }]);
+    expect(kindsOf(report)).toEqual(["run_empty", "nothing_observed"]);
+  });
+
+  test("is an error where a run recorded nothing, also beside one that did", async () => {
+    const folder = aFolder();
+    const [empty, other] = [traceRecorder(`${folder}/`), traceRecorder(`${folder}/`)];
+    other.record(aDelegation());
+    await Promise.all([empty.close(), other.close()]);
+    const report = checkDrift(aggregateTrace(folder), manifests);
+    expect([kindsOf(report), exitCodeFor(report)]).toEqual([["run_empty"], 2]);
+    expect(report.summary).toMatchObject({ events: 1, runs: 2, lostEvents: 0 });
+  });
+
+  test("is an error where a folder has no trace file, also beside one that has", async () => {
+    const [empty, folder] = [aFolder(), aFolder()];
+    const recorder = traceRecorder(`${folder}/`);
+    recorder.record(aDelegation());
+    await recorder.close();
+    const report = checkDrift(aggregateTrace([empty, folder]), manifests);
+    expect(report).toMatchObject({ result: "error", errors: [{ kind: "folder_empty", file: empty }] });
+  });
+
+  test("is an error where a call was not decided, also beside the same call that was", async () => {
+    const undecided = anEdge({ outcome: "undecided" });
+    const report = await checked(aDelegation(), undecided, undecided, anEdge(), anEdge({ target: "http:mail/send" }));
+    expect(report).toMatchObject({ result: "error", undeclared: [{ reason: "TARGET_NOT_DECLARED" }] });
+    expect(report.errors).toMatchObject([{ kind: "undecided", line: 2 }]);
+    expect(report.errors[0]?.message).toMatch(/"http:ledger\/read" .*, 2 times, .*Run the tests again/);
   });
 
   test("is an error where events were lost, also where drift was seen", async () => {
@@ -126,6 +155,13 @@ describe("an undeclared edge", () => {
   test("is judged under the taint it was recorded with", async () => {
     const { undeclared } = await checked(anEdge({ target: "http:ledger/post", taint: "untrusted_external" }));
     expect(undeclared).toMatchObject([{ reason: "TAINT_BLOCKED" }]);
+  });
+
+  test("is judged by what its token was narrowed to", async () => {
+    const narrowed = anEdge({ dataClass: "finance", narrowedTo: ["finance.entries"], outcome: "deny" });
+    const { undeclared } = await checked(anEdge({ dataClass: "finance" }), narrowed);
+    expect(undeclared).toMatchObject([{ reason: "DATA_CLASS_WIDENED", edge: { narrowedTo: ["finance.entries"] } }]);
+    expect(undeclared[0]?.remedy).toContain('narrowed to "finance.entries"');
   });
 
   test("names the file of the caller's manifest", async () => {
@@ -192,6 +228,16 @@ describe("an edge recorded without its session's scope", () => {
     const toClerk = unscoped({ target: "clerk", targetKind: "agent", dataClass: "finance" });
     const report = await checked(deep, toClerk, aDelegation());
     expect(report).toMatchObject({ result: "drift", errors: [], undeclared: [{ edge: { scope: "expenses" } }] });
+  });
+
+  test("has the scope that is named, where no recorded delegation made its chain", async () => {
+    const named = async (...edges: Edge[]) => checkDrift(await traced(...edges), manifests, { scope: "expenses" });
+    expect(await named(unscoped())).toMatchObject({ result: "pass", errors: [] });
+    expect(await named(unscoped({ target: "http:mail/send" }))).toMatchObject({ undeclared: [{}] });
+    const inTravel = unscoped({ target: "http:trips/book", dataClass: "trips" });
+    expect(await named(inTravel, aDelegation({ scope: "travel", dataClass: "trips" }))).toMatchObject({
+      result: "pass",
+    });
   });
 
   test.each([

@@ -4,13 +4,14 @@ import { parse as parseJunit, type TestSuites } from "junit2json";
 import { describe, expect, test, vi } from "vitest";
 import { parseDocument } from "yaml";
 import { driftMetrics, driftResults, reportFormats, writeReport } from "../src/index.ts";
-import { summaryWords, undeclaredWords, unexercisedWords } from "../src/report/words.ts";
+import { expectedWords, summaryWords, undeclaredWords, unexercisedWords } from "../src/report/words.ts";
 import { drifting, passing } from "./support/reports.ts";
 
 test.each(reportFormats)("%s names each finding, and ends with a line break", (format) => {
   const text = writeReport(format, drifting);
   expect(text).toMatch(/TARGET_NOT_DECLARED[\s\S]*\n$/);
   expect(text).toContain("http:mail/send");
+  expect(text).toContain("http:mail/shred");
   expect(text).toContain("run r has no end");
   expect(text).toContain("planner");
 });
@@ -21,14 +22,16 @@ test.each(reportFormats)("%s of a pass names no finding", (format) => {
 
 test("text ends with the verdict", () => {
   const lines = writeReport("text", drifting).trimEnd().split("\n");
-  expect(lines.at(-1)).toBe("error: 3 edges in 9 events of 2 runs, 2 undeclared, 1 never exercised, 4 lost events");
+  expect(lines.at(-1)).toBe(
+    "error: 3 edges in 9 events of 2 runs, 2 undeclared, 1 denied as expected, 1 never exercised, 4 lost events",
+  );
   expect(lines[1]).toBe(
     'undeclared: human > planner -> "http:mail/send" ("mail", scope "expenses"): TARGET_NOT_DECLARED, 2 times. Declare it.',
   );
 });
 
 test("text is one line for each finding, whatever names an agent used", () => {
-  expect(writeReport("text", drifting).trimEnd().split("\n")).toHaveLength(5);
+  expect(writeReport("text", drifting).trimEnd().split("\n")).toHaveLength(6);
 });
 
 test("json is the whole report in snake_case", () => {
@@ -51,7 +54,7 @@ test("json is the whole report in snake_case", () => {
 
 test("a JUnit parser reads one case for each finding, whatever names an agent used", async () => {
   const findings = drifting.undeclared.length;
-  const counts = { tests: 4, failures: findings, errors: 1, skipped: 1 };
+  const counts = { tests: 5, failures: findings, errors: 1, skipped: 1 };
   const read = (await parseJunit(writeReport("junit", drifting))) as TestSuites;
   expect(read).toMatchObject({ ...counts, testsuite: [{ name: "svc drift", ...counts }] });
   const cases = read.testsuite?.[0]?.testcase ?? [];
@@ -59,6 +62,7 @@ test("a JUnit parser reads one case for each finding, whatever names an agent us
     "svc.drift.error",
     "svc.drift.undeclared",
     "svc.drift.undeclared",
+    "svc.drift.expected",
     "svc.drift.unexercised",
   ]);
   expect(cases[0]?.error).toEqual([{ type: "run_unended", message: "traces/2.jsonl: run r has no end" }]);
@@ -73,12 +77,18 @@ test("GitHub annotations are the commands that GitHub's own toolkit writes", () 
   const output = vi.spyOn(process.stdout, "write").mockImplementation((text) => written.push(String(text)) > 0);
   const [error] = drifting.errors;
   const [declarable, hostile] = drifting.undeclared;
+  const [expected] = drifting.expectedDenials;
   const [unexercised] = drifting.warnings;
-  if (!error || !declarable || !hostile || !unexercised) throw new Error("the report has one of each");
+  if (!error || !declarable || !hostile || !expected || !unexercised) throw new Error("the report has one of each");
   actions.error(error.message, { title: "drift: run_unended", file: "traces/2.jsonl" });
   actions.error(undeclaredWords(declarable), { title: "drift: TARGET_NOT_DECLARED", file: "m/planner.yaml" });
   actions.error(undeclaredWords(hostile), {
     title: "drift: TARGET_NOT_DECLARED",
+    file: "traces/1.jsonl",
+    startLine: 7,
+  });
+  actions.notice(expectedWords(expected), {
+    title: "drift: expected denial",
     file: "traces/1.jsonl",
     startLine: 7,
   });
@@ -104,7 +114,7 @@ describe("sarif", () => {
   test("every result names a rule that is listed", () => {
     expect(version).toBe("2.1.0");
     const { rules } = runs[0].tool.driver;
-    expect(runs[0].results).toHaveLength(4);
+    expect(runs[0].results).toHaveLength(5);
     for (const { ruleId, ruleIndex } of runs[0].results) expect(rules[ruleIndex].id).toBe(ruleId);
   });
 
@@ -115,6 +125,7 @@ describe("sarif", () => {
       ["error", { physicalLocation: { artifactLocation: { uri: "traces/2.jsonl" } } }],
       ["error", { physicalLocation: { artifactLocation: { uri: "m/planner.yaml" } } }],
       ["error", { physicalLocation: { artifactLocation: { uri: "traces/1.jsonl" }, region: { startLine: 7 } } }],
+      ["none", { physicalLocation: { artifactLocation: { uri: "traces/1.jsonl" }, region: { startLine: 7 } } }],
       ["note", undefined],
     ]);
   });

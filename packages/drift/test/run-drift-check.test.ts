@@ -43,6 +43,17 @@ test("drift exits 1 and names the manifest's file", async () => {
   expect(outcome.metrics).toContain("svc_drift_undeclared_edges 1");
 });
 
+test("an expected deny passes, and is in the report", async () => {
+  const folder = aFolder();
+  const traces = [await recorded(folder, anEdge({ target: "http:mail/send", outcome: "deny" }))];
+  const entry = "- {scope: expenses, caller: planner, target: 'http:mail/send', data_class: finance.entries}";
+  const check = { traces, manifests: [declared(folder)], expectedDenials: [file(folder, "denied.yaml", entry)] };
+  const outcome = runDriftCheck(check);
+  expect(outcome).toMatchObject({ exitCode: 0, report: { result: "pass", summary: { expectedDenials: 1 } } });
+  expect(outcome.text).toContain("http:mail/send");
+  expect(outcome.metrics).toContain("svc_drift_undeclared_edges 0");
+});
+
 describe("unreadable input exits 2", () => {
   test.each<[string, (folder: string) => string[], string]>([
     ["no such manifest", (folder) => [join(folder, "absent.json")], "there is no such file"],
@@ -60,6 +71,20 @@ describe("unreadable input exits 2", () => {
   ])("%s", async (_, paths, message) => {
     const folder = aFolder();
     const outcome = runDriftCheck({ traces: [await recorded(folder)], manifests: paths(folder) });
+    expect([outcome.exitCode, outcome.text]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test.each<[string, string, string]>([
+    ["no list", "expected: []", "not a list of {scope, caller, target"],
+    ["an entry of no reason there is", "- {scope: s, caller: a, target: t, reason: NO}", "0.reason"],
+    ["an entry with an unknown member", "- {scope: s, caller: a, target: t, class: c}", "class"],
+    ["YAML that is none", "- {", "cannot be read as JSON or YAML"],
+  ])("expected denials: %s", async (_, text, message) => {
+    const folder = aFolder();
+    const denied = file(folder, "denied.yaml", text);
+    const checked = { traces: [await recorded(folder)], manifests: [declared(folder)], expectedDenials: [denied] };
+    const outcome = runDriftCheck(checked);
+    expect(outcome.report.errors).toMatchObject([{ kind: "expected_denials_unreadable", file: denied }]);
     expect([outcome.exitCode, outcome.text]).toEqual([2, expect.stringContaining(message)]);
   });
 

@@ -13,11 +13,12 @@ type Forge = (typeof forges)[number];
 const examples = `
 Examples:
   SVC_TRACE_PATH=trace pnpm test && svc drift check --trace trace --manifests manifests
+  svc drift check --trace trace --manifests manifests --expect-denied denied.yaml --scope expenses
   svc drift check --trace trace --manifests manifests --format sarif > drift.sarif
   svc drift check --trace trace --manifests manifests --metrics-file /var/lib/node_exporter/svc_drift.prom
   svc drift init --for github
 
-Exit codes: 0 every recorded call is declared; 1 one is not; 2 traces or manifests are incomplete.
+Exit codes: 0 every recorded call is declared, or denied as expected; 1 one is not; 2 traces or manifests prove nothing.
 `;
 
 export const command = (): Command =>
@@ -26,6 +27,8 @@ export const command = (): Command =>
       .description("Check recorded calls with the decision function of the control plane.")
       .requiredOption("--trace <paths...>", "trace files, and folders of them")
       .requiredOption("--manifests <paths...>", "manifest files, and folders of them")
+      .option("--expect-denied <files...>", "files with calls whose deny a test expects")
+      .option("--scope <scope>", "of calls recorded without one, as an enforcement point does")
       .addOption(new Option("--format <format>", "of the report").choices([...reportFormats]).default("text"))
       .option("--json", "short for --format json")
       .option("--metrics-file <file>", "write the svc_drift_* metrics there, for a node exporter's textfile collector")
@@ -43,12 +46,15 @@ interface CheckFlags {
   readonly trace: readonly string[];
   readonly manifests: readonly string[];
   readonly format: ReportFormat;
+  readonly expectDenied?: readonly string[];
+  readonly scope?: string;
   readonly json?: boolean;
   readonly metricsFile?: string;
 }
 
-async function check({ trace, manifests, format, json, metricsFile }: CheckFlags): Promise<void> {
-  const outcome = runDriftCheck({ traces: trace, manifests, format: json ? "json" : format });
+async function check({ trace, expectDenied, format, json, metricsFile, ...same }: CheckFlags): Promise<void> {
+  const check = { ...same, traces: trace, expectedDenials: expectDenied, format: json ? "json" : format } as const;
+  const outcome = runDriftCheck(check);
   process.exitCode = outcome.exitCode;
   process.stdout.write(outcome.text);
   if (metricsFile !== undefined) {

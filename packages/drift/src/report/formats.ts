@@ -19,7 +19,12 @@ const writers: Readonly<Record<ReportFormat, (report: DriftReport) => string>> =
 /** The report as text of that format, its last line break included. */
 export const writeReport = (format: ReportFormat, report: DriftReport): string => writers[format](report);
 
-const labels = { error: "error", undeclared: "undeclared", unexercised: "warning" } as const;
+const labels = {
+  error: "error",
+  undeclared: "undeclared",
+  expected: "expected denial",
+  unexercised: "warning",
+} as const;
 
 /** For a terminal: what is wrong first, the verdict last. */
 function textReport(report: DriftReport): string {
@@ -36,11 +41,11 @@ function snakeCased(value: unknown): unknown {
 
 /** Workflow commands by which GitHub Actions annotates files. */
 function githubReport(report: DriftReport): string {
-  const lines = findingsOf(report).map(({ group, rule, message, place }) =>
-    group === "unexercised"
-      ? command("warning", "drift: never exercised", place, message)
-      : command("error", `drift: ${rule}`, place, message),
-  );
+  const lines = findingsOf(report).map(({ group, rule, message, place }) => {
+    if (group === "unexercised") return command("warning", "drift: never exercised", place, message);
+    if (group === "expected") return command("notice", "drift: expected denial", place, message);
+    return command("error", `drift: ${rule}`, place, message);
+  });
   return `${[...lines, command("notice", "drift", {}, summaryWords(report))].join("\n")}\n`;
 }
 
@@ -56,7 +61,10 @@ function command(kind: "error" | "warning" | "notice", title: string, { file, li
 const data = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 const property = (text: string): string => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
-/** JUnit XML: one failed case for each undeclared edge, one in error for each error, a skipped one for each warning. */
+/**
+ * JUnit XML: one failed case for each undeclared edge, one in error for each error, a passed one for each expected denial,
+ * a skipped one for each warning.
+ */
 function junitReport(report: DriftReport): string {
   const { undeclared, errors, warnings, result } = report;
   const cases = [
@@ -79,6 +87,7 @@ const testCase = (group: string, name: string, content: string): string =>
   `<testcase classname="svc.drift.${group}" name="${escaped(name)}">${content}</testcase>`;
 
 function outcomeOf(finding: Finding): string {
+  if (finding.group === "expected") return "";
   const message = `message="${escaped(placedMessage(finding))}"`;
   if (finding.group === "unexercised") return `<skipped ${message}/>`;
   return `<${finding.group === "error" ? "error" : "failure"} type="${finding.rule}" ${message}/>`;

@@ -30,10 +30,18 @@ const rules: ReportingDescriptor[] = [
   rule("never_exercised", "A declared edge that no run exercised."),
 ];
 
+/** A result of kind `pass` has the level `none` (SARIF 2.1.0, section 3.27.10). */
+const severities = {
+  error: { level: "error" },
+  undeclared: { level: "error" },
+  expected: { kind: "pass", level: "none" },
+  unexercised: { level: "note" },
+} as const satisfies Record<Finding["group"], Pick<Result, "kind" | "level">>;
+
 const resultOf = ({ group, rule: ruleId, message, place }: Finding): Result => ({
   ruleId,
   ruleIndex: rules.findIndex(({ id }) => id === ruleId),
-  level: group === "unexercised" ? "note" : "error",
+  ...severities[group],
   message: { text: message },
   ...(place.file !== undefined && { locations: [locationOf(place.file, place.line)] }),
 });

@@ -1,17 +1,23 @@
+import type { TracedEdge } from "../aggregate.ts";
 import type { DriftError, DriftReport, UndeclaredEdge, UnexercisedEdge } from "../drift-report.ts";
 
 /** Texts of the reports for people. Names that may hold anything are quoted as JSON. */
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** `human > planner -> "http:ledger/read" (finance)`. */
-const edgeWords = ({ edge }: UndeclaredEdge): string =>
-  `${["human", ...edge.chain].join(" > ")} -> ${quote(edge.target)} (${quote(edge.dataClass)}, scope ${quote(edge.scope)})`;
+/** `human > planner -> "http:ledger/read" ("finance", scope "expenses")`. */
+export function edgeWords({ chain, target, dataClass, scope }: TracedEdge): string {
+  const inScope = scope === null ? "scope unknown" : `scope ${quote(scope)}`;
+  return `${["human", ...chain].join(" > ")} -> ${quote(target)} (${quote(dataClass)}, ${inScope})`;
+}
 
 export const undeclaredWords = (undeclared: UndeclaredEdge): string =>
-  `${edgeWords(undeclared)}: ${undeclared.reason}, ${timesWords(undeclared.edge.count)}. ${undeclared.remedy}`;
+  `${edgeWords(undeclared.edge)}: ${undeclared.reason}, ${timesWords(undeclared.edge.count)}. ${undeclared.remedy}`;
 
-const timesWords = (count: number): string => (count === 1 ? "once" : `${count} times`);
+export const expectedWords = ({ edge, reason }: UndeclaredEdge): string =>
+  `${edgeWords(edge)}: ${reason}, denied ${timesWords(edge.count)}, as expected`;
+
+export const timesWords = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 export function unexercisedWords({ scope, caller, target, dataClass }: UnexercisedEdge): string {
   const what = dataClass === null ? quote(target) : `${quote(target)} (${quote(dataClass)})`;
@@ -22,6 +28,7 @@ export function summaryWords({ result, summary }: Pick<DriftReport, "result" | "
   const counts = [
     `${summary.edges} edges in ${summary.events} events of ${summary.runs} runs`,
     `${summary.undeclared} undeclared`,
+    `${summary.expectedDenials} denied as expected`,
     `${summary.unexercised} never exercised`,
     `${summary.lostEvents} lost events`,
   ];
@@ -39,7 +46,7 @@ export interface Place {
 
 /** What a report lists, in the words that every form of it uses. */
 export interface Finding {
-  readonly group: "error" | "undeclared" | "unexercised";
+  readonly group: "error" | "undeclared" | "expected" | "unexercised";
   readonly rule: UndeclaredEdge["reason"] | DriftError["kind"] | "never_exercised";
   /** The same for every run that finds it. */
   readonly name: string;
@@ -48,11 +55,15 @@ export interface Finding {
 }
 
 /** What is wrong first, warnings last. */
-export const findingsOf = ({ errors, undeclared, warnings }: DriftReport): readonly Finding[] => [
+export const findingsOf = ({ errors, undeclared, expectedDenials, warnings }: DriftReport): readonly Finding[] => [
   ...errors.map(({ kind, message, ...place }): Finding => ({ group: "error", rule: kind, name: kind, message, place })),
   ...undeclared.map((each): Finding => {
     const message = undeclaredWords(each);
-    return { group: "undeclared", rule: each.reason, name: edgeWords(each), message, place: placeOf(each) };
+    return { group: "undeclared", rule: each.reason, name: edgeWords(each.edge), message, place: placeOf(each) };
+  }),
+  ...expectedDenials.map((each): Finding => {
+    const message = expectedWords(each);
+    return { group: "expected", rule: each.reason, name: edgeWords(each.edge), message, place: each.edge.seenAt };
   }),
   ...warnings.map((each): Finding => {
     const name = unexercisedWords(each);

@@ -11,13 +11,14 @@ export const edge = {
   taint: "trusted_internal",
   outcomes: ["allow"],
   count: 2,
+  undecided: 0,
   seenAt: { file: "traces/1.jsonl", line: 7 },
 } as const;
 
 /** A report with every kind of finding, and with hostile names. */
 export const drifting: DriftReport = {
   result: "error",
-  summary: { edges: 3, events: 9, runs: 2, undeclared: 2, unexercised: 1, lostEvents: 4 },
+  summary: { edges: 3, events: 9, runs: 2, undeclared: 2, expectedDenials: 1, unexercised: 1, lostEvents: 4 },
   undeclared: [
     {
       edge,
@@ -33,13 +34,22 @@ export const drifting: DriftReport = {
       remedy: "Declare it.",
     },
   ],
+  expectedDenials: [
+    {
+      edge: { ...edge, target: "http:mail/shred", outcomes: ["deny"] },
+      reason: "TARGET_NOT_DECLARED",
+      consentableScopes: [],
+      remedy: "Declare it.",
+    },
+  ],
   errors: [{ kind: "run_unended", message: "run r has no end", file: "traces/2.jsonl" }],
   warnings: [{ scope: "expenses", caller: null, target: "planner", targetKind: "agent", dataClass: null }],
 };
 export const passing: DriftReport = {
   result: "pass",
-  summary: { edges: 1, events: 1, runs: 1, undeclared: 0, unexercised: 0, lostEvents: 0 },
+  summary: { edges: 1, events: 1, runs: 1, undeclared: 0, expectedDenials: 0, unexercised: 0, lostEvents: 0 },
   undeclared: [],
+  expectedDenials: [],
   errors: [],
   warnings: [],
 };

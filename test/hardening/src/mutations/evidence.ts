@@ -113,3 +113,36 @@ export const ofTelemetry = mutationsOf("packages/telemetry/src", [
     testsOf("packages/telemetry/test/pseudonym.test.ts")("identities are pseudonyms by default"),
   ],
 ]);
+
+const gate = testsOf("packages/drift/test/gate.test.ts");
+
+export const ofDrift = mutationsOf("packages/drift/src", [
+  [
+    "undecided-passes",
+    "gate.ts",
+    "...trace.edges.filter((edge) => edge.undecided > 0).map(undecidedError),",
+    "",
+    gate("is an error where a call was not decided, also beside the same call that was"),
+  ],
+  [
+    "empty-run-passes",
+    "aggregate.ts",
+    '...(ended === 0 && seen.size === 0 ? [fault("run_empty", 0)] : []),',
+    "",
+    gate("is an error where a run recorded nothing, also beside one that did"),
+  ],
+  [
+    "edge-narrowing-ignored",
+    "gate.ts",
+    "narrowedTo: narrowedTo ?? undefined,",
+    "narrowedTo: undefined,",
+    gate("is judged by what its token was narrowed to"),
+  ],
+  [
+    "allowed-call-excused",
+    "expected-denials.ts",
+    'edge.outcomes.every((outcome) => outcome === "deny")',
+    'edge.outcomes.some((outcome) => outcome === "deny")',
+    testsOf("packages/drift/test/expected-denials.test.ts")("only where every call of the edge was denied"),
+  ],
+]);

@@ -1,7 +1,7 @@
 import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
 import { ofClient, ofEnforcementPoint, ofHop, ofHost, ofInjector } from "./enforcement.ts";
-import { ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
+import { ofDrift, ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
 import { ofTokens } from "./tokens.ts";
@@ -12,6 +12,7 @@ export const mutations: readonly Mutation[] = [
   ...ofDecisions,
   ...ofVerifier,
   ...ofSeals,
+  ...ofDrift,
   ...ofTelemetry,
   ...ofHop,
   ...ofHost,
