@@ -108,8 +108,8 @@ describe("after a revocation returns, every hop is refused", () => {
   test("with the agent as the target", async () => {
     const { scope, session: id, root } = await session();
     const { planner } = ledgerHops(scope);
-    await stack.revoke(planner.target);
     const again = await stack.api.consent(scope);
+    await stack.revoke(planner.target);
     expect((await stack.api.authorize(again.session, again.token, planner)).body.deny_reason).toBe("AGENT_REVOKED");
     expect((await stack.api.authorize(id, root, planner)).body.deny_reason).toBe("AGENT_REVOKED");
   });

@@ -108,7 +108,7 @@ export class AuthzClient {
   /**
    * `POST /v1/consent`: starts a session.
    * @throws {ControlPlaneUnavailable} for every status but 201 and 401, with its `status` and `code` (404
-   * `scope_not_found`, 409 `policy_recompile_required`, ...)
+   * `scope_not_found`, 409 `no_agent_in_good_standing`, ...)
    */
   async consent({ scope, userSub, ttlSeconds, policyVersion }: Consent, options?: CallOptions): Promise<Session> {
     const body = { scope, userSub, ttlSeconds, policyVersion };

@@ -23,7 +23,7 @@ export const denyWords = (reason: DenyReason | null): Markup | undefined =>
 /** Each check as a question, and its answer where the check passes. */
 export const checkQuestions = {
   session: ["Session active?", "yes"],
-  revocation: ["Chain revoked?", "no"],
+  revocation: ["Chain or lender revoked?", "no"],
   identity: ["Identities as required?", "yes"],
   block: ["Emergency block in force?", "no"],
   path: ["Chain declared?", "yes"],
@@ -42,8 +42,10 @@ export function checkFacts(check: ExplainedCheck): Markup {
       return html`${revoked ? "it was revoked" : expired ? "it had expired" : "it was active"}`;
     }
     case "revocation": {
-      const { agents, revoked } = check.facts;
-      return revoked.length > 0 ? html`revoked: ${codes(revoked)}` : html`checked ${codes(agents)}`;
+      const { agents, lenders, revoked } = check.facts;
+      const found =
+        revoked.length > 0 ? html`revoked: ${codes(revoked)}` : html`checked ${codes([...agents, ...lenders])}`;
+      return lenders.length > 0 ? html`lent by ${codes(lenders)}; ${found}` : found;
     }
     case "identity": {
       const { required, statuses } = check.facts;

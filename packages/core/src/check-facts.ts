@@ -5,6 +5,7 @@ import type { DecisionRecord } from "./decision-record.ts";
 import type { CheckName } from "./deny-reason.ts";
 import { callerOf, type HopRequest } from "./hop.ts";
 import { blockKinds, type IdentityStatus, identityStatuses, taints, targetKinds } from "./kinds.ts";
+import { lendersOf } from "./lenders.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";
 import { presentOf } from "./recorded-present.ts";
 
@@ -13,8 +14,11 @@ const names = z.array(z.string()).readonly();
 /** The input of each check, as it was recorded and as explanations show it. */
 export const checkFacts = {
   session: z.object({ expired: z.boolean(), revoked: z.boolean() }),
-  /** Agents of the chain, and the target where it is an agent that the caller declares. */
-  revocation: z.object({ agents: names, revoked: names }),
+  /**
+   * `agents`: those of the chain, and the target where it is an agent that the caller declares. `lenders`: those through
+   * which the human calls a tool; they deny while none is in good standing.
+   */
+  revocation: z.object({ agents: names, lenders: names.default([]), revoked: names }),
   identity: z.object({ required: z.boolean(), statuses: z.record(z.string(), z.enum(identityStatuses)) }),
   block: z.object({ blocks: z.array(z.object({ kind: z.enum(blockKinds), ref: z.string() })).readonly() }),
   path: z.object({ chain: names }),
@@ -47,15 +51,17 @@ export function factsOf(
   const isDelegation = hop.targetKind === "agent" && (caller?.downstream.has(hop.target) ?? false);
   const declared = tool !== undefined || isDelegation;
   const involved = isDelegation ? [...hop.chain, hop.target] : hop.chain;
+  const lenders = lendersOf(policy, hop);
+  const concerned = [...involved, ...lenders];
   const { identities = {}, blocks = [], scopes = [] } = present ?? {};
   const statusOf = (agent: string): IdentityStatus => (Object.hasOwn(identities, agent) && identities[agent]) || "none";
   const asked = splitDataClasses(hop.dataClass);
   return {
     session: presentOf(present).session,
-    revocation: { agents: involved, revoked: involved.filter((agent) => statusOf(agent) === "revoked") },
+    revocation: { agents: involved, lenders, revoked: concerned.filter((agent) => statusOf(agent) === "revoked") },
     identity: {
       required: present?.required ?? false,
-      statuses: Object.fromEntries(involved.map((agent) => [agent, statusOf(agent)])),
+      statuses: Object.fromEntries(concerned.map((agent) => [agent, statusOf(agent)])),
     },
     block: { blocks },
     path: { chain: hop.chain },

@@ -7,3 +7,7 @@ export const isWithin = (child: string, parents: readonly string[]): boolean =>
 
 /** A request's or token's data classes: one, or for an agent several separated by spaces. */
 export const splitDataClasses = (list: string): readonly string[] => (list.includes(" ") ? list.split(" ") : [list]);
+
+/** A tool takes one class. As text a list would be within its first class, and the others would pass with it. */
+export const isToolClass = (dataClass: string, declared: readonly string[]): boolean =>
+  !dataClass.includes(" ") && isWithin(dataClass, declared);

@@ -1,7 +1,8 @@
-import { isWithin, splitDataClasses } from "./data-class.ts";
+import { isToolClass, isWithin, splitDataClasses } from "./data-class.ts";
 import { type CheckName, checkKinds, checkNames, type DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import type { BlockKind, GuaranteeLevel, IdentityStatus } from "./kinds.ts";
+import { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 import { isMcpServerRef, mcpServerRef, protocolDataClass } from "./names.ts";
 import { type CallerIndex, type PolicyIndex, pathKey, type ToolGrant } from "./policy-index.ts";
 import { type CallEffect, type CallEffects, type EffectiveTaint, effectiveTaint, type Marks } from "./taint.ts";
@@ -13,12 +14,9 @@ export interface Block {
 }
 
 /** Read at the moment of the decision: grants are pinned by the session, denials are not. */
-export interface PresentState {
+export interface PresentState extends PresentDenials {
   readonly session: { readonly expired: boolean; readonly revoked: boolean };
-  /** By agent name; an agent that never enrolled is absent. */
-  readonly identities: ReadonlyMap<string, IdentityStatus>;
   readonly identityRequired: boolean;
-  /** Those in force now. */
   readonly blocks: readonly Block[];
   readonly marks: Marks;
   /**
@@ -55,6 +53,8 @@ interface CheckInput {
   readonly tool: ToolGrant | undefined;
   /** The caller declares the target in this scope. */
   readonly declared: boolean;
+  /** Those through which the human calls: while one is in good standing, they deny nothing. */
+  readonly lenders: readonly string[];
   /** Of the chain as a path; undefined where it is none. */
   readonly budget: number | undefined;
   readonly taint: EffectiveTaint;
@@ -94,9 +94,13 @@ export function decide(policy: PolicyIndex, hop: HopRequest, present: PresentSta
   return { outcome: "allow", facts };
 }
 
-/** The caller's checks alone, for renewal, which has no target. The narrowing and taint of `hop` play no part. */
+/**
+ * The caller's checks alone, for renewal, which has no target: the human calls through any entry agent. The narrowing and
+ * taint of `hop` play no part.
+ */
 export function decideCaller(policy: PolicyIndex, hop: HopRequest, present: PresentState): DenyReason | undefined {
-  const input: CheckInput = { ...checkInput(policy, hop, present), tool: undefined, declared: false };
+  const lenders = hop.chain.length === 0 ? entryAgents(policy) : [];
+  const input: CheckInput = { ...checkInput(policy, hop, present), tool: undefined, declared: false, lenders };
   for (const { check } of callerChecks) {
     const reason = check(input);
     if (reason !== undefined) return reason;
@@ -115,7 +119,9 @@ function checkInput(policy: PolicyIndex, hop: HopRequest, present: PresentState)
   const tool = hop.targetKind === "tool" ? caller?.tools.get(hop.target) : undefined;
   const declared = hop.targetKind === "tool" ? tool !== undefined : (caller?.downstream.has(hop.target) ?? false);
   const budget = policy.budgets.get(pathKey(hop.chain));
-  return { policy, hop, present, caller, tool, declared, budget, taint: effectiveTaint(hop, present.marks) };
+  const isDenied = present.identities.size > 0 || present.blocks.length > 0;
+  const lenders = isDenied ? lendersOf(policy, hop) : [];
+  return { policy, hop, present, caller, tool, declared, lenders, budget, taint: effectiveTaint(hop, present.marks) };
 }
 
 const factsOf = ({ tool, taint }: CheckInput): VerdictFacts => ({
@@ -141,22 +147,26 @@ function sessionIsLive({ present }: CheckInput): DenyReason | undefined {
 const declaredTargetAgent = ({ hop, declared }: CheckInput): string | undefined =>
   declared && hop.targetKind === "agent" ? hop.target : undefined;
 
-function anyInvolved(input: CheckInput, status: IdentityStatus): boolean {
-  const { identities } = input.present;
-  if (identities.size === 0) return false;
+/** An agent of the chain, the target agent, or a lender where none is in good standing. */
+function anyInvolved(input: CheckInput, isDenied: (agent: string) => boolean): boolean {
+  const { hop, lenders, present } = input;
   const target = declaredTargetAgent(input);
   return (
-    input.hop.chain.some((agent) => identities.get(agent) === status) ||
-    (target !== undefined && identities.get(target) === status)
+    hop.chain.some(isDenied) ||
+    (target !== undefined && isDenied(target)) ||
+    (lenders.some(isDenied) && !lenders.some((agent) => isInGoodStanding(agent, present)))
   );
 }
 
+const anyHasStatus = (input: CheckInput, status: IdentityStatus): boolean =>
+  anyInvolved(input, (agent) => input.present.identities.get(agent) === status);
+
 function noAgentIsRevoked(input: CheckInput): DenyReason | undefined {
-  return anyInvolved(input, "revoked") ? "AGENT_REVOKED" : undefined;
+  return anyHasStatus(input, "revoked") ? "AGENT_REVOKED" : undefined;
 }
 
 function agentsAreEnrolled(input: CheckInput): DenyReason | undefined {
-  if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";
+  if (anyHasStatus(input, "quarantined")) return "AGENT_QUARANTINED";
   const caller = input.hop.chain.at(-1);
   if (!input.present.identityRequired || caller === undefined) return undefined;
   return input.present.identities.get(caller) === "enrolled" ? undefined : "IDENTITY_REQUIRED";
@@ -165,10 +175,9 @@ function agentsAreEnrolled(input: CheckInput): DenyReason | undefined {
 function nothingIsBlocked(input: CheckInput): DenyReason | undefined {
   const { policy, hop, present, declared } = input;
   if (present.blocks.length === 0) return undefined;
-  const targetAgent = declaredTargetAgent(input);
   const covered = present.blocks.some(({ kind, ref }) => {
     if (kind === "scope") return ref === policy.scope;
-    if (kind === "agent") return hop.chain.includes(ref) || ref === targetAgent;
+    if (kind === "agent") return anyInvolved(input, (agent) => agent === ref);
     return declared && hop.targetKind === "tool" && (ref === hop.target || ref === mcpServerRef(hop.target));
   });
   return covered ? "TARGET_BLOCKED" : undefined;
@@ -208,12 +217,9 @@ function dataClassIsDeclared(input: CheckInput): DenyReason | undefined {
 
 /** A tool takes one class; an agent one or several, each within what it or its downstream agents declare. */
 function declaresDataClass({ policy, hop, tool }: CheckInput): boolean {
-  const classes = splitDataClasses(hop.dataClass);
-  // As text a list would be within its first class, and the others would pass with it.
-  if (hop.targetKind === "tool")
-    return tool !== undefined && classes.length === 1 && isWithin(hop.dataClass, tool.dataClasses);
+  if (hop.targetKind === "tool") return tool !== undefined && isToolClass(hop.dataClass, tool.dataClasses);
   const reachable = policy.agents.get(hop.target)?.reachableClasses ?? [];
-  return classes.every((name) => isWithin(name, reachable));
+  return splitDataClasses(hop.dataClass).every((name) => isWithin(name, reachable));
 }
 
 function dataClassIsNarrowed({ hop }: CheckInput): DenyReason | undefined {

@@ -55,12 +55,16 @@ const rows = {
   ),
   AGENT_REVOKED: row(
     ["revocation"],
-    "an agent of the chain is revoked",
-    { advice: "An agent of the chain is revoked, for good. Nothing to declare: register its workload as a new agent." },
+    "an agent of the chain, or that lends the tool, is revoked",
+    {
+      advice:
+        "An agent of the chain, or that lends the tool, is revoked for good. Nothing to declare: register its workload as a new agent.",
+    },
     { isFinal: true },
   ),
-  AGENT_QUARANTINED: row(["identity"], "an agent of the chain is quarantined", {
-    advice: "An agent of the chain is quarantined. Nothing to declare: enroll it for a person.",
+  AGENT_QUARANTINED: row(["identity"], "an agent of the chain, or that lends the tool, is quarantined", {
+    advice:
+      "An agent of the chain, or that lends the tool, is quarantined. Nothing to declare: enroll it for a person.",
   }),
   IDENTITY_REQUIRED: row(["identity"], "the caller has no enrolled key", {
     advice: "The caller is not enrolled. Nothing to declare: enroll it.",

@@ -21,6 +21,7 @@ export const errorCodes = [
   "agent_revoked",
   "token_spent",
   "policy_version_changed",
+  "no_agent_in_good_standing",
   "needs_review",
   "policy_recompile_required",
   "enrollment_expired",

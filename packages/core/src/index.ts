@@ -26,6 +26,7 @@ export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.
 export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";
 export type { HopRequest } from "./hop.ts";
 export * from "./kinds.ts";
+export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
 export {
   agentName,

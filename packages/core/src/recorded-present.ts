@@ -1,6 +1,7 @@
 import type { Block, PresentState, Verdict } from "./decide.ts";
 import type { HopRequest } from "./hop.ts";
 import type { IdentityStatus } from "./kinds.ts";
+import { lendersOf } from "./lenders.ts";
 import { mcpServerRef } from "./names.ts";
 import type { PolicyIndex } from "./policy-index.ts";
 
@@ -8,11 +9,11 @@ import type { PolicyIndex } from "./policy-index.ts";
 export interface RecordedPresent {
   readonly expired?: true;
   readonly revoked?: true;
-  /** By agent name: those of chain and target that ever enrolled, or were revoked. */
+  /** By agent name: those of chain, target and lenders that ever enrolled, or were revoked. */
   readonly identities?: Readonly<Record<string, IdentityStatus>>;
   /** Callers had to be enrolled. */
   readonly required?: true;
-  /** Those in force that concern the scope, the chain or the target. */
+  /** Those in force that concern the scope, the chain, the target or its lenders. */
   readonly blocks?: readonly Block[];
   /** Scopes whose consent would have admitted the call. */
   readonly scopes?: readonly string[];
@@ -20,12 +21,12 @@ export interface RecordedPresent {
 
 /** Null where nothing is to be recorded, as mostly. */
 export function recordPresent(
-  { scope }: Pick<PolicyIndex, "scope">,
+  policy: PolicyIndex,
   hop: HopRequest,
   { session, identities, identityRequired, blocks }: PresentState,
   verdict: Verdict,
 ): RecordedPresent | null {
-  const near = blocks.filter((block) => concerns(block, scope, hop));
+  const near = blocks.length === 0 ? [] : nearBlocks(policy, hop, blocks);
   const scopes = verdict.outcome === "deny" ? verdict.consentableScopes : [];
   const recorded: RecordedPresent = {
     ...(session.expired && { expired: true }),
@@ -39,9 +40,13 @@ export function recordPresent(
 }
 
 /** At least those that the verdict function looks at. */
-function concerns({ kind, ref }: Block, scope: string, { chain, target }: HopRequest): boolean {
-  if (kind === "scope") return ref === scope;
-  return ref === target || (kind === "agent" ? chain.includes(ref) : ref === mcpServerRef(target));
+function nearBlocks(policy: PolicyIndex, hop: HopRequest, blocks: readonly Block[]): readonly Block[] {
+  const { chain, target } = hop;
+  const agents = [...chain, target, ...lendersOf(policy, hop)];
+  return blocks.filter(({ kind, ref }) => {
+    if (kind === "scope") return ref === policy.scope;
+    return kind === "agent" ? agents.includes(ref) : ref === target || ref === mcpServerRef(target);
+  });
 }
 
 /** The state for deciding again. Marks are not in it: the record holds the taint that they made. */

@@ -2,6 +2,7 @@ import type { CheckFacts } from "./check-facts.ts";
 import { isWithin } from "./data-class.ts";
 import type { CheckName, DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
+import { isInGoodStanding } from "./lenders.ts";
 import { isMcpServerRef, protocolDataClass } from "./names.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";
 
@@ -21,11 +22,14 @@ const remedies: Readonly<Record<DenyReason, (denied: Denied) => string>> = {
   SESSION_EXPIRED: () => "The session is over: ask the human to consent again.",
   SESSION_REVOKED: () =>
     "The session was revoked: the audit events show by whom and why. Then ask the human to consent again.",
-  AGENT_REVOKED: ({ facts }) =>
-    `A revocation is final: register the workload of ${names(facts.revocation.revoked)} as a new agent.`,
-  AGENT_QUARANTINED: ({ facts }) => `Enroll ${names(quarantined(facts))} with an ID token of the person it belongs to.`,
+  AGENT_REVOKED: (denied) =>
+    lendersDenied(denied) ??
+    `A revocation is final: register the workload of ${names(denied.facts.revocation.revoked)} as a new agent.`,
+  AGENT_QUARANTINED: (denied) =>
+    lendersDenied(denied) ?? `Enroll ${names(quarantined(denied.facts))} with an ID token of the person it belongs to.`,
   IDENTITY_REQUIRED: ({ hop }) => `Enroll ${names(hop.chain.slice(-1))}: a caller must hold an enrolled key.`,
-  TARGET_BLOCKED: ({ facts }) => `Lift the emergency block on ${blocked(facts)} once its cause is gone.`,
+  TARGET_BLOCKED: (denied) =>
+    lendersDenied(denied) ?? `Lift the emergency block on ${blocked(denied.facts)} once its cause is gone.`,
   PATH_NOT_DECLARED: ({ policy, check, hop }) =>
     linkMissing(policy, check === "path" ? hop.chain : [...hop.chain, hop.target]),
   HOP_BUDGET_EXCEEDED: ({ policy, hop }) => budgetTooSmall(policy, [...hop.chain, hop.target], hop.hop),
@@ -53,6 +57,25 @@ const inCallersManifest = ({ policy, hop }: Denied): string => {
     ? `under scope ${quote(policy.scope)} in the manifest of an agent that the human may delegate to`
     : inManifest(policy, caller);
 };
+
+/** For the human's call of a tool that no agent in good standing lends: one of them is enough. */
+function lendersDenied({ hop, facts }: Denied): string | undefined {
+  const { lenders } = facts.revocation;
+  const identities = new Map(Object.entries(facts.identity.statuses));
+  const { blocks } = facts.block;
+  if (lenders.length === 0 || lenders.some((agent) => isInGoodStanding(agent, { identities, blocks })))
+    return undefined;
+  const ways = lenders.map((agent) => {
+    const status = identities.get(agent);
+    const isBlocked = blocks.some(({ kind, ref }) => kind === "agent" && ref === agent);
+    if (status === "revoked") return `register the workload of ${quote(agent)}, which is revoked, as a new agent`;
+    const enroll = `enroll ${quote(agent)}, which is quarantined`;
+    const lift = `lift the emergency block on ${quote(agent)}`;
+    if (status === "quarantined") return isBlocked ? `${enroll}, and ${lift}` : enroll;
+    return lift;
+  });
+  return `The human calls ${quote(hop.target)} through an agent that lends it, and none is in good standing. One is enough: ${ways.join("; or ")}.`;
+}
 
 const quarantined = ({ identity }: CheckFacts): readonly string[] =>
   Object.entries(identity.statuses).flatMap(([agent, status]) => (status === "quarantined" ? [agent] : []));

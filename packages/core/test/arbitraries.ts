@@ -130,7 +130,7 @@ const presentState: fc.Arbitrary<PresentState> = fc.record({
     fc.record({ expired: fc.boolean(), revoked: fc.boolean() }),
   ),
   identities: fc
-    .array(fc.tuple(fc.constantFrom<string>(...agents), fc.constantFrom(...identityStatuses)), { maxLength: 2 })
+    .array(fc.tuple(fc.constantFrom<string>(...agents), fc.constantFrom(...identityStatuses)), { maxLength: 3 })
     .map((pairs) => new Map(pairs)),
   identityRequired: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
   blocks: fc.array(block, { maxLength: 1 }),

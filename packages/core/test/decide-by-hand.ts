@@ -10,7 +10,12 @@ export function decideByHand(document: PolicyDocument, hop: HopRequest, present:
   const declared = declares(document, hop);
   const asked = hop.dataClass.split(" ");
   const involved = declared && targetKind === "agent" ? [...chain, target] : chain;
-  const is = (status: string) => involved.some((agent) => present.identities.get(agent) === status);
+  const lenders = declared && targetKind === "tool" && chain.length === 0 ? lendersOf(document, hop) : [];
+  const isDenied = (agent: string) =>
+    ["revoked", "quarantined"].includes(present.identities.get(agent) ?? "") ||
+    present.blocks.some(({ kind, ref }) => kind === "agent" && ref === agent);
+  const denied = lenders.some((agent) => !isDenied(agent)) ? involved : [...involved, ...lenders];
+  const is = (status: string) => denied.some((agent) => present.identities.get(agent) === status);
 
   if (present.session.expired) return "SESSION_EXPIRED";
   if (present.session.revoked) return "SESSION_REVOKED";
@@ -21,7 +26,7 @@ export function decideByHand(document: PolicyDocument, hop: HopRequest, present:
   if (
     present.blocks.some(({ kind, ref }) => {
       if (kind === "scope") return ref === document.scope;
-      if (kind === "agent") return involved.includes(ref);
+      if (kind === "agent") return denied.includes(ref);
       return (
         declared && targetKind === "tool" && (ref === target || (/^mcp:[^/#]+$/.test(ref) && isOfServer(target, ref)))
       );
@@ -74,6 +79,18 @@ const callers = (document: PolicyDocument, { chain }: HopRequest) =>
   Object.entries(document.agents)
     .filter(([name, { entry }]) => (chain.length === 0 ? entry : name === chain.at(-1)))
     .map(([, agent]) => agent);
+
+/** At hop 1: the entry agents that declare the tool for the data class; where none does, those that declare it. */
+function lendersOf(document: PolicyDocument, hop: HopRequest): readonly string[] {
+  const entries = Object.entries(document.agents).filter(([, { entry }]) => entry);
+  const only = (name: string) => ({
+    ...document,
+    agents: Object.fromEntries(entries.filter(([agent]) => agent === name)),
+  });
+  const declaring = entries.map(([name]) => name).filter((name) => declares(only(name), hop));
+  const covering = declaring.filter((name) => declaresClasses(only(name), hop));
+  return covering.length > 0 ? covering : declaring;
+}
 
 /** The data classes that the caller has a tool for; undefined where it has no such tool. */
 function toolClasses(document: PolicyDocument, hop: HopRequest): readonly string[] | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { callEffect, decide, decideCaller, type PresentState, runChecks } from "../src/decide.ts";
 import { checkNames, denyReasons } from "../src/deny-reason.ts";
 import type { HopRequest } from "../src/hop.ts";
-import { indexPolicy, pathKey } from "../src/policy-index.ts";
+import { indexPolicy, type PolicyIndex, pathKey } from "../src/policy-index.ts";
 import { agents, compiled, declarations, question, quiet, targets } from "./arbitraries.ts";
 import { decideByHand } from "./decide-by-hand.ts";
 
@@ -192,13 +192,33 @@ const asking = (chain: readonly string[], target: string): HopRequest => ({
 
 describe("the caller's checks", () => {
   const standing = denyReasons.slice(0, denyReasons.indexOf("PATH_NOT_DECLARED"));
+  const reasonOf = (index: PolicyIndex, hop: HopRequest, present: PresentState) => {
+    const verdict = decide(index, hop, present);
+    return verdict.outcome === "deny" && standing.includes(verdict.reason) ? verdict.reason : undefined;
+  };
+  const withoutTarget = (hop: HopRequest) => ({ ...hop, target: "http:no/where", targetKind: "tool" }) as const;
 
   test("give what checks 1-4 give for a call to an undeclared target", () => {
     fc.assert(
       fc.property(question, ([index, hop, present]) => {
-        const verdict = decide(index, { ...hop, target: "http:no/where", targetKind: "tool" }, present);
-        const reason = verdict.outcome === "deny" && standing.includes(verdict.reason) ? verdict.reason : undefined;
-        expect(decideCaller(index, hop, present)).toBe(reason);
+        fc.pre(hop.chain.length > 0);
+        expect(decideCaller(index, hop, present)).toBe(reasonOf(index, withoutTarget(hop), present));
+      }),
+      runs,
+    );
+  });
+
+  test("deny the person where they deny every entry agent, for the first reason that one of them has", () => {
+    fc.assert(
+      fc.property(question, ([index, asked, present]) => {
+        const hop = { ...asked, chain: [] };
+        const alone = { ...present, blocks: present.blocks.filter(({ kind }) => kind === "agent") };
+        const reasons = [...index.human.downstream].map((target) =>
+          reasonOf(index, { ...hop, target, targetKind: "agent" }, alone),
+        );
+        const [first] = standing.filter((reason) => reasons.includes(reason));
+        const isDenied = reasons.length > 0 && !reasons.includes(undefined);
+        expect(decideCaller(index, hop, present)).toBe(isDenied ? first : reasonOf(index, withoutTarget(hop), present));
       }),
       runs,
     );

@@ -268,7 +268,58 @@ test("a target's revocation is explained only where the caller declares the targ
   expect(revocation(scope({ downstream_agents: ["clerk"] }))).toEqual({
     check: "revocation",
     passed: false,
-    facts: { agents: ["planner", "clerk"], revoked: ["clerk"] },
+    facts: { agents: ["planner", "clerk"], lenders: [], revoked: ["clerk"] },
   });
   expect(revocation(scope())).toMatchObject({ passed: true, facts: { agents: ["planner"], revoked: [] } });
+});
+
+describe("the explanation of the person's own call", () => {
+  const human = { chain: [] } as const;
+  const manifests = { planner: scope(), clerk: scope(), tutor: scope() };
+  const present = {
+    identities: new Map([
+      ["planner", "revoked"],
+      ["clerk", "quarantined"],
+    ] as const),
+    blocks: [{ kind: "agent", ref: "tutor" } as const],
+  };
+
+  test("names who lends the tool, and for each of them what would admit the call", () => {
+    expect(remedyOf(manifests, human, present)).toEqual({
+      reason: "AGENT_REVOKED",
+      remedy:
+        'The human calls "http:ledger/read" through an agent that lends it, and none is in good standing. One is enough: ' +
+        'enroll "clerk", which is quarantined; or register the workload of "planner", which is revoked, as a new agent; ' +
+        'or lift the emergency block on "tutor".',
+    });
+    const { policy, hop } = world(manifests, human);
+    const record = recorded(policy, hop, { ...quiet, ...present });
+    expect(explain(policy, record, undefined).checks.slice(1, 4)).toEqual([
+      {
+        check: "revocation",
+        passed: false,
+        facts: { agents: [], lenders: ["clerk", "planner", "tutor"], revoked: ["planner"] },
+      },
+      {
+        check: "identity",
+        passed: false,
+        facts: { required: false, statuses: { clerk: "quarantined", planner: "revoked", tutor: "none" } },
+      },
+      { check: "block", passed: false, facts: { blocks: present.blocks } },
+    ]);
+  });
+
+  test("of a tool block names that block while an agent that lends the tool is in good standing", () => {
+    const blocks = [...present.blocks, { kind: "tool", ref: "http:ledger/read" } as const];
+    const { reason, remedy } = remedyOf(manifests, human, { blocks });
+    expect([reason, remedy]).toEqual(["TARGET_BLOCKED", expect.stringContaining('tool "http:ledger/read"')]);
+  });
+
+  test("counts an agent that is quarantined and blocked once, with both remedies", () => {
+    const { remedy } = remedyOf({ clerk: scope() }, human, {
+      identities: new Map([["clerk", "quarantined"]]),
+      blocks: [{ kind: "agent", ref: "clerk" }],
+    });
+    expect(remedy).toContain('enroll "clerk", which is quarantined, and lift the emergency block on "clerk".');
+  });
 });

@@ -43,10 +43,10 @@ export async function openStage(manifests: DecisionVector["manifests"], identity
   return {
     api,
     async set(vector) {
-      const session = await insertSession(sql, vector);
+      const { session, policyVersion } = await insertSession(sql, vector);
       await setMarks(sql, session, vector.present ?? {});
       denials = await setDenials(sql, denials, vector.present ?? {});
-      return { session, token: await tokenOf(key, vector, session) };
+      return { session, token: await tokenOf(key, vector, session, policyVersion) };
     },
     recordAllow: (vector, session) => recordAllow(sql, vector, session),
     async stop() {
@@ -57,19 +57,19 @@ export async function openStage(manifests: DecisionVector["manifests"], identity
   };
 }
 
-async function insertSession(sql: postgres.Sql, { scope, present = {} }: DecisionVector): Promise<string> {
-  const [row] = await sql<{ session_id: string }[]>`
+async function insertSession(sql: postgres.Sql, { scope, present = {} }: DecisionVector) {
+  const [row] = await sql<{ session: string; policyVersion: number }[]>`
     insert into session (session_id, user_sub, scope, policy_version, hop_budget, consented_by, consented_at, expires_at)
     select gen_random_uuid(), ${sub}, scope, max(version), 32, 'test', now() - interval '1 hour',
       now() + ${present.session?.includes("expired") ? "-1 second" : "1 hour"}::interval
     from compiled_policy where scope = ${scope} group by scope
-    returning session_id`;
+    returning session_id as session, policy_version as "policyVersion"`;
   if (row === undefined) throw new Error(`"${scope}" is compiled`);
   const isRevoked = present.session?.includes("revoked") ?? false;
   await sql`
     insert into session_state (session_id, revoked_at)
-    values (${row.session_id}, ${isRevoked ? new Date() : null})`;
-  return row.session_id;
+    values (${row.session}, ${isRevoked ? new Date() : null})`;
+  return row;
 }
 
 async function setMarks(sql: postgres.Sql, session: string, present: PresentFacts): Promise<void> {
@@ -117,7 +117,7 @@ async function setIdentity(tx: postgres.TransactionSql, agent: string, status: s
   }
 }
 
-async function tokenOf(key: SigningKey, vector: DecisionVector, sessionId: string): Promise<string> {
+async function tokenOf(key: SigningKey, vector: DecisionVector, sessionId: string, policyVersion: number) {
   const { hop } = toQuestion(vector);
   const now = Math.floor(Date.now() / 1000);
   const actors = [sub, ...vector.chain.slice(0, -1)];
@@ -134,7 +134,7 @@ async function tokenOf(key: SigningKey, vector: DecisionVector, sessionId: strin
     hop: hop.hop,
     act: isRoot ? null : act,
     sessionId,
-    policyVersion: 1,
+    policyVersion,
     actionId: isRoot ? null : parentOf(vector),
     taint: hop.tokenTaint,
     targetKind: isRoot ? null : "agent",

@@ -1,6 +1,10 @@
 import {
   type consentRequest,
+  type DenyReason,
+  entryAgents,
   grantsNothing,
+  isInGoodStanding,
+  type PresentDenials,
   policySchemaVersion,
   type SessionFacts,
   type SessionRead,
@@ -12,7 +16,7 @@ import { isUuid } from "./identifier.ts";
 
 type ConsentDeps = Pick<
   CommandDeps,
-  "clock" | "ids" | "policies" | "sessions" | "consentTtlSeconds" | "signer" | "requireAcknowledged"
+  "clock" | "ids" | "policies" | "sessions" | "sessionState" | "consentTtlSeconds" | "signer" | "requireAcknowledged"
 >;
 
 /** `policyVersion` is the one that the human saw. */
@@ -24,7 +28,13 @@ interface GrantConsent extends BodyOf<typeof consentRequest> {
 type Consented =
   | { readonly kind: "granted"; readonly session: SessionFacts; readonly rootGrant: string }
   | { readonly kind: "scope_not_found" | "policy_recompile_required" }
-  | { readonly kind: "policy_version_changed"; readonly currentVersion: number };
+  | { readonly kind: "policy_version_changed"; readonly currentVersion: number }
+  | { readonly kind: "no_agent_in_good_standing"; readonly agents: readonly DeniedAgent[] };
+
+interface DeniedAgent {
+  readonly agent: string;
+  readonly reason: DenyReason;
+}
 
 /** Starts a session, which pins the scope's current policy (docs/reference/routes.md#consent). */
 export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Promise<Consented> {
@@ -38,7 +48,12 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
   if (policyVersion !== undefined && policyVersion !== latest.version) {
     return { kind: "policy_version_changed", currentVersion: latest.version };
   }
+  const agents = entryAgents(policy);
   const consentedAtMs = deps.clock.nowMs();
+  const present = await deps.sessionState.denials({ agents, nowMs: consentedAtMs });
+  if (!agents.some((agent) => isInGoodStanding(agent, present))) {
+    return { kind: "no_agent_in_good_standing", agents: agents.map((agent) => deniedAgent(agent, present)) };
+  }
   const session: SessionFacts = {
     sessionId: deps.ids.next(),
     userSub,
@@ -51,6 +66,12 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
   };
   const denialEpoch = await deps.sessions.create(session, deps.ids.next());
   return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
+}
+
+function deniedAgent(agent: string, { identities }: PresentDenials): DeniedAgent {
+  const status = identities.get(agent);
+  if (status === "revoked") return { agent, reason: "AGENT_REVOKED" };
+  return { agent, reason: status === "quarantined" ? "AGENT_QUARANTINED" : "TARGET_BLOCKED" };
 }
 
 type EndDeps = Pick<CommandDeps, "clock" | "ids" | "sessions">;

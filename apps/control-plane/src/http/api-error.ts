@@ -23,6 +23,7 @@ export const statusOf = {
   agent_revoked: 409,
   token_spent: 409,
   policy_version_changed: 409,
+  no_agent_in_good_standing: 409,
   needs_review: 409,
   policy_recompile_required: 409,
   enrollment_expired: 409,

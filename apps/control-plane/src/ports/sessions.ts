@@ -1,4 +1,4 @@
-import type { Block, IdentityStatus, SessionFacts, SessionMarks, SessionRead } from "@svc/core";
+import type { Block, IdentityStatus, PresentDenials, SessionFacts, SessionMarks, SessionRead } from "@svc/core";
 import type { NewEvent } from "./administrative-event.ts";
 import type { Paged, SessionFilter } from "./audit-reads.ts";
 
@@ -49,7 +49,7 @@ export interface SessionState {
 
 export interface SessionStateQuery {
   readonly sessionId: string;
-  /** Agents of the chain, and the target where it is an agent. */
+  /** Agents of the chain, the target where it is an agent, and at hop 1 those that lend the tool. */
   readonly agents: readonly string[];
   readonly nowMs: number;
 }
@@ -59,4 +59,6 @@ export interface SessionStateReader {
   read(query: SessionStateQuery): Promise<SessionState | undefined>;
   /** The last result of `read` in this process. Use it only for a write that the database refuses under other epochs. */
   cached(query: SessionStateQuery): SessionState | undefined;
+  /** What denies these agents. Read at every call. */
+  denials(query: Omit<SessionStateQuery, "sessionId">): Promise<PresentDenials>;
 }

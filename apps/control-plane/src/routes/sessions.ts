@@ -26,6 +26,7 @@ export function consentRoute(app: App, deps: Deps): void {
     reply: { status: 201, description: "The session, pinned to one policy version.", schema: consentResponse },
     errors: [
       ...(["scope_not_found", "policy_recompile_required", "policy_version_changed"] as const),
+      "no_agent_in_good_standing",
       ...(["database_unavailable", "guard_unavailable", "restore_unacknowledged"] as const),
     ],
     handle: async ({ caller, body }) => {
@@ -37,6 +38,12 @@ export function consentRoute(app: App, deps: Deps): void {
           new ApiError("policy_version_changed", "The scope's policy is no longer the one that was shown.", {
             details: { current_version: currentVersion },
           }),
+        no_agent_in_good_standing: ({ agents }) =>
+          new ApiError(
+            "no_agent_in_good_standing",
+            "Every agent that a person may delegate to in this scope is revoked, quarantined or blocked: register another, enroll it, or lift the block.",
+            { details: { agents: agents.map(({ agent, reason }) => ({ agent, deny_reason: reason })) } },
+          ),
       });
       return { ...withTimes(session), rootGrant };
     },

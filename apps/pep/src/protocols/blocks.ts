@@ -326,7 +326,7 @@ export function blockMessage(block: Block): string {
 export const admittedBy = {
   SESSION_EXPIRED: "ask the person to consent again",
   SESSION_REVOKED: "ask the person to consent again, if the session was not ended on purpose",
-  AGENT_REVOKED: "nothing in this session: an agent of the chain is revoked for good",
+  AGENT_REVOKED: "register the workload of the revoked agent as a new agent, then ask the person to consent again",
   AGENT_QUARANTINED: "enroll the quarantined agent for a person",
   IDENTITY_REQUIRED: "enroll the calling agent's key",
   TARGET_BLOCKED: "wait until the emergency block is lifted",

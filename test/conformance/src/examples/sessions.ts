@@ -13,7 +13,11 @@ export const sessions: Examples = {
         insert into compiled_policy select scope, version + 1, 0, document, created_at from compiled_policy
         where scope = ${aged}`,
     );
+    const [agent, closed] = [newName(), newName()];
+    await api.attest(agent, { [closed]: { hop_budget: 2 } });
+    await admin(api, "PUT", `/v1/blocks/agent/${agent}`, { reason: "an incident" });
     return inTurn(
+      () => admin(api, "POST", "/v1/consent", { scope: closed, user_sub: "ada" }),
       () => admin(api, "POST", "/v1/consent", { scope, user_sub: "ada", ttl_seconds: 60 }),
       () => admin(api, "POST", "/v1/consent", { scope, user_sub: "ada", policy_version: 999 }),
       () => admin(api, "POST", "/v1/consent", { scope: newName(), user_sub: "ada" }),

@@ -155,6 +155,38 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     "",
     testsOf("apps/control-plane/test/check.test.ts")("%s looks guessable"),
   ],
+  ...(
+    [
+      ["authorize", "lenders: (policy) => lendersOf(policy, hop),"],
+      ["exchange", "lenders: (policy) => lendersOf(policy, calledBy(command, subject.claims, policy)),"],
+      ["renew", "lenders: entryAgents,"],
+      [
+        "mint",
+        "const state = await withLenders(deps, loaded, hop);",
+        'const state = loaded as typeof loaded | "stale";',
+      ],
+    ] as const
+  ).map(
+    ([step, text, replacement = ""]) =>
+      [
+        `lenders-unread-at-${step}`,
+        `commands/hop/${step}.ts`,
+        text,
+        replacement,
+        testsOf("test/conformance/spec-lenders.test.ts")(
+          "are denied from the next decision, exchange, mint, renewal and list of targets on",
+        ),
+      ] as const,
+  ),
+  [
+    "consent-without-an-agent",
+    "commands/sessions.ts",
+    "if (!agents.some((agent) => isInGoodStanding(agent, present))) {",
+    "if (agents.length < 0) {",
+    testsOf("test/conformance/spec-lenders.test.ts")(
+      "cannot be consented to: 409, which names the agents, and no session starts",
+    ),
+  ],
   [
     "proof-of-another-agent",
     "commands/hop/actor-proof.ts",

@@ -16,15 +16,22 @@ export const ofDecisions = mutationsOf("packages/core/src", [
   [
     "revocation-unchecked",
     "decide.ts",
-    'return anyInvolved(input, "revoked") ? "AGENT_REVOKED" : undefined;',
+    'return anyHasStatus(input, "revoked") ? "AGENT_REVOKED" : undefined;',
     "return undefined;",
     table,
   ],
   [
     "quarantine-unchecked",
     "decide.ts",
-    'if (anyInvolved(input, "quarantined")) return "AGENT_QUARANTINED";',
+    'if (anyHasStatus(input, "quarantined")) return "AGENT_QUARANTINED";',
     "",
+    table,
+  ],
+  [
+    "lenders-unchecked",
+    "decide.ts",
+    "(lenders.some(isDenied) && !lenders.some((agent) => isInGoodStanding(agent, present)))",
+    "false",
     table,
   ],
   ["blocks-unchecked", "decide.ts", 'return covered ? "TARGET_BLOCKED" : undefined;', "return undefined;", table],
@@ -45,9 +52,9 @@ export const ofDecisions = mutationsOf("packages/core/src", [
   ],
   [
     "a-list-for-a-tool",
-    "decide.ts",
-    "tool !== undefined && classes.length === 1 && isWithin(hop.dataClass",
-    "tool !== undefined && isWithin(hop.dataClass",
+    "data-class.ts",
+    '!dataClass.includes(" ") && isWithin(dataClass, declared);',
+    "isWithin(dataClass, declared);",
     testsOf("test/vectors/decide.test.ts")("$name"),
   ],
   [

@@ -76,11 +76,6 @@ const shutOut = (status: IdentityStatus, reason: DenyReason): readonly DecisionV
       present: { identities: { clerk: status } },
       want: allow,
     },
-    {
-      name: `the person's own call does not involve the agent that declares the tool and is ${status}`,
-      present: { identities: { planner: status } },
-      want: allow,
-    },
   ]),
 ];
 

@@ -2,6 +2,7 @@ import type { DecisionVector } from "../vector.ts";
 import { blockVectors } from "./blocks.ts";
 import { dataClassVectors, narrowingVectors } from "./data-classes.ts";
 import { identityVectors } from "./identity.ts";
+import { lenderVectors } from "./lenders.ts";
 import { mcpProtocolVectors } from "./mcp.ts";
 import { faultPairVectors, singleFaultVectors } from "./order.ts";
 import { budgetVectors, chainVectors, longestChainVectors } from "./paths.ts";
@@ -14,6 +15,7 @@ export const decisionTables: Readonly<Record<string, readonly DecisionVector[]>>
   session: sessionVectors,
   identity: identityVectors,
   blocks: blockVectors,
+  lenders: lenderVectors,
   chains: chainVectors,
   "hop budgets": [...budgetVectors, ...longestChainVectors],
   targets: [...targetVectors, ...noOtherScopeVectors],

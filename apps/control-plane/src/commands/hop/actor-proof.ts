@@ -1,4 +1,11 @@
-import type { PolicyIndex, PopFailureCause, TargetKind } from "@svc/core";
+import {
+  type HopRequest,
+  isInGoodStanding,
+  lendersOf,
+  type PolicyIndex,
+  type PopFailureCause,
+  type PresentDenials,
+} from "@svc/core";
 import { popFailureCause, sha256Base64url, verifyActorProof } from "@svc/tokens";
 import type { Prover } from "../../ports/spend-ledger.ts";
 import type { HopDeps } from "../deps.ts";
@@ -28,14 +35,19 @@ export async function proveActor(
   return { ok: true, prover: { agent, proofJtiHash: Buffer.from(sha256Base64url(jti), "base64url") } };
 }
 
-/** The caller. At hop 1 the human calls: the target agent, or an entry agent that declares the tool. */
+/** The caller. At hop 1 the human calls: the target agent, or an agent that lends the tool. */
 export function proversOf(
   policy: PolicyIndex,
-  chain: readonly string[],
-  target: { readonly name: string; readonly kind: TargetKind },
+  hop: Pick<HopRequest, "chain" | "target" | "targetKind" | "dataClass">,
+  present: PresentDenials,
 ): readonly string[] {
-  const caller = chain.at(-1);
+  const caller = hop.chain.at(-1);
   if (caller !== undefined) return [caller];
-  if (target.kind === "agent") return [target.name];
-  return [...policy.human.downstream].filter((name) => policy.agents.get(name)?.tools.has(target.name));
+  return hop.targetKind === "agent" ? [hop.target] : lendingNow(lendersOf(policy, hop), present);
+}
+
+/** Those in good standing. Where none is, all of them: then the verdict denies, whoever proves. */
+export function lendingNow(lenders: readonly string[], present: PresentDenials): readonly string[] {
+  const standing = lenders.filter((agent) => isInGoodStanding(agent, present));
+  return standing.length > 0 ? standing : lenders;
 }

@@ -1,4 +1,4 @@
-import type { authorizeRequest, HopRequest, PopFailureCause } from "@svc/core";
+import { type authorizeRequest, type HopRequest, lendersOf, type PopFailureCause } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
 import type { BodyOf, HopDeps } from "../deps.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
@@ -39,6 +39,7 @@ export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promi
   const authorized = await onHopState<Authorized>(deps, {
     subject,
     targetAgent: command.targetKind === "agent" ? command.target : undefined,
+    lenders: (policy) => lendersOf(policy, hop),
     confirmed: ["decided"],
     attempt: async (state) =>
       (await refuse(deps, command, state, hop)) ?? (await decideAndCommit(deps, command, state, hop)),
@@ -47,10 +48,10 @@ export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promi
   return authorized ?? { kind: "unauthorized" };
 }
 
-async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy }: HopState, hop: HopRequest) {
+async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy, session }: HopState, hop: HopRequest) {
   if (!command.enforced && !deps.hopSettings.mayObserve(policy.scope)) return { kind: "observe_not_admitted" } as const;
   if (command.actorToken === undefined) return undefined;
-  const expected = proversOf(policy, hop.chain, { name: command.target, kind: command.targetKind });
+  const expected = proversOf(policy, hop, session);
   const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   return proven.ok ? undefined : ({ kind: "invalid_proof", cause: proven.cause } as const);
 }

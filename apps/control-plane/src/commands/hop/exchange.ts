@@ -4,6 +4,8 @@ import {
   type DecisionRecord,
   effectiveTaint,
   type HopRequest,
+  lendersOf,
+  type PolicyIndex,
   type PopFailureCause,
   type Taint,
 } from "@svc/core";
@@ -59,6 +61,7 @@ export async function exchange(deps: HopDeps, command: ExchangeCommand): Promise
     subject,
     // Another name matches no allow. It only must not reach the database.
     targetAgent: agentName.safeParse(command.resource).data,
+    lenders: (policy) => lendersOf(policy, calledBy(command, subject.claims, policy)),
     confirmed: ["exchanged", "denied"],
     attempt: (state) => attemptExchange(deps, command, subject.token, state),
     exhausted: () => new SpendUnavailable("the session changed during every attempt to spend the token"),
@@ -66,15 +69,23 @@ export async function exchange(deps: HopDeps, command: ExchangeCommand): Promise
   return exchanged ?? { kind: "invalid_subject_token" };
 }
 
+/** As far as it is known before the allow is found. */
+const calledBy = ({ resource, scope }: ExchangeCommand, subject: HopClaims, { agents }: PolicyIndex) =>
+  ({
+    chain: chainOf(subject),
+    target: resource,
+    targetKind: agents.has(resource) ? "agent" : "tool",
+    dataClass: scope,
+  }) as const;
+
 async function attemptExchange(
   deps: HopDeps,
   command: ExchangeCommand,
   token: string,
   state: HopState,
 ): Promise<Exchanged | "stale"> {
-  const { claims: subject, policy } = state;
-  const kind = policy.agents.has(command.resource) ? "agent" : "tool";
-  const expected = proversOf(policy, chainOf(subject), { name: command.resource, kind });
+  const { claims: subject, policy, session } = state;
+  const expected = proversOf(policy, calledBy(command, subject, policy), session);
   const proven = await proveActor(deps, token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
   const allow = await findAllow(deps, command, subject);

@@ -1,4 +1,4 @@
-import { type HopRequest, type PolicyIndex, type PresentState, splitDataClasses } from "@svc/core";
+import { type HopRequest, lendersOf, type PolicyIndex, type PresentState, splitDataClasses } from "@svc/core";
 import { actChain, type HopClaims, sha256Base64url } from "@svc/tokens";
 import type { SessionState, SessionStateQuery } from "../../ports/sessions.ts";
 import type { HopDeps } from "../deps.ts";
@@ -57,9 +57,15 @@ export interface HopState {
   readonly policy: PolicyIndex;
 }
 
-interface Attempts<Result extends { readonly kind: string }> {
-  readonly subject: VerifiedToken;
+/** The agents beside the chain whose present denials count. */
+export interface Involved {
   readonly targetAgent?: string | undefined;
+  /** Those through which the human calls (docs/reference/decision.md#hop-1). Not called for other hops. */
+  readonly lenders?: (policy: PolicyIndex) => readonly string[];
+}
+
+interface Attempts<Result extends { readonly kind: string }> extends Involved {
+  readonly subject: VerifiedToken;
   /** Results that a commit under the state's epochs confirmed. None: the cache is not used. */
   readonly confirmed: readonly Result["kind"][];
   readonly attempt: (state: HopState) => Promise<Result | "stale">;
@@ -79,15 +85,16 @@ const heldAttempts = 2;
  */
 export async function onHopState<Result extends { readonly kind: string }>(
   deps: HopDeps,
-  { subject, targetAgent, confirmed, attempt, exhausted }: Attempts<Result>,
+  { subject, confirmed, attempt, exhausted, ...involved }: Attempts<Result>,
 ): Promise<Result | undefined> {
-  const cached = confirmed.length > 0 ? await cachedHopState(deps, subject.claims, targetAgent) : undefined;
+  const agents = await agentsOf(deps, subject.claims, involved);
+  const cached = confirmed.length > 0 ? await cachedHopState(deps, subject.claims, agents) : undefined;
   if (cached !== undefined) {
     const result = await attempt(cached);
     if (result !== "stale" && confirmed.includes(result.kind)) return result;
   }
   const attemptAfresh = async (): Promise<Result | "stale" | undefined> => {
-    const state = await loadHopState(deps, subject, targetAgent);
+    const state = await loadHopState(deps, subject, agents);
     return state && attempt(state);
   };
   for (let attempts = 0; attempts < optimisticAttempts + heldAttempts; attempts++) {
@@ -98,14 +105,30 @@ export async function onHopState<Result extends { readonly kind: string }>(
   throw exhausted();
 }
 
+/**
+ * The chain and those involved. A root grant names the policy of its session, so that one read of the session is enough:
+ * `isOfSession` holds it to that.
+ */
+async function agentsOf(deps: HopDeps, claims: HopClaims, { targetAgent, lenders }: Involved) {
+  const policy =
+    claims.act === null && lenders !== undefined
+      ? await deps.policies.pinned(claims.scope, claims.policyVersion)
+      : undefined;
+  const lending = policy === undefined ? [] : (lenders?.(policy) ?? []);
+  return [...chainOf(claims), ...(targetAgent === undefined ? [] : [targetAgent]), ...lending];
+}
+
+const isOfSession = ({ act, scope, policyVersion }: HopClaims, { facts }: SessionState): boolean =>
+  act !== null || (scope === facts.scope && policyVersion === facts.policyVersion);
+
 /** Undefined without a session, and for a token whose key was removed since this process read its keys. */
 export async function loadHopState(
   deps: HopDeps,
   { token, claims }: VerifiedToken,
-  targetAgent?: string,
+  agents: readonly string[] = chainOf(claims),
 ): Promise<HopState | undefined> {
-  const session = await deps.sessionState.read(stateQuery(deps, claims, targetAgent));
-  if (session === undefined) return undefined;
+  const session = await deps.sessionState.read(stateQuery(deps, claims, agents));
+  if (session === undefined || !isOfSession(claims, session)) return undefined;
   if (deps.issuerKeys.current().epoch !== session.epochs.denials) {
     const keys = await deps.issuerKeys.asOf(session.epochs.denials);
     if (!(await verifyUnder(deps, token, keys)).ok) return undefined;
@@ -117,16 +140,27 @@ export async function loadHopState(
 async function cachedHopState(
   deps: HopDeps,
   claims: HopClaims,
-  targetAgent: string | undefined,
+  agents: readonly string[],
 ): Promise<HopState | undefined> {
-  const session = deps.sessionState.cached(stateQuery(deps, claims, targetAgent));
-  if (session?.epochs.denials !== deps.issuerKeys.current().epoch) return undefined;
+  const session = deps.sessionState.cached(stateQuery(deps, claims, agents));
+  if (session?.epochs.denials !== deps.issuerKeys.current().epoch || !isOfSession(claims, session)) return undefined;
   return { claims, session, policy: await pinnedPolicy(deps, session) };
 }
 
-const stateQuery = (deps: HopDeps, claims: HopClaims, targetAgent: string | undefined): SessionStateQuery => ({
-  sessionId: claims.sessionId,
-  agents: targetAgent === undefined ? chainOf(claims) : [...chainOf(claims), targetAgent],
+/**
+ * The state with those who lent the tool of a token that hop 1 issued: such a token does not name the scope, so they are
+ * known once the session is read. `stale` if the denials changed meanwhile.
+ */
+export async function withLenders(deps: HopDeps, state: HopState, hop: HopRequest): Promise<HopState | "stale"> {
+  const lenders = lendersOf(state.policy, hop);
+  if (lenders.length === 0) return state;
+  const session = await deps.sessionState.read(stateQuery(deps, state.claims, lenders));
+  return session?.epochs.denials === state.session.epochs.denials ? { ...state, session } : "stale";
+}
+
+const stateQuery = (deps: HopDeps, { sessionId }: HopClaims, agents: readonly string[]): SessionStateQuery => ({
+  sessionId,
+  agents,
   nowMs: deps.clock.nowMs(),
 });
 

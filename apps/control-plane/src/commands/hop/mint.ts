@@ -3,7 +3,7 @@ import { type HopClaims, isNarrowed, type NarrowedClaims, transactionClaims } fr
 import type { HopDeps } from "../deps.ts";
 import { isUuid } from "../identifier.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
-import { type HopState, onHopState, SpendUnavailable } from "./hop-state.ts";
+import { type HopState, onHopState, SpendUnavailable, withLenders } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { commitDecision, judge, type Recorded } from "./verdict.ts";
 
@@ -71,7 +71,7 @@ async function attemptMint(
   deps: HopDeps,
   command: MintCommand,
   subject: NarrowedClaims,
-  state: HopState,
+  loaded: HopState,
 ): Promise<Minted | "stale"> {
   const { actionId, paramsHash } = command;
   const { sessionId } = subject;
@@ -79,7 +79,9 @@ async function attemptMint(
   if (allow?.decision !== "allow") return { kind: "action_not_found", subject };
   if (!subject.privileged) return { kind: "transaction_not_required", subject };
   const hop = await recordedHop(deps, subject, allow);
-  const expected = proversOf(state.policy, hop.chain, { name: hop.target, kind: hop.targetKind });
+  const state = await withLenders(deps, loaded, hop);
+  if (state === "stale") return "stale";
+  const expected = proversOf(state.policy, hop, state.session);
   const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", subject, cause: proven.cause };
   const { minted } = await deps.spends.uses(sessionId, actionId);

@@ -1,7 +1,14 @@
-import { type DenyReason, decideCaller, effectiveTaint, type PopFailureCause, type renewRequest } from "@svc/core";
+import {
+  type DenyReason,
+  decideCaller,
+  effectiveTaint,
+  entryAgents,
+  type PopFailureCause,
+  type renewRequest,
+} from "@svc/core";
 import { callerOfToken, type HopClaims, siblingClaims } from "@svc/tokens";
 import type { BodyOf, HopDeps } from "../deps.ts";
-import { proveActor } from "./actor-proof.ts";
+import { lendingNow, proveActor } from "./actor-proof.ts";
 import { type HopState, jtiHashOf, onHopState, SpendUnavailable, toHopRequest, toPresentState } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
 import { type SpendPurpose, spendToken } from "./spend-token.ts";
@@ -33,6 +40,7 @@ export async function renew(deps: HopDeps, command: RenewCommand): Promise<Renew
   const subject = requireVerified(command.subject);
   const renewed = await onHopState<Renewed>(deps, {
     subject,
+    lenders: entryAgents,
     confirmed: ["renewed"],
     attempt: (state) => attemptRenewal(deps, command, state),
     exhausted: () => new SpendUnavailable("the session changed during every attempt to spend the token"),
@@ -44,7 +52,7 @@ async function attemptRenewal(deps: HopDeps, command: RenewCommand, state: HopSt
   const { claims: subject, policy, session } = state;
   const hop = toHopRequest(subject, { target: "", targetKind: "agent", dataClass: "", declaredTaint: undefined });
   const agent = hop.chain.at(-1) ?? null;
-  const expected = agent === null ? [...policy.human.downstream] : [agent];
+  const expected = agent === null ? lendingNow(entryAgents(policy), session) : [agent];
   const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   if (!proven.ok) return { kind: "invalid_proof", cause: proven.cause };
   const reason = decideCaller(policy, hop, toPresentState(deps, session, true));
