@@ -1,11 +1,27 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "@svc/test-conformance/api";
-import { clerkSession, registerLedger } from "@svc/test-conformance/ledger";
+import { clerkSession, ledgerHops, registerLedger } from "@svc/test-conformance/ledger";
 import type { Random } from "./random.ts";
 
 /** An act that ends a right, for good or for a while. */
-export const endings = ["session ended", "scope blocked", "agent revoked"] as const;
-export type Ending = (typeof endings)[number];
+export type Ending = "session ended" | "scope blocked" | "agent revoked" | "agent blocked";
+
+/** Whose token makes the calls: of an agent, or the root grant of the person to whom one agent lends its tools. */
+export type Caller = "agent" | "person";
+
+export interface Right {
+  readonly caller: Caller;
+  readonly ending: Ending;
+}
+
+/** Every caller with the endings of its right. */
+export const rights: readonly Right[] = [
+  { caller: "agent", ending: "session ended" },
+  { caller: "agent", ending: "scope blocked" },
+  { caller: "agent", ending: "agent revoked" },
+  { caller: "person", ending: "agent revoked" },
+  { caller: "person", ending: "agent blocked" },
+];
 
 /** An operation that races it, on another process. */
 export const acts = ["authorize", "exchange", "renew", "mint"] as const;
@@ -25,6 +41,7 @@ export interface Race {
   /** The process that ends the right, and the one that uses it. */
   readonly one: Api;
   readonly other: Api;
+  readonly caller: Caller;
   readonly scope: string;
   readonly random: Random;
 }
@@ -33,7 +50,7 @@ const spreadMs = 8;
 
 /** Races every operation with one ending, each at its own moment; and repeats each once after the ending's return. */
 export async function raceOnce(lane: Race, ending: Ending): Promise<readonly Interleaving[]> {
-  const race = ending === "agent revoked" ? await withFreshAgents(lane) : lane;
+  const race = ending.startsWith("agent") ? await withFreshAgents(lane) : lane;
   const { random } = race;
   const { session, racing, late } = await atLast(() => prepare(race));
   let isEnded = false;
@@ -83,10 +100,10 @@ interface Attempt {
 type Acts = Readonly<Record<Act, () => Promise<Attempt>>>;
 
 /** A session, and for each operation its own tokens and allows, twice. */
-async function prepare({ other, scope }: Race): Promise<{ session: string; racing: Acts; late: Acts }> {
-  const { session, clerk, hops } = await clerkSession(other, scope);
-  const { read, post } = hops;
-  const siblings: string[] = (await other.renew(clerk.token, 8)).body.tokens;
+async function prepare({ other, scope, caller }: Race): Promise<{ session: string; racing: Acts; late: Acts }> {
+  const { session, token } = caller === "person" ? await other.consent(scope) : await clerkToken(other, scope);
+  const { read, post } = ledgerHops(scope);
+  const siblings: string[] = (await other.renew(token, 8)).body.tokens;
   const next = () => siblings.pop() ?? "";
   const isAllowed = async (token: string) => (await other.authorize(session, token, read)).body.decision === "allow";
   const actsOf = async (): Promise<Acts> => {
@@ -119,22 +136,42 @@ async function prepare({ other, scope }: Race): Promise<{ session: string; racin
   return { session, racing: await actsOf(), late: await actsOf() };
 }
 
+async function clerkToken(api: Api, scope: string) {
+  const { session, clerk } = await clerkSession(api, scope);
+  return { session, token: clerk.token };
+}
+
 /** Revocation is final, so every race has its own agents. */
 async function withFreshAgents(lane: Race): Promise<Race> {
   const scope = `${lane.scope}-${crypto.randomUUID().slice(0, 8)}`;
-  await atLast(() => registerLedger(lane.one, scope));
+  const register = lane.caller === "person" ? registerClerk : registerLedger;
+  await atLast(() => register(lane.one, scope));
   return { ...lane, scope };
 }
 
-async function endRight({ one, scope, random }: Race, ending: Ending, session: string): Promise<void> {
+/** The one agent of the scope: while it is denied, no agent lends its tools to the person. */
+async function registerClerk(api: Api, scope: string): Promise<void> {
+  const { read, post } = ledgerHops(scope);
+  const tools = [
+    { ref: read.target, data_classes: [read.data_class] },
+    { ref: post.target, data_classes: [post.data_class], access: "write", privileged: true },
+  ];
+  const { status, text } = await api.attest(`clerk-${scope}`, { [scope]: { hop_budget: 4, tools } });
+  if (status !== 201) throw new Error(`registration: ${status} ${text}`);
+}
+
+async function endRight(race: Race, ending: Ending, session: string): Promise<void> {
+  const { one, scope, random, caller } = race;
+  const involved = caller === "person" ? (["clerk"] as const) : (["clerk", "planner"] as const);
   const call = (method: string, path: string, body?: unknown) =>
     one.call(method, path, { bearer: one.tokens.admin, body });
   const { status, text } = await {
     "session ended": () => call("POST", `/v1/sessions/${session}/revoke`, {}),
     "scope blocked": () => call("PUT", `/v1/blocks/scope/${scope}`, { reason: "a race" }),
+    "agent blocked": () => call("PUT", `/v1/blocks/agent/${random.of(involved)}-${scope}`, { reason: "a race" }),
     // The acting agent, or the one that delegated to it.
     "agent revoked": async () => {
-      const name = `${random.of(["clerk", "planner"])}-${scope}`;
+      const name = `${random.of(involved)}-${scope}`;
       const { body } = await call("GET", `/v1/agents/resolve?name=${name}`);
       return call("POST", `/v1/agents/${body.agent_id}/revoke`, { reason: "a race" });
     },
