@@ -73,11 +73,14 @@ describe("the quickstarts of the READMEs, installed from tarballs", () => {
     expect(await response.json()).toMatchObject({ error: { code: "missing_token" } });
   });
 
-  test("the agent reads, posts with a transaction token, and reports the denied call", async () => {
-    expect(await program("agent.js", { SVC_TRACE_PATH: "traces/" })).toMatchObject({
-      code: 0,
-      output: "read 200\nposted 201\ndenied TARGET_NOT_DECLARED alice > planner > mcp:everything/get-env\n",
-    });
+  test("the agent, without a plane's bearer, reads, posts with a transaction token, and reports the denied call", async () => {
+    const node = `"${process.execPath}"`;
+    const line = `${node} backend.js | env -u SVC_ADMIN_TOKEN -u SVC_AUDIT_TOKEN -u SVC_IDENTITY_TOKEN ${node} agent.js`;
+    const child = startChild("sh", ["-c", line], { cwd: application, env: { ...env, SVC_TRACE_PATH: "traces/" } });
+    expect([await child.exited, child.output()]).toEqual([
+      0,
+      "read 200\nposted 201\ndenied TARGET_NOT_DECLARED alice > planner\n",
+    ]);
   });
 
   test("the drift gate finds the denied call, names the missing declaration, and passes after it is declared", async () => {

@@ -133,17 +133,26 @@ function faultOf(cause: unknown, plane: Plane, url: string): unknown {
   if (status >= 500) {
     return new Fault(message, "Try again; if it fails again, svc check reports what is wrong.", { exitCode: 2, code });
   }
-  return new Fault(message + detailLines(details), "Correct what it names; --help shows examples.", { code });
+  const advice = advices[code ?? ""] ?? "Correct what it names; --help shows examples.";
+  return new Fault(message + detailLines(details), advice, { code });
 }
 
+/** By error code, where another command shows what to change. */
+const advices: Readonly<Record<string, string>> = {
+  no_agent_in_good_standing: "svc agents list shows the registered agents, svc block list the blocks in force.",
+  scope_not_found: "svc agents list shows the registered agents.",
+};
+
 interface ErrorDetails {
+  readonly agents?: readonly { readonly agent: string; readonly deny_reason: string }[];
   readonly issues?: readonly { readonly path: string; readonly message: string }[];
   readonly diff?: readonly { readonly ref: string; readonly kind: string; readonly remedy: string }[];
 }
 
 /** Which members are wrong, and what reconciliation found (docs/reference/conventions.md#errors). */
-function detailLines({ issues = [], diff = [] }: ErrorDetails): string {
+function detailLines({ agents = [], issues = [], diff = [] }: ErrorDetails): string {
   const lines = [
+    ...agents.map(({ agent, deny_reason: reason }) => `${agent}: ${reason}`),
     ...issues.map(({ path, message }) => `${path}: ${message}`),
     ...diff.map(({ ref, kind, remedy }) => `${ref}: ${kind}: ${remedy}`),
   ];

@@ -153,6 +153,36 @@ describe("a session", () => {
     expect(await stack.json("sessions", "show", id)).toMatchObject([{ status: "revoked", revoked_reason: "over" }]);
   });
 
+  test("is the agent's where one is named: hop 1 is taken, and the token is the agent's", async () => {
+    const asked = ["consent", "--scope", "books", "--user", "ida", "--agent", "clerk"];
+    const [consented] = await stack.json(...asked);
+    expect(consented).toMatchObject({ agent: "clerk", data_class: "finance.entries", scope: "books" });
+    expect(consented).not.toHaveProperty("root_grant");
+    const claims = JSON.parse(Buffer.from(consented.token.split(".")[1], "base64url").toString());
+    expect(claims).toMatchObject({ sub: "ida", aud: "clerk", hop: 2, act: { sub: "ida" }, sid: consented.session_id });
+    expect((await stack.svc(...asked)).stdout).toMatch(
+      /clerk may act for finance\.entries\nsession {2}\S+\ntoken {4}ey/,
+    );
+    const wrong = await stack.svc(...asked.slice(0, -1), "nobody");
+    expect([wrong.code, wrong.stderr]).toEqual([
+      1,
+      expect.stringMatching(/nobody is no entry agent[\s\S]*--agent clerk/),
+    ]);
+  });
+
+  test("does not start where every agent is denied, and the refusal names each and what to look at", async () => {
+    const scopes = { closed: clerkManifest.manifest.scopes.books };
+    const file = join(stack.folder, "closed.json");
+    writeFileSync(file, JSON.stringify({ agent: "closed-clerk", manifest: { scopes } }));
+    await stack.svc("manifest", "submit", file, "--override", "a test");
+    await stack.svc("block", "set", "agent", "closed-clerk", "--reason", "an incident");
+    for (const command of [["consent"], ["consent", "--agent", "closed-clerk"]]) {
+      const { code, stderr } = await stack.svc(...command, "--scope", "closed", "--user", "ada");
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/no_agent_in_good_standing[\s\S]*closed-clerk: TARGET_BLOCKED[\s\S]*svc agents list/);
+    }
+  });
+
   test("and others are revoked at once only after a confirmation", async () => {
     for (const user of ["alan", "alan", "edsger"]) await stack.svc("consent", "--scope", "books", "--user", user);
     const unsure = await stack.svc("sessions", "revoke", "--user", "alan");

@@ -53,6 +53,30 @@ describe("svc run", () => {
     expect(failing.code).toBe(7);
   });
 
+  test("acts as the scope's entry agent where none is named, so that the agent is in the record", async () => {
+    const { stdout } = await stack.svc(
+      ...["run", "--scope", "books", "--user", "solo", "--upstreams", stack.upstreams, ...agent("/ledger/read")],
+    );
+    expect(stdout).toBe("200 ledger /read\n");
+    const [session] = await stack.json("sessions", "list", "--user", "solo");
+    const calls = await stack.json("decisions", "--session", session.session_id, "--target-kind", "tool");
+    expect(calls.map(({ acting_agent, hop }) => [acting_agent, hop])).toEqual([["clerk", 2]]);
+  });
+
+  test("names the choices where the scope has several entry agents, and starts nothing", async () => {
+    for (const name of ["clerk-two", "tutor-two"]) {
+      const scopes = { two: clerkManifest.manifest.scopes.books };
+      const file = join(stack.folder, `${name}.json`);
+      writeFileSync(file, JSON.stringify({ agent: name, manifest: { scopes } }));
+      await stack.svc("manifest", "submit", file, "--override", "a test");
+    }
+    const { code, stdout, stderr } = await stack.svc(
+      ...["run", "--scope", "two", "--user", "ada", "--upstreams", stack.upstreams, ...agent("/ledger/read")],
+    );
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/scope "two" has several entry agents[\s\S]*--agent: clerk-two, tutor-two/);
+  });
+
   test("blocks undeclared calls, and lists them at the end", async () => {
     const { stdout, stderr } = await runAs("enforce", ...agent("/ledger/post", "POST"));
     expect(stdout).toMatch(/^403 /);

@@ -1,27 +1,30 @@
 import { Command, InvalidArgumentError } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printJson, shown } from "../output.ts";
+import type { Lending } from "../run/session.ts";
 
 const examples = `
+The person delegates to the agent at once: the token is the agent's, and its calls are recorded as the agent's. It lives for
+60 seconds, and the enforcement point or client that first uses it renews it until the session ends. Without --agent the
+token is the root grant: keep it with what delegates, never with an agent.
+
 Examples:
-  svc consent --scope expenses --user ada
-  svc consent --scope expenses --user ada --ttl 900
-  svc consent --scope expenses --user ada --json > session.json
+  svc consent --scope expenses --user ada --agent planner
+  svc consent --scope expenses --user ada --agent planner --data-class "finance.entries notes" --ttl 900
+  svc consent --scope expenses --user ada --agent planner --json > session.json
                                    for SVC_PEP_SESSION_FILE; keep it secret
 `;
 
-interface Flags extends ControlPlaneFlags {
-  readonly scope: string;
-  readonly user: string;
-  readonly ttl?: number;
-}
+type Flags = ControlPlaneFlags & Lending;
 
 export const command = (): Command =>
   withControlPlane(new Command("consent"))
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")
+    .option("--agent <name>", "delegate to this entry agent at once, and print its token")
+    .option("--data-class <classes>", "data classes to delegate, separated by spaces (default: all)")
     .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", seconds)
-    .option("--json", "one line: {session_id, token, scope, policy_version, hop_budget, expires_at}")
+    .option("--json", "one line: {session_id, token, agent, scope, policy_version, hop_budget, expires_at, ...}")
     .addHelpText("after", examples)
     .action(consent);
 
@@ -31,15 +34,20 @@ function seconds(text: string): number {
   return value;
 }
 
-async function consent({ scope, user, ttl, json, ...flags }: Flags): Promise<void> {
-  const consented = { scope, userSub: user, ttlSeconds: ttl };
-  const session = await openControlPlane(flags).call("admin", (svc) => svc.consent(consented));
+async function consent({ json, ...flags }: Flags): Promise<void> {
+  const { session, agent } = await openControlPlane(flags).call("admin", async (svc) => {
+    if (flags.agent !== undefined) return (await import("../run/session.ts")).consentAndDelegate(svc, flags);
+    const { scope, user, ttl } = flags;
+    return { session: await svc.consent({ scope, userSub: user, ttlSeconds: ttl }), agent: undefined };
+  });
+  const token = agent?.context.token ?? session.rootGrant;
   if (json) {
     const { consentResponse, toWire } = await import("@svc/core");
-    const { root_grant: token, ...others } = toWire(consentResponse, session);
-    return printJson({ ...others, token });
+    const { root_grant: _, ...facts } = toWire(consentResponse, session);
+    return printJson({ ...facts, ...(agent && { agent: agent.name, data_class: agent.dataClass }), token });
   }
-  print(`${shown(user)} consented to "${shown(scope)}" until ${session.expiresAt}`);
+  print(`${shown(flags.user)} consented to "${shown(flags.scope)}" until ${session.expiresAt}`);
+  if (agent !== undefined) print(`${shown(agent.name)} may act for ${shown(agent.dataClass)}`);
   print(`session  ${session.sessionId}`);
-  print(`token    ${session.rootGrant}`);
+  print(`token    ${token}`);
 }

@@ -37,7 +37,7 @@ export const command = (): Command =>
     .requiredOption("--scope <scope>", "the scope")
     .requiredOption("--user <sub>", "the person who consents")
     .requiredOption("--upstreams <file>", "the enforcement point's configuration")
-    .option("--agent <name>", "act as this agent (default: as the person)")
+    .option("--agent <name>", "the agent that acts (default: the scope's entry agent, if it has one alone)")
     .option("--data-class <classes>", "data classes to delegate (default: all)")
     .addOption(
       new Option("--mode <mode>", "mode of the enforcement point").choices(["enforce", "observe"]).default("enforce"),

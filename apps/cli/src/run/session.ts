@@ -1,55 +1,69 @@
-import {
-  AuthzClient,
-  ControlPlaneRejected,
-  ControlPlaneUnavailable,
-  everyRow,
-  type HopContext,
-  PolicyDenied,
-} from "@svc/client";
-import { bearerOf, unreachable } from "../control-plane.ts";
-import { Fault, notTried } from "../fault.ts";
+import type { AuthzClient, HopContext, SessionTarget } from "@svc/client";
+import { openControlPlane } from "../control-plane.ts";
+import { Fault } from "../fault.ts";
+import { shown } from "../output.ts";
 
 export interface Lending {
   readonly scope: string;
   readonly user: string;
-  /** The person delegates to it first; without one, calls are the person's own. */
+  /** Seconds; by default the control plane's. */
+  readonly ttl?: number;
+  /** Acts for the person. By default the scope's entry agent, where there is one alone. */
   readonly agent?: string;
   /** Space-separated; by default everything that may be delegated to the agent. */
   readonly dataClass?: string;
 }
 
-/** Consents, and delegates to the agent if given. @returns what `SVC_PEP_SESSION_FILE` reads @throws {Fault} */
-export async function lendSession(controlPlaneUrl: string, { scope, user, agent, ...lending }: Lending) {
-  const client = new AuthzClient({ baseUrl: controlPlaneUrl, adminToken: bearerOf("admin") });
+/** Consents and delegates to the agent. @returns what `SVC_PEP_SESSION_FILE` reads @throws {Fault} */
+export async function lendSession(controlPlane: string, lending: Lending) {
+  const { agent } = await openControlPlane({ controlPlane }).call("admin", (svc) => consentAndDelegate(svc, lending));
+  return { session_id: agent.context.sessionId, token: agent.context.token };
+}
+
+/**
+ * Consents, and takes hop 1 for the agent, so that its calls are the agent's own (docs/acting-as-the-agent.md). Closes the
+ * client. @throws {Fault}
+ */
+export async function consentAndDelegate(svc: AuthzClient, { scope, user, ttl, ...lending }: Lending) {
   try {
-    const session = await client.consent({ scope, userSub: user });
-    const context = session.context();
-    if (agent === undefined) return { session_id: context.sessionId, token: context.token };
-    const dataClass = lending.dataClass ?? (await classesOf(client, context, agent, scope));
-    const [, delegated] = await client.hop(context, { target: agent, targetKind: "agent", dataClass });
-    return { session_id: delegated.sessionId, token: delegated.token };
+    const session = await svc.consent({ scope, userSub: user, ttlSeconds: ttl });
+    const human = session.context();
+    const target = chosen(await entryAgentsOf(svc, human), lending.agent, scope);
+    const dataClass = lending.dataClass ?? target.dataClasses.join(" ");
+    const [, context] = await svc.hop(human, { target: target.target, targetKind: "agent", dataClass });
+    return { session, agent: { name: target.target, dataClass, context } };
   } catch (cause) {
-    throw faultOf(cause, controlPlaneUrl, scope);
+    throw isDenied(cause) ? new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`) : cause;
   } finally {
-    await client.close();
+    await svc.close();
   }
 }
 
-async function classesOf(client: AuthzClient, context: HopContext, agent: string, scope: string): Promise<string> {
-  for await (const { target, dataClasses } of everyRow((cursor) => client.targets(context, { limit: 200, cursor }))) {
-    if (target === agent) return dataClasses.join(" ");
+const isDenied = (cause: unknown): cause is Error & { readonly reason: string; readonly actionId: string } =>
+  cause instanceof Error && cause.name === "PolicyDenied";
+
+async function entryAgentsOf(svc: AuthzClient, human: HopContext): Promise<readonly SessionTarget[]> {
+  const { everyRow } = await import("@svc/client");
+  const agents: SessionTarget[] = [];
+  for await (const target of everyRow((cursor) => svc.targets(human, { limit: 200, cursor }))) {
+    if (target.targetKind === "agent") agents.push(target);
   }
-  const advice = `svc manifest show ${scope} shows the entry agents.`;
-  throw new Fault(`${agent} is no entry agent of scope "${scope}"`, advice);
+  return agents;
 }
 
-function faultOf(cause: unknown, controlPlaneUrl: string, scope: string): unknown {
-  if (cause instanceof PolicyDenied) return new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`);
-  if (cause instanceof ControlPlaneRejected) {
-    return notTried("the bearer of the admin plane is refused", "Check SVC_ADMIN_TOKEN.");
+/** @throws {Fault} that names the choices */
+function chosen(agents: readonly SessionTarget[], name: string | undefined, scope: string): SessionTarget {
+  const found = name === undefined ? agents : agents.filter(({ target }) => target === name);
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only;
+  const choices = agents.map(({ target }) => shown(target)).join(", ");
+  if (choices === "") {
+    throw new Fault(
+      `no agent of scope "${shown(scope)}" may act for a person`,
+      "svc agents list shows the registered agents: one of them must declare a tool there, or an agent downstream of it.",
+    );
   }
-  if (!(cause instanceof ControlPlaneUnavailable)) return cause;
-  if (cause.status === null) return unreachable(controlPlaneUrl, cause);
-  const failure = `consent to "${scope}" failed (${cause.code ?? cause.status})`;
-  return new Fault(failure, "svc agents list shows the registered agents.");
+  if (name !== undefined)
+    throw new Fault(`${shown(name)} is no entry agent of scope "${shown(scope)}"`, `Choose one: --agent ${choices}.`);
+  throw new Fault(`scope "${shown(scope)}" has several entry agents`, `Choose one with --agent: ${choices}.`);
 }

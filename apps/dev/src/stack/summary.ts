@@ -43,11 +43,11 @@ export function devSummary(stack: Stack, withExample: boolean): string {
 }
 
 const consentCommand = ({ controlPlane, pep, bearers }: Stack): string => `\
-  # A person consents; the reply has a session and its hop-1 token.
-  curl -s ${controlPlane}/v1/consent -H 'Authorization: Bearer ${bearers.admin}' \\
-    -H 'Content-Type: application/json' -d '{"scope": "${exampleScope}", "user_sub": "alice"}'
+  # A person consents and delegates to planner; the reply has a session and planner's token. In a checkout: npx --yes pnpm@12.4.2 svc ...
+  SVC_ADMIN_TOKEN=${bearers.admin} svc consent --control-plane ${controlPlane} \\
+    --scope ${exampleScope} --user alice --agent planner
 
-  # A guarded call with TOKEN, the reply's root_grant; see it in ${controlPlane}/console
+  # A guarded call, within a minute, with TOKEN from the reply; see it in ${controlPlane}/console
   curl -s ${pep}/ledger/entries/7 -H "Authorization: Bearer $TOKEN"`;
 
 const registerCommand = ({ controlPlane, bearers, exampleMcp }: Stack): string => `\
