@@ -38,6 +38,38 @@ describe("hop 1, where the person calls,", () => {
   });
 });
 
+describe("the proof of an entry agent that is blocked", () => {
+  const block = (method: string, agent: string) =>
+    api.call(method, `/v1/blocks/agent/${agent}`, {
+      bearer: api.tokens.admin,
+      ...(method === "PUT" && { body: { reason: "an incident" } }),
+    });
+
+  test("is refused while another agent in good standing could prove", async () => {
+    const { token } = await api.consent("books");
+    const proof = { actor_token: (await proofOf("idle", token)).actor_token };
+    await block("PUT", "idle");
+    try {
+      expect((await renew(token, proof)).status).toBe(400);
+    } finally {
+      await block("DELETE", "idle");
+    }
+    expect((await renew(token, proof)).status).toBe(200);
+  });
+
+  test("reaches the verdict where it alone lends the tool, so that the deny is recorded", async () => {
+    const { session, token } = await api.consent("books");
+    const { actor_token } = await proofOf("teller", token);
+    await block("PUT", "teller");
+    try {
+      const { status, body } = await api.authorize(session, token, hop.pay, { actor_token });
+      expect([status, body.decision, body.deny_reason]).toEqual([200, "deny", "TARGET_BLOCKED"]);
+    } finally {
+      await block("DELETE", "teller");
+    }
+  });
+});
+
 describe("a later hop", () => {
   test("takes the proof of the caller", async () => {
     const { session, clerk } = await clerkToken();

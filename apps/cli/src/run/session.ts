@@ -21,7 +21,7 @@ export async function lendSession(controlPlane: string, lending: Lending) {
 }
 
 /**
- * Consents, and takes hop 1 for the agent, so that its calls are the agent's own (docs/acting-as-the-agent.md). Closes the
+ * Consents, and takes hop 1 for the agent, so that its calls are the agent's own (docs/acting-as-the-agent.md#from-a-terminal). Closes the
  * client. @throws {Fault}
  */
 export async function consentAndDelegate(svc: AuthzClient, { scope, user, ttl, ...lending }: Lending) {
