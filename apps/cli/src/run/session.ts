@@ -1,4 +1,4 @@
-import type { AuthzClient, HopContext, SessionTarget } from "@svc/client";
+import type { AuthzClient, HopContext, Session, SessionTarget } from "@svc/client";
 import { openControlPlane } from "../control-plane.ts";
 import { Fault } from "../fault.ts";
 import { shown } from "../output.ts";
@@ -27,16 +27,27 @@ export async function lendSession(controlPlane: string, lending: Lending) {
 export async function consentAndDelegate(svc: AuthzClient, { scope, user, ttl, ...lending }: Lending) {
   try {
     const session = await svc.consent({ scope, userSub: user, ttlSeconds: ttl });
-    const human = session.context();
-    const target = chosen(await entryAgentsOf(svc, human), lending.agent, scope);
-    const dataClass = lending.dataClass ?? target.dataClasses.join(" ");
-    const [, context] = await svc.hop(human, { target: target.target, targetKind: "agent", dataClass });
-    return { session, agent: { name: target.target, dataClass, context } };
-  } catch (cause) {
-    throw isDenied(cause) ? new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`) : cause;
+    try {
+      return { session, agent: await delegate(svc, session, lending) };
+    } catch (cause) {
+      await svc.admin.revokeSession(session.sessionId, { reason: "no delegation" }).catch(() => {});
+      throw isDenied(cause) ? new Fault(`denied: ${cause.reason}`, `svc explain ${cause.actionId}`) : cause;
+    }
   } finally {
     await svc.close();
   }
+}
+
+async function delegate(
+  svc: AuthzClient,
+  session: Session,
+  { agent, dataClass }: Pick<Lending, "agent" | "dataClass">,
+) {
+  const human = session.context();
+  const { target, dataClasses } = chosen(await entryAgentsOf(svc, human), agent, session.scope);
+  const delegated = dataClass ?? dataClasses.join(" ");
+  const [, context] = await svc.hop(human, { target, targetKind: "agent", dataClass: delegated });
+  return { name: target, dataClass: delegated, context };
 }
 
 const isDenied = (cause: unknown): cause is Error & { readonly reason: string; readonly actionId: string } =>
