@@ -181,6 +181,7 @@ describe("a session", () => {
       expect(code).toBe(1);
       expect(stderr).toMatch(/no_agent_in_good_standing[\s\S]*closed-clerk: TARGET_BLOCKED[\s\S]*svc agents list/);
     }
+    await stack.svc("block", "lift", "agent", "closed-clerk");
   });
 
   test("and others are revoked at once only after a confirmation", async () => {

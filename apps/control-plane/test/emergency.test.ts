@@ -134,6 +134,7 @@ describe("a change that does not concern a session", () => {
   function overtaken(): Deps["sessionState"] {
     const { sessionState } = plane.deps;
     return {
+      ...sessionState,
       cached: () => undefined,
       async read(query) {
         const state = await sessionState.read(query);
