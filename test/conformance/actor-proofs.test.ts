@@ -2,10 +2,11 @@ import { waitUntil } from "@svc/test-support";
 import { signActorProof, signIdentityAssertion } from "@svc/tokens";
 import { decodeJwt } from "jose";
 import { describe, expect, test } from "vitest";
+import type { Answer } from "./src/api.ts";
 import { newKey } from "./src/enrollment.ts";
 import { hop, requiringIdentities } from "./src/identity-required.ts";
 
-const { receiver, stack, api, keyOf, enroll, proofOf, actionFor, clerkToken, renew, expectFailure } =
+const { receiver, stack, api, keyOf, enroll, proofOf, actionFor, take, clerkToken, renew, mint, expectFailure } =
   await requiringIdentities();
 
 describe("an invalid proof of possession is refused and spends nothing", () => {
@@ -88,6 +89,41 @@ describe("an invalid proof of possession is refused and spends nothing", () => {
     const stale = await renew(token, { actor_token: await stack.actorToken("idle", former, token) });
     expect([stale.status, stale.body.error.code]).toEqual([400, "invalid_request"]);
     expect((await renew(token, { actor_token: (await proofOf("idle", token)).actor_token })).status).toBe(200);
+  });
+});
+
+describe("a failed proof is counted by its cause where it fails:", () => {
+  type Failing = (session: string, clerk: string, more: { actor_token?: string }) => Promise<Answer>;
+  const endpoints: Record<string, Failing> = {
+    authorize: (session, clerk, more) => api.authorize(session, clerk, hop.read, more),
+    renewal: (_session, clerk, more) => renew(clerk, more),
+    exchange: async (session, clerk, more) =>
+      api.exchange(clerk, hop.read, await actionFor(session, clerk, hop.read), {
+        ...more,
+        ...(more.actor_token !== undefined && { actor_token_type: "urn:ietf:params:oauth:token-type:jwt" }),
+      }),
+    mint: async (session, clerk, more) => {
+      const { token, action } = await take(session, clerk, hop.post, "clerk");
+      return mint(token, action, more);
+    },
+  };
+  const causes: [string, (token: string) => Promise<{ actor_token?: string }>][] = [
+    ["missing", async () => ({})],
+    ["invalid", async (token) => proofOf("clerk", token, await newKey())],
+    ["wrong_agent", (token) => proofOf("planner", token)],
+  ];
+  const cases = Object.keys(endpoints).flatMap((name) =>
+    // A decision needs no proof.
+    causes
+      .filter(([cause]) => name !== "authorize" || cause !== "missing")
+      .map(([cause, make]) => [name, cause, make] as const),
+  );
+
+  test.each(cases)("at %s one that is %s", async (name, cause, make) => {
+    const { session, clerk } = await clerkToken();
+    const { actor_token } = await make(clerk);
+    const more = actor_token === undefined ? {} : { actor_token };
+    await expectFailure(cause, async () => (await endpoints[name]?.(session, clerk, more)) as Answer);
   });
 });
 

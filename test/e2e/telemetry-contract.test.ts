@@ -95,14 +95,31 @@ describe("metrics and spans agree on how often", () => {
     const facts = { "authz.pep.outcome": "blocked", "authz.pep.block_cause": cause };
     expect(counted("svc_pep_blocks_total", { cause })).toBe(spansWith(facts));
   });
-  test.each(popFailureCauses)("a proof of possession is %s at an exchange", (cause) => {
-    const facts = { "authz.result": "refused", "authz.pop_failure_cause": cause };
-    expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(spansWith(facts));
+  test.each(popFailureCauses)("a proof of possession is %s, renewals apart, which have no span", (cause) => {
+    const renewals = cause === "missing" ? renewalsWithoutProof : 0;
+    const facts = { "authz.pop_failure_cause": cause };
+    expect(counted("svc_exchange_pop_failures_total", { cause })).toBe(spansWith(facts) + renewals);
   });
+  const renewalsWithoutProof = lines.filter(
+    ({ record }) => record.msg === "renewal refused: the actor proof is not valid",
+  ).length;
   test("a transaction token is minted, and a reason is counted for every deny", () => {
     expect(counted("svc_transaction_mints_total", { result: "minted" })).toBe(spansWith({ "authz.result": "minted" }));
     expect(counted("svc_denials_total", {})).toBe(counted("svc_decisions_total", { outcome: "deny" }));
   });
+});
+
+test("the spans of one call all name its data class, or none does", () => {
+  const named = Map.groupBy(
+    [...emitted, ...libraries.spans].filter(({ attributes }) => "authz.action_id" in attributes),
+    ({ attributes }) => (attributes as Record<string, unknown>)["authz.action_id"],
+  );
+  const classesOf = (spansOfCall: readonly { readonly attributes: object }[]) =>
+    new Set(spansOfCall.map(({ attributes }) => (attributes as Record<string, unknown>)["authz.data_class"]));
+  const several = [...named.values()].filter((spansOfCall) => spansOfCall.length > 1);
+  expect(several.length).toBeGreaterThan(50);
+  const apart = several.filter((spansOfCall) => classesOf(spansOfCall).size > 1);
+  expect(apart.map((spansOfCall) => spansOfCall.map(({ name, attributes }) => [name, attributes]))).toEqual([]);
 });
 
 describe("no name, credential or content of a request or response is emitted", () => {

@@ -103,12 +103,12 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
 
 function decisionFacts(telemetry: Telemetry<"pep">, { decision, credential }: CallEnd): SpanFacts {
   if (!decision) return {};
-  const isDenied = decision.outcome === "deny";
-  const denyReason = isDenied ? decision.denyReason : null;
-  const isDeclared = !isDenied || (denyReason !== null && isDataClassDeclared(denyReason));
+  const denyReason = decision.outcome === "deny" ? decision.denyReason : null;
+  // A reason that a newer control plane gave is not named.
+  const isKnown = decision.outcome !== "deny" || denyReason !== null;
   const claims = credential && presentedClaims(credential.token);
   return {
-    ...(isDenied && denyReason === null ? {} : verdictFacts(denyReason)),
+    ...(isKnown && verdictFacts(denyReason)),
     ...telemetry.identify({
       agent: decision.actingAgent,
       actChain: claims && actChain(claims),
@@ -119,7 +119,7 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, credential }: Ca
     "authz.hop": decision.hop,
     "authz.enforced": decision.enforced,
     "authz.target_kind": decision.targetKind,
-    "authz.data_class": isDeclared ? decision.dataClass : undefined,
+    "authz.data_class": isKnown && isDataClassDeclared(denyReason) ? decision.dataClass : undefined,
     "authz.privileged": decision.privileged,
     "authz.taint": decision.taint,
     "authz.policy_version": decision.policyVersion,

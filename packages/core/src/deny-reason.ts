@@ -104,6 +104,9 @@ export const denyReasons = Object.keys(rows) as readonly DenyReason[];
 
 export const isRecoverable = (reason: DenyReason): boolean => denyReasonTable[reason].isRecoverable;
 
-/** A check behind `data_class` gave the reason, so the policy declares the call's data class. */
-export const isDataClassDeclared = (reason: DenyReason): boolean =>
-  checkNames.indexOf(denyReasonTable[reason].checks[0]) > checkNames.indexOf("data_class");
+/**
+ * The verdict found the call's data class declared, by itself or below a declared one: an allow (null), or a reason of
+ * a later check. Every span names the class by this rule (docs/reference/telemetry.md#span-attributes).
+ */
+export const isDataClassDeclared = (reason: DenyReason | null): boolean =>
+  reason === null || checkNames.indexOf(denyReasonTable[reason].checks[0]) > checkNames.indexOf("data_class");

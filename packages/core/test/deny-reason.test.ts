@@ -29,5 +29,5 @@ test("what follows from a reason", () => {
   expect(having(({ remedy }) => "change" in remedy)).toBe(
     "TARGET_NOT_DECLARED SCOPE_NOT_CONSENTED DATA_CLASS_NOT_DECLARED TAINT_BLOCKED",
   );
-  expect(denyReasons.filter(isDataClassDeclared)).toEqual(["DATA_CLASS_WIDENED", "TAINT_BLOCKED"]);
+  expect([null, ...denyReasons].filter(isDataClassDeclared)).toEqual([null, "DATA_CLASS_WIDENED", "TAINT_BLOCKED"]);
 });

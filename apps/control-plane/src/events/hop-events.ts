@@ -1,4 +1,4 @@
-import type { DecisionRecord, PopFailureCause } from "@svc/core";
+import { type DecisionRecord, isDataClassDeclared, type PopFailureCause } from "@svc/core";
 import { type SpanFacts, type Telemetry, type TelemetryEvent, verdictFacts } from "@svc/telemetry";
 import { actChain, type HopClaims } from "@svc/tokens";
 import type { Authorized } from "../commands/hop/authorize.ts";
@@ -29,6 +29,7 @@ export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
     "authz.hop": record.hop,
     "authz.enforced": record.enforced,
     "authz.target_kind": record.targetKind,
+    ...(isDataClassDeclared(record.denyReason) && { "authz.data_class": record.dataClass }),
     "authz.privileged": record.privileged,
     "authz.taint": record.taint,
     "authz.policy_version": record.policyVersion,
@@ -47,7 +48,7 @@ export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
   return {
     authorize: (result: Authorized) => authorizeEvent(result, factsOf),
     exchange: (result: Exchanged) => exchangeEvent(result, factsOf),
-    renew: (result: Renewed) => ({ facts: factsOf(result), log: renewals[result.kind] }),
+    renew: (result: Renewed) => ({ facts: factsOf(result), count: proofCounts(result), log: renewals[result.kind] }),
     mint: (result: Minted) => mintEvent(result, factsOf),
   };
 };
@@ -62,6 +63,10 @@ const decisionCounts = (record: DecisionRecord, marks: number): Counts => ({
   ...(marks > 0 && { svc_taint_marks: marks }),
 });
 
+/** A failed proof counts the same at every endpoint that takes one: an agent proves itself first where it first acts. */
+const proofCounts = ({ cause }: Answered): Counts =>
+  cause === undefined ? {} : { svc_exchange_pop_failures: { cause } };
+
 const revokedHopRefusal = ({ stage }: DecisionRecord): Counts =>
   stage === "mint" ? {} : { svc_revoked_hop_refusals: { stage: stage === "authorize" ? "decide" : "exchange" } };
 
@@ -73,13 +78,15 @@ const authorizeRefusals = {
 
 function authorizeEvent(result: Authorized, factsOf: FactsOf) {
   if (result.kind !== "decided") {
-    return { facts: factsOf(result), log: ["info", authorizeRefusals[result.kind]] } as const;
+    return {
+      facts: factsOf(result),
+      count: proofCounts(result),
+      log: ["info", authorizeRefusals[result.kind]],
+    } as const;
   }
-  const { record, marks, dataClassDeclared } = result;
-  const facts: SpanFacts = { ...factsOf(result), ...(dataClassDeclared && { "authz.data_class": record.dataClass }) };
-  const isAllow = record.decision === "allow";
-  const count = decisionCounts(record, marks);
-  return { facts, count, log: ["info", isAllow ? "hop allowed" : "hop denied"] } as const;
+  const { record, marks } = result;
+  const log = ["info", record.decision === "allow" ? "hop allowed" : "hop denied"] as const;
+  return { facts: factsOf(result), count: decisionCounts(record, marks), log };
 }
 
 /** A lost answer, or a stolen token: an operator should look at either. */
@@ -105,10 +112,8 @@ function exchangeCounts(result: Exchanged): Counts {
       return result.marks > 0 ? { svc_taint_marks: result.marks } : {};
     case "denied":
       return decisionCounts(result.record, result.marks);
-    case "invalid_proof":
-      return { svc_exchange_pop_failures: { cause: result.cause } };
     default:
-      return {};
+      return proofCounts(result);
   }
 }
 
@@ -120,16 +125,20 @@ const renewals = {
   unauthorized: ["info", "renewal refused: the bearer is no current-hop token"],
 } as const satisfies Record<Renewed["kind"], readonly [string, string]>;
 
+const mints = {
+  minted: "transaction token minted",
+  denied: "mint denied: the allow is no longer valid",
+  invalid_proof: "mint refused: the actor proof is not valid",
+  unauthorized: "mint refused",
+  action_not_found: "mint refused",
+  transaction_not_required: "mint refused",
+  already_minted: "mint refused",
+} as const satisfies Record<Minted["kind"], string>;
+
 function mintEvent(result: Minted, factsOf: FactsOf) {
   const outcome = result.kind === "minted" ? "minted" : "refused";
-  const isDenied = result.kind === "denied";
   const facts = factsOf(result, outcome);
-  const denial = isDenied && decisionCounts(result.record, result.marks);
-  const count: Counts = { ...denial, svc_transaction_mints: { result: outcome } };
-  if (outcome === "minted") return { facts, count, log: ["info", "transaction token minted"] } as const;
-  return {
-    facts,
-    count,
-    log: ["info", isDenied ? "mint denied: the allow is no longer valid" : "mint refused"],
-  } as const;
+  const denial = result.kind === "denied" && decisionCounts(result.record, result.marks);
+  const count: Counts = { ...denial, ...proofCounts(result), svc_transaction_mints: { result: outcome } };
+  return { facts, count, log: ["info", mints[result.kind]] } as const;
 }

@@ -16,8 +16,6 @@ export interface Decided extends Recorded {
   readonly kind: "decided";
   readonly subject: HopClaims;
   readonly consentableScopes: readonly string[];
-  /** The pinned policy declares the data class, so telemetry may name it. */
-  readonly dataClassDeclared: boolean;
   /** Of the tool that is allowed: nothing learnt later forbids the call. An agent's token says what it was tainted by. */
   readonly acceptsTaint: boolean;
 }
@@ -62,7 +60,7 @@ async function decideAndCommit(
   state: HopState,
   hop: HopRequest,
 ): Promise<Decided | "stale"> {
-  const { claims: subject, policy } = state;
+  const { claims: subject } = state;
   const judged = await judge(deps, state, hop, enforced);
   const { sessionId, actionId: parentActionId } = subject;
   const call = {
@@ -74,13 +72,11 @@ async function decideAndCommit(
   } as const;
   const recorded = await commitDecision(deps, state, hop, judged, call);
   if (recorded === "stale") return "stale";
-  const { reads, writes } = policy.policy.document.data_classes;
   return {
     kind: "decided",
     ...recorded,
     subject,
     consentableScopes: judged.verdict.outcome === "deny" ? judged.verdict.consentableScopes : [],
     acceptsTaint: judged.verdict.outcome === "allow" && judged.verdict.facts.tool?.acceptsTaint === true,
-    dataClassDeclared: reads.includes(hop.dataClass) || writes.includes(hop.dataClass),
   };
 }
