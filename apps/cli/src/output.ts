@@ -26,8 +26,8 @@ export async function printBodies<Name extends BodyName>(
 const escapes = /\u001b\[[0-9;]*m/g;
 const widthOf = (text: string): number => [...text.replace(escapes, "")].length;
 
-/** Foreign text for a terminal: control characters could move the cursor or hide text. */
-export const shown = (text: string): string => text.replace(/\p{Cc}/gu, "\uFFFD");
+/** Foreign text for a terminal: control and format characters could move the cursor, hide text or turn it round. */
+export const shown = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
 
 /** Rows in columns as wide as their widest cell, under a head. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

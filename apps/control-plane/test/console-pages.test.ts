@@ -211,6 +211,38 @@ test("the page of denials shows each with its reason and actor", async () => {
   expect((await look("/console")).text).toContain("it is hostile");
 });
 
+test("a name with a direction mark is isolated wherever a page shows it", async () => {
+  const turned = "eve\u202e\u2066dlrow";
+  const name = `books ${turned}`;
+  const manifest = aManifest(name, { tools: [aTool("http:ledger/read", { accepts_taint: false })] });
+  await plane.send("/v1/agents", { body: { name: "turner", manifest, override: { reason: turned } } });
+  const consent = { scope: name, user_sub: turned };
+  const [one, other] = await Promise.all([consent, consent].map((body) => plane.send("/v1/consent", { body })));
+  await plane.send(`/v1/sessions/${other?.json.session_id}/revoke`, { body: { reason: turned } });
+  const session = { session_id: one?.json.session_id, acting_agent: turned, hop: 1, chain: [turned] };
+  const { action_id: action } = await records.record({ ...session, decision: "deny", deny_reason: "TARGET_BLOCKED" });
+  await plane.send(`/v1/blocks/scope/${encodeURIComponent(name)}`, { method: "PUT", body: { reason: turned } });
+  const scope = new URLSearchParams({ name });
+  const shown = [
+    ...["", "/decisions", "/would-block", "/scopes", "/agents", "/agents/turner", "/sessions", "/denials"],
+    ...[
+      `/scope?${scope}`,
+      `/actions/${action}`,
+      `/sessions/${one?.json.session_id}`,
+      `/sessions/${other?.json.session_id}`,
+    ],
+  ];
+  let isolated = 0;
+  for (const path of shown) {
+    const { status, text } = await look(`/console${path}`);
+    expect([path, status]).toEqual([path, 200]);
+    const apart = /<(bdi|code|h1|pre|option|title|text|textarea)\b[^>]*>[^<]*<\/\1>/g;
+    isolated += text.match(apart)?.filter((part) => part.includes("\u202e")).length ?? 0;
+    expect(text.replaceAll(apart, "").replaceAll(/<[^>]*>/g, ""), path).not.toContain("\u202e");
+  }
+  expect(isolated).toBeGreaterThan(20);
+});
+
 test("the page of a session shows its taint marks and decisions", async () => {
   const sessionId = await records.consent();
   const { action_id: id } = await records.record({ session_id: sessionId });

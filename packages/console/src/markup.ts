@@ -11,7 +11,11 @@ export function href(path: string, parameters: Readonly<Record<string, string | 
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
-export const link = (to: string, text: Content): Markup => html`<a href="${to}">${text}</a>`;
+/** Text that people chose: its direction marks end with it, and it wraps anywhere. Markup is returned as it is. */
+export const isolated = (content: Content): Content =>
+  typeof content === "string" ? html`<bdi>${content}</bdi>` : content;
+
+export const link = (to: string, text: Content): Markup => html`<a href="${to}">${isolated(text)}</a>`;
 
 /** A list of names; "none" where it is empty. */
 export const codes = (names: readonly string[]): Markup =>
@@ -52,5 +56,5 @@ export const notice = (tone: Tone, heading: string, body: Content): Markup =>
 /** Names and values, without those that have no value. */
 export function facts(pairs: readonly (readonly [name: string, value: Content])[]): Markup {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
-  return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="facts">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${isolated(value)}</dd></div>`)}</dl>`;
 }

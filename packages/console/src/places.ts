@@ -1,6 +1,6 @@
 import type { DecisionRecord } from "@svc/core";
 import { html } from "hono/html";
-import { href, link, type Markup } from "./markup.ts";
+import { href, isolated, link, type Markup } from "./markup.ts";
 
 /** Addresses of the pages, and links to them. */
 export const actionPath = (actionId: string): string => `/console/actions/${encodeURIComponent(actionId)}`;
@@ -16,7 +16,9 @@ export const shortId = (path: string, id: string): Markup =>
 
 /** At hop 1 the caller is a person, who has no page. */
 export const caller = ({ hop, actingAgent }: Pick<DecisionRecord, "hop" | "actingAgent">): Markup =>
-  hop === 1 ? html`${actingAgent} <span class="quiet">(person)</span>` : link(agentPath(actingAgent), actingAgent);
+  hop === 1
+    ? html`${isolated(actingAgent)} <span class="quiet">(person)</span>`
+    : link(agentPath(actingAgent), actingAgent);
 
 export const target = ({ target: name, targetKind }: Pick<DecisionRecord, "target" | "targetKind">): Markup =>
   targetKind === "agent" ? link(agentPath(name), name) : html`<code>${name}</code>`;

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { type Content, href, type Markup } from "./markup.ts";
+import { type Content, href, isolated, type Markup } from "./markup.ts";
 import type { Listed, Query } from "./ports.ts";
 
 export interface Column<Row> {
@@ -29,7 +29,7 @@ export function table<Row>({ caption, columns, rows, whenEmpty, isLive = false }
 <tbody role="rowgroup">${rows.map(
           (row) => html`<tr role="row">${columns.map(
             ({ head, cell, isNumber }) =>
-              html`<td role="cell" data-head="${head}"${numeric(isNumber)}><div>${cell(row)}</div></td>`,
+              html`<td role="cell" data-head="${head}"${numeric(isNumber)}><div>${isolated(cell(row))}</div></td>`,
           )}</tr>
 `,
         )}</tbody></table>`

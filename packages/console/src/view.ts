@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Markup } from "./markup.ts";
+import { isolated, type Markup } from "./markup.ts";
 import type { ConsolePorts, Query, Viewer } from "./ports.ts";
 
 /** The parts of the console that the navigation leads to. */
@@ -75,7 +75,7 @@ ${
   html`<nav aria-label="Console"><ul>${sections.map(
     ({ path, name }) => html`<li><a href="${path}"${name === current && html` aria-current="page"`}>${name}</a></li>`,
   )}</ul></nav>
-<form class="viewer" method="post" action="/console/sign-out"><span>${viewer.label}</span> <button>Sign out</button></form>`
+<form class="viewer" method="post" action="/console/sign-out"><span>${isolated(viewer.label)}</span> <button>Sign out</button></form>`
 }
 </header>`;
 

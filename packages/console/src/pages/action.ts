@@ -2,7 +2,7 @@ import type { DecisionRecord, ExplainedCheck, Explanation } from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { chainGraph } from "../graph.ts";
-import { badge, facts, href, link, type Markup, notice, time } from "../markup.ts";
+import { badge, facts, href, isolated, link, type Markup, notice, time } from "../markup.ts";
 import { actionPath, caller, scopePath, sessionPath, shortId, target } from "../places.ts";
 import type { Action } from "../ports.ts";
 import { table } from "../table.ts";
@@ -66,7 +66,7 @@ function chainOf({ chain, session }: Action): Markup {
     notice(
       "deny",
       `The chain breaks at hop ${chain.break.atHop}`,
-      html`<p>The hops before are unknown: ${breakWords[chain.break.reason]} (${chain.break.reason}). ${session.userSub} consented to the session.</p>`,
+      html`<p>The hops before are unknown: ${breakWords[chain.break.reason]} (${chain.break.reason}). ${isolated(session.userSub)} consented to the session.</p>`,
     );
   return html`${broken}${chainGraph(chain, session)}
 ${table<DecisionRecord>({
@@ -93,7 +93,7 @@ const recordFacts = ({ record, session }: Action): Markup =>
       "Scope",
       html`${link(scopePath(session.scope, record.policyVersion), session.scope)}, version ${record.policyVersion}`,
     ],
-    ["Consent", `${session.userSub}, recorded by ${session.consentedBy}`],
+    ["Consent", html`${isolated(session.userSub)}, recorded by ${isolated(session.consentedBy)}`],
     ["Enforced", record.enforced ? "yes" : "no, observe mode"],
     ["Privileged", record.privileged ? "yes: bound to its exact parameters" : "no"],
     ["Guarantee", record.guaranteeLevel && guaranteeWords[record.guaranteeLevel]],

@@ -2,7 +2,7 @@ import { type DiffEntry, manifestStatuses, type ReconciledVersion } from "@svc/c
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
-import { badge, facts, href, link, type Markup, time } from "../markup.ts";
+import { badge, facts, href, isolated, link, type Markup, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { AgentIdentity } from "../ports.ts";
 import { pageOf, pager, table } from "../table.ts";
@@ -73,7 +73,7 @@ function versionSection(version: ReconciledVersion, before: ReconciledVersion | 
   const { status, attestedBy, attestationReason, createdAtMs } = version;
   const text = readable(version.doc);
   return html`<article class="version"><h3>Version ${version.version} ${manifestBadge(status)}</h3>
-<p class="quiet">Submitted ${time(createdAtMs)}${attestedBy !== null && html`, attested by ${attestedBy}`}${attestationReason !== null && html`: ${attestationReason}`}</p>
+<p class="quiet">Submitted ${time(createdAtMs)}${attestedBy !== null && html`, attested by ${isolated(attestedBy)}`}${attestationReason !== null && html`: ${isolated(attestationReason)}`}</p>
 ${reconciliation(version)}
 ${before && html`<details open><summary>Changes since version ${before.version}</summary>${lineDiff(readable(before.doc), text)}</details>`}
 <details><summary>The whole manifest</summary><pre tabindex="0">${text}</pre></details></article>`;

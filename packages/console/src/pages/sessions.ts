@@ -2,7 +2,7 @@ import { type SessionFacts, type SessionRead, type SessionSummary, sessionStatus
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
-import { facts, href, link, type Markup, plural, time } from "../markup.ts";
+import { facts, href, isolated, link, type Markup, plural, time } from "../markup.ts";
 import { actionPath, agentPath, scopePath, sessionPath, shortId } from "../places.ts";
 import { type Column, pageOf, table } from "../table.ts";
 import type { Page } from "../view.ts";
@@ -82,9 +82,9 @@ const sessionFacts = ({ facts: session, status, revocation }: SessionRead): Mark
     ["Person", session.userSub],
     ["Scope", html`${scopeLink(session)}, policy version ${session.policyVersion}`],
     ["Longest chain", plural(session.hopBudget, "hop")],
-    ["Consented", html`${time(session.consentedAtMs)}, recorded by ${session.consentedBy}`],
+    ["Consented", html`${time(session.consentedAtMs)}, recorded by ${isolated(session.consentedBy)}`],
     ["Expires", time(session.expiresAtMs)],
-    ["Revoked", revocation && html`${time(revocation.atMs)} by ${revocation.by}`],
+    ["Revoked", revocation && html`${time(revocation.atMs)} by ${isolated(revocation.by)}`],
     ["Reason", revocation?.reason],
   ]);
 
