@@ -121,7 +121,7 @@ describe("with a shared metrics folder", () => {
     await Promise.all(running);
     expect(falls).toEqual([]);
     expect(childrenOf(controlPlane.pid).filter((worker) => first.includes(worker))).toEqual([]);
-    // A killed worker loses up to a second of unwritten counts, but none that was scraped.
+    // A killed worker loses what it counted in its last 100 ms, but none that was scraped.
     expect(allows(await scrape(controlPlane))).toBeGreaterThanOrEqual(allows(before));
     expect(allows(before)).toBeGreaterThan(0);
   });

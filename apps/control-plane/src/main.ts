@@ -4,7 +4,7 @@ import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { isLoopback } from "@svc/host";
-import { createTelemetry } from "@svc/telemetry";
+import { claimMetricsFolder, createTelemetry } from "@svc/telemetry";
 import { type Config, drainTimes, readConfig } from "./start/config.ts";
 import type { ControlPlane } from "./start/control-plane.ts";
 import { migrateDatabase, openDatabase } from "./start/stores.ts";
@@ -103,6 +103,7 @@ async function serveByWorkers(config: Config): Promise<never> {
 
 async function run(config: Config): Promise<void> {
   if (cluster.isWorker) return void (await serve(config));
+  if (config.metricsFolder !== undefined) claimMetricsFolder(config.metricsFolder);
   advise(config);
   if (config.workers > 1) return serveByWorkers(config);
   log(`control plane listening on ${await serve(config)}`);

@@ -18,6 +18,7 @@ export type { SpanFacts } from "./contract-types.ts";
 export { verdictFacts } from "./facts.ts";
 export { createLogWriter, createNotice, type SpanIds } from "./logger.ts";
 export { type Counts, createMetrics, type Metrics } from "./metrics.ts";
+export { claimMetricsFolder } from "./multiprocess.ts";
 export { createIdentities, pseudonym } from "./pseudonym.ts";
 export {
   type App,

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { accessSync, constants, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AggregatorRegistry, type PrometheusContentType, type Registry } from "prom-client";
@@ -18,6 +18,7 @@ export interface SharedMetricsOptions {
   readonly isRunning?: (pid: number) => boolean;
 }
 
+const ownedPattern = /^\d+-\d+\.json(?:\.draft)?$/;
 const filePattern = /^(\d+)-(\d+)\.json$/;
 
 function isProcessRunning(pid: number): boolean {
@@ -28,22 +29,50 @@ function isProcessRunning(pid: number): boolean {
   }
 }
 
+/**
+ * Makes the folder of a deployment that starts an empty one: files of an earlier deployment are removed, unless a process
+ * that wrote one still runs. Called once, before any process shares its metrics.
+ * @throws an error that names `PROMETHEUS_MULTIPROC_DIR` where the folder cannot be used
+ */
+export function claimMetricsFolder(dir: string, isRunning = isProcessRunning): void {
+  try {
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+    const files = readdirSync(dir).filter((name) => ownedPattern.test(name));
+    const isShared = files.some((name) => {
+      const pid = Number.parseInt(name, 10);
+      return pid !== process.pid && isRunning(pid);
+    });
+    if (!isShared) for (const name of files) rmSync(join(dir, name), { force: true });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "error";
+    throw new Error(
+      `PROMETHEUS_MULTIPROC_DIR: the folder cannot be used (${code}): name an empty folder that this process may write`,
+      { cause },
+    );
+  }
+}
+
 const withoutGauges = (families: readonly FamilySnapshot[]) => families.filter(({ type }) => type !== "gauge");
 
 /** Throws at once where the directory cannot be written. */
 export function shareMetrics(options: SharedMetricsOptions) {
-  const { dir, registry, pid, startedAt, publishEveryMillis = 1000, isRunning = isProcessRunning } = options;
+  const { dir, registry, pid, startedAt, publishEveryMillis = 100, isRunning = isProcessRunning } = options;
   const ownFile = join(dir, `${pid}-${startedAt}.json`);
   const draft = `${ownFile}.draft`;
   const template = templateOf(registry);
   const known = new Map<string, { readonly version: string; readonly families: readonly FamilySnapshot[] }>();
+  let written = "";
   writeFileSync(draft, "");
 
   // A failed write leaves the state written before in place; the next one replaces it.
   const writeOwn = async () => {
     const snapshot = JSON.stringify(await registry.getMetricsAsJSON());
+    if (snapshot === written) return;
     await writeFile(draft, snapshot)
       .then(() => rename(draft, ownFile))
+      .then(() => {
+        written = snapshot;
+      })
       .catch(() => {});
   };
 

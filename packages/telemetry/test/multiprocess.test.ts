@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createMetrics, type Metrics } from "../src/index.ts";
-import { type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
+import { claimMetricsFolder, type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
 import { samplesOf, typesOf } from "./support/exposition.ts";
 
 let dir: string;
@@ -83,6 +83,23 @@ test("gauges are those of running processes, counters those of all", async () =>
   const after = await scrape(one);
   expect(after.get("svc_telemetry_identity_disclosure")).toBe(0);
   expect(after.get("svc_revocations_total")).toBe(1);
+});
+
+test("a deployment that starts removes the files of an earlier one, and no other", async () => {
+  const earlier = worker(7, () => true, 1);
+  earlier.metrics.inc("svc_taint_marks", 4);
+  await earlier.shared.close();
+  writeFileSync(join(dir, "8-1.json.draft"), "");
+  writeFileSync(join(dir, "notes.txt"), "hello");
+  claimMetricsFolder(dir, (pid) => pid === 7);
+  expect(readdirSync(dir)).toContain("7-1.json");
+  claimMetricsFolder(dir, () => false);
+  expect(readdirSync(dir)).toEqual(["notes.txt"]);
+});
+
+test("a folder that cannot be used is reported in one line that names the setting", () => {
+  const claim = () => claimMetricsFolder(join(dir, "absent"));
+  expect(claim).toThrow(/^PROMETHEUS_MULTIPROC_DIR: .*ENOENT.*: name an empty folder that this process may write$/);
 });
 
 test("a gauge of an earlier process with the same pid is not used", async () => {
