@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { manifestCreate } from "@svc/core";
 import { memberText, parseStrictJson } from "@svc/tokens";
-import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
 import type { z } from "zod";
 import { Fault, notTried } from "./fault.ts";
 
@@ -16,6 +16,7 @@ export async function readManifestFile(file: string) {
   const document = parseDocument(text, { uniqueKeys: true });
   const [syntax] = document.errors;
   if (syntax !== undefined) throw new Fault(`${file}: ${syntax.message}`, "Correct the file's JSON or YAML.");
+  refuseOctals(file, document);
   const content: unknown = document.toJS();
   const read = manifestCreate.safeParse(content);
   if (read.success) {
@@ -27,6 +28,19 @@ export async function readManifestFile(file: string) {
   }
   const faults = read.error.issues.map(({ path, message }) => `  ${path.join(".") || "the file"}: ${message}`);
   throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
+}
+
+/** YAML 1.1 reads `010` as 8 and YAML 1.2 as 10: what its author means is not known. @throws {Fault} */
+function refuseOctals(file: string, document: Document): void {
+  visit(document, {
+    Scalar(_key, { value, source = "" }) {
+      if (typeof value !== "number" || !/^[-+]?0\d/.test(source)) return;
+      throw new Fault(
+        `${file}: ${source} is ${value} here, and an octal number to YAML 1.1.`,
+        "Write it without the leading zero.",
+      );
+    },
+  });
 }
 
 /** As it is submitted: of a JSON file byte for byte, of a YAML file with its order and the spelling of its numbers. */

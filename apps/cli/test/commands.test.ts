@@ -249,9 +249,12 @@ test("a deployment is checked, each finding with a remedy", async () => {
   expect(findings.filter(({ level }) => level === "bad")).toHaveLength(1);
 });
 
-test("format characters in foreign names move no cursor", async () => {
-  const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e");
-  expect(stdout.split("\n")[0]).toContain('consented to "books"');
+test("format characters in foreign names turn no text round", async () => {
+  const { stdout } = await stack.svc("consent", "--scope", "books", "--user", "eve\u202e\u2066\u200b");
+  expect(stdout).toContain('eve\uFFFD\uFFFD\uFFFD consented to "books"');
+  const sessions = await stack.svc("sessions", "list");
+  expect(sessions.stdout).toContain("eve\uFFFD\uFFFD\uFFFD");
+  expect(sessions.stdout).not.toMatch(/\p{Cf}/u);
 });
 
 test("a manifest of a YAML file is submitted with its members in order and its numbers as they are spelled", async () => {
@@ -270,6 +273,15 @@ test("a manifest of a YAML file is submitted with its members in order and its n
   const scope = '{"hop_budget":3.0,"tools":[{"ref":"http:ledger/read","data_classes":["finance"]}]}';
   const doc = `"doc":{"scopes":{"orders":${scope},"10":${scope},"2":{"hop_budget":4,"tools":[]}}}`;
   expect(await read.text()).toContain(doc);
+});
+
+test("a number of a YAML manifest that YAML 1.1 reads as octal is refused", async () => {
+  const octal = join(stack.folder, "octal.yaml");
+  writeFileSync(octal, "agent: octal\nmanifest:\n  scopes:\n    orders: { hop_budget: 010, tools: [] }\n");
+  const { code, stderr } = await stack.svc("manifest", "submit", octal);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("010 is 10 here, and an octal number to YAML 1.1.");
+  expect(stderr).toContain("Write it without the leading zero.");
 });
 
 test("a manifest of a JSON file is submitted byte for byte", async () => {

@@ -129,4 +129,18 @@ describe("the issuer's metadata", () => {
     });
     expect(headers.get("cache-control")).toBe("public, max-age=60");
   });
+
+  test("of an issuer with a path is also where RFC 8414 section 3.1 puts it", async () => {
+    const deps = { ...plane.deps, issuer: "https://plane.test/authz" };
+    const app = createApp(deps);
+    const answers = ["", "/authz", "/other"].map(async (path) => {
+      const response = await app.request(`https://plane.test/.well-known/oauth-authorization-server${path}`);
+      return [response.status, ((await response.json()) as { issuer?: string }).issuer];
+    });
+    expect(await Promise.all(answers)).toEqual([
+      [200, deps.issuer],
+      [200, deps.issuer],
+      [404, undefined],
+    ]);
+  });
 });

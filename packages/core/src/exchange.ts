@@ -1,3 +1,4 @@
+import { splitDataClasses } from "./data-class.ts";
 import type { DecisionRecord } from "./decision-record.ts";
 
 /** What an exchange presents: the verified subject token's place in the session, and what it wants narrowed to. */
@@ -9,6 +10,12 @@ export interface ExchangeRequest extends Pick<DecisionRecord, "sessionId" | "hop
 
 /** An allow may be spent this long after it was decided. */
 export const allowLifetimeMs = 60_000;
+
+/** In any order: a scope is a set (RFC 6749 section 3.3). */
+const areSameClasses = (one: string, other: string): boolean =>
+  one === other || (one.length === other.length && sorted(one) === sorted(other));
+
+const sorted = (classes: string): string => splitDataClasses(classes).toSorted().join(" ");
 
 /**
  * Whether the recorded decision is an allow for exactly this hop (docs/reference/routes.md#token-exchange). One result
@@ -22,5 +29,5 @@ export const allowMatches = (record: DecisionRecord, request: ExchangeRequest, n
   record.hop === request.hop &&
   record.parentActionId === request.parentActionId &&
   record.target === request.target &&
-  record.dataClass === request.dataClass &&
+  areSameClasses(record.dataClass, request.dataClass) &&
   nowMs - record.decidedAtMs <= allowLifetimeMs;

@@ -7,14 +7,17 @@ export interface SpanQueueOptions {
   readonly maxQueueSize: number;
   /** Called with a number of spans lost; each span is counted once. */
   readonly onDropped: (spans: number) => void;
+  /** Called at the first export that fails after one that did not. */
+  readonly onOutage: (error: unknown) => void;
 }
 
 /** The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. */
-export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: SpanQueueOptions) {
+export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped, onOutage }: SpanQueueOptions) {
   const { ExportResultCode } = sdk.core();
   const { BatchSpanProcessor } = sdk.trace();
   let queued = 0;
   let inFlight = 0;
+  let isOutage = false;
   let isClosed = false;
   let isAbandoned = false;
   let drained: Promise<void> | undefined;
@@ -25,7 +28,10 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
       if (isSettled) return;
       isSettled = true;
       inFlight -= count;
-      if (result.code !== ExportResultCode.SUCCESS && !isAbandoned) onDropped(count);
+      const hasFailed = result.code !== ExportResultCode.SUCCESS;
+      if (hasFailed && !isAbandoned) onDropped(count);
+      if (hasFailed && !isOutage) onOutage(result.error);
+      isOutage = hasFailed;
       done(result);
     };
   };
@@ -37,8 +43,8 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped }: 
       const settle = settleOnce(spans.length, done);
       try {
         exporter.export(spans, settle);
-      } catch {
-        settle({ code: ExportResultCode.FAILED });
+      } catch (error) {
+        settle({ code: ExportResultCode.FAILED, error: error as Error });
       }
     },
     shutdown: () => exporter.shutdown(),

@@ -137,6 +137,10 @@ export function createTelemetry({ app, version, config, io = {} }: TelemetryOpti
     disclose,
     notice,
     onDropped: (spans) => metrics.inc("svc_telemetry_dropped_total", { signal: "span" }, spans),
+    onOutage: (error) =>
+      writeLog("warn", "spans cannot be exported and are lost until the collector takes them", {
+        "error.type": errorType(error),
+      }),
   });
   const shared = shareOver(metrics, app, config, io);
 

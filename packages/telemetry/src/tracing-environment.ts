@@ -77,6 +77,8 @@ export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled 
   }
 }
 
+const offeredProtocol = "http/json";
+
 /** OTLP over HTTP with JSON bodies, or undefined where no endpoint is set. */
 export function exporterFrom(env: TracingEnvironment, notice: Notice): Trace.SpanExporter | undefined {
   if (env.OTEL_SDK_DISABLED === "true" || env.OTEL_TRACES_EXPORTER === "none") return undefined;
@@ -89,6 +91,12 @@ export function exporterFrom(env: TracingEnvironment, notice: Notice): Trace.Spa
       own ? "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" : "OTEL_EXPORTER_OTLP_ENDPOINT",
     ]);
     return undefined;
+  }
+  const protocolSetting = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL
+    ? "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+    : "OTEL_EXPORTER_OTLP_PROTOCOL";
+  if ((env[protocolSetting] || offeredProtocol) !== offeredProtocol) {
+    notice("spans are exported by http/json, whatever else is set: name an endpoint that takes it", [protocolSetting]);
   }
   return new (sdk.exporter().OTLPTraceExporter)({ url });
 }

@@ -31,6 +31,8 @@ export interface TracingOptions {
   readonly disclose: boolean;
   readonly notice: Notice;
   readonly onDropped: (spans: number) => void;
+  /** Called at the first export that fails after one that did not. */
+  readonly onOutage: (error: unknown) => void;
 }
 
 /** `service.name`, `service.version` and the SDK's `telemetry.*`, no more: nothing of host, process or environment. */
@@ -104,11 +106,11 @@ const spanKind = (name: SpanName) => (name === "verify.admit" ? SpanKind.INTERNA
  * Where finished spans are exported; undefined without an exporter. They are not made by the SDK's tracer: it copies and
  * checks every attribute again, and cuts them to the limits of `OTEL_*` variables, which could drop the reason of a deny.
  */
-function sinkOf({ serviceName, version, env, notice, onDropped }: TracingOptions) {
+function sinkOf({ serviceName, version, env, notice, onDropped, onOutage }: TracingOptions) {
   const exporter = exporterFrom(env, notice);
   if (exporter === undefined) return undefined;
   const { millisToHrTime } = sdk.core();
-  const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped });
+  const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped, onOutage });
   const resource = resourceOf(env.OTEL_SERVICE_NAME || serviceName, version);
   const instrumentationScope = { name: "@svc/telemetry", version };
   const take: OnEnd = ({ name, kind, spanContext, parentSpanContext }, end) =>

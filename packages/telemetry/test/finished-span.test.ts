@@ -30,6 +30,7 @@ const ours = () =>
     disclose: false,
     notice: () => {},
     onDropped: () => {},
+    onOutage: () => {},
   });
 
 /** The collector's last body, without what differs from span to span. */

@@ -193,7 +193,25 @@ test("lost spans and lost log lines are counted", async () => {
   await telemetry.shutdown();
   const counted = await samples();
   expect(counted.get('svc_telemetry_dropped_total{signal="span"}')).toBe(1);
-  expect(counted.get('svc_telemetry_dropped_total{signal="log"}')).toBe(1);
+  // The second is the WARNING that spans cannot be exported.
+  expect(counted.get('svc_telemetry_dropped_total{signal="log"}')).toBe(2);
+});
+
+test("spans that cannot be exported are one WARNING until an export succeeds", async () => {
+  collector.status = 400;
+  const { telemetry, records } = start("pep", {
+    otel: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_MAX_QUEUE_SIZE: "1" },
+  });
+  for (let n = 0; n < 2; n += 1) telemetry.startSpan("pep.forward", {}).end();
+  await telemetry.shutdown(5000);
+  expect(collector.bodies.length).toBe(2);
+  expect(records()).toMatchObject([
+    {
+      level: "warn",
+      msg: "spans cannot be exported and are lost until the collector takes them",
+      "error.type": "OTLPExporterError",
+    },
+  ]);
 });
 
 test("outside SVC_DEV a missing key stops the start", () => {

@@ -102,6 +102,17 @@ test.each(["localhost:4318", "not a url", "grpc://127.0.0.1:4317"])(
   },
 );
 
+test.each([
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", 1],
+  ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc", 1],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", 0],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "", 0],
+])("%s=%s is reported where spans go out by another", (name, protocol, reports) => {
+  tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector().url, [name]: protocol });
+  expect(notices).toEqual(Array(reports).fill(expect.stringMatching(new RegExp(`http/json.*: ${name}$`))));
+});
+
 test("a failed span has the error's class, and neither message, stack nor cause", async () => {
   class GuardUnreachable extends Error {}
   const error = new GuardUnreachable("canary-message", { cause: new Error("canary-cause") });

@@ -78,7 +78,7 @@ export const allowVectors: readonly AllowVector[] = [
   refuses("an allow for a wider data class", { record: { dataClass: "finance.entries" } }),
   refuses("an allow for a narrower data class", { request: { dataClass: "finance.entries" } }),
   refuses("an allow for one more data class", { record: { dataClass: "finance crm" } }),
-  refuses("an allow for the data classes in another order", {
+  spends("an allow for the data classes in another order", {
     record: { dataClass: "finance crm" },
     request: { dataClass: "crm finance" },
   }),

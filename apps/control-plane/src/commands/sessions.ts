@@ -62,7 +62,8 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
     hopBudget: policy.policy.document.hop_budget,
     consentedBy,
     consentedAtMs,
-    expiresAtMs: consentedAtMs + ttlSeconds * 1000,
+    // A whole second, as in the tokens: they end when the session is said to.
+    expiresAtMs: (Math.floor(consentedAtMs / 1000) + ttlSeconds) * 1000,
   };
   const denialEpoch = await deps.sessions.create(session, deps.ids.next());
   return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };

@@ -7,6 +7,7 @@ import {
   readinessRead,
   serverMetadata,
   tokenExchangeGrantType,
+  toWire,
 } from "@svc/core";
 import { failingProbes, type ProbeName } from "../commands/readiness.ts";
 import { ApiError } from "../http/api-error.ts";
@@ -34,6 +35,13 @@ export function wellKnownRoutes(app: App, deps: Deps): void {
     headers,
     handle: () => toMetadata(deps.issuer),
   });
+  // Where RFC 8414 section 3.1 puts the metadata of an issuer with a path.
+  const issuerPath = new URL(deps.issuer).pathname.replace(/\/$/, "");
+  if (issuerPath !== "") {
+    app.get(`/.well-known/oauth-authorization-server${issuerPath}`, () =>
+      jsonResponse(toWire(serverMetadata, toMetadata(deps.issuer)) as object, 200, headers),
+    );
+  }
 }
 
 function toMetadata(issuer: string) {

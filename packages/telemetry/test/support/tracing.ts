@@ -25,6 +25,7 @@ export function exportsOfTests() {
       onDropped: (spans) => {
         lost.spans += spans;
       },
+      onOutage: () => {},
     });
   const exporting = (disclose = false) => tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, disclose);
 

@@ -98,7 +98,7 @@ async function attemptExchange(
     : deny(deps, state, allow, hop, judged);
 }
 
-/** The allow for exactly this exchange. Every mismatch is the same refusal. */
+/** The allow for exactly this exchange, in the order of its `scope`. Every mismatch is the same refusal. */
 async function findAllow(
   deps: HopDeps,
   command: ExchangeCommand,
@@ -114,7 +114,8 @@ async function findAllow(
     target: command.resource,
     dataClass: command.scope,
   };
-  return allow !== undefined && allowMatches(allow, request, deps.clock.nowMs()) ? allow : undefined;
+  if (allow === undefined || !allowMatches(allow, request, deps.clock.nowMs())) return undefined;
+  return { ...allow, dataClass: command.scope };
 }
 
 async function spentOrUnknown(deps: HopDeps, command: ExchangeCommand, subject: HopClaims): Promise<Exchanged> {
