@@ -1,16 +1,22 @@
-import { aManifest, aTool, waitUntil } from "@svc/test-support";
+import { aManifest, aTool, patience, waitUntil } from "@svc/test-support";
 import { uuidv7 } from "uuidv7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { budgets } from "../src/budgets.ts";
-import { connect, DatabaseUnavailable, poolOf, type Sql } from "../src/postgres/database.ts";
+import { connect, DatabaseUnavailable, poolOf, type Sql, waitingUpTo } from "../src/postgres/database.ts";
 import { type DenialChanges, denialChanges } from "../src/postgres/denial-changes.ts";
 import type { Deps } from "../src/routes/deps.ts";
 import { type Answer, query, registerAgent, startPlane, type TestApp } from "./support.ts";
 
+/** For a call, whose whole commit ends before its caller stops waiting. */
+const ordinaryLockMs = 300;
+const ordinaryCommitMs = 900;
+
 let plane: Awaited<ReturnType<typeof startPlane>>;
 beforeAll(async () => {
   // The fewest connections: acts in an emergency and calls must not wait for each other's.
+  const { lock } = patience.controlPlane;
+  patience.controlPlane.lock = ordinaryLockMs;
   plane = await startPlane({ SVC_DATABASE_CONNECTIONS: "10" });
+  patience.controlPlane.lock = lock;
   const tools = [aTool("http:ledger/read"), aTool("http:ledger/pay", { privileged: true, access: "write" })];
   await registerAgent(plane, "planner", aManifest("expenses", { hop_budget: 2, tools }));
 });
@@ -69,8 +75,6 @@ describe("acts in an emergency", () => {
   test("wait for their turn longer than any call, and all succeed", async () => {
     const ids = await strangers(30);
     const { json: session } = await consent();
-    const before = { ...budgets };
-    Object.assign(budgets, { commit: 900 });
     const other = connect({ url: plane.database.superuserUrl, maxConnections: 1, statementTimeoutMs: 60_000 });
     try {
       const acts: Promise<Answer>[] = [];
@@ -80,16 +84,15 @@ describe("acts in an emergency", () => {
         acts.push(...ids.map(revoke), ...["http:a", "http:b"].map(block));
         acts.push(plane.send("/v1/keys/rotate", { body: {} }));
         acts.push(plane.send(`/v1/sessions/${session.session_id}/revoke`, { body: {} }));
-        // A transaction with the budget of a call gives up meanwhile.
-        const call = plane.stores.writer.within(900).transaction(async (own) => {
-          await own`set local lock_timeout = 300`;
+        // A transaction that waits as long as the whole commit of a call gives up meanwhile.
+        const call = plane.stores.writer.transaction(async (own) => {
+          await waitingUpTo(own, ordinaryCommitMs);
           await own`select from denial_epoch for update`;
         });
         await expect(call).rejects.toThrow(DatabaseUnavailable);
       });
       expect(okay(await Promise.all(acts))).toEqual(acts.map(() => "ok"));
     } finally {
-      Object.assign(budgets, before);
       await other.end();
     }
   });
