@@ -1,8 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { fetchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
+import { edgeRecorder } from "./decide/record-edge.ts";
 import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
 import { createEvents, type Events } from "./events.ts";
 import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
@@ -42,10 +44,12 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
   const { hop } = controlPlane;
   const unlisted = createUnlistedCalls();
+  const recorder = recorderOf(config, log);
   const ports: PepPorts = {
     hop,
     limits,
     events,
+    recordEdge: recorder && edgeRecorder(recorder),
     observe: config.observe,
     unlisted,
     defaultMode: config.mode,
@@ -73,7 +77,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     await proxy.drain(finishMs);
     await admin.drain(0);
     ambient?.stop();
-    await Promise.all([controlPlane.close(), upstreams.close()]);
+    await Promise.all([controlPlane.close(), upstreams.close(), recorder?.close()]);
     await events.stop();
   };
   let stopped: Promise<void> | undefined;
@@ -94,6 +98,16 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     },
   };
 }
+
+const recorderOf = ({ tracePath }: Config, log: (line: string) => void): TraceRecorder | undefined =>
+  tracePath === undefined
+    ? undefined
+    : traceRecorder(tracePath, {
+        onLoss: (error) =>
+          log(
+            `WARNING: SVC_TRACE_PATH: call edges are being lost: ${error instanceof Error ? error.message : "unknown cause"}`,
+          ),
+      });
 
 const upstreamsOf = (
   { configFile: file, mode: defaultMode, egress }: Config,

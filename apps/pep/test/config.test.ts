@@ -60,7 +60,6 @@ describe("settings that need each other", () => {
 
 test.each([
   ["another app's setting", "SVC_ADMIN_TOKEN", []],
-  ["the client's setting", "SVC_TRACE_PATH", []],
   ["a service link", "SVC_PEP_SERVICE_PORT", []],
   ["an unknown setting", "SVC_WHATEVER_ELSE", [expect.stringContaining("SVC_WHATEVER_ELSE")]],
 ])("%s", (_name, setting, want) => {

@@ -84,6 +84,7 @@ export const pepSettingNames = [
   "SVC_PEP_STATE_DIR",
   "SVC_PEP_AGENT_KEY_FILE",
   "SVC_PEP_AGENT_NAME",
+  "SVC_TRACE_PATH",
   "SVC_PEP_QUIT",
 ] as const;
 export type PepSettingName = (typeof pepSettingNames)[number];
@@ -131,6 +132,4 @@ export const everySettingName: readonly string[] = [
   ...controlPlaneSettingNames,
   ...pepSettingNames,
   ...injectorSettingNames,
-  // Read by the inline client in the agent's process.
-  "SVC_TRACE_PATH",
 ].filter((name) => name.startsWith("SVC_"));

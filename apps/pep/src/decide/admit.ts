@@ -3,12 +3,14 @@ import {
   type Hop,
   type HopFailure,
   type HopPorts,
+  type HopResult,
   type HopStep,
   type HopTaken,
   isProofRefused,
   isRefusal,
   namesMember,
   type PoolFault,
+  type RecordedDeny,
   type SettledBody,
   type Stage,
   type TraceHeaders,
@@ -18,6 +20,7 @@ import type { ObserveChoice, PepMode } from "../modes.ts";
 import { type Block, type BlockReason, blockedFor } from "../protocols/blocks.ts";
 import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { InboundCredentials } from "./inbound-credentials.ts";
+import type { RecordEdge } from "./record-edge.ts";
 import type { BodyRefusal } from "./settle-body.ts";
 
 /** Why a call is not allowed. */
@@ -40,6 +43,8 @@ export type Admission = Passing | { readonly kind: "blocked"; readonly refusal: 
 
 export interface AdmitPorts {
   readonly hop: HopPorts;
+  /** Absent: no call edges are recorded. */
+  readonly recordEdge?: RecordEdge | undefined;
   readonly observe: Observe;
 }
 
@@ -61,7 +66,10 @@ export interface AdmitRequest {
 }
 
 /** Bearer, target, decision, token (docs/reference/enforcement-point.md#steps-of-a-call). */
-export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitRequest): Promise<Admission> {
+export async function admit(
+  { hop: ports, recordEdge, observe }: AdmitPorts,
+  request: AdmitRequest,
+): Promise<Admission> {
   const { inbound, mode, identified, signal, record, settleBody } = request;
   const refuse = (refusal: Refusal): Admission => ({
     kind: mode === "observe" && isForwarded(refusal, observe) ? "would_block" : "blocked",
@@ -74,7 +82,7 @@ export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitR
   const enforced = mode === "enforce";
   const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };
   let unbound: Refusal | undefined;
-  const result = await takeHop(ports, hop, async (decision) => {
+  const result = await takeRecorded(ports, recordEdge, hop, async (decision) => {
     const settled = await settleBody(decision);
     if (enforced || settled.kind === "ready" || settled.refusal === "gone") return settled;
     unbound = { ...settled.refusal, decision };
@@ -83,6 +91,26 @@ export async function admit({ hop: ports, observe }: AdmitPorts, request: AdmitR
   if (result.kind === "taken") return { kind: "pass", hop, taken: result, refusal: unbound };
   const refusal = result.kind === "body_refused" ? bodyRefusal(result) : refusalOf(result);
   return refusal === "gone" ? { kind: "gone" } : refuse(refusal);
+}
+
+/** Takes the hop and records its edge, also where it throws. */
+async function takeRecorded(
+  ports: HopPorts,
+  recordEdge: RecordEdge | undefined,
+  hop: Hop,
+  settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>,
+): Promise<HopResult<BodyRefusal>> {
+  let decision: Allowed | RecordedDeny | undefined;
+  try {
+    const result = await takeHop(ports, hop, (allowed) => {
+      decision = allowed;
+      return settleBody(allowed);
+    });
+    if (result.kind === "denied") decision = result.decision;
+    return result;
+  } finally {
+    recordEdge?.(hop, decision);
+  }
 }
 
 const bodyRefusal = ({ refusal, decision }: { refusal: BodyRefusal; decision: Allowed }): Refusal | "gone" =>

@@ -73,6 +73,10 @@ export const pepSettings = {
   SVC_PEP_STATE_DIR: optional(text, "Folder in memory that renewed tokens outlive a restart in."),
   SVC_PEP_AGENT_KEY_FILE: optional(text, "File with the agent's private key (PKCS#8 PEM or JWK); with the name."),
   SVC_PEP_AGENT_NAME: optional(agentName, "Whose key it is."),
+  SVC_TRACE_PATH: optional(
+    text,
+    "File, or folder with a trailing slash, that one call edge per decided call is recorded into, for the drift gate.",
+  ),
   SVC_PEP_QUIT: defaulted(
     flag,
     "false",
@@ -120,6 +124,7 @@ const toConfig = (values: Values, egress: EgressProxies | undefined) => ({
   sessionFile: values.SVC_PEP_SESSION_FILE,
   stateDir: values.SVC_PEP_STATE_DIR,
   egress,
+  tracePath: values.SVC_TRACE_PATH,
   mayQuit: values.SVC_PEP_QUIT,
   agent:
     values.SVC_PEP_AGENT_NAME !== undefined && values.SVC_PEP_AGENT_KEY_FILE !== undefined
