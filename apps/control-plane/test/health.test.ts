@@ -27,6 +27,12 @@ const readyz = (database: Check, cacheStore: Check, draining: Check = answers, r
 };
 
 describe("readiness", () => {
+  test("fails where the table of seals has rows that are not this service's, and says what to do", async () => {
+    const { status, json } = await plane.with({ probes: new Map([["seals", fails]]) }).send("/readyz", { token: "" });
+    expect([status, json.error?.code, json.details?.failing]).toEqual([503, "audit_unavailable", ["seals"]]);
+    expect(json.error?.message).toContain("svc audit verify");
+  });
+
   test.each([
     [null, null],
     [Date.parse("2026-01-31T12:00:00Z"), "2026-01-31T12:00:00.000Z"],

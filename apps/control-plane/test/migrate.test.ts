@@ -184,7 +184,7 @@ describe("after a migration the service", () => {
     );
     expect(rows.filter(({ may_read: mayRead }) => !mayRead)).toEqual([]);
     const closed = rows.flatMap(({ name, may_add: mayAdd }) => (mayAdd ? [] : [name]));
-    expect(closed.sort()).toEqual(["retention", "retired_month", "schema_migration"]);
+    expect(closed.sort()).toEqual(["retention", "retired_month", "schema_migration", "unmarked"]);
   });
 
   test("cannot change a record, nor can the owner", async () => {

@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
-import { type FindingKind, perSource, sealHash } from "@svc/seals";
+import { type FindingKind, perSource, readSeal, sealHash, signSeal } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 import { afterAll, describe, expect, test } from "vitest";
 import { connect, type Transaction } from "../src/postgres/database.ts";
 import { sealNextBatch } from "../src/postgres/seals/batch.ts";
+import { readHead } from "../src/postgres/seals/head.ts";
 import { recorder } from "./decision-rows.ts";
-import { aKey, auditConnection, examine, sealEverything, sealer } from "./sealing.ts";
+import { aKey, auditConnection, examine, marks, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";
 
 /** Attacks on the record, by each role that can write to the database, as `svc audit verify` finds them. */
@@ -28,7 +29,7 @@ afterAll(async () => {
 });
 
 /** `key` is published. `old` was, and sealed the first batches. */
-const [old, key] = await Promise.all([aKey(), aKey()]);
+const [old, key, stranger] = await Promise.all([aKey(), aKey(), aKey()]);
 
 async function action(changes: Record<string, unknown> = {}): Promise<string> {
   const { action_id: id } = await record({ privileged: true, ...changes });
@@ -73,12 +74,13 @@ const unprotected = (table: string, ...statements: readonly string[]): readonly 
 ];
 /** The control plane seals what is there. */
 const sealNext =
-  (by: SigningKey = key): Step =>
-  (tx) =>
-    sealNextBatch(tx as unknown as Transaction, by, {
-      settledMs: perSource(() => Date.now() + 1),
-      maxRows: 2_000,
-    });
+  (by: SigningKey = key) =>
+  async (given: Tx) => {
+    const tx = given as unknown as Transaction;
+    const found = await readHead(tx, { authenticity: marks, keys: () => new Map() });
+    const limits = { settledMs: perSource(() => Date.now() + 1), maxRows: 2_000 };
+    await sealNextBatch(tx, { ...found, ...limits, key: by, authenticity: marks });
+  };
 const retired = (of: string): readonly Step[] => [
   `insert into retired_month (month) values ('${of}-01')`,
   `insert into administrative_event (event_id, kind, ts, actor, details)
@@ -98,11 +100,25 @@ const resealedBy =
   (by: SigningKey): Step =>
   async (tx) => {
     for (const statement of unprotected("seal", `delete from seal where batch >= ${last}`)) await tx.unsafe(statement);
-    await sealNextBatch(tx as unknown as Transaction, by, {
-      settledMs: perSource(() => Date.now() + 1),
-      maxRows: 2_000,
-    });
+    await sealNext(by)(tx);
   };
+const sealRow = (batch: string, statement: string): Step =>
+  `insert into seal (batch, statement, entries) values (${batch}, ${statement}, '')`;
+/** Well-formed and chained, by a key of the attacker's. */
+const aForgedSeal: Step = async (tx) => {
+  const ranges = readSeal(lastStatement)?.seal.ranges;
+  const { statement } = await signSeal({
+    key: stranger,
+    batch: last + 1,
+    previous: lastStatement,
+    sealedAtMs: Date.now(),
+    ranges: perSource((source) => ({ after: ranges?.[source].through ?? null, through: uuidv7() })),
+    entries: [],
+    isNewKey: true,
+  });
+  await tx`insert into seal (batch, statement, entries) values (${last + 1}, ${statement}, '')`;
+};
+
 type Outcome =
   /** The database refuses it. */
   | "refused"
@@ -346,6 +362,30 @@ const attacks: readonly Attack[] = [
     steps: [...retired("2020-02"), sealNext(), ...wholeMonthGone],
     service: "refused",
     owner: wholeMonth,
+  },
+  {
+    name: "insert a seal that is none",
+    steps: [sealRow(`${last + 1}`, "'x.y.z'"), sealNext()],
+    service: ["seal_unreadable"],
+    owner: ["seal_unreadable"],
+  },
+  {
+    name: "insert a seal of a number that none can follow",
+    steps: [sealRow("9223372036854775807", "'x.y.z'"), sealNext()],
+    service: ["seal_unreadable"],
+    owner: ["seal_unreadable"],
+  },
+  {
+    name: "insert a copy of a seal",
+    steps: [sealRow("1000", `'${lastStatement}'`), sealNext()],
+    service: ["seal_unreadable"],
+    owner: ["seal_unreadable"],
+  },
+  {
+    name: "insert a seal by a key of the attacker's, which hides later rows",
+    steps: [aForgedSeal, sealNext()],
+    service: ["row_inserted", "seal_stray"],
+    owner: ["row_inserted", "seal_stray"],
   },
   {
     name: "remove the newest seals",

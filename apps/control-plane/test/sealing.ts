@@ -12,12 +12,19 @@ import { waitUntil } from "@svc/test-support";
 import { generatePrivateJwk, importIssuerKey, type SigningKey, verificationKeyOf } from "@svc/tokens";
 import postgres from "postgres";
 import type { RecordSeals } from "../src/ports/record-seals.ts";
+import { authenticity } from "../src/postgres/authenticity.ts";
 import { poolOf, type Sql } from "../src/postgres/database.ts";
+import type { SealProof } from "../src/postgres/seals/head.ts";
 import { recordSeals } from "../src/postgres/seals/record-seals.ts";
 
 export const aKey = async (): Promise<SigningKey> => importIssuerKey(await generatePrivateJwk());
 
+/** As the control plane marks what it stored. */
+export const marks = authenticity(new Uint8Array(32).fill(7));
+
 export interface SealerOptions {
+  /** Default: what the marks of {@link marks} prove. */
+  readonly proof?: SealProof;
   readonly maxRows?: number;
   /** Default: none, so that what is committed is sealed at once. */
   readonly settleMs?: number;
@@ -32,6 +39,7 @@ export const sealer = (
     pool: poolOf(sql, 5_000),
     signingKey: async () => key(),
     settleMs: perSource(() => settleMs),
+    proof: { authenticity: marks, keys: () => new Map() },
     ...options,
   });
 

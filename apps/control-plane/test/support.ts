@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { budgets } from "../src/budgets.ts";
 import { verifySubject } from "../src/commands/hop/hop-tokens.ts";
 import { createEvents } from "../src/events/events.ts";
+import { authenticity } from "../src/postgres/authenticity.ts";
 import { issuerKeys } from "../src/postgres/issuer-keys.ts";
 import { createApp } from "../src/routes/app.ts";
 import type { Deps } from "../src/routes/deps.ts";
@@ -64,9 +65,11 @@ export async function startPlane(environment: Record<string, string> = {}): Prom
   const restoreWatch = await startRestoreWatch(stores, events);
   const deps = compose({
     ...{ config, version: "1.2.3", telemetry, events, stores, issuerKeys: keys, clock, encryptionKey, restoreWatch },
+    authenticity: authenticity(encryptionKey),
     lastHousekeepingMs: () => null,
     oldestUnsealedMs: () => null,
     url: "https://plane.test",
+    sealsAreProven: () => true,
     isDraining: () => false,
   });
   return {

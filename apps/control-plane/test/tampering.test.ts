@@ -179,7 +179,6 @@ describe("a seal", () => {
       [
         { kind: "seal_unreadable", batch: 2 },
         { kind: "seal_unreadable", batch: 3 },
-        { kind: "seal_not_chained", batch: 4 },
       ],
     ],
     [

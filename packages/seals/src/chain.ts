@@ -24,6 +24,8 @@ export interface CheckedSeal {
   readonly faults: readonly SealFault[];
   /** One of the given keys signed it: it then authenticates every seal before it. */
   readonly isPinned: boolean;
+  /** Sound rows between the seal that it continues and itself: none of them is in the chain. */
+  readonly strays: readonly number[];
 }
 
 export interface ChainWalk {
@@ -40,26 +42,42 @@ export interface ChainWalk {
 export function chainWalk(given: ReadonlyMap<string, VerificationKey>): ChainWalk {
   const introduced = new Map<string, VerificationKey>();
   const keys: KeyLookup = { get: (kid) => given.get(kid) ?? introduced.get(kid) };
-  let before: { readonly batch: number; readonly hash: string; readonly seal: Seal | undefined } | undefined;
+  /** Newest last. */
+  let before: readonly Link[] = [];
 
   return {
     async next({ batch, statement }) {
       const read = readSeal(statement);
       const hash = sealHash(statement);
       if (read === undefined || read.seal.batch !== batch) {
-        before = { batch, hash, seal: undefined };
-        return { batch, hash, seal: undefined, faults: ["unreadable"], isPinned: false };
+        before = [...before, { batch, hash, seal: undefined, isSound: false }].slice(-maxStrays);
+        return { batch, hash, seal: undefined, faults: ["unreadable"], isPinned: false, strays: [] };
       }
       if (read.seal.publicJwk !== null) await introduce(introduced, read.seal.publicJwk);
       const fault = await signatureFault(read, statement, keys);
-      const faults = [...(fault ? [fault] : []), ...(follows(read.seal, before) ? [] : ["not_chained" as const])];
-      before = { batch, hash, seal: read.seal };
+      const at = before.findLastIndex((link) => follows(read.seal, link));
+      const isChained = before.length === 0 ? isFirst(read.seal) : at >= 0;
+      const faults = [...(fault ? [fault] : []), ...(isChained ? [] : ["not_chained" as const])];
+      const passed = at < 0 ? [] : before.slice(at + 1);
+      const strays = passed.filter(({ isSound }) => isSound).map((link) => link.batch);
+      before = [...before, { batch, hash, seal: read.seal, isSound: faults.length === 0 }].slice(-maxStrays);
       const isPinned = fault === undefined && given.has(read.header.kid ?? "");
-      return { batch, hash, seal: read.seal, faults, isPinned };
+      return { batch, hash, seal: read.seal, faults, isPinned, strays };
     },
     keys: () => [...new Map([...introduced, ...given]).values()],
   };
 }
+
+interface Link {
+  readonly batch: number;
+  readonly hash: string;
+  readonly seal: Seal | undefined;
+  /** Without a fault of its own. */
+  readonly isSound: boolean;
+}
+
+/** So many foreign rows in a row are passed over. */
+const maxStrays = 100;
 
 async function introduce(keys: Map<string, VerificationKey>, publicJwk: PublicJwk): Promise<void> {
   const reading = await readPublicKey(publicJwk);
@@ -78,15 +96,10 @@ export async function signatureFault(
   return key.algs.includes(header.alg) && (await key.check(statement)) ? undefined : "signature";
 }
 
-/** By number, by hash, and each range begins where the one before ended. */
-function follows(seal: Seal, before: { batch: number; hash: string; seal: Seal | undefined } | undefined): boolean {
-  if (before === undefined) {
-    return seal.batch === 1 && seal.previous === null && sources.every((source) => seal.ranges[source].after === null);
-  }
-  const { seal: last } = before;
-  return (
-    seal.batch === before.batch + 1 &&
-    seal.previous === before.hash &&
-    (last === undefined || sources.every((source) => seal.ranges[source].after === last.ranges[source].through))
-  );
-}
+const isFirst = (seal: Seal): boolean =>
+  seal.batch === 1 && seal.previous === null && sources.every((source) => seal.ranges[source].after === null);
+
+/** By hash, and each range begins where the one before ended. */
+const follows = (seal: Seal, { hash, seal: last }: Link): boolean =>
+  seal.previous === hash &&
+  (last === undefined || sources.every((source) => seal.ranges[source].after === last.ranges[source].through));

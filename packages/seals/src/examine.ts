@@ -57,10 +57,11 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
   const walk = chainWalk(keys);
   const seen = new Map<number, string>();
   let [batches, rows, retiredRows, retiredBatches, signedThrough] = [0, 0, 0, 0, 0];
+  let before: CheckedSeal | undefined;
   let last: CheckedSeal | undefined;
   for await (const stored of readSeals(reader)) {
     const checked = await walk.next(stored);
-    yield* sealFindings(checked, last);
+    yield* sealFindings(checked, before);
     if (checked.isPinned) signedThrough = checked.batch;
     if (heads.some(({ batch }) => batch === checked.batch)) seen.set(checked.batch, checked.hash);
     if (checked.seal !== undefined) {
@@ -70,7 +71,9 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
       retiredRows += examined.retired;
       if (examined.retired > 0) retiredBatches++;
     }
-    last = checked;
+    before = checked;
+    // What is no seal has its own finding.
+    if (checked.faults.length === 0) last = checked;
     batches++;
     onBatch?.(checked.batch, rows);
   }
@@ -95,12 +98,14 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
   };
 }
 
-function* sealFindings({ batch, faults }: CheckedSeal, last: CheckedSeal | undefined): Generator<Finding> {
-  const expected = (last?.batch ?? 0) + 1;
-  const isGap = batch > expected;
+function* sealFindings({ batch, faults, strays }: CheckedSeal, before: CheckedSeal | undefined): Generator<Finding> {
+  const expected = (before?.batch ?? 0) + 1;
+  const isUnchained = faults.includes("not_chained");
+  const isGap = batch > expected && isUnchained;
   if (isGap) yield { kind: "seal_removed", batch: expected, throughBatch: batch - 1 };
   // After a gap no seal follows the one before it: the gap is the finding.
   for (const fault of faults) if (!(isGap && fault === "not_chained")) yield { kind: `seal_${fault}`, batch };
+  for (const stray of strays) yield { kind: "seal_stray", batch: stray };
 }
 
 const dayMs = 86_400_000;

@@ -6,7 +6,7 @@ import type { Source } from "./sources.ts";
 
 /**
  * What an examination finds. `batch_changed`: rows and list are both not what was sealed, so the rows cannot be named.
- * `not_vouched`: no seal from there on is signed by a given key. `head_missing`: a seal that was seen before was removed.
+ * `seal_stray`: a row that the seals after it pass over. `not_vouched`: no seal from there on is signed by a given key. `head_missing`: a seal that was seen before was removed.
  * `row_from_future`: its time is in the future, so it would stay unsealed. `unsealed_too_long`: nothing seals.
  */
 export type FindingKind =
@@ -16,6 +16,7 @@ export type FindingKind =
   | "batch_changed"
   | "seal_removed"
   | `seal_${SealFault}`
+  | "seal_stray"
   | "not_vouched"
   | "head_missing"
   | RetirementFault

@@ -1,4 +1,4 @@
-export { type CheckedSeal, chainWalk } from "./chain.ts";
+export { type CheckedSeal, chainWalk, signatureFault } from "./chain.ts";
 export { type Entry, timeOfId } from "./entries.ts";
 export { type Examination, type Examined, examineRecord, type SealHead } from "./examine.ts";
 export type { Finding, FindingKind } from "./finding.ts";
@@ -10,5 +10,5 @@ export { compareRows, entriesOf, type TamperedRow } from "./rows.ts";
 export { connectionSettings, rowsQuery } from "./rows-query.ts";
 export { examineSchema, recordTables, type SchemaFault } from "./schema.ts";
 export { schemaWords } from "./schema-words.ts";
-export { type Range, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
+export { type Range, type ReadSeal, readSeal, type Seal, type Sealed, sealHash, signSeal } from "./seal.ts";
 export { columnsOf, currentFormat, perSource, type Source, sourceFacts, sources } from "./sources.ts";

@@ -47,12 +47,22 @@ async function findSeal(reader: RecordReader, source: Source, id: string) {
   let found: { readonly seal: Seal; readonly stored: SealRow } | undefined;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const stored = await readSealFrom(reader, middle);
-    const seal = stored && readSeal(stored.statement)?.seal;
-    if (stored === undefined || seal === undefined || seal.ranges[source].through >= id) {
-      if (stored !== undefined && seal !== undefined) found = { seal, stored };
+    const at = await readableFrom(reader, middle);
+    if (at === undefined || at.seal.ranges[source].through >= id) {
+      found = at ?? found;
       high = middle;
-    } else low = stored.batch + 1;
+    } else low = at.stored.batch + 1;
   }
   return found;
+}
+
+/** The first seal of that number or a higher one; what is none is passed over. */
+async function readableFrom(reader: RecordReader, from: number) {
+  for (let batch = from; ; ) {
+    const stored = await readSealFrom(reader, batch);
+    if (stored === undefined) return undefined;
+    const seal = readSeal(stored.statement)?.seal;
+    if (seal?.batch === stored.batch) return { seal, stored };
+    batch = stored.batch + 1;
+  }
 }

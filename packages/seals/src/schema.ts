@@ -47,6 +47,7 @@ export const recordTables: Readonly<Record<string, ProtectingFunction>> = {
   spend: "refuse_change_unless_retired",
   taint_mark: "refuse_change",
   tool_fact: "refuse_change",
+  unmarked: "refuse_change",
 };
 
 type ProtectingFunction = keyof typeof functionHashes;

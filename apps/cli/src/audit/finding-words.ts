@@ -35,6 +35,7 @@ const words: Readonly<Record<Exclude<FindingKind, SchemaFault>, Words>> = {
   seal_unknown_key: (found) => `the seal of ${batches(found)} names a key that no earlier seal introduced`,
   seal_signature: (found) => `the signature of the seal of ${batches(found)} does not verify with its key`,
   seal_not_chained: (found) => `the seal of ${batches(found)} does not continue the one before it`,
+  seal_stray: (found) => `the seal of ${batches(found)} is not part of the chain: later seals pass over it`,
   not_vouched: (found) =>
     `no key of the given set signed ${batches(found)}, or anything after: where the issuer's keys were replaced, fetch the set again`,
   head_missing: (found) =>

@@ -1,5 +1,5 @@
 import type { Clock } from "../ports/clock.ts";
-import type { RecordSeals } from "../ports/record-seals.ts";
+import { type RecordSeals, SealsUnproven } from "../ports/record-seals.ts";
 import { repeat } from "./repeat.ts";
 
 interface RunSealing {
@@ -10,6 +10,7 @@ interface RunSealing {
   readonly onBehind: () => void;
   /** This process's clock is so far behind that its rows would look as if they were inserted later. */
   readonly onClockBehind: () => void;
+  readonly onUnproven: (fault: SealsUnproven) => void;
   /** Default 10 seconds. */
   readonly everyMs?: number;
 }
@@ -22,16 +23,33 @@ const clockSlackMs = 30_000;
 
 /** Seals new rows now and every few seconds. */
 export function runSealing(settings: RunSealing) {
-  const { seals, clock, onFault, onBehind, onClockBehind, everyMs = 10_000 } = settings;
+  const { seals, clock, onFault, onBehind, onClockBehind, onUnproven, everyMs = 10_000 } = settings;
   let oldestMs: number | null = null;
+  let isProven = true;
+  const judge = (): void => {
+    const unproven = seals.unproven();
+    isProven = unproven.length === 0;
+    if (!isProven) onUnproven(new SealsUnproven(unproven));
+  };
   const seal = async (): Promise<void> => {
     await seals.seal();
+    // It may have sealed after them. They are reported all the same.
+    judge();
     if (clock.nowMs() < (await seals.nowMs()) - clockSlackMs) onClockBehind();
     oldestMs = await seals.oldestUnsealedMs();
+    isProven = seals.unproven().length === 0;
     if (oldestMs !== null && oldestMs < clock.nowMs() - behindMs) onBehind();
   };
-  const loop = repeat(seal, () => everyMs, onFault, "each");
+  const report = (error: unknown): void => {
+    if (error instanceof SealsUnproven) {
+      isProven = false;
+      onUnproven(error);
+    } else onFault(error);
+  };
+  const loop = repeat(seal, () => everyMs, report, "each");
   /** The time of the oldest unsealed row, as of this process's last run; null if all are sealed. */
   const oldestUnsealedMs = (): number | null => oldestMs;
-  return { oldestUnsealedMs, close: loop.close };
+  /** Whether the newest seal is this service's, as of this process's last run. */
+  const sealsAreProven = (): boolean => isProven;
+  return { oldestUnsealedMs, sealsAreProven, close: loop.close };
 }

@@ -6,12 +6,13 @@ import type { RestoreWatch } from "../ports/restore-watch.ts";
 /** Readiness of each dependency. A check rejects, or takes too long, when it cannot serve. */
 export type Probes = ReadonlyMap<ProbeName, () => Promise<void>>;
 
-export type ProbeName = "database" | "cache_store" | "restore" | "draining";
+export type ProbeName = "database" | "cache_store" | "restore" | "seals" | "draining";
 
 interface ProbeDeps {
   readonly probeDatabase: () => Promise<void>;
   readonly guard: Pick<ReplayGuard, "ping" | "evictionPolicy">;
   readonly restoreWatch: Pick<RestoreWatch, "look">;
+  readonly sealsAreProven: () => boolean;
   readonly isDraining: () => boolean;
   readonly onEvictionUnknown: () => void;
   /** Called with the first failure after a success. */
@@ -19,7 +20,7 @@ interface ProbeDeps {
 }
 
 /** In the order in which `/readyz` names them. */
-export function readinessProbes({ restoreWatch, isDraining, ...deps }: ProbeDeps): Probes {
+export function readinessProbes({ restoreWatch, sealsAreProven, isDraining, ...deps }: ProbeDeps): Probes {
   const database = reportingFirst(deps.probeDatabase, deps.onDatabaseFailing);
   const cacheStore = async (): Promise<void> => {
     await probeGuard(deps);
@@ -28,6 +29,9 @@ export function readinessProbes({ restoreWatch, isDraining, ...deps }: ProbeDeps
   const restore = async (): Promise<void> => {
     if ((await restoreWatch.look()) === "behind") throw new Error("the database is older than one that was served");
   };
+  const seals = async (): Promise<void> => {
+    if (!sealsAreProven()) throw new Error("the newest row of the table of seals is not this service's");
+  };
   const draining = async (): Promise<void> => {
     if (isDraining()) throw new Error("this process is draining");
   };
@@ -35,6 +39,7 @@ export function readinessProbes({ restoreWatch, isDraining, ...deps }: ProbeDeps
     ["database", database],
     ["cache_store", cacheStore],
     ["restore", restore],
+    ["seals", seals],
     ["draining", draining],
   ]);
 }

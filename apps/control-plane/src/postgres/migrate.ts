@@ -129,7 +129,7 @@ export const presentState: readonly string[] = [
 ];
 
 /** Only the owner writes them. */
-export const ownersOwn: readonly string[] = ["schema_migration", "retention", "retired_month"];
+export const ownersOwn: readonly string[] = ["schema_migration", "retention", "retired_month", "unmarked"];
 
 /** They run with the owner's rights and take no argument. */
 const housekeepingFunctions = [

@@ -77,7 +77,7 @@ export function healthRoutes(app: App, deps: Deps): void {
       description: "They did; when housekeeping was last done, and from when the oldest row is that is not sealed.",
       schema: readinessRead,
     },
-    errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "draining"],
+    errors: ["database_unavailable", "guard_unavailable", "restore_unacknowledged", "audit_unavailable", "draining"],
     handle: async () => {
       const [first, ...others] = await unready();
       if (first !== undefined) throw notReady([first, ...others]);
@@ -102,6 +102,7 @@ const codeOf = {
   database: "database_unavailable",
   cache_store: "guard_unavailable",
   restore: "restore_unacknowledged",
+  seals: "audit_unavailable",
   draining: "draining",
 } as const satisfies Record<ProbeName, ErrorCode>;
 
@@ -109,9 +110,13 @@ const acknowledging =
   'The database is older than one that was served before: follow "Backup and restore" in deploy/README.md up to ' +
   "POST /v1/issuer-epoch, which acknowledges it.";
 
+const removing =
+  "The table of seals has rows that are not this service's: its log names them. Find out who wrote them, run svc audit " +
+  "verify, and let a database administrator remove them.";
+
 /** The code is that of the first; `details.failing` names them all. */
 function notReady(failing: readonly [ProbeName, ...ProbeName[]]): ApiError {
-  const advice = failing.includes("restore") ? ` ${acknowledging}` : "";
+  const advice = failing.includes("restore") ? ` ${acknowledging}` : failing.includes("seals") ? ` ${removing}` : "";
   return new ApiError(codeOf[failing[0]], `Not ready: ${failing.join(", ")}.${advice}`, { details: { failing } });
 }
 

@@ -13,6 +13,7 @@ import type { Clock, Ids } from "../ports/clock.ts";
 import type { IssuerKeys } from "../ports/issuer-keys.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
 import { auditReads, standbyFirst } from "../postgres/audit-reads.ts";
+import type { Authenticity } from "../postgres/authenticity.ts";
 import { blocks } from "../postgres/blocks.ts";
 import { decisionLog } from "../postgres/decisions.ts";
 import { denialChanges } from "../postgres/denial-changes.ts";
@@ -36,9 +37,11 @@ interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHouseke
   readonly stores: Stores;
   readonly issuerKeys: IssuerKeys;
   readonly encryptionKey: Uint8Array;
+  readonly authenticity: Authenticity;
   readonly restoreWatch: RestoreWatch;
   /** The address it listens on: the issuer, unless the settings name one. */
   readonly url: string;
+  readonly sealsAreProven: () => boolean;
   readonly isDraining: () => boolean;
 }
 
@@ -46,7 +49,16 @@ interface Parts extends Pick<Deps, "version" | "events" | "clock" | "lastHouseke
 const rememberedTokens = 20_000;
 
 /** Connects every port to its adapter. */
-export function compose({ config, telemetry, stores, encryptionKey, url, isDraining, ...parts }: Parts): Deps {
+export function compose({
+  config,
+  telemetry,
+  stores,
+  encryptionKey,
+  url,
+  sealsAreProven,
+  isDraining,
+  ...parts
+}: Parts): Deps {
   const { events, issuerKeys, clock, restoreWatch } = parts;
   const { writer, reader, guard } = stores;
   const denials = denialChanges(writer);
@@ -93,6 +105,7 @@ export function compose({ config, telemetry, stores, encryptionKey, url, isDrain
       probeDatabase: () => probeDatabase(stores.health, ids),
       guard,
       restoreWatch,
+      sealsAreProven,
       isDraining,
       onEvictionUnknown: events.evictionUnknown,
       onDatabaseFailing: events.storeUnavailable,

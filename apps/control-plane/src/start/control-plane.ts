@@ -6,6 +6,7 @@ import { runSealing } from "../background/run-sealing.ts";
 import { watchRestore } from "../background/watch-restore.ts";
 import { budgets } from "../budgets.ts";
 import { createEvents, type Events } from "../events/events.ts";
+import { authenticity } from "../postgres/authenticity.ts";
 import { highWaterMarkCounter } from "../postgres/high-water-mark.ts";
 import { issuerKeys } from "../postgres/issuer-keys.ts";
 import { retention } from "../postgres/retention.ts";
@@ -13,7 +14,7 @@ import { recordSeals } from "../postgres/seals/record-seals.ts";
 import { createApp } from "../routes/app.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
-import { encryptionKeyOf } from "./encryption-key.ts";
+import { authenticityKey, encryptionKeyOf } from "./encryption-key.ts";
 import { serve } from "./serve.ts";
 import { steadyClock } from "./steady-clock.ts";
 import { openStores, type StoreEvents, type Stores } from "./stores.ts";
@@ -47,6 +48,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
   try {
     const fixedKey = config.issuerPrivateKey === undefined ? undefined : await importIssuerKey(config.issuerPrivateKey);
     const encryptionKey = await encryptionKeyOf(config.keyEncryptionKey, config.dataDir);
+    const stored = authenticity(authenticityKey(config, encryptionKey));
     const keys = await issuerKeys({ pool: reader, clock, encryptionKey, fixedKey });
     const retiring = retention({ pool: submissions.within(budgets.read), clock, ids: { next: uuidv7 } });
     const housekeeping = await runRetention(retiring, events.housekeepingFailed);
@@ -54,19 +56,31 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       seals: recordSeals({
         pool: submissions.within(budgets.auditRead),
         signingKey: async () => (await keys.latest()).signingKey,
+        proof: { authenticity: stored, keys: () => keys.current().lookup },
       }),
       clock,
       onFault: events.sealingFailed,
       onBehind: events.sealingBehind,
       onClockBehind: events.clockBehind,
+      onUnproven: events.sealsUnproven,
     });
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
-      const parts = { ...build, events, stores, issuerKeys: keys, clock, encryptionKey, restoreWatch };
+      const parts = {
+        ...build,
+        events,
+        stores,
+        issuerKeys: keys,
+        clock,
+        encryptionKey,
+        authenticity: stored,
+        restoreWatch,
+      };
       const { lastHousekeepingMs } = housekeeping;
-      const { oldestUnsealedMs } = sealing;
-      const deps = compose({ ...parts, lastHousekeepingMs, oldestUnsealedMs, url, isDraining: () => isDraining });
+      const { oldestUnsealedMs, sealsAreProven } = sealing;
+      const watched = { lastHousekeepingMs, oldestUnsealedMs, sealsAreProven, isDraining: () => isDraining };
+      const deps = compose({ ...parts, ...watched, url });
       return createApp(deps).fetch;
     });
     return {

@@ -37,6 +37,17 @@ const unless = (code: string) => (error: NodeJS.ErrnoException) => {
   return undefined;
 };
 
+interface AuthenticitySecrets {
+  readonly keyEncryptionKey: Uint8Array | undefined;
+  readonly issuerPrivateKey: string | undefined;
+}
+
+/** Derived from what every process of the deployment has: `encryptionKey` may be made up where an issuer key is set. */
+export const authenticityKey = (
+  { keyEncryptionKey, issuerPrivateKey }: AuthenticitySecrets,
+  encryptionKey: Uint8Array,
+): Uint8Array => derivedKey(keyEncryptionKey ?? issuerPrivateKey ?? encryptionKey, "svc stored authority");
+
 /** For one use; the same in every process. */
 export const derivedKey = (secret: Uint8Array | string, use: string): Uint8Array =>
   new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(), use, 32));

@@ -214,6 +214,15 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
       "a replication role, which skips ordinary triggers, cannot delete decisions",
     ),
   ],
+  [
+    "foreign-seal-continued",
+    "postgres/seals/head.ts",
+    "return isOurs ? read : undefined;",
+    "return read;",
+    testsOf("apps/control-plane/test/seal-head.test.ts")(
+      "a seal is continued > by nothing else: not under another secret and with other keys",
+    ),
+  ],
 ]);
 
 export const ofEmbedded = mutationsOf("packages/embedded/src", [

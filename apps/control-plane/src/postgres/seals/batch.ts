@@ -7,7 +7,6 @@ import {
   leafOf,
   type Range,
   type Row,
-  readSeal,
   rowsQuery,
   type Seal,
   type Source,
@@ -15,8 +14,10 @@ import {
   sources,
 } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
+import type { Authenticity } from "../authenticity.ts";
 import type { Sql, Transaction } from "../database.ts";
 import { firstIdAt } from "../time-ordered-ids.ts";
+import type { ProvenHead } from "./head.ts";
 
 export interface BatchLimits {
   /** For each source: all rows with earlier identifiers are visible. */
@@ -24,29 +25,29 @@ export interface BatchLimits {
   readonly maxRows: number;
 }
 
-/** The newest seal. @throws if it cannot be read: nothing may be chained to it. */
-export async function readHead(tx: Transaction) {
-  const [row] = await tx<{ batch: bigint; statement: string }[]>`
-    select batch, statement from seal order by batch desc limit 1`;
-  if (row === undefined) return undefined;
-  const read = readSeal(row.statement);
-  const batch = Number(row.batch);
-  if (read?.seal.batch !== batch) throw new Error(`seal ${batch} cannot be read: run svc audit verify`);
-  return { batch, statement: row.statement, kid: read.header.kid, seal: read.seal };
-}
-
 /** For the rest of the transaction: PostgreSQL formats the values of rows as leaves need them. */
 export async function readAsSealed(tx: Transaction): Promise<void> {
   for (const [name, value] of Object.entries(connectionSettings)) await tx`select set_config(${name}, ${value}, true)`;
 }
 
-/** Seals the next rows. `done`: they were the last ones. */
-export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: BatchLimits): Promise<"more" | "done"> {
-  const head = await readHead(tx);
+/** The next rows' seal. */
+interface NextBatch extends BatchLimits, ProvenHead {
+  readonly key: SigningKey;
+  readonly authenticity: Authenticity;
+}
+
+/**
+ * Seals the next rows. `done`: they were the last ones. After unproven rows it makes a seal even without rows, so that the
+ * newest row is a seal again.
+ */
+export async function sealNextBatch(
+  tx: Transaction,
+  { key, authenticity, head, unproven, ...limits }: NextBatch,
+): Promise<"more" | "done"> {
   await readAsSealed(tx);
   const { ranges, entries } = await gather(tx, head?.seal, limits);
-  if (entries.length === 0) return "done";
-  const batch = (head?.batch ?? 0) + 1;
+  const batch = nextNumber(head?.batch ?? 0, unproven);
+  if (entries.length === 0 && !unproven.some((number) => number < batch)) return "done";
   const sealed = await signSeal({
     key,
     batch,
@@ -54,12 +55,19 @@ export async function sealNextBatch(tx: Transaction, key: SigningKey, limits: Ba
     sealedAtMs: await databaseNow(tx),
     ranges,
     entries,
-    isNewKey: head?.kid !== key.kid,
+    isNewKey: head?.header.kid !== key.kid,
   });
   await tx`
-    insert into seal (batch, statement, entries)
-    values (${batch}, ${sealed.statement}, ${Buffer.from(sealed.entries)})`;
+    insert into seal (batch, statement, entries, mac)
+    values (${batch}, ${sealed.statement}, ${Buffer.from(sealed.entries)},
+      ${authenticity.mac(["seal", sealed.statement])})`;
   return entries.length === limits.maxRows ? "more" : "done";
+}
+
+/** After every row that can be followed, else the first free number. */
+function nextNumber(head: number, unproven: readonly number[]): number {
+  const taken = unproven.filter((number) => number < Number.MAX_SAFE_INTEGER);
+  return Math.max(head, ...taken) + 1;
 }
 
 /** Below every identifier. */

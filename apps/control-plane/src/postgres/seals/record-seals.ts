@@ -2,12 +2,14 @@ import { idOf, perSource, type Row, rowsQuery, type Source, sourceFacts, sources
 import type { SigningKey } from "@svc/tokens";
 import type { RecordSeals } from "../../ports/record-seals.ts";
 import { oneAtATime, type Pool, type Sql, type Transaction } from "../database.ts";
-import { databaseNow, readAsSealed, readHead, sealNextBatch } from "./batch.ts";
+import { databaseNow, readAsSealed, sealNextBatch } from "./batch.ts";
+import { type Head, type ProvenHead, readHead, type SealProof } from "./head.ts";
 
 export interface RecordSealSettings {
   /** Its deadline bounds reads only. */
   readonly pool: Pool;
   readonly signingKey: () => Promise<SigningKey>;
+  readonly proof: SealProof;
   /** Default: {@link settleMs}. */
   readonly settleMs?: Readonly<Record<Source, number>>;
   /** Of a batch. Default 2000, a list of 96 KB. */
@@ -32,8 +34,15 @@ export const settleMs: Readonly<Record<Source, number>> = {
 const advisoryLock = 7_270_125_202;
 
 export function recordSeals(settings: RecordSealSettings): RecordSeals {
-  const { pool, signingKey, settleMs: settling = settleMs, maxRows = 2_000 } = settings;
+  const { pool, signingKey, proof, settleMs: settling = settleMs, maxRows = 2_000 } = settings;
   const { sql } = pool;
+  const { authenticity } = proof;
+  let unproven: readonly number[] = [];
+  const readProvenHead = async (tx: Transaction): Promise<ProvenHead> => {
+    const found = await readHead(tx, proof);
+    unproven = found.unproven;
+    return found;
+  };
   const settled = settledMoments(sql);
   return {
     async seal() {
@@ -42,18 +51,20 @@ export function recordSeals(settings: RecordSealSettings): RecordSeals {
       const limits = { settledMs: perSource((source) => atMs - settling[source]), maxRows };
       for (;;) {
         const key = await signingKey();
-        const outcome = await sql.begin((tx) => oneAtATime(tx, advisoryLock, () => sealNextBatch(tx, key, limits)));
+        const next = async (tx: Transaction) =>
+          sealNextBatch(tx, { ...(await readProvenHead(tx)), ...limits, key, authenticity });
+        const outcome = await sql.begin((tx) => oneAtATime(tx, advisoryLock, next));
         if (outcome !== "more") return outcome === "done" ? "done" : "busy";
       }
     },
     nowMs: () => pool.run(databaseNow),
-    oldestUnsealedMs: () => pool.transaction(oldestUnsealed),
+    oldestUnsealedMs: () => pool.transaction(async (tx) => oldestUnsealed(tx, (await readProvenHead(tx)).head)),
+    unproven: () => unproven,
   };
 }
 
-async function oldestUnsealed(tx: Transaction): Promise<number | null> {
+async function oldestUnsealed(tx: Transaction, head: Head | undefined): Promise<number | null> {
   await readAsSealed(tx);
-  const head = await readHead(tx);
   const firsts: string[] = [];
   for (const source of sources) {
     const range = { after: head?.seal.ranges[source].through ?? null, through: null };
