@@ -77,7 +77,7 @@ export const ofSeals = mutationsOf("packages/seals/src", [
   [
     "chain-unchecked",
     "chain.ts",
-    "seal.previous === before.hash &&",
+    "seal.previous === hash &&",
     "",
     seals("the chain > is broken where a seal was made again, by the same key"),
   ],
