@@ -1,8 +1,12 @@
 import { aManifest, aTool } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
+import { connect, type Pool, poolOf, type Sql } from "../src/postgres/database.ts";
 import { policyStore } from "../src/postgres/policies.ts";
+import { marks } from "./sealing.ts";
 import { query, startPlane } from "./support.ts";
+
+/** As the service that stored the policies marks them. */
+const storeOn = (pool: Pool) => policyStore(pool, marks, () => {});
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
 let sql: Sql;
@@ -23,9 +27,18 @@ afterAll(async () => {
   await plane.stop();
 });
 
+const documentOf = async (scope: string, version: number): Promise<string> => {
+  const [row] = await query<{ document: string }>(
+    plane.database.appUrl,
+    "select document from compiled_policy where scope = $1 and version = $2::text::int",
+    [scope, String(version)],
+  );
+  return row?.document ?? "";
+};
+
 describe("a pinned policy", () => {
   test("is read once for concurrent calls", async () => {
-    const policies = policyStore(poolOf(sql, 5_000));
+    const policies = storeOn(poolOf(sql, 5_000));
     const found = await Promise.all(Array.from({ length: 20 }, () => policies.pinned("one", 1)));
     expect(new Set(found).size).toBe(1);
     expect(found[0]?.policy.document.tools).toMatchObject([{ ref: "http:a/b" }]);
@@ -33,7 +46,7 @@ describe("a pinned policy", () => {
 
   test("is served from memory after its first read, also while the database is unreachable", async () => {
     const own = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
-    const policies = policyStore(poolOf(own, 1_000));
+    const policies = storeOn(poolOf(own, 1_000));
     const before = await policies.pinned("one", 1);
     await own.end();
     expect(await policies.pinned("one", 1)).toBe(before);
@@ -41,17 +54,19 @@ describe("a pinned policy", () => {
   });
 
   test("that does not exist yet is read again", async () => {
-    const policies = policyStore(poolOf(sql, 5_000));
+    const policies = storeOn(poolOf(sql, 5_000));
     expect(await policies.pinned("one", 3)).toBeUndefined();
     await query(
       plane.database.ownerUrl,
-      "insert into compiled_policy select scope, 3, schema_version, document, created_at from compiled_policy where scope = 'one' and version = 2",
+      `insert into compiled_policy
+        select scope, 3, schema_version, document, created_at, $1 from compiled_policy where scope = 'one' and version = 2`,
+      [marks.mac(["policy", "one", 3, await documentOf("one", 2)])],
     );
     expect((await policies.pinned("one", 3))?.version).toBe(3);
   });
 
   test("is never confused with another version or scope, whatever the scope's name", async () => {
-    const policies = policyStore(poolOf(sql, 5_000));
+    const policies = storeOn(poolOf(sql, 5_000));
     expect((await policies.pinned("one", 1))?.version).toBe(1);
     expect((await policies.pinned("one", 2))?.version).toBe(2);
     expect(await policies.pinned("1 one", 1)).toBeUndefined();
@@ -59,7 +74,7 @@ describe("a pinned policy", () => {
 });
 
 test("the latest version is read from the database each time", async () => {
-  const policies = policyStore(poolOf(sql, 5_000));
+  const policies = storeOn(poolOf(sql, 5_000));
   expect(await policies.latest("three")).toEqual({ version: 1, schemaVersion: 1 });
   await query(
     plane.database.ownerUrl,
@@ -71,9 +86,7 @@ test("the latest version is read from the database each time", async () => {
 
 describe("the current policies of agents", () => {
   const currentOf = async (...agents: string[]) =>
-    (await policyStore(poolOf(sql, 5_000)).currentOf(agents))
-      .map(({ scope, version }) => `${scope} ${version}`)
-      .toSorted();
+    (await storeOn(poolOf(sql, 5_000)).currentOf(agents)).map(({ scope, version }) => `${scope} ${version}`).toSorted();
 
   test("are those of the scopes in their latest accepted manifests", async () => {
     expect(await currentOf("planner")).toEqual(["four 1", "one 3"]);

@@ -44,7 +44,9 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
   if (latest === undefined) return { kind: "scope_not_found" };
   if (latest.schemaVersion !== policySchemaVersion) return { kind: "policy_recompile_required" };
   const policy = await deps.policies.pinned(scope, latest.version);
-  if (policy === undefined || grantsNothing(policy.policy.document)) return { kind: "scope_not_found" };
+  const policyHash = await deps.policies.documentHash(scope, latest.version);
+  if (policy === undefined || policyHash === undefined || grantsNothing(policy.policy.document))
+    return { kind: "scope_not_found" };
   if (policyVersion !== undefined && policyVersion !== latest.version) {
     return { kind: "policy_version_changed", currentVersion: latest.version };
   }
@@ -65,7 +67,7 @@ export async function grantConsent(deps: ConsentDeps, command: GrantConsent): Pr
     // A whole second, as in the tokens: they end when the session is said to.
     expiresAtMs: (Math.floor(consentedAtMs / 1000) + ttlSeconds) * 1000,
   };
-  const denialEpoch = await deps.sessions.create(session, deps.ids.next());
+  const denialEpoch = await deps.sessions.create(session, { eventId: deps.ids.next(), policyHash });
   return { kind: "granted", session, rootGrant: await deps.signer.rootGrant(session, denialEpoch) };
 }
 

@@ -46,9 +46,12 @@ export interface ManifestSubmission {
   addAgent(agent: { readonly agentId: string; readonly name: string; readonly createdAtMs: number }): Promise<void>;
   addVersion(version: NewManifestVersion): Promise<void>;
   addReport(report: NewReport): Promise<void>;
-  /** The latest accepted manifest of each agent with a version that touches one of the scopes. */
+  /**
+   * The latest accepted manifest of each agent with a version that touches one of the scopes.
+   * @throws {AuthorityUnproven}
+   */
   acceptedManifests(scopes: readonly string[]): Promise<readonly AcceptedManifest[]>;
-  /** By scope. */
+  /** By scope. One that is unproven has a schema version of its own, so that it is compiled again. */
   latestPolicies(scopes: readonly string[]): Promise<ReadonlyMap<string, StoredPolicy>>;
   addPolicy(policy: NewPolicy): Promise<void>;
   addEvent(event: NewEvent): Promise<void>;
@@ -82,9 +85,26 @@ export interface NewReport extends Pick<ReconciledVersion, "status" | "discovery
 
 export type AcceptedManifest = Pick<StoredManifest, "agent" | "version" | "doc">;
 
+/** What is stored was not stored by this service, so it has no authority. */
+export class AuthorityUnproven extends Error {
+  readonly code = "database_unavailable";
+
+  constructor(what: string) {
+    super(
+      `${what} is not this service's: find out who wrote it, and submit the manifests of its agents again; restore ` +
+        "SVC_KEY_ENCRYPTION_KEY if it was changed",
+    );
+  }
+}
+
 export interface Policies {
-  /** One version of a scope's policy. It never changes, so it is read once. Undefined if it is not stored. */
+  /**
+   * One version of a scope's policy. It never changes, so it is read once. Undefined if it is not stored.
+   * @throws {AuthorityUnproven}
+   */
   pinned(scope: string, version: number): Promise<PolicyIndex | undefined>;
+  /** base64url(SHA-256) of its document, as it was read. */
+  documentHash(scope: string, version: number): Promise<string | undefined>;
   /** The newest version, read at every call; undefined if none was compiled. */
   latest(scope: string): Promise<LatestPolicy | undefined>;
   /** The newest versions of every scope in these agents' accepted manifests. */

@@ -4,7 +4,7 @@ import type { Paged, SessionFilter } from "./audit-reads.ts";
 
 export interface Sessions {
   /** Commits it with its event; durable when it resolves. Returns its denial epoch: no key removed before signs. */
-  create(session: SessionFacts, eventId: string): Promise<string>;
+  create(session: SessionFacts, event: ConsentEvent): Promise<string>;
   /** The facts never change, so they are read once. */
   find(sessionId: string): Promise<SessionFacts | undefined>;
   /** Read at every call. */
@@ -16,6 +16,12 @@ export interface Sessions {
   end(sessionId: string, ending: Ending, eventOf: EndEvent): Promise<boolean>;
   /** The same for at most `limit` running sessions that match, in order of id. Returns the ids it ended. */
   endSome(batch: EndBatch, ending: Ending, eventOf: EndEvent): Promise<readonly string[]>;
+}
+
+export interface ConsentEvent {
+  readonly eventId: string;
+  /** base64url(SHA-256) of the pinned policy's document. */
+  readonly policyHash: string;
 }
 
 export interface Ending {

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { sha256Base64url } from "@svc/tokens";
 
 /** Marks what this service stored, so that a row which something else wrote has no authority when it is read back. */
 export interface Authenticity {
@@ -22,3 +23,13 @@ export function authenticity(key: Uint8Array): Authenticity {
     },
   };
 }
+
+/** A row that was read, and its hash in the list of what was there before marks. */
+export interface Marked {
+  readonly mac: string | null;
+  readonly listedHash: string | null;
+}
+
+/** @param text what the list has the hash of */
+export const isProven = (marks: Authenticity, { mac, listedHash }: Marked, parts: MarkedParts, text: string): boolean =>
+  marks.holds(mac, parts) || (listedHash !== null && listedHash === sha256Base64url(text));

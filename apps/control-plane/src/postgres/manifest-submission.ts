@@ -1,20 +1,25 @@
 import { encodePolicyDocument, type NamesOnRecord, policySchemaVersion, serverName } from "@svc/core";
 import { budgets } from "../budgets.ts";
-import type {
-  AcceptedManifest,
-  ManifestSubmission,
-  NameClaim,
-  RegisteredAgent,
-  StoredPolicy,
+import {
+  type AcceptedManifest,
+  AuthorityUnproven,
+  type ManifestSubmission,
+  type NameClaim,
+  type RegisteredAgent,
+  type StoredPolicy,
 } from "../ports/manifests.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
+import { type Authenticity, isProven, type Marked, type MarkedParts } from "./authenticity.ts";
 import type { Transaction } from "./database.ts";
 
 /** Advisory locks share one 64-bit space; the seeds keep agents, scopes and servers apart. */
 const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125_103 } as const;
 
+/** Of no release. */
+const unprovenSchema = -1;
+
 /** Takes the agent's lock. */
-export async function openSubmission(tx: Transaction, agent: string): Promise<ManifestSubmission> {
+export async function openSubmission(tx: Transaction, agent: string, marks: Authenticity): Promise<ManifestSubmission> {
   // Submissions of one agent queue up behind compilations, which may take seconds.
   const timeout = `${budgets.submitStep}ms`;
   await tx`select set_config('lock_timeout', ${timeout}, true), set_config('statement_timeout', ${timeout}, true)`;
@@ -37,9 +42,9 @@ export async function openSubmission(tx: Transaction, agent: string): Promise<Ma
     },
     async addVersion({ agentId, version, status, attestedBy, attestationReason, doc, scopes, createdAtMs }) {
       await tx`
-        insert into manifest_version (agent_id, version, status, attested_by, attestation_reason, doc, created_at)
+        insert into manifest_version (agent_id, version, status, attested_by, attestation_reason, doc, created_at, mac)
         values (${agentId}, ${version}, ${status}, ${attestedBy}, ${attestationReason}, ${doc},
-          ${new Date(createdAtMs)})`;
+          ${new Date(createdAtMs)}, ${marks.mac(["manifest", agent, version, status, doc])})`;
       await tx`
         insert into manifest_scope (agent_id, version, scope)
         select ${agentId}, ${version}, scope from unnest(${scopes as string[]}::text[]) scope`;
@@ -52,23 +57,42 @@ export async function openSubmission(tx: Transaction, agent: string): Promise<Ma
           ${JSON.stringify(diff)}::text::jsonb, ${new Date(checkedAtMs)})`;
     },
     /** The latest version of each agent, even if it no longer touches the scope: one that dropped a scope stays out. */
-    acceptedManifests: async (scopes) => tx<AcceptedManifest[]>`
-      select distinct on (m.agent_id) a.name as agent, m.version, m.doc
-      from manifest_version m join agent a using (agent_id)
-      where m.status in ('reconciled', 'attested')
-        and m.agent_id in (select agent_id from manifest_scope where scope = any(${scopes as string[]}))
-      order by m.agent_id, m.version desc`,
+    async acceptedManifests(scopes) {
+      const rows = await tx<(AcceptedManifest & Marked & { status: string })[]>`
+        select distinct on (m.agent_id) a.name as agent, m.version, m.doc, m.status, m.mac,
+          u.document_hash as "listedHash"
+        from manifest_version m join agent a using (agent_id)
+        left join unmarked u on u.kind = 'manifest' and u.name = m.agent_id::text and u.version = m.version
+        where m.status in ('reconciled', 'attested')
+          and m.agent_id in (select agent_id from manifest_scope where scope = any(${scopes as string[]}))
+        order by m.agent_id, m.version desc`;
+      for (const row of rows) {
+        const parts: MarkedParts = ["manifest", row.agent, row.version, row.status, row.doc];
+        if (!isProven(marks, row, parts, row.doc)) {
+          throw new AuthorityUnproven(`the manifest of agent ${row.agent}, version ${row.version},`);
+        }
+      }
+      return rows;
+    },
     async latestPolicies(scopes) {
-      const rows = await tx<(StoredPolicy & { scope: string })[]>`
-        select distinct on (scope) scope, version, schema_version as "schemaVersion", document as text
-        from compiled_policy where scope = any(${scopes as string[]}) order by scope, version desc`;
-      return new Map(rows.map(({ scope, ...policy }) => [scope, policy]));
+      const rows = await tx<(StoredPolicy & Marked & { scope: string })[]>`
+        select distinct on (p.scope) p.scope, p.version, p.schema_version as "schemaVersion", p.document as text, p.mac,
+          u.document_hash as "listedHash"
+        from compiled_policy p
+        left join unmarked u on u.kind = 'policy' and u.name = p.scope and u.version = p.version
+        where p.scope = any(${scopes as string[]}) order by p.scope, p.version desc`;
+      const schemaOf = ({ scope, schemaVersion, ...row }: (typeof rows)[number]): number =>
+        isProven(marks, row, ["policy", scope, row.version, row.text], row.text) ? schemaVersion : unprovenSchema;
+      return new Map(
+        rows.map((row) => [row.scope, { version: row.version, text: row.text, schemaVersion: schemaOf(row) }]),
+      );
     },
     async addPolicy({ document, version, createdAtMs }) {
+      const text = encodePolicyDocument(document);
       await tx`
-        insert into compiled_policy (scope, version, schema_version, document, created_at)
-        values (${document.scope}, ${version}, ${policySchemaVersion}, ${encodePolicyDocument(document)},
-          ${new Date(createdAtMs)})`;
+        insert into compiled_policy (scope, version, schema_version, document, created_at, mac)
+        values (${document.scope}, ${version}, ${policySchemaVersion}, ${text}, ${new Date(createdAtMs)},
+          ${marks.mac(["policy", document.scope, version, text])})`;
     },
     addEvent: (event) => insertAdministrativeEvent(tx, event),
   };

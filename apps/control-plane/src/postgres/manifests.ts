@@ -1,6 +1,7 @@
 import type { AgentSummary, ReconciledVersion, ScopeSummary } from "@svc/core";
 import type { AuditReads } from "../ports/audit-reads.ts";
-import type { Manifests, StoredManifest, StoredReport } from "../ports/manifests.ts";
+import { AuthorityUnproven, type Manifests, type StoredManifest, type StoredReport } from "../ports/manifests.ts";
+import type { Authenticity } from "./authenticity.ts";
 import type { Pool, Pools } from "./database.ts";
 import { openSubmission } from "./manifest-submission.ts";
 
@@ -10,8 +11,18 @@ interface ReportRow extends Omit<StoredReport, "attestation"> {
 }
 
 /** Submissions wait for each other while they hold a connection, so they need a pool of their own. */
-export const manifests = ({ reader: { rows, sql }, submissions }: Pools<"reader" | "submissions">): Manifests => ({
-  submit: (agent, work) => submissions.transaction(async (tx) => work(await openSubmission(tx, agent))),
+export const manifests = (
+  { reader: { rows, sql }, submissions }: Pools<"reader" | "submissions">,
+  marks: Authenticity,
+  onUnproven: (fault: AuthorityUnproven) => void,
+): Manifests => ({
+  submit: (agent, work) =>
+    submissions
+      .transaction(async (tx) => work(await openSubmission(tx, agent, marks)))
+      .catch((error: unknown) => {
+        if (error instanceof AuthorityUnproven) onUnproven(error);
+        throw error;
+      }),
   async agentId(name) {
     const [row] = await rows<{ agent_id: string }>`select agent_id from agent where name = ${name}`;
     return row?.agent_id;

@@ -2,7 +2,7 @@ import type { SessionFacts, SessionStatus, SessionSummary, TaintMark } from "@sv
 import { LRUCache } from "lru-cache";
 import { budgets } from "../budgets.ts";
 import type { AuditReads, SessionFilter } from "../ports/audit-reads.ts";
-import type { EndEvent, Ending, Sessions } from "../ports/sessions.ts";
+import type { ConsentEvent, EndEvent, Ending, Sessions } from "../ports/sessions.ts";
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import {
   DatabaseUnavailable,
@@ -25,7 +25,7 @@ interface ReadRow extends SessionFacts, RevocationColumns {
 export const sessions = ({ reader: { rows, sql }, writer }: Pools<"reader" | "writer">): Sessions => {
   const known = new LRUCache<string, SessionFacts>({ max: cachedSessions });
   return {
-    create: (session, eventId) => writer.transaction((tx) => insert(tx, session, eventId)),
+    create: (session, event) => writer.transaction((tx) => insert(tx, session, event)),
     async find(sessionId) {
       const cached = known.get(sessionId);
       if (cached !== undefined) return cached;
@@ -82,7 +82,7 @@ export const sessionPages = ({ rows, sql }: Pool): Pick<AuditReads, "sessions"> 
   },
 });
 
-async function insert(tx: Transaction, session: SessionFacts, eventId: string): Promise<string> {
+async function insert(tx: Transaction, session: SessionFacts, { eventId, policyHash }: ConsentEvent): Promise<string> {
   const { sessionId, scope, policyVersion, consentedBy, consentedAtMs } = session;
   await tx`
     insert into session
@@ -96,7 +96,7 @@ async function insert(tx: Transaction, session: SessionFacts, eventId: string): 
     atMs: consentedAtMs,
     actor: consentedBy,
     sessionId,
-    details: { scope, policy_version: policyVersion },
+    details: { scope, policy_version: policyVersion, policy_sha256: policyHash },
   });
   const [denials] = await tx<{ epoch: string }[]>`select epoch from denial_epoch`;
   if (denials === undefined) throw new DatabaseUnavailable("the denial epoch's row is missing: the schema is damaged");

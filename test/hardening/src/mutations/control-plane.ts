@@ -215,6 +215,15 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     ),
   ],
   [
+    "unmarked-policy-used",
+    "postgres/authenticity.ts",
+    "  marks.holds(mac, parts) || (listedHash",
+    "  mac !== undefined || (listedHash",
+    testsOf("apps/control-plane/test/stored-authority.test.ts")(
+      "a policy that the service's role inserts > is 503 at the consent, never a policy",
+    ),
+  ],
+  [
     "foreign-seal-continued",
     "postgres/seals/head.ts",
     "return isOurs ? read : undefined;",

@@ -9,6 +9,7 @@ import {
   type SourceAnswer,
   toRecord,
 } from "@svc/core";
+import { sha256Base64url } from "@svc/tokens";
 import type { ManifestSubmission, NameClaim } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
@@ -166,7 +167,7 @@ function attestedBy(status: ManifestStatus, submittedBy: string): string | null 
 /** The reconciliation and the event of the submission, in the transaction of the version. */
 async function report(
   { ids, clock }: SubmitDeps,
-  { agent, override, submittedBy }: SubmitManifest,
+  { agent, doc, override, submittedBy }: SubmitManifest,
   { status, discoveryOk, diff }: Reconciliation,
   submission: ManifestSubmission,
   stored: { readonly agentId: string; readonly version: number } | null,
@@ -190,7 +191,7 @@ async function report(
     actor: submittedBy,
     agent,
     reason: override?.reason ?? null,
-    details: { status, manifest_version: manifestVersion },
+    details: { status, manifest_version: manifestVersion, manifest_sha256: sha256Base64url(doc) },
   });
 }
 
