@@ -146,6 +146,29 @@ describe("an agent that cannot be bound to a person is quarantined", () => {
     expect(await stack.eventsOf(agent)).toMatchObject([{ kind: "agent_quarantined", actor: agent, reason }]);
   });
 
+  test("until an administrator lifts it: then it is as one that never enrolled, and may enroll or be quarantined again", async () => {
+    const [agent, key] = [await stack.newAgent(), await newKey()];
+    const lift = async (bearer = stack.api.tokens.admin) => {
+      const { agent_id } = (await stack.identity(agent)).body;
+      const body = { reason: "enrolled with the wrong key" };
+      return stack.api.call("POST", `/v1/agents/${agent_id}/lift-quarantine`, { bearer, body });
+    };
+    await stack.enroll(agent, { key });
+    expect((await lift(stack.api.tokens.audit)).status).toBe(401);
+    expect(await lift()).toMatchObject({ status: 200, body: { agent, status: "none", anchor_version: 0 } });
+    expect((await lift()).body.status).toBe("none");
+    expect((await stack.enroll(agent, { key })).body.status).toBe("quarantined");
+    expect((await stack.identity(agent)).body.status).toBe("quarantined");
+    await lift();
+    expect((await stack.enroll(agent, { key, ...(await stack.vouched(key)) })).body.status).toBe("enrolled");
+    expect((await lift()).body).toMatchObject({ status: "enrolled", anchor_version: 1 });
+    expect((await stack.eventsOf(agent)).map(({ kind }) => kind)).toEqual([
+      ...["agent_quarantined", "quarantine_lifted", "agent_quarantined", "quarantine_lifted", "agent_enrolled"],
+    ]);
+    await stack.revoke(agent);
+    expect((await lift()).body.status).toBe("revoked");
+  });
+
   test("where another agent has the key: KEY_IN_USE, also after that agent is revoked", async () => {
     const [holder, second, third] = [await stack.newAgent(), await stack.newAgent(), await stack.newAgent()];
     const key = await stack.enrolled(holder, stack.provider);

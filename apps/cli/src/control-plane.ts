@@ -1,4 +1,11 @@
-import type { AuthzClient, ControlPlaneRejected, ControlPlaneUnavailable, Page, PageQuery } from "@svc/client";
+import type {
+  AuthzClient,
+  AuthzClientOptions,
+  ControlPlaneRejected,
+  ControlPlaneUnavailable,
+  Page,
+  PageQuery,
+} from "@svc/client";
 import { type Command, Option } from "commander";
 import { Fault, notTried } from "./fault.ts";
 import { secretSetting } from "./secret-setting.ts";
@@ -53,10 +60,18 @@ export function openControlPlane({ controlPlane }: ControlPlaneFlags) {
     }
   }
 
-  /** A call under a plane's bearer. @throws {Fault} that says what to do next */
-  async function call<Result>(plane: Plane, send: (svc: AuthzClient) => Promise<Result>): Promise<Result> {
-    const bearer = bearerOf(plane);
-    const svc = await open({ adminToken: bearer, auditToken: bearer, identityToken: bearer });
+  /**
+   * A call under a plane's bearer, or under none.
+   * @param identity of an agent, for its own calls
+   * @throws {Fault} that says what to do next
+   */
+  async function call<Result>(
+    plane: Plane | undefined,
+    send: (svc: AuthzClient) => Promise<Result>,
+    identity: Pick<AuthzClientOptions, "identityKey" | "agentName"> = {},
+  ): Promise<Result> {
+    const bearer = plane && bearerOf(plane);
+    const svc = await open({ adminToken: bearer, auditToken: bearer, identityToken: bearer, ...identity });
     return send(svc).catch((cause: unknown) => {
       throw faultOf(cause, plane, url);
     });
@@ -115,7 +130,7 @@ type Refused = ControlPlaneRejected | ControlPlaneUnavailable;
 const isRefused = (cause: unknown): cause is Refused =>
   cause instanceof Error && /^(ControlPlane(Rejected|Unavailable)|ManifestRejected)$/.test(cause.name);
 
-function faultOf(cause: unknown, plane: Plane, url: string): unknown {
+function faultOf(cause: unknown, plane: Plane | undefined, url: string): unknown {
   if (!isRefused(cause)) return cause;
   const { status, details } = cause;
   const code = cause.code ?? undefined;
@@ -124,7 +139,7 @@ function faultOf(cause: unknown, plane: Plane, url: string): unknown {
       ? notTried(`${url} answers in another form`, "Check --control-plane, and that both are of one release.", cause)
       : unreachable(url, cause);
   }
-  if (status === 401) {
+  if (status === 401 && plane) {
     return notTried(`the bearer of the ${plane} plane is refused`, `Check ${bearerSettings[plane].join(" or ")}.`);
   }
   const reason = "reason" in cause ? cause.reason : cause.message;

@@ -44,6 +44,14 @@ test.each([
   expect(row?.quarantine_reason).toBe(reason);
 });
 
+test("an enroll token cannot quarantine its agent where no identity provider is configured", async () => {
+  const issued = await plane.send("/v1/identity/enroll-tokens", { body: { agent: "clerk" } });
+  const body = { agent: "clerk", jwk: key.publicJwk, enroll_token: issued.json.enroll_token };
+  const answer = await plane.send(enrollments, { token: "", body });
+  expect(answer).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
+  expect(answer.text).toContain("SVC_IDP_ISSUER");
+});
+
 test("an enrollment while the identity provider is unreachable is 503 with Retry-After, and does not spend the enroll token", async () => {
   const down = plane.with({
     identityProvider: {
@@ -66,7 +74,8 @@ test("an enrollment while the identity provider is unreachable is 503 with Retry
   expect(answer).toMatchObject({ status: 503, json: { error: { code: "identity_provider_unavailable" } } });
   expect(answer.headers.get("retry-after")).toBe("1");
   expect(answer.text).not.toContain("address");
-  expect((await plane.send(enrollments, sent)).status).toBe(201);
+  const up = plane.with({ identityProvider: { principalOf: async () => undefined } });
+  expect((await up.send(enrollments, sent)).status).toBe(201);
 });
 
 describe("the database keeps records of identity append-only", () => {

@@ -51,6 +51,8 @@ export interface IdentityPlane {
   enroll(enrollment?: Enroll, options?: CallOptions): Promise<EnrollmentOutcome>;
   /** `POST /v1/agents/{agent_id}/revoke`, under the admin bearer: final, and idempotent. */
   revoke(agentId: string, why?: Reason, options?: CallOptions): Promise<AgentIdentity>;
+  /** `POST /v1/agents/{agent_id}/lift-quarantine`, under the admin bearer: the agent is as one that never enrolled. */
+  liftQuarantine(agentId: string, why?: Reason, options?: CallOptions): Promise<AgentIdentity>;
 }
 
 export interface IdentityPlanes {
@@ -78,6 +80,8 @@ export function identityPlane(planes: IdentityPlanes, prover: AgentProver | unde
     },
     revoke: async (agentId, why = {}, options) =>
       admin.post(`/v1/agents/${segment(agentId)}/revoke`, core.agentIdentity, options, why),
+    liftQuarantine: async (agentId, why = {}, options) =>
+      admin.post(`/v1/agents/${segment(agentId)}/lift-quarantine`, core.agentIdentity, options, why),
   };
 }
 

@@ -38,6 +38,7 @@ export const administrativeEventKinds = [
   "enroll_token_issued",
   "agent_enrolled",
   "agent_quarantined",
+  "quarantine_lifted",
   "agent_revoked",
   "block_set",
   "block_lifted",

@@ -1,7 +1,7 @@
 import type { enrollmentRequest, enrollTokenRequest } from "@svc/core";
 import { type KeyRefusal, readPublicKey, sha256Base64url, verifyActorProof } from "@svc/tokens";
 import type { Binding, Completion, NewEnrollment, PendingEnrollment } from "../ports/enrollments.ts";
-import type { AgentIdentity, Revoked } from "../ports/identities.ts";
+import type { AgentIdentity, Changed, ChangeOfIdentity } from "../ports/identities.ts";
 import type { BodyOf, CommandDeps } from "./deps.ts";
 import { isUuid } from "./identifier.ts";
 
@@ -17,7 +17,7 @@ interface BeginEnrollment extends BodyOf<typeof enrollmentRequest> {
 
 type Begun =
   | ({ readonly kind: "begun" } & Pick<NewEnrollment, "enrollmentId" | "challenge" | "expiresAtMs">)
-  | { readonly kind: "unauthorized" | "agent_not_found" | "agent_revoked" }
+  | { readonly kind: "unauthorized" | "agent_not_found" | "agent_revoked" | "no_identity_provider" }
   | { readonly kind: "key_refused"; readonly cause: KeyRefusal };
 
 const challengeLifetimeMs = 300_000;
@@ -33,6 +33,8 @@ export async function beginEnrollment(deps: EnrollmentDeps, command: BeginEnroll
   if (tokenHash !== null && !(await opens(deps, tokenHash, identity))) return { kind: "unauthorized" };
   if (identity === undefined) return { kind: "agent_not_found" };
   if (identity.status === "revoked") return { kind: "agent_revoked" };
+  // It could only end in quarantine, which stops a running agent; that is for an administrator to do.
+  if (tokenHash !== null && deps.identityProvider === undefined) return { kind: "no_identity_provider" };
   const reading = await readPublicKey(command.jwk);
   if (!reading.ok) return { kind: "key_refused", cause: reading.cause };
   const { publicJwk, kid: thumbprint } = reading.key;
@@ -143,10 +145,22 @@ export async function issueEnrollToken(
  * Revokes an agent for ever. After it resolves, every new decision, exchange, renewal and mint refuses a chain with the
  * agent (docs/reference/routes.md#present-denials-and-the-hop-endpoints). Undefined for an unknown agent.
  */
-export const revokeAgent = async (
-  { clock, ids, identities }: Pick<CommandDeps, "clock" | "ids" | "identities">,
-  revocation: { readonly agentId: string; readonly reason: string | null; readonly revokedBy: string },
-): Promise<Revoked | undefined> =>
-  isUuid(revocation.agentId)
-    ? identities.revoke({ ...revocation, eventId: ids.next(), atMs: clock.nowMs() })
-    : undefined;
+export const revokeAgent = (deps: ChangeDeps, change: Change): Promise<Changed | undefined> =>
+  changeIdentity(deps, change, deps.identities.revoke);
+
+/**
+ * Ends a quarantine on an administrator's word: the agent is then as one that never enrolled, and may enroll
+ * (docs/reference/identity.md#quarantine). Undefined for an unknown agent.
+ */
+export const liftQuarantine = (deps: ChangeDeps, change: Change): Promise<Changed | undefined> =>
+  changeIdentity(deps, change, deps.identities.liftQuarantine);
+
+type ChangeDeps = Pick<CommandDeps, "clock" | "ids" | "identities">;
+type Change = Pick<ChangeOfIdentity, "agentId" | "reason" | "changedBy">;
+
+const changeIdentity = async (
+  { clock, ids }: ChangeDeps,
+  change: Change,
+  commit: (change: ChangeOfIdentity) => Promise<Changed | undefined>,
+): Promise<Changed | undefined> =>
+  isUuid(change.agentId) ? commit({ ...change, eventId: ids.next(), atMs: clock.nowMs() }) : undefined;

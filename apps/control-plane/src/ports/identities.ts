@@ -11,7 +11,9 @@ export interface Identities {
   /** Earlier revocations are all visible, however late they commit. Never falls; the Unix epoch before the first. */
   revocationsWholeUntilMs(): Promise<number>;
   /** Commits with a new denial epoch and the event; durable when it resolves. Undefined for an unknown agent. */
-  revoke(revocation: RevokeAgent): Promise<Revoked | undefined>;
+  revoke(revocation: ChangeOfIdentity): Promise<Changed | undefined>;
+  /** The same for the end of a quarantine: the agent is then as one that never enrolled. */
+  liftQuarantine(lift: ChangeOfIdentity): Promise<Changed | undefined>;
 }
 
 export interface AgentKeys {
@@ -24,18 +26,18 @@ export interface AgentIdentity extends IdentityFacts {
   readonly keys: readonly Pick<VerificationKey, "kid" | "publicJwk">[];
 }
 
-export interface RevokeAgent {
+export interface ChangeOfIdentity {
   readonly agentId: string;
   readonly reason: string | null;
   /** The label of the bearer. */
-  readonly revokedBy: string;
+  readonly changedBy: string;
   readonly eventId: string;
   readonly atMs: number;
 }
 
-export interface Revoked {
+export interface Changed {
   readonly identity: AgentIdentity;
-  /** False if it was revoked before; then it stays as it is. */
+  /** False if it was so before; then it stays as it is. */
   readonly isNew: boolean;
 }
 

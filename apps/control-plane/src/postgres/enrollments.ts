@@ -146,11 +146,13 @@ async function enroll(tx: Transaction, proven: Proven): Promise<Completion> {
   return { kind: "enrolled", agentId, anchorVersion: row?.anchor_version ?? 1 };
 }
 
-/** An existing identity stays as it is. */
+/** An existing identity stays as it is, but for one whose quarantine was lifted. */
 async function quarantine(tx: Transaction, { agentId, agent }: Proven, reason: QuarantineReason): Promise<Completion> {
   await tx`
-    insert into agent_identity (agent_id, agent, status, reason, anchor_version, as_of)
+    insert into agent_identity as i (agent_id, agent, status, reason, anchor_version, as_of)
     values (${agentId}, ${agent}, 'quarantined', ${reason}, 0, clock_timestamp())
-    on conflict (agent_id) do nothing`;
+    on conflict (agent_id) do update set status = 'quarantined', reason = excluded.reason,
+      as_of = greatest(i.as_of, excluded.as_of)
+    where i.status = 'none'`;
   return { kind: "quarantined", reason };
 }

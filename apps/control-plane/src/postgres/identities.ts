@@ -1,6 +1,6 @@
 import { type PublicJwk, readPublicKey, type VerificationKey } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
-import type { AgentIdentity, AgentKeys, Identities, Revocation, RevokeAgent } from "../ports/identities.ts";
+import type { AgentIdentity, AgentKeys, ChangeOfIdentity, Identities, Revocation } from "../ports/identities.ts";
 import { recordChangedDenials } from "./administrative-events.ts";
 import type { Fragment, Pool, Pools, Sql, Transaction } from "./database.ts";
 import type { DenialChanges } from "./denial-changes.ts";
@@ -25,13 +25,21 @@ export const identities = (
       order by r.as_of desc limit 1`;
     return newest?.asOfMs ?? 0;
   },
-  revoke: (revocation) =>
-    change(async (tx) => {
-      const isNew = await revoke(tx, revocation);
-      const identity = await findIdentity(tx, tx`a.agent_id = ${revocation.agentId}`);
-      return identity && { identity, isNew };
-    }),
+  revoke: (revocation) => changed(change, revocation, revoke),
+  liftQuarantine: (lift) => changed(change, lift, liftQuarantine),
 });
+
+/** @param act false where nothing was to be changed */
+const changed = (
+  change: DenialChanges["change"],
+  command: ChangeOfIdentity,
+  act: (tx: Transaction, command: ChangeOfIdentity) => Promise<boolean>,
+) =>
+  change(async (tx) => {
+    const isNew = await act(tx, command);
+    const identity = await findIdentity(tx, tx`a.agent_id = ${command.agentId}`);
+    return identity && { identity, isNew };
+  });
 
 interface IdentityRow extends Omit<AgentIdentity, "keys"> {
   readonly jwk: PublicJwk | null;
@@ -61,8 +69,8 @@ export async function lockIdentities(tx: Transaction): Promise<void> {
 }
 
 /** False if the agent was revoked before, or is unknown. */
-async function revoke(tx: Transaction, revocation: RevokeAgent): Promise<boolean> {
-  const { agentId, reason, revokedBy: actor, eventId, atMs } = revocation;
+async function revoke(tx: Transaction, revocation: ChangeOfIdentity): Promise<boolean> {
+  const { agentId, reason, changedBy: actor, eventId, atMs } = revocation;
   await lockIdentities(tx);
   const [inserted] = await tx<{ agent: string }[]>`
     insert into revocation (agent_id, agent, reason, as_of)
@@ -73,6 +81,21 @@ async function revoke(tx: Transaction, revocation: RevokeAgent): Promise<boolean
   if (inserted === undefined) return false;
   const details = { agent_id: agentId };
   await recordChangedDenials(tx, { ...inserted, eventId, kind: "agent_revoked", atMs, actor, reason, details });
+  return true;
+}
+
+/** False if the agent is not quarantined, or is revoked. The next enrollment that fails quarantines it again. */
+async function liftQuarantine(tx: Transaction, lift: ChangeOfIdentity): Promise<boolean> {
+  const { agentId, reason, changedBy: actor, eventId, atMs } = lift;
+  await lockIdentities(tx);
+  const [lifted] = await tx<{ agent: string }[]>`
+    update agent_identity i set status = 'none', reason = null, as_of = greatest(i.as_of, clock_timestamp())
+    where agent_id = ${agentId} and status = 'quarantined'
+      and not exists (select from revocation r where r.agent_id = i.agent_id)
+    returning agent`;
+  if (lifted === undefined) return false;
+  const details = { agent_id: agentId };
+  await recordChangedDenials(tx, { ...lifted, eventId, kind: "quarantine_lifted", atMs, actor, reason, details });
   return true;
 }
 

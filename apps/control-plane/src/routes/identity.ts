@@ -7,6 +7,7 @@ import {
   enrollTokenRequest,
   enrollTokenResponse,
   fromWire,
+  liftQuarantineRequest,
   revocationPage,
   revocationsQuery,
   revokeAgentRequest,
@@ -14,7 +15,13 @@ import {
 import { type KeyRefusal, parseStrictJson, toJwks } from "@svc/tokens";
 import { etag } from "hono/etag";
 import { isUuid } from "../commands/identifier.ts";
-import { beginEnrollment, completeEnrollment, issueEnrollToken, revokeAgent } from "../commands/identity.ts";
+import {
+  beginEnrollment,
+  completeEnrollment,
+  issueEnrollToken,
+  liftQuarantine,
+  revokeAgent,
+} from "../commands/identity.ts";
 import { ApiError, invalidRequest, requireKind } from "../http/api-error.ts";
 import { unauthorized } from "../http/bearers.ts";
 import { decodeJson, readJsonText } from "../http/json-body.ts";
@@ -49,6 +56,11 @@ export function enrollmentRoutes(app: App, deps: Deps): void {
         unauthorized,
         agent_not_found: agentNotFound,
         agent_revoked: agentRevoked,
+        no_identity_provider: () =>
+          invalidRequest(
+            "No OpenID provider is configured (SVC_IDP_ISSUER), so this enrollment could only quarantine the agent.",
+            [],
+          ),
         key_refused: ({ cause }) =>
           invalidRequest("The key cannot be enrolled.", [{ path: "jwk", message: keyFaults[cause] }]),
       });
@@ -155,10 +167,21 @@ export function identityRoutes(app: App, deps: Deps): void {
     reply: { description: "The identity, revoked.", schema: agentIdentity },
     errors: ["agent_not_found", "database_unavailable"],
     handle: async ({ caller, params: { agentId }, body: { reason = null } }) => {
-      const revoked = await revokeAgent(deps, { agentId, reason, revokedBy: caller.label });
+      const revoked = await revokeAgent(deps, { agentId, reason, changedBy: caller.label });
       if (revoked?.isNew) deps.events.agentRevoked();
       return toAnswer(revoked?.identity);
     },
+  });
+
+  route("POST /v1/agents/{agent_id}/lift-quarantine", {
+    access: "admin",
+    summary: "End an agent's quarantine: it is then as one that never enrolled.",
+    body: liftQuarantineRequest,
+    bodyOptional: true,
+    reply: { description: "The identity; unchanged if it was not quarantined.", schema: agentIdentity },
+    errors: ["agent_not_found", "database_unavailable"],
+    handle: async ({ caller, params: { agentId }, body: { reason = null } }) =>
+      toAnswer((await liftQuarantine(deps, { agentId, reason, changedBy: caller.label }))?.identity),
   });
 }
 

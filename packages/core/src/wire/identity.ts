@@ -56,6 +56,8 @@ export const enrollTokenResponse = z
 
 export const revokeAgentRequest = reasonRequest.meta({ id: "AgentRevoke" });
 
+export const liftQuarantineRequest = reasonRequest.meta({ id: "QuarantineLift" });
+
 /** An agent's pinned identity (docs/reference/identity.md#statuses). Only an enrolled agent has keys. */
 export const agentIdentity = z
   .object({
