@@ -111,8 +111,8 @@ const acknowledging =
   "POST /v1/issuer-epoch, which acknowledges it.";
 
 const removing =
-  "The table of seals has rows that are not this service's: its log names them. Find out who wrote them, run svc audit " +
-  "verify, and let a database administrator remove them.";
+  "The table of seals has rows that are not this service's: svc audit verify names them. Find out who wrote them, and let " +
+  "a database administrator remove them.";
 
 /** The code is that of the first; `details.failing` names them all. */
 function notReady(failing: readonly [ProbeName, ...ProbeName[]]): ApiError {
