@@ -138,7 +138,9 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "protocols/mcp/held-message.ts",
     "held.push(chunk);",
     "held = [Buffer.concat([...held, chunk])];",
-    testsOf("apps/pep/test/tool-lists.test.ts")("the work for an answer is that of its pieces, and is spread over them > %s"),
+    testsOf("apps/pep/test/tool-lists.test.ts")(
+      "the work for an answer is that of its pieces, and is spread over them > %s",
+    ),
   ],
   [
     "passthrough-while-enforcing",

@@ -32,8 +32,8 @@ export const ofReaders: readonly Mutation[] = [
   {
     name: "any-discovered-reference",
     file: "apps/control-plane/src/discovery/mcp.ts",
-    text: "tools: advertised.filter(({ ref }) => toolRef.safeParse(ref).success)",
-    replacement: "tools: advertised",
+    text: "tools.push(...advertised.filter(({ ref }) => toolRef.safeParse(ref).success))",
+    replacement: "tools.push(...advertised)",
     killedBy: answers(
       "a malformed response of a discovery source gives valid references of its own, or counts as unavailable > %s",
     ),
