@@ -1,3 +1,4 @@
+import { capabilitiesOf, startEchoUpstream } from "@svc/test-support";
 import { describe, expect, test } from "vitest";
 import { type Answer, refusalCode, whenDecided } from "./src/api.ts";
 import { newKey } from "./src/enrollment.ts";
@@ -46,10 +47,23 @@ const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
     expected: oneOf("201", "409 agent_exists"),
   },
   "register agents that share a tool and a scope": {
-    keys: ["claimed_name_pkey", "compiled_policy_pkey"],
+    keys: ["claimed_name_pkey", "compiled_policy_pkey", "tool_fact_pkey"],
     async run() {
       const [scope, tool] = [newName(), newName()];
       return atOnce(() => api.attest(newName(), scopesOf(scope, tool)));
+    },
+    expected: all("201"),
+  },
+  "register agents whose tools one origin advertises": {
+    keys: ["server_origin_pkey"],
+    async run() {
+      const scopes = scopesOf(newName(), newName());
+      const source = await startEchoUpstream((_request, response) => {
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify(capabilitiesOf({ scopes })));
+      });
+      const manifest = { discovery: { kind: "http", url: source.url }, scopes };
+      return atOnce(() => admin("POST", "/v1/agents", { name: newName(), manifest })).finally(source.stop);
     },
     expected: all("201"),
   },
@@ -205,7 +219,14 @@ const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
 };
 
 /** Keys of inserts that no request causes: the owner's, or a background process's, one at a time. */
-const ofNoRequest = ["seal_pkey", "housekeeping_pkey", "retention_pkey", "retired_month_pkey", "schema_migration_pkey"];
+const ofNoRequest = [
+  "seal_pkey",
+  "housekeeping_pkey",
+  "retention_pkey",
+  "retired_month_pkey",
+  "schema_migration_pkey",
+  "unmarked_pkey",
+];
 
 async function begun(agent: string, key: Parameters<typeof stack.vouched>[0] & ReturnType<typeof keyOf>) {
   const { body } = await stack.begin(agent, { key, ...(await stack.vouched(key)) });

@@ -57,6 +57,13 @@ export const identities: Examples = {
       () => admin(api, "POST", `/v1/agents/${unknownId}/revoke`, {}),
     );
   },
+  "POST /v1/agents/{agent_id}/lift-quarantine": async (api) => {
+    const id = await agentId(api, await newAgent(api));
+    return inTurn(
+      () => admin(api, "POST", `/v1/agents/${id}/lift-quarantine`, { reason: "enrolled with another key" }),
+      () => admin(api, "POST", `/v1/agents/${unknownId}/lift-quarantine`, {}),
+    );
+  },
   "GET /v1/identity/revocations": async (api) => {
     await admin(api, "POST", `/v1/agents/${await agentId(api, await newAgent(api))}/revoke`, {});
     return inTurn(() => identity(api, "GET", "/v1/identity/revocations?limit=1"));
