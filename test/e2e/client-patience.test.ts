@@ -69,6 +69,7 @@ const asks: Readonly<Record<string, Ask>> = {
   "identity.issueEnrollToken": (svc, _, signal) => svc.identity.issueEnrollToken({ agent: "planner" }, { signal }),
   "identity.enroll": (svc, _, signal) => svc.identity.enroll({}, { signal }),
   "identity.revoke": (svc, _, signal) => svc.identity.revoke(id, {}, { signal }),
+  "identity.liftQuarantine": (svc, _, signal) => svc.identity.liftQuarantine(id, {}, { signal }),
 };
 
 /** A new method of a plane must be added to the list above. */

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const stores: readonly [string, () => Promise<unknown>][] = [
   ["the database", () => bounded(deadlineMs, sql`select pg_sleep(0.02)`)],
-  ["the cache store", () => guard.ping()],
+  ["the cache store", () => guard.claim({ key: "busy", actionId: "one", ttlSeconds: 1 })],
 ];
 
 test.each(stores)("a busy process accepts a response of %s that arrived in time", async (_, ask) => {
