@@ -13,7 +13,6 @@ const excused: Readonly<Record<string, string>> = {
   "apps/control-plane/src/discovery/http.ts": "is given the guarded fetch",
   "apps/control-plane/src/discovery/a2a.ts": "is given the guarded fetch",
   "apps/cli/src/control-plane.ts": "passes on what the client's transport requests",
-  "apps/control-plane/src/postgres/policies.ts": "reads a cache",
   "packages/client/src/client.ts": "sends what prepareRequest made",
 };
 

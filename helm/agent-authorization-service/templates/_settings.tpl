@@ -40,6 +40,7 @@ identityToken: SVC_IDENTITY_TOKEN
 telemetryKey: SVC_TELEMETRY_KEY
 keyEncryptionKey: SVC_KEY_ENCRYPTION_KEY
 issuerPrivateKey: SVC_ISSUER_PRIVATE_KEY
+discoveryCredentials: SVC_DISCOVERY_CREDENTIALS
 {{- end -}}
 
 {{- /* Environment of the injector: its own, and pep.<name> as SVC_INJECTOR_PEP_<NAME>. */ -}}

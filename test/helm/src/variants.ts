@@ -93,7 +93,13 @@ export const variants: Readonly<Record<string, Rendering>> = {
         discloseIdentities: true,
         otel: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318", OTEL_TRACES_SAMPLER: "always_on" },
         service: { type: "LoadBalancer", annotations: { "example.com/internal": "true" } },
-        secrets: { keys: { auditDatabaseUrl: "audit-database-url", issuerPrivateKey: "issuer.pem" } },
+        secrets: {
+          keys: {
+            auditDatabaseUrl: "audit-database-url",
+            issuerPrivateKey: "issuer.pem",
+            discoveryCredentials: "discovery.json",
+          },
+        },
         preStopSeconds: 0,
       },
       injector: {
