@@ -22,6 +22,11 @@ const notRun: Readonly<Record<string, string>> = {
       .filter((line) => line.includes("svc audit verify"))
       .map((line) => [line, "reads a record that was sealed, as its auditor: audit-verify.test.ts"]),
   ),
+  ...Object.fromEntries(
+    printed
+      .filter((line) => line.includes("svc enroll agent"))
+      .map((line) => [line, "needs an ID token of an OpenID provider: test/e2e/enroll-command.test.ts"]),
+  ),
 };
 
 /** Examples whose help documents another exit code than 0. */
@@ -60,6 +65,7 @@ async function writeFiles(): Promise<void> {
     "manifests/planner.yaml": manifest,
     "pep.yaml": stringify({ upstreams: [upstream] }),
     "unlisted.json": JSON.stringify({ unlisted: [], dropped: 0 }),
+    "denied.yaml": "[]",
     "agent.js": "",
     "agent.py": "",
     "record.mjs": `import { traceRecorder } from ${JSON.stringify(recorder)};
