@@ -138,6 +138,9 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
   "POST /v1/agents/{agent_id}/revoke": [
     async (api) => ({ params: { agent_id: await agentId(api, await newAgent(api)) }, body: { reason: "gone" } }),
   ],
+  "POST /v1/agents/{agent_id}/lift-quarantine": [
+    async (api) => ({ params: { agent_id: await agentId(api, await newAgent(api)) }, body: { reason: "mended" } }),
+  ],
 };
 
 const ofNothing: readonly MakeBase[] = [async () => ({ params: {} })];
