@@ -2,7 +2,7 @@ import type { SchemaFault, SchemaFinding } from "./schema.ts";
 
 type Names = Omit<SchemaFinding, "kind">;
 
-/** What was found at a table, as a sentence. Names are as the database has them: whoever shows them escapes them. */
+/** What was found at a table, as a sentence. Names are as the database has them: the caller escapes them. */
 export const schemaWords: Readonly<Record<SchemaFault, (names: Names) => string>> = {
   table_replaced: ({ table }) => `${table} is missing, or no ordinary logged table`,
   table_owner: ({ table }) => `${table} has another owner than the rest of the schema`,

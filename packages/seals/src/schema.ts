@@ -78,7 +78,7 @@ export async function examineSchema(reader: RecordReader): Promise<readonly Sche
   ];
 }
 
-/** Each table of the record, and whatever is part of one, at any depth. `$1`: their names. */
+/** Each table of the record, and each of its parts, at any depth. `$1`: their names. */
 const parts = `with recursive part as (
     select c.oid, c.relname::text as record, true as "isWhole" from pg_catalog.pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relname = any (string_to_array($1, ','))

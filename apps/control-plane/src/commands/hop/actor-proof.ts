@@ -46,7 +46,7 @@ export function proversOf(
   return hop.targetKind === "agent" ? [hop.target] : lendingNow(lendersOf(policy, hop), present);
 }
 
-/** Those in good standing. Where none is, all of them: then the verdict denies, whoever proves. */
+/** Those in good standing. Where none is, all of them: then the verdict denies with any proof. */
 export function lendingNow(lenders: readonly string[], present: PresentDenials): readonly string[] {
   const standing = lenders.filter((agent) => isInGoodStanding(agent, present));
   return standing.length > 0 ? standing : lenders;
