@@ -16,8 +16,8 @@ export const defaultLimits = {
   agentHeadersMs: 30_000,
   /** Without a byte of a body, in either direction; event streams have none. */
   idleBodyMs: 60_000,
-  /** A body that pauses longer before its exchange counts as a stream. */
-  bodyPauseMs: 1_000,
+  /** For a body to be whole before its exchange; one that is not counts as a stream. */
+  bodyWaitMs: 1_000,
   /** Between two decisions on a stream, an upgraded connection or a tunnel. */
   redecideMs: 60_000,
   bindCapBytes: 262_144,

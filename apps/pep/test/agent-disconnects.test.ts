@@ -60,7 +60,7 @@ describe("an agent that disconnects", () => {
   });
 
   test("case 65: one that stops sending its body is disconnected", async () => {
-    const { port, headers } = await startedFiles(undefined, { idleBodyMs: 100, bodyPauseMs: 50 });
+    const { port, headers } = await startedFiles(undefined, { idleBodyMs: 100, bodyWaitMs: 50 });
     const lines = ["POST /files/any HTTP/1.1", `Host: 127.0.0.1:${port}`, "Content-Length: 10"];
     const own = [`Authorization: ${headers.authorization}`, `X-Svc-Session: ${headers["x-svc-session"]}`];
     const agent = await rawConnection(port, [...lines, ...own, "", "half"].join("\r\n"));

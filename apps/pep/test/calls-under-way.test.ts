@@ -16,7 +16,7 @@ async function setup(handle: Handle, mode: "enforce" | "observe" = "enforce") {
       { name: "app", url: upstream.url, mode, routes },
       { name: "chat", url: `${upstream.url}/mcp`, mode, protocol: "mcp", data_class: "docs" },
     ],
-    limits: { redecideMs: 100, bodyPauseMs: 50 },
+    limits: { redecideMs: 100, bodyWaitMs: 50 },
   });
   const { policies } = running.controlPlane;
   const targets = ["http:app/any", "mcp:chat/slow", "mcp:chat"];

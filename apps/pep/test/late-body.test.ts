@@ -10,12 +10,12 @@ const routes = [{ methods: ["POST"], path: "/note", target: "http:notes/add", da
 
 type Handle = Parameters<typeof startedUpstream>[0];
 
-async function setup(mode: "enforce" | "observe" = "enforce", bodyPauseMs = 10_000, handle?: Handle) {
+async function setup(mode: "enforce" | "observe" = "enforce", bodyWaitMs = 10_000, handle?: Handle) {
   const upstream = await startedUpstream(handle);
   const running = await startedPep({
     upstreams: [{ name: "notes", url: upstream.url, mode, routes }],
     settings: { SVC_PEP_BIND_CAP_BYTES: "1000" },
-    limits: { bodyPauseMs },
+    limits: { bodyWaitMs },
   });
   const { policies } = running.controlPlane;
   policies.set("http:notes/add", {});
@@ -60,6 +60,19 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect(controlPlane.countOf(exchange)).toBe(1);
   });
 
+  test("that goes on without a pause and without an end streams too", async () => {
+    const { open, upstream } = await setup("enforce", 100);
+    const request = open();
+    request.on("error", () => {});
+    const pour = setInterval(() => request.write("x"), 5);
+    try {
+      await waitUntil("the upstream to be called", () => upstream.received.length === 1);
+    } finally {
+      clearInterval(pour);
+      request.destroy();
+    }
+  });
+
   test.each([
     ["that pauses", 50, ["first,", "second,"], {}],
     ["that exceeds the buffer", 10_000, ["x".repeat(2_000)], {}],
@@ -67,8 +80,8 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     ["of a declared length that exceeds the buffer", 10_000, ["x".repeat(2_000)], { "content-length": 2_004 }],
   ])(
     "%s never ends upstream after its call is denied, and the agent gets the block",
-    async (_name, pauseMs, pieces, length) => {
-      const { open, deny, upstream, metric } = await setup("enforce", pauseMs);
+    async (_name, bodyWaitMs, pieces, length) => {
+      const { open, deny, upstream, metric } = await setup("enforce", bodyWaitMs);
       const request = open(length);
       for (const piece of pieces) request.write(piece);
       await waitUntil(
@@ -120,7 +133,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
   });
 });
 
-test("each piece of an upload arrives before the next is sent, after one pause", async () => {
+test("each piece of an upload arrives before the next is sent, after one wait", async () => {
   const { open, upstream } = await setup("enforce", 100, (request, response) => {
     response.writeHead(200, { "content-type": "text/plain" });
     request.on("data", (piece: Buffer) => response.write(`got ${piece}`)).on("end", () => response.end(", done"));

@@ -23,7 +23,7 @@ async function setup(answerMs = 0) {
       { name: "app", url: upstream.url, routes },
       { name: "chat", url: `${upstream.url}/mcp`, protocol: "mcp", data_class: "docs" },
     ],
-    limits: { bodyPauseMs: 20 },
+    limits: { bodyWaitMs: 20 },
   });
   const { policies } = running.controlPlane;
   policies.set("http:app/any", { privileged: true });

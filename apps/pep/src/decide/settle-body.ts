@@ -38,11 +38,11 @@ export async function settleBody(
   decision: Allowed,
   body: RequestBody,
   headers: RawHeaders,
-  limits: Pick<Limits, "bindCapBytes" | "bodyPauseMs" | "idleBodyMs">,
+  limits: Pick<Limits, "bindCapBytes" | "bodyWaitMs" | "idleBodyMs">,
 ): Promise<Settled> {
-  const { bindCapBytes: capBytes, bodyPauseMs, idleBodyMs } = limits;
+  const { bindCapBytes: capBytes, bodyWaitMs, idleBodyMs } = limits;
   if (decision.transactionRequired) {
-    const reading = await body.read({ capBytes, pauseMs: idleBodyMs });
+    const reading = await body.read({ capBytes, idleMs: idleBodyMs });
     if (reading === "longer") return refused(blockedFor("body_too_large", { limit: String(capBytes) }));
     if (reading !== "whole") return refused("gone");
     if (body.isAbsent) return refused(blockedFor("no_body"));
@@ -52,7 +52,7 @@ export async function settleBody(
     return { kind: "ready", paramsJson: bytes.toString("utf8") };
   }
   if (body.isAbsent || acceptsTaint(decision)) return { kind: "ready" };
-  const reading = await body.read({ capBytes, pauseMs: bodyPauseMs });
+  const reading = await body.read({ capBytes, withinMs: bodyWaitMs });
   return reading === "gone" ? refused("gone") : { kind: "ready" };
 }
 

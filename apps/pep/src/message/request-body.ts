@@ -2,8 +2,14 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { type StreamOptions, streamedBody } from "./streamed-body.ts";
 
-/** `longer`: over the cap; `paused`: no byte for `pauseMs`; `gone`: the agent disconnected. */
-export type BodyReading = "whole" | "longer" | "paused" | "gone";
+/** `longer`: over the cap; `late`: its time is over; `gone`: the agent disconnected. */
+export type BodyReading = "whole" | "longer" | "late" | "gone";
+
+/** `idleMs`: milliseconds without a byte; `withinMs`: milliseconds for the whole body. */
+export type ReadLimits = { readonly capBytes: number } & (
+  | { readonly idleMs: number; readonly withinMs?: never }
+  | { readonly withinMs: number; readonly idleMs?: never }
+);
 
 export type RequestBody = ReturnType<typeof requestBody>;
 
@@ -26,7 +32,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
   };
 
   /** Reads to the end, or to one of the limits. Can be called again. */
-  const read = ({ capBytes, pauseMs }: { capBytes: number; pauseMs: number }): Promise<BodyReading> => {
+  const read = ({ capBytes, idleMs, withinMs }: ReadLimits): Promise<BodyReading> => {
     if (hasEnded) return Promise.resolve(bytes > capBytes ? "longer" : "whole");
     if (Number(length) > capBytes || bytes > capBytes) return Promise.resolve("longer");
     if (request.destroyed) return Promise.resolve("gone");
@@ -34,7 +40,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
     const startedMs = performance.now();
     return new Promise((resolve) => {
       const stop = (reading: BodyReading) => {
-        clearTimeout(pause);
+        clearTimeout(limit);
         awaitedMs += performance.now() - startedMs;
         request.pause().off("data", onData).off("end", onEnd).off("close", onClose);
         resolve(reading);
@@ -42,7 +48,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
       const onData = (chunk: Buffer) => {
         chunks.push(chunk);
         bytes += chunk.length;
-        pause.refresh();
+        if (withinMs === undefined) limit.refresh();
         if (bytes > capBytes) stop("longer");
       };
       const onEnd = () => {
@@ -50,7 +56,7 @@ export function requestBody(request: IncomingMessage, beforeReading: () => void)
         stop("whole");
       };
       const onClose = () => stop("gone");
-      const pause = setTimeout(stop, pauseMs, "paused");
+      const limit = setTimeout(stop, withinMs ?? idleMs, "late");
       request.on("data", onData).on("end", onEnd).on("close", onClose).resume();
     });
   };

@@ -47,10 +47,10 @@ export const mcp: ProtocolKind<typeof entry> = {
         return method === "GET" || method === "DELETE" ? targets.ofSession : "unmapped";
       },
       unmapped: blockedFor("not_endpoint", { upstream: name }),
-      async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: pauseMs }) {
+      async readCall(body, headers, { bindCapBytes: capBytes, idleBodyMs: idleMs }) {
         if (!isJsonBody(headers)) return { unresolved: blockedFor("not_json") };
-        const reading = await body.read({ capBytes: Math.max(capBytes, answeredBytes), pauseMs });
-        if (reading === "gone" || reading === "paused") return "gone";
+        const reading = await body.read({ capBytes: Math.max(capBytes, answeredBytes), idleMs });
+        if (reading === "gone" || reading === "late") return "gone";
         const bytes = body.bytes();
         if (reading === "longer" || bytes.length > capBytes) {
           const id = reading === "whole" ? idOf(bytes) : undefined;
