@@ -1,6 +1,9 @@
 import postgres from "postgres";
 import { bounded, codeOf, connect, DatabaseUnavailable } from "./database.ts";
 
+/** Where others use the shared processes too, one round may by chance meet the same ones again. */
+const rounds = 8;
+
 /** For each step of the check. A pooler that has no server process left lets a connection wait. */
 const patienceMs = 10_000;
 
@@ -93,9 +96,12 @@ async function meetsAnother([one, other]: readonly [postgres.Sql, postgres.Sql])
   const first = await processOf(one);
   const second = await processOf(other);
   if (first === second) return true;
-  // While a transaction holds a process, the other connection gets another one, if they are shared.
-  const [withinFirst, besides] = await one.begin(async (tx) => [await processOf(tx), await processOf(other)]);
-  return withinFirst !== first || besides !== second || (await processOf(one)) !== first;
+  for (let round = 0; round < rounds; round++) {
+    // While a transaction holds a process, the other connection gets another one, if they are shared.
+    const [withinFirst, besides] = await one.begin(async (tx) => [await processOf(tx), await processOf(other)]);
+    if (withinFirst !== first || besides !== second || (await processOf(one)) !== first) return true;
+  }
+  return false;
 }
 
 /** Unique among the servers of an address with several hosts. */
