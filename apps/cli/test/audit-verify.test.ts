@@ -17,10 +17,11 @@ const verify = (...args: readonly string[]) =>
   svc(["audit", "verify", "--jwks", jwks, ...args], { AUDIT_DATABASE_URL: stack.database.superuserUrl });
 
 /** As if they had been decided twenty minutes ago: whatever bears their time has come. */
-const idOf = (n: number): string => {
-  const ms = (Date.now() - 1_200_000).toString(16).padStart(12, "0");
+const idOf = (n: number): string => idAt(Date.now() - 1_200_000, n);
+function idAt(epochMs: number, n: number): string {
+  const ms = epochMs.toString(16).padStart(12, "0");
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7000-8000-${n.toString(16).padStart(12, "0")}`;
-};
+}
 const actions = [1, 2, 3].map(idOf);
 const [first = "", second = ""] = actions;
 
@@ -168,6 +169,31 @@ describe("svc audit verify", () => {
     expect([code, stderr]).toEqual([0, ""]);
     await expect(postgres(url, { max: 1 })`select from signing_key`).rejects.toThrow(/permission denied/);
     await owner.unsafe(`drop owned by ${role}; drop role ${role}`);
+  });
+});
+
+describe("a month whose retention is not sealed yet", () => {
+  beforeAll(async () => {
+    await owner`insert into retired_month (month) values ('2020-02-01')`;
+    await owner`insert into administrative_event (event_id, kind, ts, actor, details)
+      values (${idAt(Date.now(), 1)}, 'records_retired', now(), 'retention', '{"month": "2020-02"}')`;
+  });
+
+  test("is no finding, and the record is not called intact", async () => {
+    const { code, stdout } = await verify();
+    expect(code).toBe(0);
+    expect(stdout).not.toContain("✓");
+    expect(stdout).toMatch(
+      /the event by which 2020-02 is past retention is not sealed yet: verify again, after 20\d\d-/,
+    );
+    const summary = JSON.parse((await verify("--json")).stdout);
+    expect(summary).toMatchObject({ intact: null, findings: 0 });
+    expect(summary.retired.not_provable_yet).toEqual([{ month: "2020-02", sealed_by: expect.any(String) }]);
+  });
+
+  test("is a finding where it stays so for longer than --max-unsealed", async () => {
+    const { code, stdout } = await verify("--max-unsealed", "0");
+    expect([code, stdout]).toEqual([1, expect.stringContaining("2020-02 is past retention is unsealed for too long")]);
   });
 });
 

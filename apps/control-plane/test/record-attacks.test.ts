@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { connect, type Transaction } from "../src/postgres/database.ts";
 import { sealNextBatch } from "../src/postgres/seals/batch.ts";
 import { readHead } from "../src/postgres/seals/head.ts";
+import { firstIdAt } from "../src/postgres/time-ordered-ids.ts";
 import { recorder } from "./decision-rows.ts";
 import { aKey, auditConnection, examine, marks, sealEverything, sealer } from "./sealing.ts";
 import { startPlane } from "./support.ts";
@@ -81,10 +82,10 @@ const sealNext =
     const limits = { settledMs: perSource(() => Date.now() + 1), maxRows: 2_000 };
     await sealNextBatch(tx, { ...found, ...limits, key: by, authenticity: marks });
   };
-const retired = (of: string): readonly Step[] => [
+const retired = (of: string, atMs = Date.now()): readonly Step[] => [
   `insert into retired_month (month) values ('${of}-01')`,
   `insert into administrative_event (event_id, kind, ts, actor, details)
-    values ('${uuidv7()}', 'records_retired', now(), 'retention', '{"month": "${of}"}')`,
+    values ('${firstIdAt(atMs).slice(0, 13)}${uuidv7().slice(13)}', 'records_retired', now(), 'retention', '{"month": "${of}"}')`,
 ];
 const isOver = (column: string): string => `${column} < '01800000-0000-7000-8000-000000000000'`;
 const spendsOver = `delete from spend where ${isOver("coalesce(action_id, renewal_id)")}`;
@@ -125,7 +126,9 @@ type Outcome =
   /** What `svc audit verify` finds. */
   | readonly FindingKind[]
   /** The words of THREATS.md that say why it is not found. */
-  | { readonly outOfReach: string };
+  | { readonly outOfReach: string }
+  /** The month that the verification names as not provable yet: it does not say that the record is intact. */
+  | { readonly notProvableYet: string };
 
 interface Attack {
   readonly name: string;
@@ -136,6 +139,8 @@ interface Attack {
   readonly superuser?: Outcome;
   /** Whether the auditor kept the newest seal elsewhere. */
   readonly keepsHeads?: boolean;
+  /** How much later the auditor verifies. */
+  readonly verifiedAfterMs?: number;
 }
 
 const lastMinutes = { outOfReach: "A row that is changed before it is sealed is sealed as changed" };
@@ -355,7 +360,26 @@ const attacks: readonly Attack[] = [
     name: "declare a month retired that is over, and delete it before the event is sealed",
     steps: [...retired("2020-02"), ...wholeMonthGone],
     service: "refused",
+    owner: { notProvableYet: "2020-02" },
+  },
+  {
+    name: "declare a month retired that is over, and delete it, by an event that is not sealed in an hour",
+    steps: [...retired("2020-02"), ...wholeMonthGone],
+    service: "refused",
+    owner: ["retirement_unsealed", "unsealed_too_long"],
+    verifiedAfterMs: 3_601_000,
+  },
+  {
+    name: "declare a month retired that is over, and delete it, by an event of the future",
+    steps: [...retired("2020-02", Date.now() + 7_200_000), ...wholeMonthGone],
+    service: "refused",
     owner: ["retirement_unsealed"],
+  },
+  {
+    name: "declare a month retired that is over, and delete some rows of it before the event is sealed",
+    steps: [...retired("2020-02"), ...unprotected("mint", mintsOver)],
+    service: "refused",
+    owner: ["retirement_partial", "row_removed"],
   },
   {
     name: "declare a month retired that is over, and delete all of it",
@@ -416,17 +440,28 @@ const attacks: readonly Attack[] = [
 
 const undo = new Error("undo");
 
-/** The kinds of what is found after the steps, each once; undone. */
-async function outcomeOf(role: Role, { steps, keepsHeads }: Attack): Promise<"refused" | readonly FindingKind[]> {
-  let kinds: readonly FindingKind[] | undefined;
+interface Verified {
+  /** Each once. */
+  readonly kinds: readonly FindingKind[];
+  readonly notProvableYet: readonly string[];
+}
+
+/** What a verification shows after the steps; undone. */
+async function outcomeOf(
+  role: Role,
+  { steps, keepsHeads, verifiedAfterMs = 0 }: Attack,
+): Promise<"refused" | Verified> {
+  let verified: Verified | undefined;
   const done = connections[role].begin(async (tx) => {
     for (const step of steps) await (typeof step === "string" ? tx.unsafe(step) : step(tx));
-    const { findings } = await examine(tx, [key], keepsHeads ? { heads } : {});
-    kinds = [...new Set(findings.map(({ kind }) => kind))];
+    const nowMs = Date.now() + verifiedAfterMs;
+    const { findings, retired } = await examine(tx, [key], keepsHeads ? { heads, nowMs } : { nowMs });
+    const kinds = [...new Set(findings.map(({ kind }) => kind))].toSorted();
+    verified = { kinds, notProvableYet: retired.notProvableYet.map(({ month }) => month) };
     throw undo;
   });
   return done.catch((error: unknown) => {
-    if (error === undo && kinds !== undefined) return kinds;
+    if (error === undo && verified !== undefined) return verified;
     if (error instanceof postgres.PostgresError && refusals.includes(error.code)) return "refused";
     throw error;
   });
@@ -437,6 +472,12 @@ const refusals = ["42501", "23514"];
 
 const threats = readFileSync(new URL("../../../THREATS.md", import.meta.url), "utf8").replaceAll(/\s+/g, " ");
 
+function expectedFrom(outcome: Outcome): "refused" | Verified {
+  if (outcome === "refused") return outcome;
+  if ("length" in outcome) return { kinds: outcome.toSorted(), notProvableYet: [] };
+  return { kinds: [], notProvableYet: "notProvableYet" in outcome ? [outcome.notProvableYet] : [] };
+}
+
 describe("the record after an attack", () => {
   test("is intact before any", async () => {
     expect((await examine(connections.superuser, [key])).findings).toEqual([]);
@@ -445,15 +486,8 @@ describe("the record after an attack", () => {
   describe.each(roles)("by the %s", (role) => {
     test.each(attacks)("to $name", async (attack) => {
       const expected = role === "superuser" ? (attack.superuser ?? attack.owner) : attack[role];
-      const outcome = await outcomeOf(role, attack);
-      if (typeof expected === "string" || "length" in expected) {
-        expect(outcome === "refused" ? outcome : outcome.toSorted()).toEqual(
-          typeof expected === "string" ? expected : expected.toSorted(),
-        );
-      } else {
-        expect(outcome).toEqual([]);
-        expect(threats).toContain(expected.outOfReach);
-      }
+      expect(await outcomeOf(role, attack)).toEqual(expectedFrom(expected));
+      if (typeof expected === "object" && "outOfReach" in expected) expect(threats).toContain(expected.outOfReach);
     });
   });
 });

@@ -188,7 +188,7 @@ describe("a month past its retention", () => {
     clock: { nowMs: Date.now },
     ids: { next: uuidv7 },
   });
-  let report: Awaited<ReturnType<typeof examine>>;
+  let [atOnce, report]: Awaited<ReturnType<typeof examine>>[] = [];
   beforeAll(async () => {
     // Another database: its first batch must hold the old month.
     const owner = postgres(plane.database.ownerUrl, { max: 1, onnotice: () => {} });
@@ -205,15 +205,23 @@ describe("a month past its retention", () => {
     await sealEverything(sealer(service, () => second, { maxRows: 5 }));
     await owner`update retention set keep_months = 13`;
     expect(await keeper.retire()).toBe("done");
+    atOnce = await examine(auditor, [second]);
     await sealEverything(sealer(service, () => second));
     await owner.end();
     report = await examine(auditor, [second]);
   });
 
+  test("is no finding, but is not proven before its event is sealed", () => {
+    expect(atOnce?.findings).toEqual([]);
+    expect(atOnce?.retired.notProvableYet).toEqual([{ month: "2020-02", sealedByMs: expect.any(Number) }]);
+    const inMs = (atOnce?.retired.notProvableYet[0]?.sealedByMs ?? 0) - Date.now();
+    expect(Math.abs(inMs - 3_600_000)).toBeLessThan(600_000);
+  });
+
   test("keeps its seals and is no finding", async () => {
-    expect(report.findings).toEqual([]);
-    expect(report.retired).toMatchObject({ rows: 4, months: ["2020-02"] });
-    expect(report.rows).toBe(await rowsOfRecord());
+    expect(report?.findings).toEqual([]);
+    expect(report?.retired).toMatchObject({ rows: 4, months: ["2020-02"], notProvableYet: [] });
+    expect(report?.rows).toBe(await rowsOfRecord());
   });
 });
 

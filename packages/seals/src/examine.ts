@@ -31,12 +31,21 @@ export interface Examination {
   readonly onBatch?: (batch: number, rows: number) => void;
 }
 
+export interface RetiredRows {
+  /** Of which rows are past retention. */
+  readonly batches: number;
+  readonly rows: number;
+  /** Those whose missing rows are not findings. */
+  readonly months: readonly string[];
+  /** Of these, the ones whose event is not sealed yet. Unsealed at that time (epoch milliseconds), it is a finding. */
+  readonly notProvableYet: readonly { readonly month: string; readonly sealedByMs: number }[];
+}
+
 export interface Examined {
   readonly batches: number;
   /** Rows as they were sealed. */
   readonly rows: number;
-  /** Batches of which rows are past retention, how many rows that are, and the dropped months. */
-  readonly retired: { readonly batches: number; readonly rows: number; readonly months: readonly string[] };
+  readonly retired: RetiredRows;
   readonly head: (SealHead & { readonly sealedAtMs: number | null }) | null;
   readonly unsealed: { readonly rows: number; readonly oldestMs: number | null };
   /** Every key that the chain knows, for checking proofs of rows that older ones sealed. */
@@ -45,13 +54,15 @@ export interface Examined {
 
 /** Walks the whole chain and every row before its end; yields each finding, and returns the totals. */
 export async function* examineRecord(examination: Examination): AsyncGenerator<Finding, Examined> {
-  const { reader, keys, heads, nowMs, onBatch } = examination;
+  const { reader, keys, heads, nowMs, maxUnsealedMs, onBatch } = examination;
   yield* await examineSchema(reader);
-  const retirements = await readRetirements(reader, nowMs);
+  const retirements = await readRetirements(reader, { nowMs, maxUnsealedMs });
   for (const { month, fault } of retirements) if (fault !== undefined) yield { kind: fault, month };
-  // Rows of a month whose event waits for its seal are not named one by one.
   const excused = retirements.filter(({ fault }) => fault === undefined || fault === "retirement_unsealed");
   const retired = new Set(excused.map(({ month }) => month));
+  const notProvableYet = retirements.flatMap(({ month, sealedByMs }) =>
+    sealedByMs === undefined ? [] : [{ month, sealedByMs }],
+  );
   const facts = { reader, columns: await readColumns(reader), retired };
 
   const walk = chainWalk(keys);
@@ -85,13 +96,13 @@ export async function* examineRecord(examination: Examination): AsyncGenerator<F
   }
   yield* futureRows(examination);
   const unsealed = await readTail(reader, last?.seal);
-  if (unsealed.oldestMs !== null && unsealed.oldestMs < nowMs - examination.maxUnsealedMs) {
+  if (unsealed.oldestMs !== null && unsealed.oldestMs < nowMs - maxUnsealedMs) {
     yield { kind: "unsealed_too_long" };
   }
   return {
     batches,
     rows,
-    retired: { batches: retiredBatches, rows: retiredRows, months: [...retired] },
+    retired: { batches: retiredBatches, rows: retiredRows, months: [...retired], notProvableYet },
     head: last === undefined ? null : { batch: last.batch, hash: last.hash, sealedAtMs: last.seal?.sealedAtMs ?? null },
     unsealed,
     keys: toJwks(walk.keys()),

@@ -47,7 +47,7 @@ const words: Readonly<Record<Exclude<FindingKind, SchemaFault>, Words>> = {
   retirement_partial: ({ month = "" }) =>
     `${shown(month)} is past retention, but rows of it are left: its missing rows are not excused`,
   retirement_unsealed: ({ month = "" }) =>
-    `the event by which ${shown(month)} is past retention is not sealed yet: verify again in some minutes`,
+    `the event by which ${shown(month)} is past retention is unsealed for too long, or has a time in the future`,
   unsealed_too_long: () => "rows are unsealed for too long: sealing stopped, or seals were removed",
 };
 

@@ -11,7 +11,7 @@ import {
 import postgres from "postgres";
 import { z } from "zod";
 import { type Fault, notTried } from "../fault.ts";
-import { colors, print, printJson, progress } from "../output.ts";
+import { colors, print, printJson, progress, shown } from "../output.ts";
 import { checkProofFile, proveAction } from "./action-proof.ts";
 import { inWords } from "./finding-words.ts";
 import { pinnedKeys } from "./pinned-keys.ts";
@@ -86,22 +86,39 @@ const headOf = ({ batch, hash, sealedAtMs }: NonNullable<Examined["head"]>) => (
   sealed_at: at(sealedAtMs),
 });
 
+/** Null: nothing was found, but a month is not provable yet. */
+const isIntact = ({ notProvableYet }: Examined["retired"], found: number): boolean | null =>
+  found === 0 && notProvableYet.length > 0 ? null : found === 0;
+
+const verdicts = new Map([
+  [true, colors.green("✓ intact")],
+  [null, colors.yellow("! nothing found, not all provable yet")],
+]);
+
 const summaryOf = ({ batches, rows, retired, head, unsealed, keys }: Examined, found: number) => ({
-  intact: found === 0,
+  intact: isIntact(retired, found),
   findings: found,
   batches,
   rows,
-  retired,
+  retired: {
+    batches: retired.batches,
+    rows: retired.rows,
+    months: retired.months,
+    not_provable_yet: retired.notProvableYet.map(({ month, sealedByMs }) => ({ month, sealed_by: at(sealedByMs) })),
+  },
   head: head && headOf(head),
   unsealed: { rows: unsealed.rows, oldest: at(unsealed.oldestMs) },
   keys,
 });
 
 function* summaryLines({ batches, rows, retired, head, unsealed }: Examined, found: number): Generator<string> {
-  const verdict = found === 0 ? colors.green("✓ intact") : colors.red(`✗ ${found} found`);
+  const verdict = verdicts.get(isIntact(retired, found)) ?? colors.red(`✗ ${found} found`);
   yield `${verdict}: ${rows} rows in ${batches} batches checked`;
   if (retired.rows > 0) {
-    yield `  ${retired.rows} rows of ${retired.batches} batches are past retention: ${retired.months.join(", ")}`;
+    yield `  ${retired.rows} rows of ${retired.batches} batches are past retention: ${shown(retired.months.join(", "))}`;
+  }
+  for (const { month, sealedByMs } of retired.notProvableYet) {
+    yield `  the event by which ${shown(month)} is past retention is not sealed yet: verify again, after ${at(sealedByMs)} it is a finding`;
   }
   if (unsealed.rows > 0) yield `  ${unsealed.rows} rows are not sealed yet, the oldest of ${at(unsealed.oldestMs)}`;
   if (head !== null) yield `  the newest seal is batch ${head.batch}, ${head.hash}`;

@@ -37,7 +37,7 @@ Examples:
 It reads the database and trusts only the keys, not the control plane or the database's operator. Keep the file of --heads on
 another machine: it shows when the newest seals were removed.
 
-Exit codes: 0 the record is as sealed; 1 it is not; 2 it could not be verified.
+Exit codes: 0 nothing was found; 1 the record is not as sealed; 2 it could not be verified.
 `;
 
 export const verifyCommand = (): Command =>

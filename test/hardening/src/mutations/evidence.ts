@@ -91,8 +91,15 @@ export const ofSeals = mutationsOf("packages/seals/src", [
   [
     "running-month-excused",
     "retirements.ts",
-    'if (later.length === 0) return "retirement_early";',
-    "if (later.length === 0) return undefined;",
+    'if (later.length === 0) return faulty("retirement_early");',
+    "if (later.length === 0) return { fault: undefined, sealedByMs: undefined };",
+    attacks,
+  ],
+  [
+    "unsealed-event-excuses",
+    "retirements.ts",
+    'if (sealedByMs < nowMs || eventMs > nowMs + maxClockDifferenceMs) return faulty("retirement_unsealed");',
+    "",
     attacks,
   ],
   [
