@@ -106,16 +106,17 @@ describe("an open transaction", () => {
     const settled = settledMoments(service);
     await waitUntil("a moment to be settled", async () => (await settled()) !== undefined);
     const late = postgres(plane.database.appUrl, { max: 1, onnotice: () => {} });
-    let atOpen: number | undefined;
+    let beganMs = 0;
     await late.begin(async (tx) => {
       const [began] = await tx<{ at: Date }[]>`select clock_timestamp() as at, pg_current_xact_id()`;
-      atOpen = await settled();
-      expect(atOpen).toBeLessThanOrEqual(began?.at.getTime() ?? 0);
+      beganMs = began?.at.getTime() ?? 0;
+      // Transactions of other databases on the server delay moments too, so an earlier one may follow.
+      expect(await settled()).toBeLessThanOrEqual(beganMs);
       await someRows();
-      expect(await settled()).toBe(atOpen);
+      expect(await settled()).toBeLessThanOrEqual(beganMs);
     });
     await late.end();
-    await waitUntil("later moments to be settled", async () => ((await settled()) ?? 0) > (atOpen ?? 0));
+    await waitUntil("later moments to be settled", async () => ((await settled()) ?? 0) > beganMs);
     await sealEverything(sealer(service, () => first));
   });
 });
