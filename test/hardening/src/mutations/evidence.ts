@@ -3,9 +3,9 @@ import { mutationsOf, testsOf } from "./mutation.ts";
 const admit = testsOf("packages/verifier/test/admit.test.ts");
 const view = testsOf("packages/verifier/test/identity-view.test.ts");
 const seals = testsOf("packages/seals/test/seals.test.ts");
-const attacks = testsOf("apps/control-plane/test/record-attacks.test.ts")(
-  "the record after an attack > by the %s > to $name",
-);
+const afterAttack = "the record after an attack > by the %s > to $name";
+const attacksOnRows = testsOf("apps/control-plane/test/attacks-on-rows.test.ts")(afterAttack);
+const attacksOnTables = testsOf("apps/control-plane/test/attacks-on-tables.test.ts")(afterAttack);
 
 export const ofVerifier = mutationsOf("packages/verifier/src", [
   [
@@ -93,21 +93,21 @@ export const ofSeals = mutationsOf("packages/seals/src", [
     "retirements.ts",
     'if (later.length === 0) return faulty("retirement_early");',
     "if (later.length === 0) return { fault: undefined, sealedByMs: undefined };",
-    attacks,
+    attacksOnRows,
   ],
   [
     "unsealed-event-excuses",
     "retirements.ts",
     'if (sealedByMs < nowMs || eventMs > nowMs + maxClockDifferenceMs) return faulty("retirement_unsealed");',
     "",
-    attacks,
+    attacksOnRows,
   ],
   [
     "hidden-rows-unseen",
     "schema.ts",
     '(hides === "true" ? [{ kind: "row_security" as const, table }] : [])',
     "[]",
-    attacks,
+    attacksOnTables,
   ],
 ]);
 
