@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type DiscoverySource, toolRef } from "@svc/core";
+import { agentManifest, type DiscoverySource, reconcile } from "@svc/core";
 import { decide } from "@svc/hop";
 import { waitUntil } from "@svc/test-support";
 import fc from "fast-check";
@@ -68,7 +68,7 @@ describe("a tool list in an event stream", () => {
     ));
 });
 
-describe("a malformed response of a discovery source gives valid references of its own, or counts as unavailable", () => {
+describe("a malformed response of a discovery source gives references of its own, which a report can hold, or counts as unavailable", () => {
   const answers = new Map<string, string>();
   const server = createServer((request, response) => {
     const [, key = ""] = /^\/(\w+\/\d+)/.exec(request.url ?? "") ?? [];
@@ -117,6 +117,7 @@ describe("a malformed response of a discovery source gives valid references of i
       result: { tools: [{ name: "read", inputSchema: { type: "object" }, annotations: { destructiveHint: true } }] },
     },
   } as const;
+  const manifest = agentManifest.parse({ scopes: { any: { hop_budget: 1 } } });
   const prefixes = { http: "", a2a: "a2a:own/", mcp: "mcp:own/" } as const;
 
   test.each(["http", "a2a", "mcp"] as const)("%s", async (kind) => {
@@ -139,9 +140,11 @@ describe("a malformed response of a discovery source gives valid references of i
       if (!discovered.ok) expect(discovered.remedy).not.toBe("");
       else
         for (const { ref } of discovered.tools) {
-          expect(toolRef.safeParse(ref).success && ref.startsWith(prefixes[kind]), ref).toBe(true);
+          expect(ref.startsWith(prefixes[kind]), ref).toBe(true);
         }
     }
+    const refs = reconcile(manifest, found, false).diff.map((entry) => entry.ref);
+    expect(refs.filter((ref) => !ref.isWellFormed() || /[\p{Cc}\p{Cf}]/u.test(ref) || ref.length > 512)).toEqual([]);
   });
 });
 

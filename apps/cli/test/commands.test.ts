@@ -1,6 +1,9 @@
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { helpOf, leaves } from "./printed-examples.ts";
 import { type CliStack, clerkManifest, startCliStack } from "./stack.ts";
 import { svc } from "./svc.ts";
@@ -255,6 +258,28 @@ test("format characters in foreign names turn no text round", async () => {
   const sessions = await stack.svc("sessions", "list");
   expect(sessions.stdout).toContain("eve\uFFFD\uFFFD\uFFFD");
   expect(sessions.stdout).not.toMatch(/\p{Cf}/u);
+});
+
+test("a manifest whose server advertises a tool that cannot be declared is submitted with that remedy", async () => {
+  const card = { name: "odd", version: "1", skills: [{ id: "read" }, { id: "post\u202e entry" }] };
+  const server = createServer((_request, response) => response.end(JSON.stringify(card))).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const odd = join(stack.folder, "odd.json");
+  const discovery = { kind: "a2a", name: "odd", url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const scopes = { odd: { hop_budget: 2, tools: [{ ref: "a2a:odd/read", data_classes: ["notes"] }] } };
+  writeFileSync(odd, JSON.stringify({ agent: "odd", manifest: { discovery, scopes } }));
+  const { code, stdout } = await stack.svc("manifest", "submit", odd);
+  expect({ code, lines: stdout.trim().split("\n") }).toEqual({
+    code: 0,
+    lines: [
+      "✓ odd version 1 is reconciled",
+      expect.stringMatching(/^! Rename a2a:odd\/post\ufffd entry at its server: every call of it is denied, /),
+    ],
+  });
+  expect(await stack.json("manifest", "submit", odd)).toEqual([
+    { agent_id: expect.any(String), manifest_version: 2, status: "reconciled" },
+  ]);
 });
 
 test("a manifest of a YAML file is submitted with its members in order and its numbers as they are spelled", async () => {

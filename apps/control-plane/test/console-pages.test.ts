@@ -200,6 +200,19 @@ test("the page of an agent shows its manifests with their changes and the reconc
   expect(page).toContain("undiscovered");
 });
 
+test("the page of an agent shows the tools that no manifest can declare, and what to do", async () => {
+  const source = { kind: "mcp", name: "odd", url: "https://odd.test/mcp" } as const;
+  const tools = [{ ref: "mcp:odd/read" }, { ref: "mcp:odd/post entry" }];
+  const discovered = { ok: true, tools } as const;
+  const app = plane.with({ discover: async () => [{ source, origin: "https://odd.test", discovered }] });
+  const manifest = { ...aManifest("odd", { tools: [aTool("mcp:odd/read")] }), discovery: source };
+  await app.send("/v1/agents", { body: { name: "odd", manifest } });
+  const page = unescaped((await look("/console/agents/odd")).text);
+  expect(page).toContain("discovery confirms everything it declares");
+  expect(page).toContain("Tools that no manifest can declare");
+  expect(page).toContain("Rename mcp:odd/post entry at its server");
+});
+
 test("the page of denials shows each with its reason and actor", async () => {
   await plane.send("/v1/blocks/tool/mcp:ledger", { method: "PUT", body: { reason: "it is hostile" } });
   await plane.send("/v1/agents", { body: { name: "thief", manifest: aManifest("expenses"), override: {} } });

@@ -82,6 +82,15 @@ describe("an mcp source", () => {
     expect(refs).not.toContain("mcp:ledger#logging/setLevel");
   });
 
+  test("advertises also a tool whose name no manifest can declare", async () => {
+    const server = ledger();
+    server.server.setRequestHandler(ListToolsRequestSchema, () => ({
+      tools: [{ name: "post entry", inputSchema: { type: "object" as const } }],
+    }));
+    const { url } = await serveMcp(server);
+    expect(await discover(mcp(url))).toEqual({ ok: true, tools: [{ ref: "mcp:ledger/post entry" }] });
+  });
+
   const paged = (pages: number) => {
     const server = ledger();
     server.server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {

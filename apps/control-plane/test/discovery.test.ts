@@ -147,7 +147,10 @@ describe("an a2a source", () => {
       answerJson({ name: "calls itself so", skills: [{ id: "summarize" }, { id: "not a ref" }] })(request, response);
     });
     const discovered = await discover({ kind: "a2a", name: "writer", url: `${url}/agents/writer/` });
-    expect(discovered).toEqual({ ok: true, tools: [{ ref: "a2a:writer/summarize" }] });
+    expect(discovered).toEqual({
+      ok: true,
+      tools: [{ ref: "a2a:writer/summarize" }, { ref: "a2a:writer/not a ref" }],
+    });
     expect(requested).toEqual(["/agents/writer/.well-known/agent-card.json"]);
   });
 });

@@ -17,6 +17,27 @@ test("a registration that needs review keeps its report, and creates neither an 
   expect(await rows("select 1 from compiled_policy where scope = $1", "unreviewed")).toEqual([]);
 });
 
+test("a server's name that no manifest can declare is in the report, whatever its characters", async () => {
+  const source = { kind: "mcp", name: "odd", url: "https://odd.test/mcp" } as const;
+  const names = ["read", "post entry", "a\u0000b", "a\ud800", "x".repeat(100_000)];
+  const tools = names.map((name) => ({ ref: `mcp:odd/${name}` }));
+  const app = plane.with({
+    discover: async () => [{ source, origin: "https://odd.test", discovered: { ok: true, tools } }],
+  });
+  const manifest = { ...aManifest("odd", { tools: [aTool("mcp:odd/read")] }), discovery: source };
+  const { status, json } = await register("odd-agent", manifest, app);
+  expect([status, json.status]).toEqual([201, "reconciled"]);
+  const report = await plane.send(`/v1/agents/${json.agent_id}/reconciliation`);
+  expect(report.json).toMatchObject({ status: "reconciled", discovery_ok: true });
+  const undeclarable = (ref: unknown) => expect.objectContaining({ kind: "undeclarable", ref });
+  expect(report.json.diff).toEqual([
+    undeclarable("mcp:odd/post entry"),
+    undeclarable("mcp:odd/a\ufffdb"),
+    undeclarable("mcp:odd/a\ufffd"),
+    undeclarable(expect.stringMatching(/^mcp:odd\/x+…$/)),
+  ]);
+});
+
 test("a registration of a registered name is rejected before discovery contacts a source", async () => {
   await register("taken-agent", aManifest("taken"));
   let discoveries = 0;

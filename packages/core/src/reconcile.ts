@@ -1,10 +1,11 @@
 import { isWithin } from "./data-class.ts";
 import type { Access, ManifestStatus } from "./kinds.ts";
 import type { AgentManifest, DeclaredTool, DiscoverySource } from "./manifest.ts";
-import { mcpServerRef } from "./names.ts";
+import { mcpServerRef, toolRef } from "./names.ts";
 
 /** What one discovery source advertises of one tool; an absent member advertises nothing. */
 export interface DiscoveredTool {
+  /** With the name that the server chose, which may be one that no manifest can declare. */
   readonly ref: string;
   readonly dataClasses?: readonly string[] | undefined;
   readonly privileged?: boolean | undefined;
@@ -33,7 +34,7 @@ export interface SourceAnswer {
   readonly discovered: Discovered;
 }
 
-export const diffKinds = ["exceeds", "conflicts", "undiscovered"] as const;
+export const diffKinds = ["exceeds", "conflicts", "undiscovered", "undeclarable"] as const;
 export type DiffKind = (typeof diffKinds)[number];
 
 /** One way in which a declaration and what was discovered differ, with what to do about it. */
@@ -72,11 +73,12 @@ export function reconcile(
     }
   }
   const declarations = [...tools.values(), ...downstreamDiff(manifest, answers)];
-  const diff = declarations.length > 0 ? declarations : silentSources(answers);
+  const differences = declarations.length > 0 ? declarations : silentSources(answers);
+  const diff = [...differences, ...answers.flatMap(undeclarable)];
   return { status: statusOf(diff, discoveryOk, overridden), discoveryOk, diff };
 }
 
-const isHard = (entry: DiffEntry): boolean => entry.kind !== "undiscovered";
+const isHard = ({ kind }: DiffEntry): boolean => kind === "exceeds" || kind === "conflicts";
 
 function statusOf(diff: readonly DiffEntry[], discoveryOk: boolean, overridden: boolean): ManifestStatus {
   if (diff.some(isHard)) return "rejected";
@@ -181,6 +183,34 @@ const silentSources = (answers: readonly SourceAnswer[]): readonly DiffEntry[] =
           remedy: discovered.remedy,
         },
   );
+
+/** Of one source; a report is stored, and the source decides how much it lists. */
+const maxUndeclarable = 20;
+
+/** What a source advertises under names that no manifest can declare. Says so, and changes no status. */
+function undeclarable({ discovered: { tools = [] } }: SourceAnswer): readonly DiffEntry[] {
+  const refs = [...new Set(tools.flatMap(({ ref }) => (toolRef.safeParse(ref).success ? [] : legible(ref))))];
+  const more = refs.length - maxUndeclarable;
+  return refs.slice(0, maxUndeclarable).map((ref, at) => ({
+    ref,
+    kind: "undeclarable",
+    field: "ref",
+    declared: null,
+    discovered: ref,
+    remedy:
+      `Rename ${ref} at its server: every call of it is denied, since a manifest declares 1-255 of A-Z a-z 0-9 . _ : / @ # - alone.` +
+      (more > 0 && at === maxUndeclarable - 1 ? ` ${more} more of its names are not listed here.` : ""),
+  }));
+}
+
+/** The server's own text: neither a report nor a terminal takes every character of it. */
+const legible = (ref: string): string => {
+  const text = ref
+    .slice(0, 512)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+  return text.length > 255 ? `${[...text].slice(0, 254).join("")}…` : text;
+};
 
 /** Where several sources advertise one ref, the stricter facts hold. */
 function stricterTools(answers: readonly SourceAnswer[]): ReadonlyMap<string, DiscoveredTool> {

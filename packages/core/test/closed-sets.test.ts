@@ -22,7 +22,7 @@ const sets: readonly (readonly [name: string, set: readonly string[], members: s
   ["kinds of access", kinds.accessKinds, "read write"],
   ["stages", kinds.decisionStages, "authorize exchange mint"],
   ["manifest statuses", kinds.manifestStatuses, "reconciled attested rejected needs_review"],
-  ["kinds of difference", diffKinds, "exceeds conflicts undiscovered"],
+  ["kinds of difference", diffKinds, "exceeds conflicts undiscovered undeclarable"],
   ["identity statuses", identityStatuses, "none enrolled quarantined revoked"],
   [
     "quarantine reasons, in the order they are asked",

@@ -31,7 +31,7 @@ describe.each(Object.entries(reconciliations))("%s", (_, rows) => {
 
   test.each(rows)("$name: every remedy names what to change", (row) => {
     for (const { ref, remedy } of reconcile(row.manifest, row.answers, false).diff) {
-      expect(remedy).toMatch(/^(Add|Declare|Remove|Make) .+\.$/);
+      expect(remedy).toMatch(/^(Add|Declare|Remove|Make|Rename) .+\.$/);
       const named = [ref, '"discovery"', ...row.answers.map(({ source }) => source.url)];
       expect(named.some((name) => remedy.includes(name))).toBe(true);
     }
@@ -75,4 +75,45 @@ test("an entry shows what was declared and what was discovered", () => {
       remedy: `Remove law from the data classes of ${post}: its server does not advertise them.`,
     },
   ]);
+});
+
+describe("names that no manifest can declare", () => {
+  const entriesOf = (...names: readonly string[]) => {
+    const advertised = names.map((name) => ({ ref: `mcp:ledger/${name}` }));
+    return reconcile(posting(), [says(ledger, { ref: post }, ...advertised)], false).diff;
+  };
+
+  test("have an entry that says what to do", () => {
+    expect(entriesOf("void entry")).toEqual([
+      {
+        ref: "mcp:ledger/void entry",
+        kind: "undeclarable",
+        field: "ref",
+        declared: null,
+        discovered: "mcp:ledger/void entry",
+        remedy:
+          "Rename mcp:ledger/void entry at its server: every call of it is denied, since a manifest declares 1-255 of A-Z a-z 0-9 . _ : / @ # - alone.",
+      },
+    ]);
+  });
+
+  test.each([
+    ["a control character", "a\u0000b", "a\ufffdb"],
+    ["a direction mark", "a\u202eb", "a\ufffdb"],
+    ["a line separator", "a\u2028b", "a\ufffdb"],
+    ["half a character", "a\ud800b", "a\ufffdb"],
+    ["letters of another script", "läsa", "läsa"],
+    ["255 characters with its server", "x".repeat(245), `${"x".repeat(243)}…`],
+    ["a million", "x".repeat(1_000_000), `${"x".repeat(243)}…`],
+  ])("are shown as text that a report can hold: %s", (_what, name, text) => {
+    expect(entriesOf(name).map(({ ref }) => ref)).toEqual([`mcp:ledger/${text}`]);
+  });
+
+  test("are twenty of a source at most, and the rest is counted", () => {
+    const entries = entriesOf(...Array.from({ length: 23 }, (_, n) => `tool ${n}`));
+    expect(entries).toHaveLength(20);
+    expect(entries.filter(({ remedy }) => remedy.endsWith(" 3 more of its names are not listed here."))).toEqual([
+      entries.at(-1),
+    ]);
+  });
 });

@@ -334,6 +334,23 @@ const interrupted: readonly ReconciliationRow[] = [
   ),
 ];
 
+const spaced = { ref: "mcp:ledger/void entry" };
+const untold = `${spaced.ref} undeclarable ref`;
+
+/** What a source advertises under a name that no manifest can declare changes no status. */
+const undeclarable: readonly ReconciliationRow[] = [
+  reconciled("beside what is advertised", posting(), [says(ledger, { ref: post }, spaced)], untold),
+  rejected("beside a contradiction", posting(), [says(ledger, spaced)], tooMuch, untold),
+  needsReview(
+    "read before its source failed",
+    posting(),
+    [saysFirst(ledger, { ref: post }, spaced)],
+    "mcp:ledger undiscovered discovery",
+    untold,
+  ),
+  reconciled("listed by two pages, once", posting(), [says(ledger, { ref: post }, spaced, spaced)], untold),
+];
+
 export const reconciliations = {
   agreeing,
   exceeding,
@@ -342,4 +359,5 @@ export const reconciliations = {
   unknown,
   knownAndUnknown,
   interrupted,
+  undeclarable,
 };

@@ -93,9 +93,18 @@ async function faultsOf(path: string): Promise<readonly string[]> {
 async function submit(file: string, { override, json, ...flags }: ControlPlaneFlags & { override?: string }) {
   const { file: manifest, manifestJson } = await read(file);
   const submission = override === undefined ? manifest : { ...manifest, override: { reason: override } };
-  const registered = await submitOrRegister(openControlPlane(flags), submission, manifestJson);
+  const plane = openControlPlane(flags);
+  const registered = await submitOrRegister(plane, submission, manifestJson);
   if (json) return printBodies("agentRegistration", [registered]);
   print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
+  for (const remedy of await undeclarable(plane, registered)) print(`${colors.yellow("!")} ${shown(remedy)}`);
+}
+
+/** The remedies for tools of the manifest's servers that no manifest can declare. */
+async function undeclarable(plane: ControlPlane, { agentId, manifestVersion }: AgentRegistration) {
+  const report = await plane.call("admin", (svc) => svc.admin.reconciliation(agentId));
+  if (report.manifestVersion !== manifestVersion) return [];
+  return report.diff.flatMap(({ kind, remedy }) => (kind === "undeclarable" ? remedy : []));
 }
 
 /** A further version of a known agent, else its first. */

@@ -1,4 +1,4 @@
-import { type Discovered, type DiscoverySource, toolRef } from "@svc/core";
+import type { Discovered, DiscoverySource } from "@svc/core";
 import { z } from "zod";
 import { DiscoveryFault, refusalOf } from "./fault.ts";
 
@@ -14,9 +14,7 @@ export async function discoverA2a(
   fetch: typeof globalThis.fetch,
 ): Promise<Discovered> {
   const card = agentCard.parse(await resolveCard(source.url, fetch));
-  const refs = card.skills.map(({ id }) => `a2a:${source.name}/${id}`);
-  // No manifest can declare a name outside the alphabet of references.
-  return { ok: true, tools: refs.filter((ref) => toolRef.safeParse(ref).success).map((ref) => ({ ref })) };
+  return { ok: true, tools: card.skills.map(({ id }) => ({ ref: `a2a:${source.name}/${id}` })) };
 }
 
 async function resolveCard(url: string, fetch: typeof globalThis.fetch): Promise<unknown> {

@@ -7,7 +7,7 @@ import {
   type ServerCapabilities,
   type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { type Discovered, type DiscoveredTool, type DiscoverySource, toolRef } from "@svc/core";
+import type { Discovered, DiscoveredTool, DiscoverySource } from "@svc/core";
 import { DiscoveryFault, faultBehind, refusalOf } from "./fault.ts";
 
 const maxPages = 10;
@@ -30,12 +30,10 @@ export async function discoverMcp(
       throw isOfVersion(cause) ? new DiscoveryFault("protocol", { cause }) : cause;
     });
     const capabilities = client.getServerCapabilities() ?? {};
-    const advertise = (advertised: readonly DiscoveredTool[]) =>
-      tools.push(...advertised.filter(({ ref }) => toolRef.safeParse(ref).success));
     if (capabilities.tools !== undefined) {
-      for await (const page of listTools(client)) advertise(page.map((tool) => toDiscovered(source.name, tool)));
+      for await (const page of listTools(client)) tools.push(...page.map((tool) => toDiscovered(source.name, tool)));
     }
-    advertise(methodsOf(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })));
+    tools.push(...methodsOf(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })));
     await transport.terminateSession();
     return { ok: true, tools };
   } finally {

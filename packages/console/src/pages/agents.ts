@@ -80,14 +80,19 @@ ${before && html`<details open><summary>Changes since version ${before.version}<
 }
 
 function reconciliation({ diff, discoveryOk }: ReconciledVersion): Markup {
-  if (diff.length === 0) {
-    return html`<p>${discoveryOk ? "Reconciled: discovery confirms everything it declares." : "Discovery was not configured or failed; nothing contradicts the manifest."}</p>`;
+  if (diff.every(({ kind }) => kind === "undeclarable")) {
+    return html`<p>${discoveryOk ? "Reconciled: discovery confirms everything it declares." : "Discovery was not configured or failed; nothing contradicts the manifest."}</p>
+${diff.length > 0 && differences("Tools that no manifest can declare", diff)}`;
   }
+  return differences("Differences from discovery", diff);
+}
+
+function differences(caption: string, diff: readonly DiffEntry[]): Markup {
   return table<DiffEntry>({
-    caption: "Differences from discovery",
+    caption,
     columns: [
       { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
-      { head: "Kind", cell: ({ kind }) => badge(kind === "undiscovered" ? "observe" : "deny", kind) },
+      { head: "Kind", cell: ({ kind }) => badge(diffTones[kind], kind) },
       { head: "Field", cell: ({ field }) => html`<code>${field}</code>` },
       { head: "Declared", cell: ({ declared }) => html`<code>${jsonText(declared)}</code>` },
       { head: "Discovered", cell: ({ discovered }) => html`<code>${jsonText(discovered)}</code>` },
@@ -97,6 +102,8 @@ function reconciliation({ diff, discoveryOk }: ReconciledVersion): Markup {
     whenEmpty: "",
   });
 }
+
+const diffTones = { exceeds: "deny", conflicts: "deny", undiscovered: "observe", undeclarable: "observe" } as const;
 
 const jsonText = (value: unknown): string =>
   value === null || value === undefined ? "nothing" : JSON.stringify(value);

@@ -30,13 +30,11 @@ export const ofReaders: readonly Mutation[] = [
     killedBy: answers("shows exactly the allowed tools, in any spelling and any chunks"),
   },
   {
-    name: "any-discovered-reference",
-    file: "apps/control-plane/src/discovery/mcp.ts",
-    text: "tools.push(...advertised.filter(({ ref }) => toolRef.safeParse(ref).success))",
-    replacement: "tools.push(...advertised)",
-    killedBy: answers(
-      "a malformed response of a discovery source gives valid references of its own, or counts as unavailable > %s",
-    ),
+    name: "any-text-of-a-source",
+    file: "packages/core/src/reconcile.ts",
+    text: "(toolRef.safeParse(ref).success ? [] : legible(ref))",
+    replacement: "(toolRef.safeParse(ref).success ? [] : ref)",
+    killedBy: testsOf("packages/core/test/reconcile.test.ts")("are shown as text that a report can hold: %s"),
   },
   {
     name: "odd-key-breaks-enrollment",
