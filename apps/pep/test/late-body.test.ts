@@ -60,7 +60,7 @@ describe("an unprivileged body whose target may refuse taint, against a double o
     expect(controlPlane.countOf(exchange)).toBe(1);
   });
 
-  test("that goes on without a pause and without an end streams too", async () => {
+  test("that has neither a pause nor an end streams too", async () => {
     const { open, upstream } = await setup("enforce", 100);
     const request = open();
     request.on("error", () => {});
