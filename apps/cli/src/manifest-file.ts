@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { manifestCreate } from "@svc/core";
+import { manifestCreate, octalFault } from "@svc/core";
 import { memberText, parseStrictJson } from "@svc/tokens";
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
 import type { z } from "zod";
@@ -30,15 +30,12 @@ export async function readManifestFile(file: string) {
   throw new Fault(`${file} is no manifest:\n${faults.join("\n")}`, "svc manifest --help shows an example.");
 }
 
-/** YAML 1.1 reads `010` as 8 and YAML 1.2 as 10: what its author means is not known. @throws {Fault} */
+/** @throws {Fault} for a number that is another one to other readers of YAML */
 function refuseOctals(file: string, document: Document): void {
   visit(document, {
-    Scalar(_key, { value, source = "" }) {
-      if (typeof value !== "number" || !/^[-+]?0\d/.test(source)) return;
-      throw new Fault(
-        `${file}: ${source} is ${value} here, and an octal number to YAML 1.1.`,
-        "Write it without the leading zero.",
-      );
+    Scalar(_key, scalar) {
+      const fault = octalFault(scalar);
+      if (fault !== undefined) throw new Fault(`${file}: ${fault}`, "Correct the file's JSON or YAML.");
     },
   });
 }

@@ -88,3 +88,4 @@ export * from "./wire/identity.ts";
 export { noQuery, page, pagedQuery, reasonRequest } from "./wire/parts.ts";
 export * from "./wire/public.ts";
 export { type CamelCase, type CamelCased, camelCase, fromWire, snakeCase, toWire } from "./wire/spelling.ts";
+export { octalFault } from "./yaml-number.ts";

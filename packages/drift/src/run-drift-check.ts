@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { parse } from "yaml";
+import { octalFault } from "@svc/core";
+import { parseDocument, visit } from "yaml";
 import { z } from "zod";
 import { aggregateTrace } from "./aggregate.ts";
 import { type DriftManifest, readPolicies } from "./declared-policies.ts";
@@ -86,21 +87,35 @@ function filesBehind(path: string): readonly string[] | undefined {
 /** The manifest, or why there is none. */
 function readManifestFile(file: string): Omit<DriftManifest, "file"> | string {
   const read = readStructured(file);
-  if (!read) return notStructured;
+  if (!read.ok) return read.fault;
   const { data } = submission.safeParse(read.value);
   return data ?? 'it is not {"agent": ..., "manifest": {...}}, the body of POST /v1/manifests';
 }
 
-const notStructured = "it cannot be read as JSON or YAML";
+type Structured = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly fault: string };
 
-/** The content of a JSON or YAML file; undefined where it cannot be read. */
-function readStructured(file: string): { readonly value: unknown } | undefined {
+/** The content of a JSON or YAML file. */
+function readStructured(file: string): Structured {
   try {
     const text = readFileSync(file, "utf8");
-    return { value: /\.ya?ml$/i.test(file) ? parse(text) : JSON.parse(text) };
+    return /\.ya?ml$/i.test(file) ? readYaml(text) : { ok: true, value: JSON.parse(text) };
   } catch {
-    return undefined;
+    return notStructured;
   }
+}
+
+const notStructured: Structured = { ok: false, fault: "it cannot be read as JSON or YAML" };
+
+function readYaml(text: string): Structured {
+  const document = parseDocument(text);
+  if (document.errors.length > 0) return notStructured;
+  let fault: string | undefined;
+  visit(document, {
+    Scalar(_key, scalar) {
+      fault ??= octalFault(scalar);
+    },
+  });
+  return fault === undefined ? { ok: true, value: document.toJS() } : { ok: false, fault };
 }
 
 function readExpectedDenials(files: readonly string[]): {
@@ -111,17 +126,19 @@ function readExpectedDenials(files: readonly string[]): {
   const errors: DriftError[] = [];
   for (const file of new Set(files)) {
     const read = readStructured(file);
-    const parsed = read && expectedDenialList.safeParse(read.value);
-    if (parsed?.success) expectedDenials.push(...parsed.data.map((one) => ({ ...one, file })));
-    else {
-      const issue = parsed?.error.issues[0];
-      const message = issue
-        ? `it is not a list of {scope, caller, target, data_class?, reason?}: ${issue.path.join(".")}: ${issue.message}`
-        : notStructured;
-      errors.push({ kind: "expected_denials_unreadable", message, file });
-    }
+    const denials = read.ok ? toExpectedDenials(read.value) : read.fault;
+    if (typeof denials === "string") errors.push({ kind: "expected_denials_unreadable", message: denials, file });
+    else expectedDenials.push(...denials.map((one) => ({ ...one, file })));
   }
   return { expectedDenials, errors };
+}
+
+/** The list, or why there is none. */
+function toExpectedDenials(value: unknown): readonly ExpectedDenial[] | string {
+  const { data, error } = expectedDenialList.safeParse(value);
+  if (data !== undefined) return data;
+  const [issue] = error.issues;
+  return `it is not a list of {scope, caller, target, data_class?, reason?}: ${issue?.path.join(".")}: ${issue?.message}`;
 }
 
 /**

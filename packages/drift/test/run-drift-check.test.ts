@@ -60,6 +60,11 @@ describe("unreadable input exits 2", () => {
     ["a folder without manifests", () => [aFolder()], "no .json, .yaml or .yml file"],
     ["JSON that is none", (folder) => [file(folder, "x.json", "{")], "cannot be read as JSON"],
     ["YAML that is none", (folder) => [file(folder, "x.yaml", "a: [")], "cannot be read as JSON or YAML"],
+    [
+      "YAML with a number that is octal to other readers",
+      (folder) => [file(folder, "x.yaml", "agent: a\nmanifest: {scopes: {s: {hop_budget: 010, tools: []}}}\n")],
+      "x.yaml: 010 is 10 here, and an octal number to YAML 1.1. Write it without the leading zero.",
+    ],
     ["YAML with a member twice", (folder) => [file(folder, "x.yaml", "agent: a\nagent: b\n")], "cannot be read"],
     [
       "the body of another route",
@@ -76,6 +81,7 @@ describe("unreadable input exits 2", () => {
 
   test.each<[string, string, string]>([
     ["no list", "expected: []", "not a list of {scope, caller, target"],
+    ["a number that is octal to other readers", "- {scope: 010, caller: a, target: t}", "010 is 10 here"],
     ["an entry of no reason there is", "- {scope: s, caller: a, target: t, reason: NO}", "0.reason"],
     ["an entry with an unknown member", "- {scope: s, caller: a, target: t, class: c}", "class"],
     ["YAML that is none", "- {", "cannot be read as JSON or YAML"],
