@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import * as actions from "@actions/core";
 import { createMetrics } from "@svc/telemetry";
 import { parse as parseJunit, type TestSuites } from "junit2json";
@@ -109,6 +111,7 @@ const commandsOf = (text: string) =>
     });
 
 describe("sarif", () => {
+  const at = (uri: string) => ({ uri, uriBaseId: "%SRCROOT%" });
   const { runs, version } = JSON.parse(writeReport("sarif", drifting));
 
   test("every result names a rule that is listed", () => {
@@ -122,12 +125,26 @@ describe("sarif", () => {
     expect(
       runs[0].results.map(({ level, locations: [at] = [] }: { level: string; locations?: object[] }) => [level, at]),
     ).toEqual([
-      ["error", { physicalLocation: { artifactLocation: { uri: "traces/2.jsonl" } } }],
-      ["error", { physicalLocation: { artifactLocation: { uri: "m/planner.yaml" } } }],
-      ["error", { physicalLocation: { artifactLocation: { uri: "traces/1.jsonl" }, region: { startLine: 7 } } }],
-      ["none", { physicalLocation: { artifactLocation: { uri: "traces/1.jsonl" }, region: { startLine: 7 } } }],
+      ["error", { physicalLocation: { artifactLocation: at("traces/2.jsonl") } }],
+      ["error", { physicalLocation: { artifactLocation: at("m/planner.yaml") } }],
+      ["error", { physicalLocation: { artifactLocation: at("traces/1.jsonl"), region: { startLine: 7 } } }],
+      ["none", { physicalLocation: { artifactLocation: at("traces/1.jsonl"), region: { startLine: 7 } } }],
       ["note", undefined],
     ]);
+  });
+
+  test.each([
+    ["below the working directory", resolve("m/ä b.yaml"), at("m/%C3%A4%20b.yaml")],
+    ["with detours", "./x/../m/a.yaml", at("m/a.yaml")],
+    ["whose name begins with dots", "..m/a.yaml", at("..m/a.yaml")],
+    ["elsewhere", "/elsewhere/m.yaml", { uri: "file:///elsewhere/m.yaml" }],
+    ["beside the working directory", "../m.yaml", { uri: pathToFileURL(resolve("../m.yaml")).href }],
+  ])("a file %s is named as code scanning finds it", (_where, manifestFile, artifactLocation) => {
+    const undeclared = drifting.undeclared.map((one) => ({ ...one, manifestFile }));
+    const { results } = JSON.parse(writeReport("sarif", { ...drifting, undeclared })).runs[0];
+    expect(results).toContainEqual(
+      expect.objectContaining({ locations: [{ physicalLocation: { artifactLocation } }] }),
+    );
   });
 
   test("a run that proves nothing is not reported as successful", () => {

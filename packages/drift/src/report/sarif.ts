@@ -1,7 +1,7 @@
-import { isAbsolute, sep } from "node:path";
+import { isAbsolute, relative, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { denyReasons, denyReasonTable } from "@svc/core";
-import type { Location, Log, ReportingDescriptor, Result } from "sarif";
+import type { ArtifactLocation, Location, Log, ReportingDescriptor, Result } from "sarif";
 import { type DriftReport, driftErrorKinds } from "../drift-report.ts";
 import { type Finding, findingsOf, type Place } from "./words.ts";
 
@@ -48,11 +48,15 @@ const resultOf = ({ group, rule: ruleId, message, place }: Finding): Result => (
 
 const locationOf = (file: string, startLine: Place["line"]): Location => ({
   physicalLocation: {
-    artifactLocation: { uri: uriOf(file) },
+    artifactLocation: artifactOf(file),
     ...(startLine !== undefined && { region: { startLine } }),
   },
 });
 
-/** A relative reference stays one, so that it names the same file in the repository's own tree. */
-const uriOf = (file: string): string =>
-  isAbsolute(file) ? pathToFileURL(file).href : file.split(sep).map(encodeURIComponent).join("/");
+/** Code scanning finds a file by its path below the source root, which is the working directory of the gate. */
+function artifactOf(file: string): ArtifactLocation {
+  const path = relative(process.cwd(), file).split(sep);
+  const isBelow = !isAbsolute(path.join(sep)) && path[0] !== "..";
+  if (!isBelow) return { uri: pathToFileURL(file).href };
+  return { uri: path.map(encodeURIComponent).join("/"), uriBaseId: "%SRCROOT%" };
+}
