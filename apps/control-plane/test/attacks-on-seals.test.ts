@@ -1,14 +1,16 @@
 import { perSource, readSeal, signSeal } from "@svc/seals";
 import type { SigningKey } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
-import { describe, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { AuthorityUnproven } from "../src/ports/manifests.ts";
 import { poolOf, type Sql, type Transaction } from "../src/postgres/database.ts";
 import { openSubmission } from "../src/postgres/manifest-submission.ts";
+import { namesOnRecord } from "../src/postgres/names-on-record.ts";
 import { policyStore } from "../src/postgres/policies.ts";
 import { type Attack, attackedRecord, expectOutcome, roles, type Step, sealNext, unprotected } from "./attacks.ts";
 import { aKey, marks } from "./sealing.ts";
 
-/** Attacks on what the service continues from and acts on: seals, policies and manifests. */
+/** Attacks on what the service continues from and acts on: seals, policies, manifests and names. */
 const record = await attackedRecord();
 const { old, key } = record;
 const { unsealed } = record.actions;
@@ -47,12 +49,29 @@ const forgedManifest = `insert into manifest_version (agent_id, version, status,
   select agent_id, 2, status, attested_by, replace(doc, 'mcp:ledger/read', 'mcp:ledger/pay'), now(), mac
   from manifest_version`;
 const policyUnused = {
-  unusedBy: (tx: Transaction) =>
-    policyStore(poolOf(tx as unknown as Sql, 5_000), marks, () => {}).pinned("expenses", 2),
+  async unused(tx: Transaction) {
+    const policies = policyStore(poolOf(tx as unknown as Sql, 5_000), marks, () => {});
+    await expect(policies.pinned("expenses", 2)).rejects.toThrow(AuthorityUnproven);
+  },
 };
 const manifestUnused = {
-  unusedBy: async (tx: Transaction) => (await openSubmission(tx, "planner", marks)).acceptedManifests(["expenses"]),
+  async unused(tx: Transaction) {
+    const { acceptedManifests } = await openSubmission(tx, "planner", marks, () => {});
+    await expect(acceptedManifests(["expenses"])).rejects.toThrow(AuthorityUnproven);
+  },
 };
+/** Names on record stay as they were accepted, but for what needs a person now; and the row is reported. */
+const nameUnused = (unproven: readonly string[]) => ({
+  async unused(tx: Transaction) {
+    const onUnproven = vi.fn<(fault: AuthorityUnproven) => void>();
+    expect(await namesOnRecord(tx, ["mcp:ledger/read"], { marks, onUnproven })).toMatchObject({
+      origins: [],
+      facts: [{ privileged: false, access: "read" }],
+      unproven,
+    });
+    expect(onUnproven.mock.calls).toEqual([[expect.any(AuthorityUnproven)]]);
+  },
+});
 
 const attacks: readonly Attack[] = [
   {
@@ -115,6 +134,21 @@ const attacks: readonly Attack[] = [
     steps: [forgedManifest],
     service: manifestUnused,
     owner: manifestUnused,
+  },
+  {
+    name: "insert an owner of a server's name",
+    steps: ["insert into server_origin (name, origin, accepted_at) values ('mcp:ledger', 'https://evil.test', now())"],
+    service: nameUnused(["mcp:ledger"]),
+    owner: nameUnused(["mcp:ledger"]),
+  },
+  {
+    name: "insert how a tool was accepted",
+    steps: [
+      `insert into tool_fact (ref, privileged, access, accepted_at, revision, mac)
+        select ref, true, 'write', now(), 2, mac from tool_fact`,
+    ],
+    service: nameUnused([]),
+    owner: nameUnused([]),
   },
   {
     name: "insert a policy, and list it as one from before there were marks",

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
+import { sha256Base64url } from "@svc/tokens";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrate, requireMigrated } from "../src/postgres/migrate.ts";
@@ -64,6 +65,12 @@ test("the names and facts of manifests that are in force are on record after an 
   ]);
   expect(await sql`select ref, privileged, access from tool_fact`).toEqual([
     { ref: "mcp:ledger/pay", privileged: true, access: "write" },
+  ]);
+  const listed =
+    await sql`select kind, name, version, document_hash as hash from unmarked where kind in ('origin', 'fact')`;
+  expect(listed).toEqual([
+    { kind: "origin", name: "mcp:ledger", version: "1", hash: sha256Base64url("https://ledger.internal") },
+    { kind: "fact", name: "mcp:ledger/pay", version: "1", hash: sha256Base64url("true write") },
   ]);
   await sql.end();
   await remove();

@@ -39,9 +39,12 @@ export {
   userSub,
 } from "./names.ts";
 export {
+  type AcceptedNames,
   heldAgainstRecord,
+  type NameOrigin,
   type NamesOnRecord,
   serverName,
+  type ToolFact,
   toRecord,
 } from "./owned-names.ts";
 export {

@@ -15,10 +15,16 @@ export interface ToolFact {
   readonly access: Access;
 }
 
-/** What earlier manifests, of any agent, were accepted with. */
-export interface NamesOnRecord {
+/** What a manifest is accepted with. */
+export interface AcceptedNames {
   readonly origins: readonly NameOrigin[];
   readonly facts: readonly ToolFact[];
+}
+
+/** What earlier manifests, of any agent, were accepted with. */
+export interface NamesOnRecord extends AcceptedNames {
+  /** Names of servers and references of tools that have rows, but no proven one: a person decides. */
+  readonly unproven: readonly string[];
 }
 
 const serverOfRef = /^([^:/#]+:[^/#]+)[/#]/;
@@ -53,13 +59,19 @@ export function toRecord(
   { status }: Pick<Reconciliation, "status">,
   manifest: AgentManifest,
   answers: readonly SourceAnswer[],
-  { facts }: NamesOnRecord,
-): NamesOnRecord {
-  const known = new Map(facts.map((fact) => [fact.ref, fact]));
+  record: NamesOnRecord,
+): AcceptedNames {
+  const known = knownFacts(record);
   const accepted = factsOf(manifest).map((fact) =>
     status === "attested" ? fact : strictest(fact, known.get(fact.ref)),
   );
   return { origins: originsOf(manifest, answers), facts: accepted };
+}
+
+/** What is not proven may have been the strictest. */
+function knownFacts({ facts, unproven }: NamesOnRecord): ReadonlyMap<string, ToolFact> {
+  const assumed = unproven.map((ref): ToolFact => ({ ref, privileged: true, access: "write" }));
+  return new Map([...assumed, ...facts].map((fact) => [fact.ref, fact]));
 }
 
 const strictest = (a: ToolFact, b: ToolFact = a): ToolFact => ({
@@ -95,32 +107,35 @@ export interface HeldAgainst {
 function otherOrigins(
   manifest: AgentManifest,
   answers: readonly SourceAnswer[],
-  { origins }: NamesOnRecord,
+  { origins, unproven }: NamesOnRecord,
 ): readonly DiffEntry[] {
   return originsOf(manifest, answers).flatMap(({ name, origin }) => {
     const owners = origins.filter((owner) => owner.name === name).map((owner) => owner.origin);
-    if (owners.length === 0 || owners.includes(origin)) return [];
-    return {
-      ref: name,
-      kind: "undiscovered",
-      field: "discovery",
-      declared: origin,
-      discovered: owners.join(" "),
-      remedy: `Make discovery of ${name} read ${owners.join(" or ")}, which was accepted for that name first, or submit with an override that says why ${origin} may answer for it.`,
-    };
+    if (owners.includes(origin)) return [];
+    const entry = { ref: name, kind: "undiscovered", field: "discovery", declared: origin } as const;
+    const override = `submit with an override that says why ${origin} may answer for it.`;
+    if (unproven.includes(name)) {
+      return { ...entry, discovered: "", remedy: `Find out who wrote the unproven owner of ${name}, and ${override}` };
+    }
+    if (owners.length === 0) return [];
+    const remedy = `Make discovery of ${name} read ${owners.join(" or ")}, which was accepted for that name first, or ${override}`;
+    return { ...entry, discovered: owners.join(" "), remedy };
   });
 }
 
 function weakerFacts(
   manifest: AgentManifest,
   previous: AgentManifest | undefined,
-  { facts }: NamesOnRecord,
+  record: NamesOnRecord,
 ): readonly DiffEntry[] {
-  const known = new Map(facts.map((fact) => [fact.ref, fact]));
+  const known = knownFacts(record);
   const inForce = new Set(previous && declarationsOf(previous).map(spelled));
   const weaker = new Map<string, DiffEntry>();
   for (const tool of declarationsOf(manifest)) {
-    const entry = weakerFact(tool, known.get(tool.ref));
+    const reason = record.unproven.includes(tool.ref)
+      ? "since what is on record is not proven"
+      : "as it was accepted before";
+    const entry = weakerFact(tool, known.get(tool.ref), reason);
     if (entry !== undefined && !inForce.has(spelled(tool))) weaker.set(tool.ref, entry);
   }
   return [...weaker.values()];
@@ -130,14 +145,18 @@ const declarationsOf = ({ scopes }: AgentManifest): readonly DeclaredTool[] =>
   [...scopes.values()].flatMap(({ tools }) => tools);
 const spelled = ({ ref, privileged, access }: ToolFact): string => JSON.stringify([ref, privileged, access]);
 
-function weakerFact({ ref, privileged, access }: ToolFact, known: ToolFact | undefined): DiffEntry | undefined {
+function weakerFact(
+  { ref, privileged, access }: ToolFact,
+  known: ToolFact | undefined,
+  reason: string,
+): DiffEntry | undefined {
   const entry = (field: string, declared: unknown, discovered: unknown): DiffEntry => ({
     ref,
     kind: "undiscovered",
     field,
     declared,
     discovered,
-    remedy: `Declare ${ref} with "${field}": ${JSON.stringify(discovered)}, as it was accepted before, or submit with an override that says why it is weaker now.`,
+    remedy: `Declare ${ref} with "${field}": ${JSON.stringify(discovered)}, ${reason}, or submit with an override that says why it is weaker now.`,
   });
   if (known?.privileged && !privileged) return entry("privileged", false, true);
   return known?.access === "write" && access === "read" ? entry("access", "read", "write") : undefined;

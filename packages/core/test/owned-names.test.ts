@@ -9,7 +9,9 @@ const strangersList = { kind: "http", url: "https://elsewhere.test/list" } as co
 const record: NamesOnRecord = {
   origins: [{ name: "mcp:ledger", origin: "https://ledger.internal" }],
   facts: [{ ref: post, privileged: true, access: "write" }],
+  unproven: [],
 };
+const empty: NamesOnRecord = { origins: [], facts: [], unproven: [] };
 const strict = { privileged: true, access: "write" } as const;
 
 const held = (
@@ -57,9 +59,14 @@ describe("the name of a server", () => {
   });
 
   test("is free until an origin was accepted", () => {
-    expect(held(posting(strict), [posts(stranger, strict)], { on: { origins: [], facts: [] } }).status).toBe(
-      "reconciled",
-    );
+    expect(held(posting(strict), [posts(stranger, strict)], { on: empty }).status).toBe("reconciled");
+  });
+
+  test("needs a person where only unproven rows name its owner", () => {
+    const on = { ...empty, unproven: ["mcp:ledger"] };
+    const diff = [["mcp:ledger", "undiscovered", "discovery", ""]];
+    expect(held(posting(strict), [posts(ledger, strict)], { on })).toEqual({ status: "needs_review", diff });
+    expect(held(posting(strict), [posts(ledger, strict)], { on, overridden: true }).status).toBe("attested");
   });
 
   test("is not needed for what an agent does not declare", () => {
@@ -79,6 +86,15 @@ describe("a tool on record", () => {
 
   test("may be declared again as it is in force for the same agent", () => {
     expect(held(posting(), [posts(ledger)], { previous: posting() }).status).toBe("reconciled");
+  });
+
+  test("counts as strict where only unproven rows say how it was accepted", () => {
+    const on = { ...empty, unproven: [post] };
+    const weaker = [[post, "undiscovered", "privileged", true]];
+    expect(held(posting(), [posts(ledger)], { on })).toEqual({ status: "needs_review", diff: weaker });
+    expect(held(posting(strict), [posts(ledger, strict)], { on }).status).toBe("reconciled");
+    const facts = [{ ref: post, ...strict }];
+    expect(toRecord({ status: "reconciled" }, posting(), [posts(ledger)], on).facts).toEqual(facts);
   });
 
   test("does not excuse a contradiction", () => {
@@ -108,7 +124,7 @@ describe("the record after a manifest", () => {
 
   test("has the strictest declaration of several scopes, and the origins that answered", () => {
     const on = toRecord({ status: "reconciled" }, posting({ privileged: true }), [posts(stranger)], {
-      origins: [],
+      ...empty,
       facts: [{ ref: post, privileged: false, access: "write" }],
     });
     expect(on).toEqual({

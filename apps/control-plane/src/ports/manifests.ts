@@ -1,4 +1,5 @@
 import type {
+  AcceptedNames,
   AgentSummary,
   agentsQuery,
   DiscoverySource,
@@ -42,7 +43,7 @@ export interface ManifestSubmission {
   /** What was accepted for these tools and their servers; until the end no other submission changes it. */
   namesOnRecord(refs: readonly string[]): Promise<NamesOnRecord>;
   /** Adds what is new. */
-  addToRecord(accepted: NamesOnRecord, atMs: number): Promise<void>;
+  addToRecord(accepted: AcceptedNames, atMs: number): Promise<void>;
   addAgent(agent: { readonly agentId: string; readonly name: string; readonly createdAtMs: number }): Promise<void>;
   addVersion(version: NewManifestVersion): Promise<void>;
   addReport(report: NewReport): Promise<void>;

@@ -9,7 +9,10 @@ export interface Authenticity {
 }
 
 /** The kind first, so that no mark of one kind is accepted for another. */
-export type MarkedParts = readonly [kind: "seal" | "policy" | "manifest", ...values: readonly (string | number)[]];
+export type MarkedParts = readonly [
+  kind: "seal" | "policy" | "manifest" | "origin" | "fact",
+  ...values: readonly (string | number)[],
+];
 
 /** @param key 32 bytes, for this use alone */
 export function authenticity(key: Uint8Array): Authenticity {

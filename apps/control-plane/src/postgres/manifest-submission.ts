@@ -1,4 +1,4 @@
-import { encodePolicyDocument, type NamesOnRecord, policySchemaVersion, serverName } from "@svc/core";
+import { encodePolicyDocument, policySchemaVersion, serverName } from "@svc/core";
 import { budgets } from "../budgets.ts";
 import {
   type AcceptedManifest,
@@ -11,6 +11,7 @@ import {
 import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { type Authenticity, isProven, type Marked, type MarkedParts } from "./authenticity.ts";
 import type { Transaction } from "./database.ts";
+import { addToRecord, namesOnRecord } from "./names-on-record.ts";
 
 /** Advisory locks share one 64-bit space; the seeds keep agents, scopes and servers apart. */
 const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125_103 } as const;
@@ -19,7 +20,12 @@ const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125
 const unprovenSchema = -1;
 
 /** Takes the agent's lock. */
-export async function openSubmission(tx: Transaction, agent: string, marks: Authenticity): Promise<ManifestSubmission> {
+export async function openSubmission(
+  tx: Transaction,
+  agent: string,
+  marks: Authenticity,
+  onUnproven: (fault: AuthorityUnproven) => void,
+): Promise<ManifestSubmission> {
   // Submissions of one agent queue up behind compilations, which may take seconds.
   const timeout = `${budgets.submitStep}ms`;
   await tx`select set_config('lock_timeout', ${timeout}, true), set_config('statement_timeout', ${timeout}, true)`;
@@ -34,8 +40,11 @@ export async function openSubmission(tx: Transaction, agent: string, marks: Auth
   return {
     agent: registered,
     lockScopes: (scopes) => lock(tx, scopes, lockSeed.scope),
-    namesOnRecord: (refs) => namesOnRecord(tx, refs),
-    addToRecord: (accepted, atMs) => addToRecord(tx, accepted, new Date(atMs)),
+    async namesOnRecord(refs) {
+      await lockNames(tx, refs);
+      return namesOnRecord(tx, refs, { marks, onUnproven });
+    },
+    addToRecord: (accepted, atMs) => addToRecord(tx, accepted, new Date(atMs), marks),
     claimNames: (claims) => claimNames(tx, claims),
     async addAgent({ agentId, name, createdAtMs }) {
       await tx`insert into agent (agent_id, name, created_at) values (${agentId}, ${name}, ${new Date(createdAtMs)})`;
@@ -106,35 +115,10 @@ async function lock(tx: Transaction, names: readonly string[], seed: number): Pr
     ) keys`;
 }
 
-async function namesOnRecord(tx: Transaction, refs: readonly string[]): Promise<NamesOnRecord> {
+async function lockNames(tx: Transaction, refs: readonly string[]): Promise<void> {
   const servers = refs.map(serverName).filter((name) => name !== undefined);
   // A reference without a server has facts too.
   await lock(tx, [...servers, ...refs.filter((ref) => serverName(ref) === undefined)], lockSeed.server);
-  const origins = await tx<NamesOnRecord["origins"][number][]>`
-    select name, origin from server_origin where name = any(${servers}) order by accepted_at, origin`;
-  const facts = await tx<NamesOnRecord["facts"][number][]>`
-    select distinct on (ref) ref, privileged, access from tool_fact where ref = any(${refs as string[]})
-    order by ref, position desc`;
-  return { origins, facts };
-}
-
-async function addToRecord(tx: Transaction, { origins, facts }: NamesOnRecord, at: Date): Promise<void> {
-  await tx`
-    insert into server_origin (name, origin, accepted_at)
-    select name, origin, ${at} from unnest(${origins.map(({ name }) => name)}::text[],
-      ${origins.map(({ origin }) => origin)}::text[]) as accepted (name, origin)
-    on conflict do nothing`;
-  await tx`
-    insert into tool_fact (ref, privileged, access, accepted_at)
-    select ref, privileged = 'true', access, ${at} from unnest(${facts.map(({ ref }) => ref)}::text[],
-      ${facts.map(({ privileged }) => String(privileged))}::text[],
-      ${facts.map(({ access }) => access)}::text[]) as accepted (ref, privileged, access)
-    where not exists (
-      select 1 from (
-        select f.privileged, f.access from tool_fact f where f.ref = accepted.ref order by f.position desc limit 1
-      ) newest
-      where newest.privileged = (accepted.privileged = 'true') and newest.access = accepted.access
-    )`;
 }
 
 /** Thrown to undo a savepoint. */

@@ -18,7 +18,7 @@ export const manifests = (
 ): Manifests => ({
   submit: (agent, work) =>
     submissions
-      .transaction(async (tx) => work(await openSubmission(tx, agent, marks)))
+      .transaction(async (tx) => work(await openSubmission(tx, agent, marks, onUnproven)))
       .catch((error: unknown) => {
         if (error instanceof AuthorityUnproven) onUnproven(error);
         throw error;

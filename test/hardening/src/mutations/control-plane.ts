@@ -4,6 +4,7 @@ const discovery = testsOf("apps/control-plane/test/discovery.test.ts");
 const reading = testsOf("apps/control-plane/test/http-reading.test.ts");
 const clock = testsOf("apps/control-plane/test/steady-clock.test.ts");
 const unwritable = testsOf("apps/control-plane/test/unwritable-record.test.ts");
+const names = testsOf("apps/control-plane/test/stored-names.test.ts");
 const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
@@ -222,6 +223,20 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     testsOf("apps/control-plane/test/stored-authority.test.ts")(
       "a policy that the service's role inserts > is 503 at the consent, never a policy",
     ),
+  ],
+  [
+    "unmarked-owner-counts",
+    "postgres/names-on-record.ts",
+    "(isOurs ? proven : unproven).set(",
+    "proven.set(",
+    names("an owner that the service's role inserts > %s owns nothing beside the accepted one"),
+  ],
+  [
+    "older-fact-counts",
+    "postgres/names-on-record.ts",
+    "if (isOurs && revision > (known?.revision ?? -1))",
+    "if (isOurs && known === undefined)",
+    names("a fact that the service's role inserts > %s weakens no tool"),
   ],
   [
     "foreign-seal-continued",

@@ -106,8 +106,8 @@ export const ofDecisions = mutationsOf("packages/core/src", [
   [
     "any-origin-speaks",
     "owned-names.ts",
-    "if (owners.length === 0 || owners.includes(origin)) return [];",
-    "if (owners.length >= 0 || owners.includes(origin)) return [];",
+    "if (owners.includes(origin)) return [];",
+    "if (owners.length > 0) return [];",
     owned("the name of a server > needs a person for another origin %s"),
   ],
   [
