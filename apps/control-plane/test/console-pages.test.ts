@@ -256,6 +256,22 @@ test("a name with a direction mark is isolated wherever a page shows it", async 
   expect(isolated).toBeGreaterThan(20);
 });
 
+test("a scope with a direction mark turns no text round in sentences and manifests", async () => {
+  const name = "books \u202ewol";
+  const manifest = aManifest(name, { tools: [aTool("http:ledger/read")] });
+  await plane.send("/v1/agents", { body: { name: "turned", manifest, override: {} } });
+  const { json } = await plane.send("/v1/consent", { body: { scope: name, user_sub: "ada" } });
+  const call = { session_id: json.session_id, acting_agent: "turned", target: "http:ledger/post", target_kind: "tool" };
+  await records.record({ ...call, decision: "deny", deny_reason: "TARGET_NOT_DECLARED", enforced: false });
+  const review = unescaped((await look(`/console/would-block?${new URLSearchParams({ scope: name })}`)).text);
+  expect(review).toContain('under scope "books \\u202ewol" may then call it');
+  expect(review).toContain('"books \\u202ewol": {');
+  const agent = unescaped((await look("/console/agents/turned")).text);
+  expect(agent).toContain("<code>scopes.books \\u202ewol.tools</code>");
+  expect(agent).toContain('"books \\u202ewol": {');
+  expect(agent).not.toContain("\u202e");
+});
+
 test("the page of a session shows its taint marks and decisions", async () => {
   const sessionId = await records.consent();
   const { action_id: id } = await records.record({ session_id: sessionId });

@@ -1,3 +1,4 @@
+import { withoutDirection } from "@svc/core";
 import { structuredPatch } from "diff";
 import { html } from "hono/html";
 import type { Markup } from "./markup.ts";
@@ -5,7 +6,7 @@ import type { Markup } from "./markup.ts";
 /** A stored document, indented; unchanged where it is no JSON. */
 export function readable(doc: string): string {
   try {
-    return JSON.stringify(JSON.parse(doc), null, 2);
+    return withoutDirection(JSON.stringify(JSON.parse(doc), null, 2));
   } catch {
     return doc;
   }

@@ -2,7 +2,7 @@ import { splitDataClasses } from "./data-class.ts";
 import { type DenyReason, denyReasonTable } from "./deny-reason.ts";
 import type { TargetKind } from "./kinds.ts";
 import type { AgentManifestDocument } from "./manifest.ts";
-import { isMcpServerRef } from "./names.ts";
+import { isMcpServerRef, quoted } from "./names.ts";
 
 /** Calls that observe mode let pass in one way, as the audit's would-block list groups them. */
 export interface WouldBlockGroup {
@@ -63,11 +63,9 @@ interface ScopeChange {
 
 type Change = ScopeChange | { readonly advice: string };
 
-const quote = (name: string): string => JSON.stringify(name);
-
 /** At hop 1 the human acts, who has no manifest: the agents that people may delegate to declare for them. */
 const noManifest = ({ agent, target }: WouldBlockGroup, scope: string): string =>
-  `${quote(agent)} has no accepted manifest with scope ${quote(scope)}. If it is a person, declare ${quote(target)} in the manifest of an entry agent of the scope; if it is an agent, register it with this scope first.`;
+  `${quoted(agent)} has no accepted manifest with scope ${quoted(scope)}. If it is a person, declare ${quoted(target)} in the manifest of an entry agent of the scope; if it is an agent, register it with this scope first.`;
 
 function changeFor(group: WouldBlockGroup, scope: string, declared: ScopeDocument | undefined): Change {
   const { remedy } = denyReasonTable[group.denyReason];
@@ -99,13 +97,13 @@ function declareTarget(group: WouldBlockGroup, scope: string): Change {
       apply: (declared) => ({ ...declared, downstream_agents: [...(declared.downstream_agents ?? []), target] }),
       summary: `Let ${agent} delegate to ${target}.`,
       warnings: [
-        `${agent} may then delegate to ${target} everything that ${target} declares under scope ${quote(scope)}, not only ${dataClass}.`,
+        `${agent} may then delegate to ${target} everything that ${target} declares under scope ${quoted(scope)}, not only ${dataClass}.`,
       ],
     };
   }
   if (isMcpServerRef(target)) {
     return {
-      advice: `Sessions with ${target} follow from its tools: declare one that ${agent} calls, as ${quote(`${target}/...`)}.`,
+      advice: `Sessions with ${target} follow from its tools: declare one that ${agent} calls, as ${quoted(`${target}/...`)}.`,
     };
   }
   const tool: ToolDocument = { ref: target, data_classes: splitDataClasses(dataClass) };
@@ -113,7 +111,7 @@ function declareTarget(group: WouldBlockGroup, scope: string): Change {
     apply: (declared) => ({ ...declared, tools: [...(declared.tools ?? []), tool] }),
     summary: `Let ${agent} call ${target} for ${dataClass}.`,
     warnings: [
-      `Every chain that reaches ${agent} under scope ${quote(scope)} may then call it, with any parameters.`,
+      `Every chain that reaches ${agent} under scope ${quoted(scope)} may then call it, with any parameters.`,
       `It is declared as a read that accepts calls under untrusted data. If it writes, set "access": "write"; if it must be bound to its parameters, set "privileged": true.`,
     ],
   };

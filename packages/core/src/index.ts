@@ -34,9 +34,11 @@ export {
   dataClassList,
   mcpServerRef,
   protocolDataClass,
+  quoted,
   scopeName,
   toolRef,
   userSub,
+  withoutDirection,
 } from "./names.ts";
 export {
   type AcceptedNames,

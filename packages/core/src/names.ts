@@ -22,6 +22,13 @@ export const sentence = z
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
   .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), "must not contain control characters");
 
+/** Text in which JSON's escapes replace direction marks, which would turn the text after them round. */
+export const withoutDirection = (text: string): string =>
+  text.replace(/\p{Bidi_Control}/gu, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** A name as JSON, for a sentence. */
+export const quoted = (name: string): string => withoutDirection(JSON.stringify(name));
+
 const agentPattern = /^[a-z0-9](?:[a-z0-9._-]{0,126}[a-z0-9])?$/;
 const refPattern = /^[A-Za-z0-9._:/@#-]{1,255}$/;
 

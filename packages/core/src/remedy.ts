@@ -3,7 +3,7 @@ import { isWithin } from "./data-class.ts";
 import type { CheckName, DenyReason } from "./deny-reason.ts";
 import type { HopRequest } from "./hop.ts";
 import { isInGoodStanding } from "./lenders.ts";
-import { isMcpServerRef, protocolDataClass } from "./names.ts";
+import { isMcpServerRef, protocolDataClass, quoted } from "./names.ts";
 import { type PolicyIndex, pathKey } from "./policy-index.ts";
 
 export interface Denied {
@@ -41,20 +41,19 @@ const remedies: Readonly<Record<DenyReason, (denied: Denied) => string>> = {
   TAINT_BLOCKED: taintRefused,
 };
 
-const quote = (name: string): string => JSON.stringify(name);
-const names = (list: readonly string[]): string => list.map(quote).join(", ");
+const names = (list: readonly string[]): string => list.map(quoted).join(", ");
 
 /** Grants are pinned by the session, so a change reaches only later sessions. */
 const consentAgain = "Then consent again: a session keeps the policy that it pinned.";
 
 const inManifest = (policy: PolicyIndex, agent: string): string =>
-  `under scope ${quote(policy.scope)} in the manifest of ${quote(agent)}`;
+  `under scope ${quoted(policy.scope)} in the manifest of ${quoted(agent)}`;
 
 /** The manifest that has to declare the call: the human has none, so an entry agent's. */
 const inCallersManifest = ({ policy, hop }: Denied): string => {
   const caller = hop.chain.at(-1);
   return caller === undefined
-    ? `under scope ${quote(policy.scope)} in the manifest of an agent that the human may delegate to`
+    ? `under scope ${quoted(policy.scope)} in the manifest of an agent that the human may delegate to`
     : inManifest(policy, caller);
 };
 
@@ -68,20 +67,20 @@ function lendersDenied({ hop, facts }: Denied): string | undefined {
   const ways = lenders.map((agent) => {
     const status = identities.get(agent);
     const isBlocked = blocks.some(({ kind, ref }) => kind === "agent" && ref === agent);
-    if (status === "revoked") return `register the workload of ${quote(agent)}, which is revoked, as a new agent`;
-    const enroll = `enroll ${quote(agent)}, which is quarantined`;
-    const lift = `lift the emergency block on ${quote(agent)}`;
+    if (status === "revoked") return `register the workload of ${quoted(agent)}, which is revoked, as a new agent`;
+    const enroll = `enroll ${quoted(agent)}, which is quarantined`;
+    const lift = `lift the emergency block on ${quoted(agent)}`;
     if (status === "quarantined") return isBlocked ? `${enroll}, and ${lift}` : enroll;
     return lift;
   });
-  return `The human calls ${quote(hop.target)} through an agent that lends it, and none is in good standing. One is enough: ${ways.join("; or ")}.`;
+  return `The human calls ${quoted(hop.target)} through an agent that lends it, and none is in good standing. One is enough: ${ways.join("; or ")}.`;
 }
 
 const quarantined = ({ identity }: CheckFacts): readonly string[] =>
   Object.entries(identity.statuses).flatMap(([agent, status]) => (status === "quarantined" ? [agent] : []));
 
 const blocked = ({ block }: CheckFacts): string =>
-  block.blocks.map(({ kind, ref }) => `${kind} ${quote(ref)}`).join(", ");
+  block.blocks.map(({ kind, ref }) => `${kind} ${quoted(ref)}`).join(", ");
 
 const narrowed = ({ narrowing }: CheckFacts): string =>
   narrowing.within === null
@@ -96,19 +95,19 @@ function linkMissing(policy: PolicyIndex, path: readonly string[]): string {
   const from = path[at - 1];
   const declared = policy.agents.get(agent);
   if (declared === undefined)
-    return `Declare scope ${quote(policy.scope)} in the manifest of ${quote(agent)}. ${consentAgain}`;
+    return `Declare scope ${quoted(policy.scope)} in the manifest of ${quoted(agent)}. ${consentAgain}`;
   if (from === undefined) return `Set "entry": true ${inManifest(policy, agent)}. ${consentAgain}`;
   if (path.slice(0, at).includes(agent)) {
-    return `No chain passes an agent twice: let ${quote(agent)} do it itself, before it delegates to ${quote(from)}.`;
+    return `No chain passes an agent twice: let ${quoted(agent)} do it itself, before it delegates to ${quoted(from)}.`;
   }
   if (policy.agents.get(from)?.downstream.has(agent)) return budgetTooSmall(policy, path.slice(0, at + 1), at + 1);
-  return `Add ${quote(agent)} to "downstream_agents" ${inManifest(policy, from)}. ${consentAgain}`;
+  return `Add ${quoted(agent)} to "downstream_agents" ${inManifest(policy, from)}. ${consentAgain}`;
 }
 
 function budgetTooSmall(policy: PolicyIndex, path: readonly string[], hops: number): string {
   const short = path.filter((agent) => (policy.agents.get(agent)?.hopBudget ?? hops) < hops);
   const whose = short.length === 0 ? "of its agents" : `of ${names(short)}`;
-  return `Raise "hop_budget" ${whose} under scope ${quote(policy.scope)} to at least ${hops}. ${consentAgain}`;
+  return `Raise "hop_budget" ${whose} under scope ${quoted(policy.scope)} to at least ${hops}. ${consentAgain}`;
 }
 
 function targetMissing(denied: Denied): string {
@@ -117,14 +116,14 @@ function targetMissing(denied: Denied): string {
   const caller = hop.chain.at(-1);
   return caller === undefined
     ? linkMissing(policy, [hop.target])
-    : `Add ${quote(hop.target)} to "downstream_agents" ${inManifest(policy, caller)}. ${consentAgain}`;
+    : `Add ${quoted(hop.target)} to "downstream_agents" ${inManifest(policy, caller)}. ${consentAgain}`;
 }
 
 function declareTool(denied: Denied): string {
   const { target, dataClass } = denied.hop;
   // It follows from the server's tools and cannot be declared by itself (docs/reference/manifest.md#mcp-servers).
   if (isMcpServerRef(target))
-    return `Declare a tool of that server, ${quote(`${target}/...`)}, ${inCallersManifest(denied)}.`;
+    return `Declare a tool of that server, ${quoted(`${target}/...`)}, ${inCallersManifest(denied)}.`;
   const tool = JSON.stringify({ ref: target, data_classes: [dataClass] });
   return `Add ${tool} to "tools" ${inCallersManifest(denied)}.`;
 }
@@ -134,7 +133,7 @@ function consentElsewhere(denied: Denied): string {
   const here = check === "target" ? targetMissing(denied) : dataClassMissing(denied);
   const { scopes } = facts.target;
   if (scopes.length === 0) return here;
-  return `Ask the human to consent to ${scopes.map((scope) => `scope ${quote(scope)}`).join(" or ")}. Or: ${here}`;
+  return `Ask the human to consent to ${scopes.map((scope) => `scope ${quoted(scope)}`).join(" or ")}. Or: ${here}`;
 }
 
 function dataClassMissing(denied: Denied): string {
@@ -142,17 +141,17 @@ function dataClassMissing(denied: Denied): string {
   const { asked, declared } = facts.data_class;
   if (hop.targetKind === "agent") {
     const missing = asked.filter((name) => !isWithin(name, declared));
-    return `Declare ${names(missing)} for a tool of ${quote(hop.target)}, or of an agent downstream of it, under scope ${quote(policy.scope)}; or delegate no more than is declared. ${consentAgain}`;
+    return `Declare ${names(missing)} for a tool of ${quoted(hop.target)}, or of an agent downstream of it, under scope ${quoted(policy.scope)}; or delegate no more than is declared. ${consentAgain}`;
   }
   if (isMcpServerRef(hop.target))
-    return `Ask for data class ${quote(protocolDataClass)}: an MCP session carries no other.`;
+    return `Ask for data class ${quoted(protocolDataClass)}: an MCP session carries no other.`;
   if (asked.length > 1) return `Ask for one data class with each call of a tool, not for ${names(asked)} together.`;
-  return `Add ${names(asked)} to "data_classes" of ${quote(hop.target)} ${inCallersManifest(denied)}. ${consentAgain}`;
+  return `Add ${names(asked)} to "data_classes" of ${quoted(hop.target)} ${inCallersManifest(denied)}. ${consentAgain}`;
 }
 
 function taintRefused({ policy, hop, facts }: Denied): string {
   const { source } = facts.taint;
-  const untouched = source === null ? "untrusted data" : quote(source);
-  const where = `under scope ${quote(policy.scope)} in every manifest that declares it`;
-  return `Set "accepts_taint": true for ${quote(hop.target)} ${where}, or call it in a session that has not touched ${untouched}.`;
+  const untouched = source === null ? "untrusted data" : quoted(source);
+  const where = `under scope ${quoted(policy.scope)} in every manifest that declares it`;
+  return `Set "accepts_taint": true for ${quoted(hop.target)} ${where}, or call it in a session that has not touched ${untouched}.`;
 }

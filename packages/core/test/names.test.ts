@@ -5,6 +5,7 @@ import {
   dataClassList,
   isMcpServerRef,
   mcpServerRef,
+  quoted,
   scopeName,
   toolRef,
   userSub,
@@ -131,4 +132,14 @@ test.each([
 ])("the MCP server of %j is %j", (ref, server) => {
   expect(mcpServerRef(ref)).toBe(server);
   expect(isMcpServerRef(ref)).toBe(ref === server);
+});
+
+test.each([
+  ["books", '"books"'],
+  ["bücher 📚", '"bücher 📚"'],
+  ['a "b"', '"a \\"b\\""'],
+  ["eve\u202e\u2066\u061cdlrow", '"eve\\u202e\\u2066\\u061cdlrow"'],
+])("%j in a sentence turns no text round", (name, text) => {
+  expect(quoted(name)).toBe(text);
+  expect(JSON.parse(text)).toBe(name);
 });

@@ -1,4 +1,12 @@
-import { agentManifest, agentName, compile, indexPolicy, type PolicyIndex, type ScopeDeclaration } from "@svc/core";
+import {
+  agentManifest,
+  agentName,
+  compile,
+  indexPolicy,
+  type PolicyIndex,
+  quoted,
+  type ScopeDeclaration,
+} from "@svc/core";
 import { z } from "zod";
 import type { DriftError, DriftErrorKind } from "./drift-report.ts";
 
@@ -71,8 +79,8 @@ function compiledScope(scope: string, declared: readonly Declared[], errors: Dri
   });
   const compilation = compile(scope, declarations);
   if (compilation.ok) return [indexPolicy({ scope, version: 1, document: compilation.document })];
-  const agents = compilation.branchingAgents.map((name) => JSON.stringify(name)).join(", ");
-  const message = `scope ${JSON.stringify(scope)} would have more than 10,000 delegation paths, through ${agents}`;
+  const agents = compilation.branchingAgents.map(quoted).join(", ");
+  const message = `scope ${quoted(scope)} would have more than 10,000 delegation paths, through ${agents}`;
   errors.push({ kind: "policy_too_large", message });
   return [];
 }

@@ -1,4 +1,4 @@
-import { agentName, type ChainMember, type DenyReason, denyReasons, scopeName } from "@svc/core";
+import { agentName, type ChainMember, type DenyReason, denyReasons, quoted, scopeName } from "@svc/core";
 import { z } from "zod";
 import type { DriftError, ScopedEdge, UndeclaredEdge } from "./drift-report.ts";
 
@@ -69,8 +69,8 @@ function unmetError(
   otherwise: readonly UndeclaredEdge[],
 ): DriftError {
   const { caller, target, dataClass, scope, file } = expected;
-  const what = `${JSON.stringify(target)}${dataClass === undefined ? "" : ` (${JSON.stringify(dataClass)})`}`;
-  const words = `the deny of ${caller ?? "human"} -> ${what} in scope ${JSON.stringify(scope)} is expected`;
+  const what = `${quoted(target)}${dataClass === undefined ? "" : ` (${quoted(dataClass)})`}`;
+  const words = `the deny of ${caller ?? "human"} -> ${what} in scope ${quoted(scope)} is expected`;
   const error = (kind: DriftError["kind"], why: string): DriftError => ({
     kind,
     message: `${words}, and ${why}`,

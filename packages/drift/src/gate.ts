@@ -1,4 +1,4 @@
-import { decide, explain, type HopRequest, type PolicyIndex, presentOf, toDecisionRecord } from "@svc/core";
+import { decide, explain, type HopRequest, type PolicyIndex, presentOf, quoted, toDecisionRecord } from "@svc/core";
 import type { EdgeTrace, TracedEdge, TraceFault, TraceFaultKind } from "./aggregate.ts";
 import { type DeclaredPolicies, type DriftManifest, type PoliciesReading, readPolicies } from "./declared-policies.ts";
 import type { DriftError, DriftReport, ScopedEdge, UndeclaredEdge } from "./drift-report.ts";
@@ -122,7 +122,7 @@ const undecidedError = (edge: TracedEdge): DriftError => ({
 
 const scopeUnknown = (chain: readonly string[], place: { file: string; line: number }): DriftError => ({
   kind: "scope_unknown",
-  message: `no recorded edge shows in which scope ${JSON.stringify(chain.join(" > "))} acted: record the one delegation to it as well, or name the scope (--scope, or traceScope of its client)`,
+  message: `no recorded edge shows in which scope ${quoted(chain.join(" > "))} acted: record the one delegation to it as well, or name the scope (--scope, or traceScope of its client)`,
   ...place,
 });
 

@@ -1,4 +1,4 @@
-import { type DiffEntry, manifestStatuses, type ReconciledVersion } from "@svc/core";
+import { type DiffEntry, manifestStatuses, type ReconciledVersion, withoutDirection } from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
@@ -93,7 +93,7 @@ function differences(caption: string, diff: readonly DiffEntry[]): Markup {
     columns: [
       { head: "Tool", cell: ({ ref }) => html`<code>${ref}</code>` },
       { head: "Kind", cell: ({ kind }) => badge(diffTones[kind], kind) },
-      { head: "Field", cell: ({ field }) => html`<code>${field}</code>` },
+      { head: "Field", cell: ({ field }) => html`<code>${withoutDirection(field)}</code>` },
       { head: "Declared", cell: ({ declared }) => html`<code>${jsonText(declared)}</code>` },
       { head: "Discovered", cell: ({ discovered }) => html`<code>${jsonText(discovered)}</code>` },
       { head: "Remedy", cell: ({ remedy }) => remedy },
@@ -106,4 +106,4 @@ function differences(caption: string, diff: readonly DiffEntry[]): Markup {
 const diffTones = { exceeds: "deny", conflicts: "deny", undiscovered: "observe", undeclarable: "observe" } as const;
 
 const jsonText = (value: unknown): string =>
-  value === null || value === undefined ? "nothing" : JSON.stringify(value);
+  value === null || value === undefined ? "nothing" : withoutDirection(JSON.stringify(value));

@@ -5,10 +5,11 @@ import {
   agentManifest,
   type ScopeCount,
   type WouldBlock,
+  withoutDirection,
 } from "@svc/core";
 import { html } from "hono/html";
 import { type Field, filterForm, withInstants } from "../form.ts";
-import { count, href, link, type Markup, notice, plural, time } from "../markup.ts";
+import { count, href, isolated, link, type Markup, notice, plural, time } from "../markup.ts";
 import { agentPath } from "../places.ts";
 import type { ConsoleReads, Listed, Query } from "../ports.ts";
 import { pageOf, table } from "../table.ts";
@@ -144,15 +145,15 @@ const changeSection = (
   title: string,
   current: AgentManifestDocument | undefined,
   change: AdmittingChange,
-): Markup => html`<details class="change"><summary>${title}</summary>
-${change.kind === "other" ? html`<p>${change.advice}</p>` : proposal(agent, current, change)}</details>`;
+): Markup => html`<details class="change"><summary>${isolated(title)}</summary>
+${change.kind === "other" ? html`<p>${isolated(change.advice)}</p>` : proposal(agent, current, change)}</details>`;
 
 function proposal(agent: string, current: AgentManifestDocument | undefined, change: ProposedChange): Markup {
   const file = `${agent}.json`;
   // Without discovery a person has to confirm the submission (docs/reference/manifest.md#statuses).
   const unconfirmed = change.manifest.discovery === undefined;
-  return html`<p><b>${change.summary}</b></p>
-<ul class="warnings">${change.warnings.map((warning) => html`<li>${warning}</li>`)}</ul>
+  return html`<p><b>${isolated(change.summary)}</b></p>
+<ul class="warnings">${change.warnings.map((warning) => html`<li>${isolated(warning)}</li>`)}</ul>
 ${lineDiff(indented(current), indented(change.manifest))}
 <p>Save this as <code>${file}</code>:</p>
 <details><summary>${file}</summary><pre tabindex="0">${indented({ agent, manifest: change.manifest })}</pre></details>
@@ -160,4 +161,4 @@ ${lineDiff(indented(current), indented(change.manifest))}
 <pre tabindex="0">svc manifest submit ${file}${unconfirmed && ' --override "why it can be trusted"'}</pre>`;
 }
 
-const indented = (document: unknown): string => JSON.stringify(document, null, 2);
+const indented = (document: unknown): string => withoutDirection(JSON.stringify(document, null, 2));

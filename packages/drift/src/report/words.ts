@@ -1,14 +1,13 @@
+import { quoted } from "@svc/core";
 import type { TracedEdge } from "../aggregate.ts";
 import type { DriftError, DriftReport, UndeclaredEdge, UnexercisedEdge } from "../drift-report.ts";
 
 /** Texts of the reports for people. Names that may hold anything are quoted as JSON. */
 
-const quote = (text: string): string => JSON.stringify(text);
-
 /** `human > planner -> "http:ledger/read" ("finance", scope "expenses")`. */
 export function edgeWords({ chain, target, dataClass, scope }: TracedEdge): string {
-  const inScope = scope === null ? "scope unknown" : `scope ${quote(scope)}`;
-  return `${["human", ...chain].join(" > ")} -> ${quote(target)} (${quote(dataClass)}, ${inScope})`;
+  const inScope = scope === null ? "scope unknown" : `scope ${quoted(scope)}`;
+  return `${["human", ...chain].join(" > ")} -> ${quoted(target)} (${quoted(dataClass)}, ${inScope})`;
 }
 
 export const undeclaredWords = (undeclared: UndeclaredEdge): string =>
@@ -20,8 +19,8 @@ export const expectedWords = ({ edge, reason }: UndeclaredEdge): string =>
 export const timesWords = (count: number): string => (count === 1 ? "once" : `${count} times`);
 
 export function unexercisedWords({ scope, caller, target, dataClass }: UnexercisedEdge): string {
-  const what = dataClass === null ? quote(target) : `${quote(target)} (${quote(dataClass)})`;
-  return `${caller ?? "human"} -> ${what}, scope ${quote(scope)}: declared, and exercised by no run`;
+  const what = dataClass === null ? quoted(target) : `${quoted(target)} (${quoted(dataClass)})`;
+  return `${caller ?? "human"} -> ${what}, scope ${quoted(scope)}: declared, and exercised by no run`;
 }
 
 export function summaryWords({ result, summary }: Pick<DriftReport, "result" | "summary">): string {
