@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { link, type Markup, notice } from "./markup.ts";
+import { isolated, link, type Markup, notice } from "./markup.ts";
 import type { Refusal } from "./ports.ts";
 import type { View } from "./view.ts";
 
@@ -42,7 +42,7 @@ export function failurePage({ code, status, message, headers, details }: Refusal
 function issueList(issues: unknown): Markup | undefined {
   if (!Array.isArray(issues)) return undefined;
   return html`<ul>${(issues as readonly { readonly path: string; readonly message: string }[]).map(
-    ({ path, message }) => html`<li><code>${path || "address"}</code> ${message}</li>`,
+    ({ path, message }) => html`<li><code>${path || "address"}</code> ${isolated(message)}</li>`,
   )}</ul>`;
 }
 

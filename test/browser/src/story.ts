@@ -37,7 +37,8 @@ interface Hop {
   readonly enforced?: boolean;
 }
 
-const authorize = (api: Api, hop: Hop): Promise<AuthorizeResponse> =>
+/** The decision alone. */
+export const authorize = (api: Api, hop: Hop): Promise<AuthorizeResponse> =>
   api("/v1/authorize", {
     bearer: hop.token,
     json: {
@@ -50,7 +51,7 @@ const authorize = (api: Api, hop: Hop): Promise<AuthorizeResponse> =>
   });
 
 /** Decides and exchanges: the token of the next hop. */
-async function hopTo(api: Api, hop: Hop): Promise<{ token: string; actionId: string }> {
+export async function hopTo(api: Api, hop: Hop): Promise<{ token: string; actionId: string }> {
   const { action_id: actionId, decision, deny_reason: reason } = await authorize(api, hop);
   if (decision !== "allow") throw new Error(`${hop.target} was denied: ${reason}`);
   const { access_token: token } = await api<ExchangeResponse>("/v1/token/exchange", {

@@ -34,7 +34,7 @@ function verdict({ record, explanation: { remedy } }: Action): Markup {
   return html`${call}${notice(
     record.enforced ? "deny" : "observe",
     `Denied: ${denyLabel(record.denyReason)} (${record.denyReason})`,
-    html`${observed}${remedy !== null && html`<p><b>To admit it:</b> ${remedy}</p>`}`,
+    html`${observed}${remedy !== null && html`<p><b>To admit it:</b> ${isolated(remedy)}</p>`}`,
   )}`;
 }
 
