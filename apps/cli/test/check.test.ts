@@ -37,6 +37,42 @@ test("sealing is not reported by a control plane without its state", async () =>
   expect(findings.filter(({ what }) => what.includes("sealed"))).toEqual([]);
 });
 
+test("the warnings of an enforcement point's start are findings, in the same words", async () => {
+  const env = {
+    ...scripted({ "/readyz": { status: 200, body: JSON.stringify({ status: "ok" }) } }),
+    SVC_PEP_CONFIG: "pep.yaml",
+    SVC_TELEMETRY_KEY: "k",
+    SVC_PEP_LISTEN: "[::]:16001",
+    SVC_PEP_SESSION_FILE: "session.json",
+    SVC_UNKNOWN_SETTING: "x",
+  };
+  const pepFindings = async (more: Record<string, string> = {}) => {
+    const { stdout } = await svc(["check", "--pep-settings-from-env", "--json"], { ...env, ...more });
+    const lines = stdout.split("\n").filter(Boolean);
+    return lines.map((line) => JSON.parse(line)).filter(({ what }) => /^SVC_|enforcement point/.test(what));
+  };
+  expect(await pepFindings()).toEqual([
+    { level: "note", what: expect.stringMatching(/^SVC_UNKNOWN_SETTING/), remedy: "Correct it, or remove it." },
+    {
+      level: "bad",
+      what: "SVC_CONTROL_PLANE_URL: tokens travel in plain text",
+      remedy: "Serve the control plane over TLS, and name its https address.",
+    },
+    {
+      level: "bad",
+      what: "SVC_PEP_SESSION_FILE: every client that reaches [::]:16001 acts as the agent",
+      remedy: "Set SVC_PEP_LISTEN to 127.0.0.1:16001, or unset the file and have clients present a token.",
+    },
+  ]);
+  expect(await pepFindings({ SVC_PEP_CONFIG: "", SVC_UNKNOWN_SETTING: "" })).toEqual([
+    {
+      level: "bad",
+      what: expect.stringMatching(/^SVC_PEP_CONFIG/),
+      remedy: "Every setting is listed in apps/pep/README.md.",
+    },
+  ]);
+});
+
 test("an unacknowledged restore is bad, with a link to its instructions", async () => {
   const error = { code: "restore_unacknowledged", message: "Not ready: restore." };
   const [finding] = await findingsOn(503, { error, details: { failing: ["restore"] } }, date);

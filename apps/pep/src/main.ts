@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import "@svc/host/require-node";
 import { readFileSync } from "node:fs";
-import { isLoopback } from "@svc/host";
 import { createTelemetry } from "@svc/telemetry";
 import { type Pep, startPep } from "./pep.ts";
 import { runCheck } from "./start/check.ts";
@@ -9,6 +8,7 @@ import { type Config, readConfig } from "./start/config.ts";
 import { help } from "./start/help.ts";
 import { printedConfig } from "./start/printed-config.ts";
 import { runSuggest } from "./start/suggest.ts";
+import { settingsFindings, weaknesses } from "./start/weaknesses.ts";
 import { ConfigurationRefused } from "./upstreams/configured-upstreams.ts";
 import { upstreamsSchema } from "./upstreams/upstreams-file.ts";
 
@@ -47,20 +47,15 @@ async function run(config: Config): Promise<void> {
   const pep = await startPep(config, { telemetry, log, onQuit: () => process.kill(process.pid, "SIGTERM") });
   process.on("SIGHUP", pep.reload);
   stopOnSignal(pep);
-  advise(config, pep);
+  for (const { what, remedy } of weaknesses(config, pep)) log(`WARNING: ${what}. ${remedy}`);
   log(`enforcement point listening on ${pep.address}, admin on ${pep.adminAddress}`);
 }
 
-function advise({ controlPlane, sessionFile, listen }: Config, { address, port }: Pep): void {
-  const { protocol, hostname } = controlPlane.url;
-  if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
-    log("WARNING: SVC_CONTROL_PLANE_URL: tokens travel in plain text");
-  }
-  if (sessionFile !== undefined && !isLoopback(listen.host)) {
-    log(
-      `WARNING: SVC_PEP_SESSION_FILE: every client that reaches ${address} acts as the agent; set SVC_PEP_LISTEN to 127.0.0.1:${port}, or unset the file and have clients present a token`,
-    );
-  }
+/** Each finding as a line of JSON; the exit code is 1 where any is bad. */
+function checkSettings(): 0 | 1 {
+  const findings = settingsFindings(readConfig(process.env));
+  for (const finding of findings) process.stdout.write(`${JSON.stringify(finding)}\n`);
+  return findings.some(({ level }) => level === "bad") ? 1 : 0;
 }
 
 try {
@@ -71,6 +66,9 @@ try {
       break;
     case "--check":
       process.exitCode = await runCheck(configure(), rest, process.env.SVC_ADMIN_TOKEN, log);
+      break;
+    case "--check-settings":
+      process.exitCode = checkSettings();
       break;
     case "--print-config":
       process.stdout.write(printedConfig(configure(), process.env));

@@ -95,7 +95,7 @@ test("a session file beside a listener that others reach is warned about, with w
   };
   const [reached, own] = await Promise.all([listening("[::]:0"), listening("127.0.0.1:0")]);
   const warning =
-    /^WARNING: SVC_PEP_SESSION_FILE: every client that reaches \[::\]:(\d+) acts as the agent; set SVC_PEP_LISTEN to 127\.0\.0\.1:\1,/m;
+    /^WARNING: SVC_PEP_SESSION_FILE: every client that reaches \[::\]:(\d+) acts as the agent\. Set SVC_PEP_LISTEN to 127\.0\.0\.1:\1,/m;
   expect(reached).toMatch(warning);
   expect(own).not.toContain("SVC_PEP_SESSION_FILE");
 });

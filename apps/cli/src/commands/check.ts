@@ -9,12 +9,15 @@ const examples = `
 Examples:
   svc check                        every finding with a remedy; exit 1 if any is bad
   svc check --settings-from-env    where the control plane is configured: its secrets and database role too
+  SVC_PEP_CONFIG=pep.yaml svc check --pep-settings-from-env
+                                   where an enforcement point is configured: what it gives away
   svc check --control-plane https://authz.example.com --json | jq 'select(.level != "good")'
 `;
 
 export const command = (): Command =>
   withControlPlane(new Command("check"))
     .option("--settings-from-env", "also check the settings of this environment, as the control plane reads them")
+    .option("--pep-settings-from-env", "the same, as an enforcement point reads them")
     .option("--json", "one line a finding: {level, what, remedy}")
     .addHelpText("after", examples)
     .action(check);
@@ -23,11 +26,25 @@ const marks = { good: colors.green("✓"), note: colors.yellow("!"), bad: colors
 
 interface Flags extends ControlPlaneFlags {
   readonly settingsFromEnv?: boolean;
+  readonly pepSettingsFromEnv?: boolean;
 }
 
-async function* findingsOf({ settingsFromEnv, ...flags }: Flags, onStep: (step: string) => void) {
+/** The programs that read settings of the environment, and report them as findings. */
+const settingsOf = {
+  controlPlane: { name: "control plane", url: import.meta.resolve("@svc/control-plane/main"), args: ["check"] },
+  pep: { name: "enforcement point", url: import.meta.resolve("@svc/pep/main"), args: ["--check-settings"] },
+};
+
+async function* findingsOf(flags: Flags, onStep: (step: string) => void) {
   yield* checkDeployment(openControlPlane(flags), onStep);
-  if (settingsFromEnv === true) yield* checkSettings(onStep);
+  if (flags.settingsFromEnv === true) {
+    onStep("reading the settings and the rights of the database role");
+    yield* checkSettings(settingsOf.controlPlane);
+  }
+  if (flags.pepSettingsFromEnv === true) {
+    onStep("reading the settings of the enforcement point");
+    yield* checkSettings(settingsOf.pep);
+  }
 }
 
 async function check({ json, ...flags }: Flags): Promise<void> {
@@ -45,17 +62,10 @@ async function check({ json, ...flags }: Flags): Promise<void> {
   if (!json) print(`\n${findings.length} checked, ${bad} bad, ${notes} to review`);
 }
 
-/** Findings that no plane shows: the control plane's own program reads the settings. They never contain a value. */
-async function* checkSettings(onStep: (step: string) => void): AsyncGenerator<Finding> {
-  onStep("reading the settings and the rights of the database role");
+/** Findings that no plane shows: the program that has the settings reads them. They never contain a secret. */
+async function* checkSettings(settings: (typeof settingsOf)[keyof typeof settingsOf]): AsyncGenerator<Finding> {
   const lines: string[] = [];
-  const program = startProgram({
-    name: "control plane",
-    url: import.meta.resolve("@svc/control-plane/main"),
-    args: ["check"],
-    env: process.env,
-    onLine: (line) => lines.push(line),
-  });
+  const program = startProgram({ ...settings, env: process.env, onLine: (line) => lines.push(line) });
   const code = await program.ended;
   const findings = lines.flatMap((line) => findingOf(line) ?? []);
   if ((code !== 0 && code !== 1) || findings.length === 0) {

@@ -6,6 +6,10 @@ export const flags = [
     does: "names the configured targets that no policy of these scopes could allow; needs `SVC_ADMIN_TOKEN`",
   },
   {
+    flag: "--check-settings",
+    does: "prints as lines of JSON what a start with these settings would refuse or warn of; `svc check --pep-settings-from-env` shows them",
+  },
+  {
     flag: "--print-config",
     does: "prints settings, proxies and upstreams in force as YAML, without secrets and without the content of files",
   },
