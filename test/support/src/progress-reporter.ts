@@ -65,8 +65,8 @@ export class ProgressReporter extends DefaultReporter {
     super.onTestRunEnd(modules, errors, reason);
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
-    // A file that could not be read or set up counts as one failure.
-    const failed = count("failed") + modules.filter((module) => module.errors().length > 0).length;
+    // A file that could not be read or set up counts as one failure, and so does an error outside of any test.
+    const failed = count("failed") + modules.filter((module) => module.errors().length > 0).length + errors.length;
     const totals = `${count("passed")} passed, ${failed} failed, ${count("skipped")} skipped in ${this.#elapsed()}`;
     const skipped = tests.filter((test) => test.result().state === "skipped").map(({ fullName }) => fullName);
     const reasons = skipped.length === 0 ? [] : [`Skipped: ${reasonsOf(skipped)}`];
