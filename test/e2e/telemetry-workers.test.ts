@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,7 +91,8 @@ describe("with a shared metrics folder", () => {
   });
 
   test("no counter decreases while workers are killed under load; each is replaced, and its counts remain", async () => {
-    const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: metricsFolder() });
+    const folder = metricsFolder();
+    const controlPlane = await start(3, { PROMETHEUS_MULTIPROC_DIR: folder });
     const session = await openSession(controlPlane);
     let isOver = false;
     let answered = 0;
@@ -124,6 +125,8 @@ describe("with a shared metrics folder", () => {
     // A killed worker loses what it counted in its last 100 ms, but none that was scraped.
     expect(allows(await scrape(controlPlane))).toBeGreaterThanOrEqual(allows(before));
     expect(allows(before)).toBeGreaterThan(0);
+    const left = first.filter((pid) => readdirSync(folder).some((name) => name.startsWith(`${pid}-`)));
+    expect(left).toEqual([]);
   });
 
   test("a worker's exit is one WARNING with a static message", async () => {

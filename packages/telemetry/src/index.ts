@@ -15,11 +15,12 @@ export {
   traceContextCauses,
 } from "./contract.ts";
 export type { SpanFacts } from "./contract-types.ts";
+export { endedWorkers } from "./ended-workers.ts";
 export { verdictFacts } from "./facts.ts";
 export { createLogWriter, createNotice, type SpanIds } from "./logger.ts";
 export { type Counts, createMetrics, type Metrics } from "./metrics.ts";
-export { claimMetricsFolder } from "./multiprocess.ts";
 export { createIdentities, pseudonym } from "./pseudonym.ts";
+export { claimMetricsFolder } from "./shared-folder.ts";
 export {
   type App,
   createTelemetry,

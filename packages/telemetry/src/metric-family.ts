@@ -51,11 +51,17 @@ function counter(config: FamilyConfig, closed: ClosedLabels) {
   };
 }
 
+/**
+ * In whole 2^-20 seconds: a floating-point sum of such values is exact, in any order. A sum over processes that were added
+ * in another order before would otherwise fall by a rounding, which looks like a restart.
+ */
+const exactly = (seconds: number): number => Math.floor(seconds * 2 ** 20) / 2 ** 20;
+
 function histogram(config: FamilyConfig, closed: ClosedLabels) {
   const metric = new Histogram({ ...config, buckets: bucketsSeconds });
   for (const labels of everySeries(closed)) metric.zero(labels);
   // A difference of two clock readings may round below zero, and a sum must not fall.
-  return (labels: Labels, seconds: number) => metric.observe(labels, Math.max(0, seconds));
+  return (labels: Labels, seconds: number) => metric.observe(labels, exactly(Math.max(0, seconds)));
 }
 
 /** An info gauge has one series: the labels that hold now. */

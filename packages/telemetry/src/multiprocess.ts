@@ -1,66 +1,38 @@
-import { accessSync, constants, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AggregatorRegistry, type PrometheusContentType, type Registry } from "prom-client";
+import type { EndedCounts } from "./ended-workers.ts";
 import type { Rendered } from "./metrics.ts";
+import { countsFile, draftOf, isEndedFile, isProcessRunning, type Writer, writerOf } from "./shared-folder.ts";
+import { admitted, type FamilySnapshot, templateOf, withoutGauges } from "./snapshot.ts";
 
 /** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
 export type SharedMetrics = ReturnType<typeof shareMetrics>;
 
-export interface SharedMetricsOptions {
+export interface SharedMetricsOptions extends Writer {
   /** `PROMETHEUS_MULTIPROC_DIR`: writable, and empty when the deployment starts. */
   readonly dir: string;
   readonly registry: Registry;
-  readonly pid: number;
-  /** Distinguishes this process from an earlier one of the same pid. Milliseconds since the epoch. */
-  readonly startedAt: number;
   readonly publishEveryMillis?: number;
   readonly isRunning?: (pid: number) => boolean;
 }
 
-const ownedPattern = /^\d+-\d+\.json(?:\.draft)?$/;
-const filePattern = /^(\d+)-(\d+)\.json$/;
-
-function isProcessRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
+/** A file of the folder as it was last read. */
+interface Loaded {
+  readonly version: string;
+  readonly families: readonly FamilySnapshot[];
+  /** Files that it replaces. */
+  readonly replaces: readonly string[];
 }
-
-/**
- * Makes the folder of a deployment that starts an empty one: files of an earlier deployment are removed, unless a process
- * that wrote one still runs. Called once, before any process shares its metrics.
- * @throws an error that names `PROMETHEUS_MULTIPROC_DIR` where the folder cannot be used
- */
-export function claimMetricsFolder(dir: string, isRunning = isProcessRunning): void {
-  try {
-    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
-    const files = readdirSync(dir).filter((name) => ownedPattern.test(name));
-    const isShared = files.some((name) => {
-      const pid = Number.parseInt(name, 10);
-      return pid !== process.pid && isRunning(pid);
-    });
-    if (!isShared) for (const name of files) rmSync(join(dir, name), { force: true });
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "error";
-    throw new Error(
-      `PROMETHEUS_MULTIPROC_DIR: the folder cannot be used (${code}): name an empty folder that this process may write`,
-      { cause },
-    );
-  }
-}
-
-const withoutGauges = (families: readonly FamilySnapshot[]) => families.filter(({ type }) => type !== "gauge");
 
 /** Throws at once where the directory cannot be written. */
 export function shareMetrics(options: SharedMetricsOptions) {
   const { dir, registry, pid, startedAt, publishEveryMillis = 100, isRunning = isProcessRunning } = options;
-  const ownFile = join(dir, `${pid}-${startedAt}.json`);
-  const draft = `${ownFile}.draft`;
+  const ownFile = join(dir, countsFile({ pid, startedAt }));
+  const draft = draftOf(ownFile);
   const template = templateOf(registry);
-  const known = new Map<string, { readonly version: string; readonly families: readonly FamilySnapshot[] }>();
+  const known = new Map<string, Loaded>();
   let written = "";
   writeFileSync(draft, "");
 
@@ -89,33 +61,56 @@ export function shareMetrics(options: SharedMetricsOptions) {
   };
 
   /** A file that cannot be read keeps its last state, so that no counter falls. */
-  async function load(name: string): Promise<readonly FamilySnapshot[]> {
+  async function load(name: string): Promise<Loaded | undefined> {
     const before = known.get(name);
     try {
-      const { mtimeMs, size, ino } = await stat(join(dir, name));
-      const version = `${ino}:${mtimeMs}:${size}`;
-      if (before?.version === version) return before.families;
-      const families = parseSnapshot(await readFile(join(dir, name), "utf8"), await template);
-      if (families !== undefined) known.set(name, { version, families });
-      return families ?? before?.families ?? [];
+      const version = await versionOf(name);
+      if (before?.version === version) return before;
+      const loaded = read(name, JSON.parse(await readFile(join(dir, name), "utf8")), await template);
+      if (loaded !== undefined) known.set(name, { version, ...loaded });
     } catch {
-      return before?.families ?? [];
+      // It was removed, or cut off.
+    }
+    return known.get(name);
+  }
+
+  async function versionOf(name: string): Promise<string> {
+    const { mtimeMs, size, ino } = await stat(join(dir, name));
+    return `${ino}:${mtimeMs}:${size}`;
+  }
+
+  const isLive = (writer: Writer): boolean =>
+    writer.pid === pid ? writer.startedAt === startedAt : isRunning(writer.pid);
+
+  const namesInFolder = () => readdir(dir).catch(() => [...known.keys()]);
+
+  async function loadEnded(): Promise<readonly Loaded[]> {
+    const loaded = await Promise.all((await namesInFolder()).filter(isEndedFile).map(load));
+    return loaded.filter((each) => each !== undefined);
+  }
+
+  /** Between both reads of the ended workers no file was replaced, so that each is read once. */
+  async function loadAll(): Promise<(readonly FamilySnapshot[])[]> {
+    for (let ended = await loadEnded(); ; ) {
+      const counts = await loadCounts(new Set(ended.flatMap(({ replaces }) => replaces)));
+      const after = await loadEnded();
+      if (versionsOf(after) === versionsOf(ended)) {
+        return [await template, ...ended.map(({ families }) => families), ...counts];
+      }
+      ended = after;
     }
   }
 
-  const isLive = (file: RegExpExecArray): boolean =>
-    Number(file[1]) === pid ? Number(file[2]) === startedAt : isRunning(Number(file[1]));
-
-  async function loadAll(): Promise<(readonly FamilySnapshot[])[]> {
-    const names = await readdir(dir).catch(() => [...known.keys()]);
-    const loaded: (readonly FamilySnapshot[])[] = [await template];
-    for (const name of names) {
-      const file = filePattern.exec(name);
-      if (file === null) continue;
-      const families = await load(name);
-      loaded.push(isLive(file) ? families : withoutGauges(families));
+  async function loadCounts(replaced: ReadonlySet<string>): Promise<(readonly FamilySnapshot[])[]> {
+    const all: (readonly FamilySnapshot[])[] = [];
+    for (const name of await namesInFolder()) {
+      const writer = writerOf(name);
+      if (writer === undefined || replaced.has(name)) continue;
+      const families = (await load(name))?.families ?? [];
+      all.push(isLive(writer) ? families : withoutGauges(families));
     }
-    return loaded;
+    for (const name of replaced) known.delete(name);
+    return all;
   }
 
   const timer = setInterval(publish, publishEveryMillis);
@@ -139,48 +134,17 @@ export function shareMetrics(options: SharedMetricsOptions) {
   };
 }
 
-interface Sample {
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly value: number;
-}
+const versionsOf = (files: readonly Loaded[]): string => files.map(({ version }) => version).join();
 
-interface FamilySnapshot {
-  readonly name: string;
-  readonly help: string;
-  readonly type: string;
-  readonly aggregator: string;
-  readonly values: readonly Sample[];
-}
-
-const seriesKey = ({ metricName = "", labels }: Sample): string =>
-  JSON.stringify([metricName, Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
-
-const isSample = (value: unknown): value is Sample =>
-  isRecord(value) && isRecord(value.labels) && typeof value.value === "number" && value.value >= 0;
-
-/** Every family of the registry with its series at 0. */
-async function templateOf(registry: Registry): Promise<FamilySnapshot[]> {
-  const families = (await registry.getMetricsAsJSON()) as unknown as FamilySnapshot[];
-  return families.map((family) => ({ ...family, values: family.values.map((sample) => ({ ...sample, value: 0 })) }));
-}
-
-/** The samples of families and series of this build, so that foreign files add nothing; undefined for no snapshot. */
-function parseSnapshot(text: string, template: readonly FamilySnapshot[]): FamilySnapshot[] | undefined {
-  let found: unknown;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!Array.isArray(found)) return undefined;
-  const valuesByName = new Map(found.filter(isRecord).map(({ name, values }) => [name, values]));
-  return template.map((family) => {
-    const series = new Set(family.values.map(seriesKey));
-    const values = valuesByName.get(family.name);
-    const samples = Array.isArray(values) ? values.filter(isSample) : [];
-    return { ...family, values: samples.filter((sample) => series.has(seriesKey(sample))) };
-  });
+/** Undefined for what is neither the counts of a process nor those of ended workers. */
+function read(
+  name: string,
+  found: unknown,
+  template: readonly FamilySnapshot[],
+): Pick<Loaded, "families" | "replaces"> | undefined {
+  const { replaces, families: given } = isEndedFile(name)
+    ? (found as Partial<EndedCounts>)
+    : { replaces: [], families: found };
+  const families = admitted(given, isEndedFile(name) ? withoutGauges(template) : template);
+  return families && Array.isArray(replaces) ? { families, replaces } : undefined;
 }

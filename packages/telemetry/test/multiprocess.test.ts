@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createMetrics, type Metrics } from "../src/index.ts";
-import { claimMetricsFolder, type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
+import { type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
+import { claimMetricsFolder } from "../src/shared-folder.ts";
 import { samplesOf, typesOf } from "./support/exposition.ts";
 
 let dir: string;

@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import { randomBytes } from "node:crypto";
-import { createLogWriter, createNotice } from "@svc/telemetry";
+import { createLogWriter, createNotice, endedWorkers } from "@svc/telemetry";
 import { type Config, drainTimes } from "./config.ts";
 
 /**
@@ -20,9 +20,11 @@ export function superviseWorkers(config: Config, log: (line: string) => void): S
   // Workers accept connections themselves. A connection that this process hands to a killed worker would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   const shared = sharedSettings(config);
+  const dir = config.metricsFolder;
+  const keepCounts = dir === undefined ? () => {} : endedWorkers({ dir, pid: process.pid, startedAt: Date.now() });
   return supervise({
     count: config.workers,
-    start: () => forkWorker(shared),
+    start: () => forkWorker(shared, keepCounts),
     onServing: (url) => log(`control plane listening on ${url}, ${config.workers} workers`),
     onReplaced(how) {
       log(`a worker ended (${how}); another takes its place`);
@@ -43,9 +45,14 @@ interface ServingMessage {
   readonly serving: string;
 }
 
-/** A copy of this process on the same socket. It ends when this process ends. `env` adds to its settings. */
-function forkWorker(env: Readonly<Record<string, string>>): WorkerProcess {
+/**
+ * A copy of this process on the same socket. It ends when this process ends. `env` adds to its settings.
+ * @param onExit called with its number once it has ended
+ */
+function forkWorker(env: Readonly<Record<string, string>>, onExit: (pid: number) => void): WorkerProcess {
   const worker = cluster.fork(env);
+  const { pid } = worker.process;
+  if (pid !== undefined) worker.once("exit", () => onExit(pid));
   return {
     onServing: (listener) => worker.once("message", ({ serving }: ServingMessage) => listener(serving)),
     onEnd(listener) {
