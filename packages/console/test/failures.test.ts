@@ -97,9 +97,19 @@ describe("readiness on the overview", () => {
   test.each([
     ["cache_store", "Not ready: cache store", "refused until it responds"],
     ["restore", "Not ready: restore", "Raise the issuer"],
+    ["seals", "Not ready: seals", "svc audit verify</code> names the rows"],
+    ["draining", "Not ready: draining", "This process is ending"],
   ])("%s is named with a remedy", async (name, title, advice) => {
     const page = await visitor({ reads: { ...fakeReads(), failingChecks: async () => [name] } }).look("/console");
     expect(page.status).toBe(200);
     for (const part of [title, advice]) expect(page.text).toContain(part);
+  });
+
+  test("has each remedy once where several checks fail", async () => {
+    const failingChecks = async () => ["database", "cache_store", "seals"];
+    const { text } = await visitor({ reads: { ...fakeReads(), failingChecks } }).look("/console");
+    expect(text).toContain("Not ready: database, cache store, seals");
+    expect(text.split("refused until it responds")).toHaveLength(2);
+    expect(text).toContain("svc audit verify");
   });
 });

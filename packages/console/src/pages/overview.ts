@@ -89,11 +89,24 @@ function readiness(failing: readonly string[]): Markup {
   return notice(
     "deny",
     `Not ready: ${failing.map((name) => name.replace("_", " ")).join(", ")}`,
-    failing.includes("restore")
-      ? html`<p>The database is older than one that was served before, so no call is allowed. Raise the issuer's epoch, as <a href="/readyz">/readyz</a> says.</p>`
-      : html`<p>Calls that need it are refused until it responds. See <a href="/readyz">/readyz</a> and the service's log.</p>`,
+    html`${[...new Set(failing.map((name) => failureTexts.get(name) ?? noResponse))]}`,
   );
 }
+
+const noResponse = html`<p>Calls that need it are refused until it responds. See <a href="/readyz">/readyz</a> and the service's log.</p>`;
+
+/** Of the checks that fail for another reason than a store without a response. */
+const failureTexts: ReadonlyMap<string, Markup> = new Map([
+  [
+    "restore",
+    html`<p>The database is older than one that was served before, so no call is allowed. Raise the issuer's epoch, as <a href="/readyz">/readyz</a> says.</p>`,
+  ],
+  [
+    "seals",
+    html`<p>The table of seals has rows that are not this service's. Calls are decided and recorded. <code>svc audit verify</code> names the rows: find out who wrote them, and let a database administrator remove them.</p>`,
+  ],
+  ["draining", html`<p>This process is ending: it completes its calls, and another process takes the next ones.</p>`],
+]);
 
 const spanChoice = (current: Span): Markup =>
   html`<nav class="choice" aria-label="Span of time"><ul>${spanNames.map(
