@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createHttpServer } from "../src/http/http-server.ts";
 
 // What is refused is tested over every listener in test/conformance/http.test.ts.
@@ -47,6 +49,22 @@ test("an unread body is discarded for a bounded time after its answer", async ()
   expect(text).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*served/);
   expect(sentBytes).toBeGreaterThan(1_048_576);
   expect(sentBytes).toBeLessThan(20 * 1_048_576);
+});
+
+test("a connection whose body came after the answer serves the next request, and then closes as any other", async () => {
+  const { port, server } = await started();
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  onTestFinished(() => void socket.destroy());
+  const answer = async (bytes: string) => {
+    socket.write(bytes);
+    return String((await once(socket, "data"))[0]);
+  };
+  const connections = () => promisify(server.getConnections.bind(server))();
+  expect(await answer("POST / HTTP/1.1\r\nHost: host\r\nContent-Length: 1\r\n\r\n")).toContain("served");
+  expect(await answer("1GET / HTTP/1.1\r\nHost: host\r\n\r\n")).toContain("served");
+  await delay(100);
+  expect(await answer("GET / HTTP/1.1\r\nHost: host\r\nConnection: close\r\n\r\n")).toContain("served");
+  await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 5_000 });
 });
 
 test.each([

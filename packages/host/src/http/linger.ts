@@ -15,19 +15,23 @@ export function linger(request: IncomingMessage, response: ServerResponse): void
     const { socket } = request;
     if (request.complete || socket.destroyed) return;
     let isEnded = false;
-    socket.destroySoon = () => {
+    const endAlone = () => {
       isEnded = true;
       socket.end();
     };
+    socket.destroySoon = endAlone;
     const untilBytes = socket.bytesRead + lingerBytes;
     const untilMs = performance.now() + lingerMs;
+    // Looks for the close too: a listener for each of a connection's requests would pile up on its socket.
     const looking = setInterval(() => {
-      const isOver = socket.bytesRead > untilBytes || performance.now() > untilMs;
+      const isOver = socket.destroyed || socket.bytesRead > untilBytes || performance.now() > untilMs;
       if (!request.complete && !isOver) return;
       clearInterval(looking);
-      if (isEnded || isOver) socket.destroy();
+      if (!request.complete) return void socket.destroy();
+      // The connection may serve more requests. One of them may linger already, with a method of its own.
+      if (socket.destroySoon === endAlone) Reflect.deleteProperty(socket, "destroySoon");
+      if (isEnded) socket.destroySoon();
     }, lookMs);
-    socket.once("close", () => clearInterval(looking));
   });
 }
 
