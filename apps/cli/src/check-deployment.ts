@@ -1,4 +1,5 @@
 import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow, Readiness } from "@svc/client";
+import { isLoopback } from "@svc/host";
 import type { ControlPlane } from "./control-plane.ts";
 import { Fault } from "./fault.ts";
 
@@ -65,9 +66,7 @@ function* sealing({ sealing: sealed }: Readiness, nowMs: number): Generator<Find
 function transport(url: string): Finding {
   const { protocol, hostname } = new URL(url);
   if (protocol === "https:") return good("served over TLS");
-  if (hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.")) {
-    return good("plain HTTP, on loopback");
-  }
+  if (isLoopback(hostname)) return good("plain HTTP, on loopback");
   return bad("tokens travel in plain text", "Set SVC_TLS_CERT_FILE and SVC_TLS_KEY_FILE, or end TLS at a proxy.");
 }
 

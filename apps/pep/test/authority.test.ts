@@ -40,4 +40,8 @@ test("a loopback listener has every loopback name, with its port", () => {
   expect([...ownAuthorities("127.0.0.1", 16_001)]).toEqual(["127.0.0.1:16001", "localhost:16001"]);
   expect([...ownAuthorities("::1", 16_001)]).toEqual(["[::1]:16001", "localhost:16001"]);
   expect([...ownAuthorities("10.1.2.3", 80)]).toEqual(["10.1.2.3"]);
+  const everywhere = ["127.0.0.1:16001", "[::1]:16001", "localhost:16001"];
+  expect([...ownAuthorities("::", 16_001)]).toEqual(["[::]:16001", ...everywhere]);
+  expect([...ownAuthorities("localhost", 16_001)].toSorted()).toEqual(everywhere.toSorted());
+  expect([...ownAuthorities("0.0.0.0", 16_001)]).toEqual(["0.0.0.0:16001", "127.0.0.1:16001", "localhost:16001"]);
 });

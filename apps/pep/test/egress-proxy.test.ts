@@ -186,4 +186,9 @@ describe("the proxies in the environment", () => {
     expect(read).toEqual({ ok: false, faults: [expect.stringMatching(fault)] });
     expect(JSON.stringify(read)).not.toContain("secret");
   });
+
+  test.each(["127.0.0.1", "[::1]", "localhost"])("a listener on every address is itself at %s", (name) => {
+    const read = readEgressProxies({ HTTP_PROXY: `http://${name}:16001` }, { host: "::", port: 16_001 });
+    expect(read).toEqual({ ok: false, faults: [expect.stringContaining("names this enforcement point itself")] });
+  });
 });

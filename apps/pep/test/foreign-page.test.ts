@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startedPep } from "./support/pep.ts";
@@ -8,13 +9,14 @@ import { startedUpstream } from "./support/upstream.ts";
 const routes = [{ methods: ["GET", "POST", "OPTIONS"], path: "/read", target: "http:app/read", data_class: "docs" }];
 
 /** An ambient session serves every process that reaches the port. */
-async function setup(mode: "enforce" | "observe" = "enforce") {
+async function setup(mode: "enforce" | "observe" = "enforce", listen = "127.0.0.1:0") {
   const upstream = await startedUpstream();
   const running = await startedPep({
     upstreams: [{ name: "app", url: upstream.url, hosts: ["app.internal"], mode, routes }],
     settings: (folder) => ({
       SVC_PEP_SESSION_FILE: join(folder, "session.json"),
       SVC_PEP_OBSERVE_UNDECIDED: "forward",
+      SVC_PEP_LISTEN: listen,
     }),
     prepare: async (folder, controlPlane) => {
       const { sessionId, token } = await controlPlane.consent();
@@ -76,6 +78,33 @@ describe("a page of another origin cannot use the ambient session", () => {
     expect(await send("GET /app/read", own, ["Origin: https://evil.example"])).toMatch(/^HTTP\/1\.1 403 /);
     expect(upstream.received).toHaveLength(0);
   });
+});
+
+describe("a listener on every address", () => {
+  const every = () => setup("enforce", "[::]:0");
+
+  test.each(["127.0.0.1", "[::1]", "localhost"])("has pages at http://%s", async (name) => {
+    const { send } = await every();
+    expect(await send("GET /app/read", own, [`Origin: http://${name}:{own}`])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each(["127.0.0.2", "[::2]", "localhost.evil.example"])("has none at http://%s", async (name) => {
+    const { send } = await every();
+    expect(await send("GET /app/read", own, [`Origin: http://${name}:{own}`])).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  const machine = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+  test.skipIf(machine === undefined)(
+    "has none at the loopback of another machine (needs a network address)",
+    async () => {
+      const { port } = await every();
+      const headers = { Origin: `http://127.0.0.1:${port}` };
+      const response = await fetch(`http://${machine}:${port}/app/read`, { headers });
+      expect(response.status).toBe(403);
+    },
+  );
 });
 
 describe("any other request is served", () => {

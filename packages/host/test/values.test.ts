@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { commaList, flag, httpUrl, listenAddress, wholeNumber } from "../src/index.ts";
+import { commaList, flag, httpUrl, isLoopback, listenAddress, wholeNumber } from "../src/index.ts";
 
 describe("setting text", () => {
   test.each([
@@ -21,5 +21,21 @@ describe("setting text", () => {
     ["http url", httpUrl, "nonsense", undefined],
   ])("%s: %j is read as %j", (_name, reader, given, want) => {
     expect(reader.safeParse(given).data).toEqual(want);
+  });
+});
+
+describe("loopback", () => {
+  test.each([
+    ...["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.10"],
+    ...["::1", "[::1]", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "[::ffff:7f00:1]"],
+  ])("is %s", (host) => {
+    expect(isLoopback(host)).toBe(true);
+  });
+
+  test.each([
+    ...["", "127.evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.localhost", "notlocalhost"],
+    ...["0.0.0.0", "::", "[::]", "128.0.0.1", "10.0.0.1", "::2", "::ffff:10.0.0.1", "fe80::1%lo", "[::1"],
+  ])("is not %j", (host) => {
+    expect(isLoopback(host)).toBe(false);
   });
 });

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isLoopback } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
 import { rememberVerified } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
@@ -123,4 +124,4 @@ function auditReadsOf({ audit, standby }: Stores, clock: Clock): AuditReads {
 
 /** A browser reaches the console without TLS: in development, and on loopback unless a proxy in front ends TLS. */
 const isPlain = ({ dev, issuer }: Config, url: string): boolean =>
-  dev || (/^http:\/\/(?:127\.|localhost\b|\[::1\])/.test(url) && !issuer?.startsWith("https:"));
+  dev || (isLoopback(new URL(url).hostname) && !url.startsWith("https:") && !issuer?.startsWith("https:"));

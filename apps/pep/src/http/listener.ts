@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createHttpServer } from "@svc/host";
+import { createHttpServer, isLoopback } from "@svc/host";
 import { isWebSocket } from "../forward/web-socket.ts";
 import type { Limits } from "../limits.ts";
 import { normalAuthority, ownAuthorities } from "../message/authority.ts";
@@ -64,7 +64,9 @@ function ownAuthoritiesOf(bound: () => AddressInfo): (request: IncomingMessage) 
     const found = known.get(local);
     if (found) return found;
     const { address, port } = bound();
-    const own = new Set([address, local].flatMap((name) => [...ownAuthorities(name, port)]));
+    // From another machine, its loopback names are of another listener.
+    const names = isLoopback(local) ? [address, local] : [local];
+    const own = new Set(names.flatMap((name) => [...ownAuthorities(name, port)]));
     known.set(local, own);
     return own;
   };

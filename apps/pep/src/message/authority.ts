@@ -19,6 +19,12 @@ export function normalAuthority(text: string): string | undefined {
 /** The spellings of a listener's address that clients on this machine use. */
 export function ownAuthorities(host: string, port: number): ReadonlySet<string> {
   const spelled = host.includes(":") ? `[${host}]` : host;
-  const loopback = isLoopback(host) ? ["localhost"] : [];
-  return new Set([spelled, ...loopback].flatMap((name) => normalAuthority(`${name}:${port}`) ?? []));
+  return new Set([spelled, ...loopbackNames(host)].flatMap((name) => normalAuthority(`${name}:${port}`) ?? []));
+}
+
+/** A wildcard address includes loopback. At another loopback address than the listener's, another program may listen. */
+function loopbackNames(host: string): readonly string[] {
+  if (host === "::" || host === "localhost") return ["127.0.0.1", "[::1]", "localhost"];
+  if (host === "0.0.0.0") return ["127.0.0.1", "localhost"];
+  return isLoopback(host) ? ["localhost"] : [];
 }

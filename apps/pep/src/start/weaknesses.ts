@@ -14,7 +14,7 @@ export function weaknesses(
 ): readonly Weakness[] {
   const found: Weakness[] = [];
   const { protocol, hostname } = controlPlane.url;
-  if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, ""))) {
+  if (protocol === "http:" && !isLoopback(hostname)) {
     found.push({
       what: "SVC_CONTROL_PLANE_URL: tokens travel in plain text",
       remedy: "Serve the control plane over TLS, and name its https address.",
