@@ -109,9 +109,23 @@ describe("after a revocation returns, every hop is refused", () => {
     const { scope, session: id, root } = await session();
     const { planner } = ledgerHops(scope);
     const again = await stack.api.consent(scope);
+    const before = await refusals("decide");
     await stack.revoke(planner.target);
     expect((await stack.api.authorize(again.session, again.token, planner)).body.deny_reason).toBe("AGENT_REVOKED");
     expect((await stack.api.authorize(id, root, planner)).body.deny_reason).toBe("AGENT_REVOKED");
+    expect(await refusals("decide")).toBe(before + 2);
+  });
+
+  test("with the agent as the lender of a tool at hop 1", async () => {
+    const [scope, lender] = [`lent-${++scopeCount}`, `lender-${scopeCount}`];
+    const tool = { ref: `http:${scope}/read`, data_classes: ["finance.entries"] };
+    expect((await stack.api.attest(lender, { [scope]: { hop_budget: 2, tools: [tool] } })).status).toBe(201);
+    const { session: id, token } = await stack.api.consent(scope);
+    const before = await refusals("decide");
+    await stack.revoke(lender);
+    const call = { target: tool.ref, target_kind: "tool", data_class: "finance.entries" } as const;
+    expect((await stack.api.authorize(id, token, call)).body.deny_reason).toBe("AGENT_REVOKED");
+    expect(await refusals("decide")).toBe(before + 1);
   });
 
   test("that raced the revocation: an exchanged token is refused at its next use", async () => {

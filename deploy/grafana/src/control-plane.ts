@@ -82,7 +82,7 @@ export const controlPlane: Dashboard = {
         "ops",
         { "{{cause}}": "sum by (cause) (rate(svc_exchange_pop_failures_total[5m]))" },
       ),
-      timeseries("Hops of revoked agents", "Refused, by step. Above 0, a revoked agent is still running.", "ops", {
+      timeseries("Hops denied for revoked agents", "Above 0, a revoked agent still runs or is still called.", "ops", {
         "{{stage}}": "sum by (stage) (rate(svc_revoked_hop_refusals_total[5m]))",
       }),
     ],

@@ -163,7 +163,7 @@ export const metrics = {
     type: "counter",
     emittedBy: controlPlane,
     labels: { stage: refusalStages },
-    help: "Hops refused because an agent of the chain is revoked.",
+    help: "Decisions and exchanges denied with AGENT_REVOKED: for an agent of the chain, the target, or the lenders at hop 1.",
   },
   svc_exchange_pop_failures: {
     type: "counter",
