@@ -11,6 +11,10 @@ import {
 import type { Scripted } from "./scripted-transport.ts";
 import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./tokens.ts";
 
+/** How often a lease was given back: once, or never, since its token is spent. */
+export const given = 1;
+export const spent = 0;
+
 export const call = { target: "http:ledger/post", targetKind: "tool", dataClass: "finance" } as const;
 export const allow = {
   ...{ action_id: actionId, decision: "allow", deny_reason: null, recoverable: false, enforced: true, hop: 2 },

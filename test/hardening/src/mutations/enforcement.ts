@@ -181,7 +181,7 @@ export const ofHop = mutationsOf("packages/hop/src", [
     "take-hop.ts",
     "actionId: recordedIn(response),",
     "actionId: allowed.actionId,",
-    testsOf("packages/hop/test/take-hop.test.ts")(
+    testsOf("packages/hop/test/hop-results.test.ts")(
       "every other result of a step, and whether the lease was given back > %s",
     ),
   ],
