@@ -1,29 +1,13 @@
-import {
-  createDatabase,
-  type Pooler,
-  requires,
-  spawnApp,
-  startControlPlane,
-  startPgBouncer,
-  type TestDatabase,
-} from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { createDatabase, type Pooler, requires, spawnApp, startControlPlane, startPgBouncer } from "@svc/test-support";
+import { afterAll, expect, onTestFinished } from "vitest";
 import { connect } from "../src/postgres/database.ts";
 import { requireOwnServerProcess } from "../src/postgres/server-process.ts";
 import { query } from "./support.ts";
 
 const { describe, test } = requires("pgbouncer");
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = await createDatabase();
 afterAll(() => database.drop());
-
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 /** As docs/guides/operations.md#poolers shows it. */
 const ignored =
@@ -31,7 +15,7 @@ const ignored =
 
 async function pooler(mode: Parameters<typeof startPgBouncer>[1], settings: readonly string[] = []): Promise<Pooler> {
   const started = await startPgBouncer(database, mode, settings);
-  undo.push(() => started.stop());
+  onTestFinished(() => started.stop());
   return started;
 }
 
@@ -146,7 +130,7 @@ describe("a control plane", () => {
   test("serves through a pooler in session mode", async () => {
     const through = await pooler("session", [ignored]);
     const plane = await startControlPlane({ database: through });
-    undo.push(() => plane.stop());
+    onTestFinished(async () => void (await plane.stop()));
     expect((await fetch(`${plane.url}/readyz`)).status).toBe(200);
   });
 });

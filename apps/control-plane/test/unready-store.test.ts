@@ -5,33 +5,24 @@ import {
   startControlPlane,
   startOwnRedis,
   startRedisCluster,
-  type TestDatabase,
 } from "@svc/test-support";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { afterAll, expect, onTestFinished } from "vitest";
 
 const { describe, test } = requires("redis-server");
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = await createDatabase();
 afterAll(() => database.drop());
-
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
 
 /** It never becomes ready, so it serves once it is live. */
 async function startOn(url: string): Promise<ControlPlane> {
   const plane = await startControlPlane({ database, redis: { url } }, {}, [], "/livez");
-  undo.push(() => plane.stop());
+  onTestFinished(async () => void (await plane.stop()));
   return plane;
 }
 
 const ownServer = async (settings: readonly string[] = []) => {
   const server = await startOwnRedis(settings);
-  undo.push(() => server.stop());
+  onTestFinished(() => server.stop());
   return server;
 };
 
@@ -40,7 +31,7 @@ const unfit: readonly (readonly [string, () => Promise<string>, string])[] = [
     "one node of a cluster",
     async () => {
       const cluster = await startRedisCluster();
-      undo.push(() => cluster.stop());
+      onTestFinished(() => cluster.stop());
       return cluster.nodes[0]?.url ?? "";
     },
     "it is one node of a cluster",
