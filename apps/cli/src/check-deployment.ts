@@ -1,5 +1,5 @@
 import type { AuthzClient, ControlPlaneUnavailable, DecisionFilters, DecisionRow, Readiness } from "@svc/client";
-import { isLoopback } from "@svc/host";
+import { isLoopback } from "@svc/host/loopback";
 import type { ControlPlane } from "./control-plane.ts";
 import { Fault } from "./fault.ts";
 

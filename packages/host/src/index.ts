@@ -14,6 +14,7 @@ export {
 export { pepEnvironment, withoutSettings } from "./child-environment.ts";
 export { createHttpServer, type HttpHandlers, pathOf, type SocketListener } from "./http/http-server.ts";
 export { type Listening, listen } from "./listen.ts";
+export { isLoopback } from "./loopback.ts";
 export { type Environment, type ReadOptions, readSettings } from "./read-settings.ts";
 export {
   defaulted,
@@ -30,7 +31,6 @@ export {
   commaList,
   flag,
   httpUrl,
-  isLoopback,
   type ListenAddress,
   listenAddress,
   oneOf,

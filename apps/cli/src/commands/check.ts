@@ -31,8 +31,8 @@ interface Flags extends ControlPlaneFlags {
 
 /** The programs that read settings of the environment, and report them as findings. */
 const settingsOf = {
-  controlPlane: { name: "control plane", url: import.meta.resolve("@svc/control-plane/main"), args: ["check"] },
-  pep: { name: "enforcement point", url: import.meta.resolve("@svc/pep/main"), args: ["--check-settings"] },
+  controlPlane: { name: "control plane", urlOf: () => import.meta.resolve("@svc/control-plane/main"), args: ["check"] },
+  pep: { name: "enforcement point", urlOf: () => import.meta.resolve("@svc/pep/main"), args: ["--check-settings"] },
 };
 
 async function* findingsOf(flags: Flags, onStep: (step: string) => void) {
@@ -63,9 +63,17 @@ async function check({ json, ...flags }: Flags): Promise<void> {
 }
 
 /** Findings that no plane shows: the program that has the settings reads them. They never contain a secret. */
-async function* checkSettings(settings: (typeof settingsOf)[keyof typeof settingsOf]): AsyncGenerator<Finding> {
+async function* checkSettings({
+  urlOf,
+  ...settings
+}: (typeof settingsOf)[keyof typeof settingsOf]): AsyncGenerator<Finding> {
   const lines: string[] = [];
-  const program = startProgram({ ...settings, env: process.env, onLine: (line) => lines.push(line) });
+  const program = startProgram({
+    ...settings,
+    url: urlOf(),
+    env: process.env,
+    onLine: (line) => lines.push(line),
+  });
   const code = await program.ended;
   const findings = lines.flatMap((line) => findingOf(line) ?? []);
   if ((code !== 0 && code !== 1) || findings.length === 0) {
