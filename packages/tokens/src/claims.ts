@@ -1,7 +1,8 @@
 import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
-import type { SigningKey } from "./key-set.ts";
+import { splitCompactJws } from "./compact-jws.ts";
+import type { MacKey, SigningKey } from "./key-set.ts";
 
 const text = z.string().min(1);
 const numericDate = z.int().min(0);
@@ -68,6 +69,8 @@ export interface TransactionClaims extends RegisteredClaims {
 }
 
 export const hopTokenType = "at+jwt";
+/** Never a verifier's to read: only the issuer admits a sibling (docs/reference/tokens.md#siblings). */
+export const siblingType = "sibling+jwt";
 export const transactionTokenType = "txntoken+jwt";
 
 const hopPayload = z.object({
@@ -124,6 +127,15 @@ export function readHopClaims(payload: unknown): HopClaims | undefined {
   return { ...same, act, sessionId, policyVersion, actionId, targetKind, privileged, renewed };
 }
 
+/** By its header alone, unverified. */
+export const isSibling = (token: string): boolean => splitCompactJws(token)?.typ === siblingType;
+
+/** The claims of a sibling: those of a hop token that an agent or the human holds, and that was renewed. */
+export function readSiblingClaims(payload: unknown): HopClaims | undefined {
+  const claims = readHopClaims(payload);
+  return claims?.renewed === true && claims.targetKind !== "tool" ? claims : undefined;
+}
+
 function writeHopClaims(claims: HopClaims): HopPayload {
   const { sessionId, policyVersion, actionId, targetKind, act, privileged, renewed, ...same } = claims;
   return {
@@ -155,10 +167,17 @@ function writeTransactionClaims(claims: TransactionClaims): TransactionPayload {
 export const issueHopToken = (key: SigningKey, claims: HopClaims): Promise<string> =>
   signJwt(key, hopTokenType, writeHopClaims(claims));
 
+/** Makes a sibling with exactly these claims. */
+export const issueSibling = (key: MacKey, claims: HopClaims): Promise<string> =>
+  signJwt(key, siblingType, writeHopClaims(claims));
+
 /** Signs a transaction token with exactly these claims. */
 export const issueTransactionToken = (key: SigningKey, claims: TransactionClaims): Promise<string> =>
   signJwt(key, transactionTokenType, writeTransactionClaims(claims));
 
 /** The header is the key's and the kind's; no caller adds to it. */
-export const signJwt = async (key: SigningKey, typ: string, payload: object): Promise<string> =>
-  key.sign({ alg: key.alg, typ, kid: key.kid }, JSON.stringify(payload));
+export const signJwt = async (
+  key: Pick<SigningKey, "alg" | "kid" | "sign">,
+  typ: string,
+  payload: object,
+): Promise<string> => key.sign({ alg: key.alg, typ, kid: key.kid }, JSON.stringify(payload));

@@ -12,7 +12,9 @@ export {
 export {
   type HopClaims,
   isNarrowed,
+  isSibling,
   issueHopToken,
+  issueSibling,
   issueTransactionToken,
   type NarrowedClaims,
   type TransactionClaims,
@@ -24,11 +26,13 @@ export { memberText, withMemberText } from "./json-member.ts";
 export type { PrivateJwk, PublicJwk } from "./jwk.ts";
 export {
   generatePrivateJwk,
+  type IssuerKey,
   importAgentKey,
   importIssuerKey,
   importJwks,
   type JwksDocument,
   type KeyLookup,
+  type MacKey,
   readPublicKey,
   type SigningKey,
   thumbprint,
@@ -57,6 +61,7 @@ export { decodeUtf8, isJsonObject, type JsonFault, parseStrictJson } from "./str
 export {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
+  decodeUnverifiedSubject,
   decodeUnverifiedTransactionToken,
   rememberDecoded,
   rememberVerified,

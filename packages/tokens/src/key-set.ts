@@ -1,17 +1,30 @@
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { sha256 } from "@noble/hashes/sha2.js";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importPKCS8 } from "jose";
 import { z } from "zod";
 import { runtime } from "#runtime";
+import { decodeBase64url } from "./encoding.ts";
 import { algorithmsOf, type PrivateJwk, type PublicJwk, toPublicJwk } from "./jwk.ts";
 import { type KeyRefusal, KeyRefused, readPrivateJwk, readPublicJwk } from "./read-jwk.ts";
 import type { CheckJws, SignJws } from "./runtime/port.ts";
 
-/** Checks signatures; its algorithm is part of it, so that no token can choose one. */
-export interface VerificationKey {
+/** Checks tokens; its algorithm is part of it, so that no token can choose one. */
+export interface CheckingKey {
   /** RFC 7638 thumbprint, or the name its key set gave it. */
   readonly kid: string;
   readonly algs: readonly string[];
-  readonly publicJwk: PublicJwk;
   readonly check: CheckJws;
+}
+
+/** Checks signatures. */
+export interface VerificationKey extends CheckingKey {
+  readonly publicJwk: PublicJwk;
+}
+
+/** Makes and checks what only its owner reads, by HMAC-SHA256. */
+export interface MacKey extends CheckingKey {
+  readonly alg: "HS256";
+  readonly sign: SignJws;
 }
 
 /** Signs; the private key is not a member and cannot be logged. */
@@ -21,6 +34,11 @@ export interface SigningKey {
   readonly alg: string;
   readonly publicJwk: PublicJwk;
   readonly sign: SignJws;
+}
+
+/** Signs the issuer's tokens. What it derives for siblings dies with it, and is never looked up among public keys. */
+export interface IssuerKey extends SigningKey {
+  readonly siblings: MacKey;
 }
 
 /** Where verification finds a key: a Map's own lookup, so that a `kid` can reach nothing but what was put there. */
@@ -38,15 +56,29 @@ export async function generatePrivateJwk(): Promise<PrivateJwk> {
 export const thumbprint = (jwk: PublicJwk): Promise<string> => calculateJwkThumbprint({ ...jwk }, "sha256");
 
 /** The issuer's key out of a JWK, its JSON text or a PKCS#8 PEM. ES256 only. @throws {KeyRefused} where it is none. */
-export async function importIssuerKey(material: string | PrivateJwk): Promise<SigningKey> {
-  const key = await importAgentKey(material);
+export async function importIssuerKey(material: string | PrivateJwk): Promise<IssuerKey> {
+  const jwk = await readPrivate(material);
+  const key = await toSigningKey(jwk);
   if (key.alg !== "ES256") throw new KeyRefused("unsupported");
-  return key;
+  return { ...key, siblings: siblingKey(key.kid, jwk) };
 }
 
 /** An agent's key, ES256 or Ed25519, out of the same. @throws {KeyRefused} where it is none. */
-export async function importAgentKey(material: string | PrivateJwk): Promise<SigningKey> {
-  const jwk = typeof material === "string" ? await readPrivateText(material.trim()) : readPrivateJwk(material);
+export const importAgentKey = async (material: string | PrivateJwk): Promise<SigningKey> =>
+  toSigningKey(await readPrivate(material));
+
+/** HKDF (RFC 5869) of the private half: whoever cannot sign hop tokens cannot make a sibling. */
+function siblingKey(kid: string, { d }: PrivateJwk): MacKey {
+  const secret = hkdf(sha256, decodeBase64url(d) as Uint8Array, undefined, utf8.encode(`svc sibling ${kid}`), 32);
+  return { kid, alg: "HS256", algs: ["HS256"], ...runtime.mac(secret) };
+}
+
+const utf8 = new TextEncoder();
+
+const readPrivate = async (material: string | PrivateJwk): Promise<PrivateJwk> =>
+  typeof material === "string" ? readPrivateText(material.trim()) : readPrivateJwk(material);
+
+async function toSigningKey(jwk: PrivateJwk): Promise<SigningKey> {
   const publicJwk = toPublicJwk(jwk);
   const kid = await thumbprint(publicJwk);
   const [alg] = algorithmsOf(jwk);

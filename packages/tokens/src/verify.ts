@@ -2,24 +2,29 @@ import { LRUCache } from "lru-cache";
 import {
   type HopClaims,
   hopTokenType,
+  isSibling,
   readHopClaims,
+  readSiblingClaims,
   readTransactionClaims,
+  siblingType,
   type TransactionClaims,
   transactionTokenType,
 } from "./claims.ts";
 import { type CompactJws, decodeObject, splitCompactJws } from "./compact-jws.ts";
 import { sha256Base64url } from "./encoding.ts";
-import type { KeyLookup, VerificationKey } from "./key-set.ts";
+import type { CheckingKey } from "./key-set.ts";
 import { type ClockOptions, refuse, timeRefusal } from "./refusal.ts";
 
-/** The kinds the issuer signs, each with its own `typ` so that none is accepted as another (RFC 8725 section 3.11). */
+/** The kinds the issuer makes, each with its own `typ` so that none is accepted as another (RFC 8725 section 3.11). */
 const kinds = {
   hop: { typ: hopTokenType, read: readHopClaims },
+  sibling: { typ: siblingType, read: readSiblingClaims },
   transaction: { typ: transactionTokenType, read: readTransactionClaims },
 } as const;
 
 interface ClaimsOf {
   readonly hop: HopClaims;
+  readonly sibling: HopClaims;
   readonly transaction: TransactionClaims;
 }
 export type TokenKind = keyof ClaimsOf;
@@ -44,8 +49,13 @@ export type Verification<Claims> =
   | { readonly ok: true; readonly claims: Claims }
   | { readonly ok: false; readonly cause: TokenRefusal };
 
+interface CheckingKeys {
+  get(kid: string): CheckingKey | undefined;
+}
+
 export interface VerifyOptions extends ClockOptions {
-  readonly keys: KeyLookup;
+  /** Of a sibling: the issuer's own keys, which are in no key set. */
+  readonly keys: CheckingKeys;
   readonly issuer: string;
   /** The issuer's epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds?: number;
@@ -54,7 +64,7 @@ export interface VerifyOptions extends ClockOptions {
 interface SignedClaims<Kind extends TokenKind> {
   readonly ok: true;
   readonly claims: ClaimsOf[Kind];
-  readonly key: VerificationKey;
+  readonly key: CheckingKey;
 }
 
 /** Verifies all but the audience, which the caller compares (docs/reference/tokens.md#verification). */
@@ -71,7 +81,7 @@ export async function verifyToken<Kind extends TokenKind>(
 async function checkSigned<Kind extends TokenKind>(
   kind: Kind,
   token: string,
-  keys: KeyLookup,
+  keys: CheckingKeys,
 ): Promise<SignedClaims<Kind> | { readonly ok: false; readonly cause: TokenRefusal }> {
   const jws = splitCompactJws(token);
   if (jws === undefined) return refuse("malformed");
@@ -86,7 +96,7 @@ async function checkSigned<Kind extends TokenKind>(
   return claims === undefined ? refuse("malformed") : { ok: true, claims, key };
 }
 
-const keyOf = ({ kid }: CompactJws, keys: KeyLookup): VerificationKey | undefined =>
+const keyOf = ({ kid }: CompactJws, keys: CheckingKeys): CheckingKey | undefined =>
   kid === undefined ? undefined : keys.get(kid);
 
 /** Checks what does change: issuer, epoch and time. */
@@ -103,6 +113,10 @@ function checkPresent<Claims extends HopClaims | TransactionClaims>(
 
 /** The unverified claims of a hop token: for its holder, to know its own hop and chain, never for a decision. */
 export const decodeUnverifiedHopToken = (token: string): HopClaims | undefined => readUnverified("hop", token);
+
+/** The same for a hop token or a sibling of it. */
+export const decodeUnverifiedSubject = (token: string): HopClaims | undefined =>
+  readUnverified(isSibling(token) ? "sibling" : "hop", token);
 
 /** The same for a transaction token. */
 export const decodeUnverifiedTransactionToken = (token: string): TransactionClaims | undefined =>
@@ -149,21 +163,24 @@ export function rememberVerified<Kind extends TokenKind>(kind: Kind, { capacity 
       if (verification.ok) cached.set(name, signed);
       return verification;
     },
-    /** Caches a token we just signed as verified by `key`. One that does not read as its kind is not cached. */
-    prime(token: string, key: VerificationKey): void {
+    /** Caches a token we just made as verified by `key`. One that does not read as its kind is not cached. */
+    prime(token: string, key: CheckingKey): void {
       const claims = readUnverified(kind, token);
       if (claims !== undefined) cached.set(sha256Base64url(token), { claims, key });
     },
   };
 }
 
-/** {@link decodeUnverifiedHopToken}, caching the claims of the latest tokens: a caller presents one several times. */
-export function rememberDecoded({ capacity }: RememberOptions): (token: string) => HopClaims | undefined {
+type Decode = (token: string) => HopClaims | undefined;
+type DecodeOptions = RememberOptions & { readonly decode?: Decode };
+
+/** The same, caching the claims of the latest tokens: a caller presents one several times. */
+export function rememberDecoded({ capacity, decode = decodeUnverifiedHopToken }: DecodeOptions): Decode {
   const cached = new LRUCache<string, HopClaims>({ max: capacity });
   return (token) => {
     const known = cached.get(token);
     if (known !== undefined) return known;
-    const claims = decodeUnverifiedHopToken(token);
+    const claims = decode(token);
     if (claims !== undefined) cached.set(token, claims);
     return claims;
   };

@@ -99,3 +99,17 @@ test("only runtime/node.ts uses Node's modules and globals", () => {
   );
   expect(naming).toEqual([join("runtime", "node.ts")]);
 });
+
+describe("HMAC-SHA256", () => {
+  const secret = new Uint8Array(32).fill(7);
+  test.each(platforms)("a MAC of %s checks on both runtimes, and no other does", async (_name, { mac }) => {
+    const token = await mac(secret).sign({ ...header, alg: "HS256" }, '{"sub":"é"}');
+    for (const [, other] of platforms) {
+      const { check } = other.mac(secret);
+      expect(await check(token)).toBe(true);
+      expect(await check(`${token.slice(0, -2)}${token.endsWith("AA") ? "QQ" : "AA"}`)).toBe(false);
+      expect(await check(token.slice(0, token.lastIndexOf(".") + 1))).toBe(false);
+      expect(await other.mac(new Uint8Array(32)).check(token)).toBe(false);
+    }
+  });
+});

@@ -1,4 +1,14 @@
-import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  hash,
+  type KeyObject,
+  sign,
+  timingSafeEqual,
+  verify,
+} from "node:crypto";
 import type { PrivateJwk, PublicJwk } from "../jwk.ts";
 import type { CheckJws, Runtime, SignJws } from "./port.ts";
 
@@ -14,18 +24,41 @@ function signer(jwk: PrivateJwk): SignJws {
   const digest = digestOf(jwk);
   const key: KeyObject = createPrivateKey(jwkInput(jwk));
   return (header, payload) => {
-    const input = `${toBase64url(JSON.stringify(header))}.${toBase64url(payload)}`;
+    const input = signingInput(header, payload);
     return `${input}.${sign(digest, Buffer.from(input), { key, dsaEncoding }).toString("base64url")}`;
   };
 }
+
+const signingInput = (header: object, payload: string): string =>
+  `${toBase64url(JSON.stringify(header))}.${toBase64url(payload)}`;
 
 function checker(jwk: PublicJwk): CheckJws {
   const digest = digestOf(jwk);
   const key: KeyObject = createPublicKey(jwkInput(jwk));
   return (token) => {
-    const dot = token.lastIndexOf(".");
-    const signature = Buffer.from(token.slice(dot + 1), "base64url");
-    return verify(digest, Buffer.from(token.slice(0, Math.max(dot, 0))), { key, dsaEncoding }, signature);
+    const { input, signature } = splitSignature(token);
+    return verify(digest, Buffer.from(input), { key, dsaEncoding }, signature);
+  };
+}
+
+function splitSignature(token: string): { readonly input: string; readonly signature: Buffer } {
+  const dot = token.lastIndexOf(".");
+  return { input: token.slice(0, Math.max(dot, 0)), signature: Buffer.from(token.slice(dot + 1), "base64url") };
+}
+
+function mac(secret: Uint8Array): ReturnType<Runtime["mac"]> {
+  const key = createSecretKey(secret);
+  const of = (input: string): Buffer => createHmac("sha256", key).update(input).digest();
+  return {
+    sign(header, payload) {
+      const input = signingInput(header, payload);
+      return `${input}.${of(input).toString("base64url")}`;
+    },
+    check(token) {
+      const { input, signature } = splitSignature(token);
+      const expected = of(input);
+      return signature.length === expected.length && timingSafeEqual(signature, expected);
+    },
   };
 }
 
@@ -40,4 +73,5 @@ export const runtime: Runtime = {
   fromBase64url: (text) => Buffer.from(text, "base64url"),
   signer,
   checker,
+  mac,
 };

@@ -20,6 +20,8 @@ export type CheckJws = (token: string) => MaybePromise<boolean>;
  * asynchronous sibling for one ES256 signature; elsewhere jose on WebCrypto. The `imports` map of the package chooses.
  */
 export interface Runtime {
+  /** HMAC-SHA256 under a secret (RFC 7518 section 3.2). */
+  mac(secret: Uint8Array): { readonly sign: SignJws; readonly check: CheckJws };
   /** base64url(SHA-256(data)), of the UTF-8 bytes where it is text. */
   sha256Base64url(data: Uint8Array | string): string;
   toBase64url(data: Uint8Array | string): string;

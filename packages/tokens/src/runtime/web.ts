@@ -14,15 +14,24 @@ async function signer(jwk: PrivateJwk): Promise<SignJws> {
 async function checker(jwk: PublicJwk): Promise<CheckJws> {
   const algorithms = [...algorithmsOf(jwk)];
   const key = await importJWK({ ...jwk }, algorithms[0]);
-  return async (token) => {
-    try {
-      await compactVerify(token, key, { algorithms });
-      return true;
-    } catch (error) {
-      if (error instanceof errors.JOSEError) return false;
-      throw error;
-    }
+  return (token) => isVerified(compactVerify(token, key, { algorithms }));
+}
+
+function mac(secret: Uint8Array): ReturnType<Runtime["mac"]> {
+  return {
+    sign: (header, payload) => new CompactSign(utf8.encode(payload)).setProtectedHeader({ ...header }).sign(secret),
+    check: (token) => isVerified(compactVerify(token, secret, { algorithms: ["HS256"] })),
   };
+}
+
+async function isVerified(verification: Promise<unknown>): Promise<boolean> {
+  try {
+    await verification;
+    return true;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return false;
+    throw error;
+  }
 }
 
 function fromBase64url(text: string): Uint8Array {
@@ -40,4 +49,5 @@ export const runtime: Runtime = {
   fromBase64url,
   signer,
   checker,
+  mac,
 };
