@@ -61,6 +61,18 @@ describe.each([...groups.values()])("$name", ({ manifests, identityRequired, row
     });
   });
 
+  test.each(rows)("a line of hops: $name", async ({ vector }) => {
+    const { want } = vector;
+    const { session, token } = await stage.set(vector);
+    const call = { session_id: session, token, ...hopOf(vector), body_settled: true };
+    const [answer] = await stage.api.hops([{ ...call, ...(vector.declaredTaint && { taint: vector.declaredTaint }) }]);
+    const { body } = answer?.authorize ?? {};
+    expect([body.decision, body.deny_reason]).toEqual([want.outcome, want.reason ?? null]);
+    expect([body.taint, body.taint_source]).toEqual([want.taint ?? "trusted_internal", want.taintSource ?? null]);
+    if (want.outcome === "deny")
+      expect(answer).toEqual({ line: 0, authorize: answer?.authorize, stages: answer?.stages });
+  });
+
   // With identity required every exchange needs a proof, which identity-required.test.ts tests.
   test.each(identityRequired ? [] : rows)("the exchange: $name", async ({ vector }) => {
     const { want } = vector;

@@ -1,5 +1,5 @@
 import { createDatabase, type TestDatabase, waitUntil } from "@svc/test-support";
-import { generatePrivateJwk, importIssuerKey, type SigningKey, sealPrivateJwk } from "@svc/tokens";
+import { generatePrivateJwk, type IssuerKey, importIssuerKey, sealPrivateJwk } from "@svc/tokens";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type KeyDeps, removeKey, rotateKey } from "../src/commands/issuer-keys.ts";
 import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 /** The keys as one process sees them, and how often it read them. */
-async function open(changes: { fixedKey?: SigningKey; encryptionKey?: Uint8Array } = {}) {
+async function open(changes: { fixedKey?: IssuerKey; encryptionKey?: Uint8Array } = {}) {
   const reads = { count: 0, heldBack: Promise.resolve() };
   const counted = new Proxy(sql, {
     get: (target, name) => {

@@ -31,24 +31,25 @@ const spendColumns = columns(
   "jti_hash action_id session_id kind prover proof_jti_hash spent_at renewal_id actor agent",
 );
 
+const first: Readonly<Record<Source, readonly string[]>> = {
+  session: columns("session_id user_sub scope policy_version hop_budget consented_by consented_at expires_at"),
+  decision: columns(
+    "action_id seq record_version session_id stage hop chain acting_agent target target_kind data_class decision " +
+      "deny_reason recoverable enforced privileged taint taint_source policy_version guarantee_level " +
+      "parent_action_id decided_at present",
+  ),
+  exchange: spendColumns,
+  mint: columns("action_id session_id params_hash prover proof_jti_hash minted_at"),
+  renewal: spendColumns,
+  event: columns("event_id kind ts actor session_id agent reason details"),
+};
+const spendWithSibling = [...spendColumns, "sibling_jti_hash"];
+
 /**
  * The columns of a leaf. A seal names its format, and a format is never edited: a column that a table gains later is
  * listed by the next format, and must be null in the rows that were sealed under an earlier one.
  */
-const formats: readonly Readonly<Record<Source, readonly string[]>>[] = [
-  {
-    session: columns("session_id user_sub scope policy_version hop_budget consented_by consented_at expires_at"),
-    decision: columns(
-      "action_id seq record_version session_id stage hop chain acting_agent target target_kind data_class decision " +
-        "deny_reason recoverable enforced privileged taint taint_source policy_version guarantee_level " +
-        "parent_action_id decided_at present",
-    ),
-    exchange: spendColumns,
-    mint: columns("action_id session_id params_hash prover proof_jti_hash minted_at"),
-    renewal: spendColumns,
-    event: columns("event_id kind ts actor session_id agent reason details"),
-  },
-];
+const formats = [first, { ...first, exchange: spendWithSibling, renewal: spendWithSibling }];
 
 /** Of the seals that are written today; formats count from 1. */
 export const currentFormat = formats.length;

@@ -26,6 +26,29 @@ export interface Hop {
   readonly data_class: string;
 }
 
+/** A line of `POST /v1/hops`. */
+export interface HopLine extends Hop {
+  readonly session_id: string;
+  readonly token: string;
+  readonly body_settled: boolean;
+  readonly [more: string]: unknown;
+}
+
+export interface HopAnswer {
+  readonly line: number;
+  readonly authorize?: Embedded;
+  readonly exchange?: Embedded;
+  readonly sibling?: { readonly token: string; readonly expires_in: number };
+  readonly stages?: { readonly decide: number; readonly exchange?: number };
+}
+
+interface Embedded {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box test reads any response.
+  readonly body: any;
+  readonly retry_after?: string;
+}
+
 export interface CallInit {
   readonly bearer?: string;
   readonly body?: unknown;
@@ -81,9 +104,22 @@ export function createApi(url: string, tokens: Tokens) {
       action_id: actionId,
       ...more,
     });
+  const hopLines = (text: string, type = "application/x-ndjson") =>
+    call("POST", "/v1/hops", { raw: { body: text, headers: { "content-type": type } } });
   return {
     url,
     tokens,
+    hopLines,
+    /** The answers in the order of the lines. */
+    hops: async (lines: readonly HopLine[]): Promise<readonly HopAnswer[]> => {
+      const { status, text } = await hopLines(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      if (status !== 200) throw new Error(`hops: ${status} ${text}`);
+      const answers = text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as HopAnswer);
+      return answers.toSorted((a, b) => a.line - b.line);
+    },
     /** Every call so far, in the order of the responses. */
     calls: calls as readonly Call[],
     call,

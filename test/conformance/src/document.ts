@@ -129,8 +129,20 @@ function contentFaults(
   const schema = content[type]?.schema;
   if (schema === undefined) return [`${answer.status} has no schema`];
   const validate = validatorOf(schema);
-  if (validate(type === "application/json" ? answer.body : answer.text)) return [];
-  return (validate.errors ?? []).map(
-    ({ instancePath, message, params }) => `${answer.status} ${instancePath} ${message} ${JSON.stringify(params)}`,
-  );
+  return valuesOf(type, answer).flatMap((value) => {
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${answer.status} ${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+  });
+}
+
+/** A schema of NDJSON is that of a line. */
+function valuesOf(type: string, { body, text }: Answer): readonly unknown[] {
+  if (type === "application/x-ndjson")
+    return text
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+  return [type === "application/json" ? body : text];
 }

@@ -14,7 +14,7 @@ import type { Discover, Manifests, Policies } from "../ports/manifests.ts";
 import type { ReplayGuard } from "../ports/replay-guard.ts";
 import type { RestoreWatch } from "../ports/restore-watch.ts";
 import type { SessionStateReader, Sessions } from "../ports/sessions.ts";
-import type { SpendLedger } from "../ports/spend-ledger.ts";
+import type { HopLedger, SpendLedger } from "../ports/spend-ledger.ts";
 import type { TokenSigner } from "../ports/token-signer.ts";
 
 /** A body, decoded. */
@@ -29,11 +29,13 @@ export interface HopDeps {
   readonly agentKeys: AgentKeys;
   /** Remembers checked signatures. It compares `iss`, `exp` and the issuer epoch at every use. */
   readonly verifyHopToken: VerifyRemembering<"hop">;
+  readonly verifySibling: VerifyRemembering<"sibling">;
   readonly signer: TokenSigner;
   readonly sessionState: SessionStateReader;
   readonly policies: Policies;
   readonly decisionLog: DecisionLog;
   readonly spends: SpendLedger;
+  readonly hops: HopLedger;
   readonly denialHold: DenialHold;
   readonly guard: ReplayGuard;
   readonly hopSettings: HopSettings;

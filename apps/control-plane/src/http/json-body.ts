@@ -10,9 +10,9 @@ const maxDepth = 66;
  * The body's text, UTF-8 without a byte order mark.
  * @throws {ApiError} `unsupported_media_type`, `payload_too_large`, `invalid_request`.
  */
-export async function readJsonText(request: Request): Promise<string> {
-  if (!isMediaType(request.headers, "application/json")) {
-    throw new ApiError("unsupported_media_type", "The body must be application/json in UTF-8.");
+export async function readJsonText(request: Request, mediaType = "application/json"): Promise<string> {
+  if (!isMediaType(request.headers, mediaType)) {
+    throw new ApiError("unsupported_media_type", `The body must be ${mediaType} in UTF-8.`);
   }
   if (!isUncoded(request.headers)) {
     // RFC 9110 section 15.5.16: the header says which coding is taken.

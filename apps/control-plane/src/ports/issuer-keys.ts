@@ -1,5 +1,5 @@
 import type { issuerKey, Row } from "@svc/core";
-import type { JwksDocument, KeyLookup, SigningKey } from "@svc/tokens";
+import type { IssuerKey, JwksDocument, KeyLookup, MacKey } from "@svc/tokens";
 import type { NewEvent } from "./administrative-event.ts";
 
 /** The issuer's keys as this process knows them. */
@@ -7,7 +7,9 @@ export interface KeySet {
   /** The denial epoch of the read. Every change of the keys replaces it. */
   readonly epoch: string;
   readonly lookup: KeyLookup;
-  readonly signingKey: SigningKey;
+  /** What checks siblings: of the same keys, apart from those that are published (RFC 8725 section 3.12). */
+  readonly siblings: ReadonlyMap<string, MacKey>;
+  readonly signingKey: IssuerKey;
   /** The issuer epoch: tokens issued in an earlier second are refused. */
   readonly minIssuedAtSeconds: number;
   readonly published: JwksDocument;

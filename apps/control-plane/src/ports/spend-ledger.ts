@@ -1,3 +1,4 @@
+import type { DecisionRecord } from "@svc/core";
 import type { Committed, Marking } from "./decision-log.ts";
 import type { Epochs } from "./sessions.ts";
 
@@ -22,6 +23,12 @@ export interface Exchange extends SpendBase {
   readonly actionId: string;
 }
 
+/** The spend of a hop that is decided and taken at once. */
+export interface HopSpend extends Exchange {
+  /** SHA-256 of the `jti` of the token that takes the place of the spent one. */
+  readonly siblingJtiHash: Uint8Array;
+}
+
 /** Spends a token alone, and is itself an event of the audit. */
 export interface Renewal extends SpendBase {
   readonly kind: "renewal";
@@ -42,6 +49,20 @@ export type Spend = Exchange | Renewal;
 export type SpendOutcome =
   | (Committed & { readonly kind: "spent" })
   | { readonly kind: "token_spent" | "allow_spent" | "proof_used" | "stale" };
+
+/**
+ * `spent`: decision and spend are durable. `recorded`: the decision alone, since token or proof was used before, or the
+ * session ended meanwhile. `stale`: nothing was written, since session or denials changed since `epochs`.
+ */
+export type HopOutcome =
+  | { readonly kind: "spent" }
+  | { readonly kind: "stale" }
+  | { readonly kind: "recorded"; readonly used: "token" | "proof" | "none" };
+
+/** Commits an allow and the spend of its token in one statement: no record, no spend. */
+export interface HopLedger {
+  take(record: DecisionRecord, spend: HopSpend, epochs: Epochs): Promise<HopOutcome>;
+}
 
 export interface SpendLedger {
   /** Atomic across processes, its marks included; a database constraint decides. */

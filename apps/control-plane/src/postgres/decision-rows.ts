@@ -64,15 +64,20 @@ export async function insertDecisions(
   appends: readonly Append[],
   locksMarks = false,
 ): Promise<readonly boolean[]> {
-  const rows = appends.map(({ record, epochs }) => [...toRow(record), epochs.session, epochs.denials]);
   const inserted = await sql<{ action_id: string }[]>`
+    ${insertion(sql, appends, locksMarks ? sql`for share of st` : sql``)} returning action_id`;
+  const ids = new Set(inserted.map(({ action_id }) => action_id));
+  return appends.map(({ record }) => ids.has(record.actionId));
+}
+
+/** The statement without its `returning`. */
+export function insertion(sql: Sql | Transaction, appends: readonly Append[], lock = sql``) {
+  const rows = appends.map(({ record, epochs }) => [...toRow(record), epochs.session, epochs.denials]);
+  return sql`
     insert into decision (${sql.unsafe(insertedColumns)})
     select ${sql.unsafe(rowColumns)}
     from unnest(${rowsLiteral(rows)}::text::decision_insert[]) as r
       join session_state st on st.session_id = r.session_id and st.epoch = r.session_epoch
       join denial_epoch d on d.epoch = r.denial_epoch
-    ${locksMarks ? sql`for share of st` : sql``}
-    returning action_id`;
-  const ids = new Set(inserted.map(({ action_id }) => action_id));
-  return appends.map(({ record }) => ids.has(record.actionId));
+    ${lock}`;
 }

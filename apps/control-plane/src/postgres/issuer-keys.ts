@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import {
   generatePrivateJwk,
+  type IssuerKey,
   importIssuerKey,
-  type SigningKey,
   sealPrivateJwk,
   toJwks,
   unsealPrivateJwk,
@@ -32,7 +32,7 @@ interface IssuerKeySettings {
   /** 32 bytes that encrypt private keys at rest. */
   readonly encryptionKey: Uint8Array;
   /** A key from the settings: then none is made or stored. */
-  readonly fixedKey: SigningKey | undefined;
+  readonly fixedKey: IssuerKey | undefined;
 }
 
 const refreshEveryMs = 30_000;
@@ -92,7 +92,7 @@ export async function issuerKeys(settings: IssuerKeySettings): Promise<IssuerKey
 const longestTokenMs = (86_400 + 60) * 1000;
 
 interface OpenedKey extends KeyFacts {
-  readonly signing: SigningKey;
+  readonly signing: IssuerKey;
   readonly verification: VerificationKey;
 }
 
@@ -123,7 +123,7 @@ function keySetReader({ pool, clock, fixedKey, encryptionKey }: IssuerKeySetting
   };
 }
 
-const opened = async (facts: KeyFacts, signing: SigningKey): Promise<OpenedKey> => ({
+const opened = async (facts: KeyFacts, signing: IssuerKey): Promise<OpenedKey> => ({
   ...facts,
   signing,
   verification: await verificationKeyOf(signing),
@@ -154,6 +154,7 @@ async function readAll(tx: Transaction, retiredBefore: Date) {
 const toKeySet = (keys: readonly OpenedKey[], state: KeyState, clock: Clock): KeySet => ({
   epoch: state.epoch,
   lookup: new Map(keys.map(({ verification }) => [verification.kid, verification])),
+  siblings: new Map(keys.map(({ signing }) => [signing.kid, signing.siblings])),
   get signingKey() {
     return signingAt(keys, clock.nowMs()).signing;
   },

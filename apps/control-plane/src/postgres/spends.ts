@@ -21,7 +21,7 @@ export function spendLedger(pool: Pool): SpendLedger {
   const { sql, deadlineMs } = pool;
   const spendPlain = groupCommit<ExchangeInsert, boolean>({
     write: (inserts) => insertExchanges(sql, inserts),
-    keysOf: ({ spend }) => keysOf(spend),
+    keysOf: ({ spend }) => spendKeysOf(spend),
     deadlineMs,
   });
   const insertOnce = async (spend: Spend, marking: Marking, epochs: Epochs): Promise<Committed | false | undefined> => {
@@ -44,7 +44,7 @@ export function spendLedger(pool: Pool): SpendLedger {
 }
 
 /** Each is unique in the table, so no two rows of one statement may share one. */
-const keysOf = ({ jtiHash, actionId, prover }: Exchange): readonly string[] => [
+export const spendKeysOf = ({ jtiHash, actionId, prover }: Exchange): readonly string[] => [
   `token ${hex(jtiHash)}`,
   `allow ${actionId}`,
   ...(prover === undefined ? [] : [`proof ${hex(prover.proofJtiHash)}`]),
@@ -73,7 +73,7 @@ const runsUnder = (sql: Sql, epochs: Epochs, atMs: number) => sql`
   st.revoked_at is null and s.expires_at > ${new Date(atMs)}
     and st.epoch = ${epochs.session} and e.epoch = ${epochs.denials}`;
 
-async function whatIsSpent(
+export async function whatIsSpent(
   sql: Sql,
   sessionId: string,
   jtiHash: Uint8Array,
@@ -85,7 +85,7 @@ async function whatIsSpent(
   return row ?? { token: true, allow: true };
 }
 
-async function isProofUsed(sql: Sql, { prover }: Pick<Spend, "prover">): Promise<boolean> {
+export async function isProofUsed(sql: Sql, { prover }: Pick<Spend, "prover">): Promise<boolean> {
   if (prover === undefined) return false;
   const [row] = await sql<{ used: boolean }[]>`
     select exists (select from spend where proof_jti_hash = ${prover.proofJtiHash})
@@ -164,6 +164,6 @@ const toRow = ({ spend, epochs }: ExchangeInsert): readonly Value[] => [
   epochs.denials,
 ];
 
-const byteaLiteral = (bytes: Uint8Array): string => `\\x${hex(bytes)}`;
+export const byteaLiteral = (bytes: Uint8Array): string => `\\x${hex(bytes)}`;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

@@ -8,6 +8,7 @@ import { consoleRoutes } from "./console.ts";
 import type { Deps } from "./deps.ts";
 import { authorizeRoute, renewRoute, sessionTargetsRoute } from "./hop/current-hop.ts";
 import { exchangeRoute } from "./hop/exchange.ts";
+import { hopsRoute } from "./hop/hops.ts";
 import { transactionRoute } from "./hop/transaction.ts";
 import { enrollmentRoutes, identityRoutes } from "./identity.ts";
 import { keyRoutes } from "./keys.ts";
@@ -24,6 +25,7 @@ const routes: readonly ((app: App, deps: Deps) => void)[] = [
   consentRoute,
   authorizeRoute,
   exchangeRoute,
+  hopsRoute,
   renewRoute,
   transactionRoute,
   sessionTargetsRoute,

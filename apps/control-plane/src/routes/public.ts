@@ -56,6 +56,7 @@ function toMetadata(issuer: string) {
     // The subject token is the credential.
     tokenEndpointAuthMethodsSupported: ["none"],
     serviceDocumentation: at("/docs"),
+    svcHopsEndpoint: at("/v1/hops"),
   };
 }
 

@@ -20,6 +20,7 @@ import { decisionLog } from "../postgres/decisions.ts";
 import { denialChanges } from "../postgres/denial-changes.ts";
 import { enrollments } from "../postgres/enrollments.ts";
 import { probeDatabase } from "../postgres/health.ts";
+import { hopLedger } from "../postgres/hops.ts";
 import { agentKeys, identities } from "../postgres/identities.ts";
 import { issuerKeyStore, keyMaker } from "../postgres/issuer-keys.ts";
 import { manifests } from "../postgres/manifests.ts";
@@ -67,20 +68,23 @@ export function compose({
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verified = rememberVerified("hop", { capacity: rememberedTokens });
-  const verifyDeps = { verifyHopToken: verified.verify, issuerKeys, issuer, clock };
+  const verifiedSiblings = rememberVerified("sibling", { capacity: rememberedTokens });
+  const verifiers = { verifyHopToken: verified.verify, verifySibling: verifiedSiblings.verify };
+  const verifyDeps = { ...verifiers, issuerKeys, issuer, clock };
   const derivedFrom = config.issuerPrivateKey ?? encryptionKey;
   return {
     ...parts,
     ...verifyDeps,
     audit: auditReadsOf(stores, clock),
     ids,
-    signer: tokenSigner({ issuerKeys, issuer, clock, ids, verified }),
+    signer: tokenSigner({ issuerKeys, issuer, clock, ids, verified, verifiedSiblings }),
     verifySubject: (token) => verifySubject(verifyDeps, token),
     agentKeys: agentKeys(reader),
     sessionState: sessionStateReader(reader),
     policies: policyStore(reader, authenticity, events.authorityUnproven),
     decisionLog: decisionLog(writer),
     spends: spendLedger(writer),
+    hops: hopLedger(writer),
     denialHold: denials,
     guard,
     hopSettings: { identityRequired: config.identityRequired, mayObserve: config.mayObserve },

@@ -3,6 +3,7 @@ import { denyReasons } from "../deny-reason.ts";
 import { guaranteeLevels, outcomes, taints, targetKinds } from "../kinds.ts";
 import { dataClassList, toolRef } from "../names.ts";
 import { jwt, page } from "./parts.ts";
+import type { CamelCased } from "./spelling.ts";
 
 /** Bodies of the hop routes. */
 
@@ -43,6 +44,42 @@ export const authorizeResponse = z.object({
   decided_at: z.string(),
 });
 export type AuthorizeResponse = z.output<typeof authorizeResponse>;
+
+const traceHeader = z.string().max(8_192).optional();
+
+/** One line of a request to the hops route: a call, the token to spend for it, and the trace it belongs to. */
+export const hopLine = authorizeRequest.extend({
+  token: jwt,
+  /** False: more may be learnt before the body ends, so the token is spent only where the target takes untrusted data. */
+  body_settled: z.boolean(),
+  traceparent: traceHeader,
+  tracestate: traceHeader,
+  baggage: traceHeader,
+});
+
+/** What authorize or the exchange answers to the same call. */
+const embeddedAnswer = z.object({
+  status: z.int(),
+  body: z.record(z.string(), z.unknown()),
+  retry_after: z.string().optional(),
+});
+export type EmbeddedAnswer = CamelCased<z.output<typeof embeddedAnswer>>;
+
+/** One line of an answer of the hops route. Without `exchange` there is the decision alone, and nothing was spent. */
+export const hopAnswer = z.object({
+  /** Of the request, from 0. */
+  line: z.int().min(0),
+  authorize: embeddedAnswer.optional(),
+  exchange: embeddedAnswer.optional(),
+  /** In place of the token that was spent. */
+  sibling: z.object({ token: jwt, expires_in: z.int() }).optional(),
+  /** Milliseconds. */
+  stages: z.object({ decide: z.number(), exchange: z.number().optional() }).optional(),
+});
+export type HopAnswer = CamelCased<z.output<typeof hopAnswer>>;
+
+/** Most lines of one request. */
+export const maxHopLines = 64;
 
 /** The form of the exchange (RFC 8693 section 2.1). The route reads it itself, in the order of docs/reference/routes.md#token-exchange. */
 export const exchangeForm = z.object({

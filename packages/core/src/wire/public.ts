@@ -30,6 +30,8 @@ export const serverMetadata = z
     response_types_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),
     service_documentation: z.string(),
+    /** An extension (RFC 8414 section 2): docs/reference/routes.md#hops. */
+    svc_hops_endpoint: z.string().optional(),
   })
   .meta({ id: "AuthorizationServerMetadata", description: "RFC 8414 section 2." });
 

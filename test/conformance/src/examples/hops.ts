@@ -30,6 +30,14 @@ export const hopRoutes: Examples = {
       () => api.exchangeForm({ grant_type: "password" }),
     );
   },
+  "POST /v1/hops": async (api) => {
+    const { session, clerk: held } = await clerkSession(api, scope);
+    const line = { session_id: session, token: held.token, ...hops.read, body_settled: true };
+    return inTurn(
+      () => api.hopLines(`${JSON.stringify(line)}\n`),
+      () => api.hopLines("{}\n".repeat(65)),
+    );
+  },
   "POST /v1/token/renew": async (api) => {
     const [held, ended] = [await api.consent(scope), await api.consent(scope)];
     await endSession(api, ended.session);

@@ -59,7 +59,7 @@ function authorizationOf(right: string | undefined, choice: BearerChoice, tokens
 
 function bodyOf(bodyType: string, members: Base["body"] & object, choice: BodyChoice): string {
   if (choice.kind === "raw") return choice.text;
-  return bodyType === "application/json" ? jsonOf(members, choice) : formOf(members, choice);
+  return bodyType === "application/x-www-form-urlencoded" ? formOf(members, choice) : jsonOf(members, choice);
 }
 
 type Members = Readonly<Record<string, unknown>>;

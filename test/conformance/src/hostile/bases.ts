@@ -101,6 +101,12 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
       };
     },
   ],
+  "POST /v1/hops": [
+    async (api) => {
+      const { session: id, token } = await api.consent(scope);
+      return { params: {}, body: { session_id: id, token, ...hops.planner, body_settled: true } };
+    },
+  ],
   "POST /v1/token/exchange": [async (api) => (await allowOf(api)).base, async (api) => ended(await allowOf(api), api)],
   "POST /v1/token/renew": [
     async (api) => ({ params: {}, bearer: (await api.consent(scope)).token, body: { count: 2 } }),

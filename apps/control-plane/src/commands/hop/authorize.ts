@@ -1,12 +1,12 @@
-import { type authorizeRequest, type HopRequest, lendersOf, type PopFailureCause } from "@svc/core";
+import { type authorizeRequest, type HopRequest, lendersOf, type PopFailureCause, type Verdict } from "@svc/core";
 import { callerOfToken, type HopClaims } from "@svc/tokens";
 import type { BodyOf, HopDeps } from "../deps.ts";
 import { proveActor, proversOf } from "./actor-proof.ts";
 import { AuditUnavailable, type HopState, onHopState, toHopRequest } from "./hop-state.ts";
 import { requireVerified, type SubjectToken } from "./hop-tokens.ts";
-import { commitDecision, judge, type Recorded } from "./verdict.ts";
+import { type CallFacts, commitDecision, type Judged, judge, type Recorded } from "./verdict.ts";
 
-interface AuthorizeCommand extends BodyOf<typeof authorizeRequest> {
+export interface AuthorizeCommand extends BodyOf<typeof authorizeRequest> {
   /** A current-hop token. */
   readonly subject: SubjectToken;
 }
@@ -39,44 +39,54 @@ export async function authorize(deps: HopDeps, command: AuthorizeCommand): Promi
     targetAgent: command.targetKind === "agent" ? command.target : undefined,
     lenders: (policy) => lendersOf(policy, hop),
     confirmed: ["decided"],
-    attempt: async (state) =>
-      (await refuse(deps, command, state, hop)) ?? (await decideAndCommit(deps, command, state, hop)),
+    attempt: async (state) => (await refuse(deps, command, state, hop)) ?? decideAlone(deps, command, state, hop),
     exhausted: () => new AuditUnavailable("the session changed during every attempt to record a decision"),
   });
   return authorized ?? { kind: "unauthorized" };
 }
 
-async function refuse(deps: HopDeps, command: AuthorizeCommand, { policy, session }: HopState, hop: HopRequest) {
-  if (!command.enforced && !deps.hopSettings.mayObserve(policy.scope)) return { kind: "observe_not_admitted" } as const;
+async function refuse(deps: HopDeps, command: AuthorizeCommand, state: HopState, hop: HopRequest) {
+  const { policy, session } = state;
+  if (!isAdmitted(deps, command, state)) return { kind: "observe_not_admitted" } as const;
   if (command.actorToken === undefined) return undefined;
   const expected = proversOf(policy, hop, session);
   const proven = await proveActor(deps, command.subject.token, command.actorToken, expected);
   return proven.ok ? undefined : ({ kind: "invalid_proof", cause: proven.cause } as const);
 }
 
-async function decideAndCommit(
+/** Only the scopes that the settings name may be observed. */
+export const isAdmitted = (
+  { hopSettings }: HopDeps,
+  { enforced }: Pick<AuthorizeCommand, "enforced">,
+  { policy }: HopState,
+): boolean => enforced || hopSettings.mayObserve(policy.scope);
+
+async function decideAlone(
   deps: HopDeps,
   { enforced }: AuthorizeCommand,
   state: HopState,
   hop: HopRequest,
 ): Promise<Decided | "stale"> {
-  const { claims: subject } = state;
   const judged = await judge(deps, state, hop, enforced);
-  const { sessionId, actionId: parentActionId } = subject;
-  const call = {
-    stage: "authorize",
-    sessionId,
-    actingAgent: callerOfToken(subject),
-    enforced,
-    parentActionId,
-  } as const;
-  const recorded = await commitDecision(deps, state, hop, judged, call);
-  if (recorded === "stale") return "stale";
-  return {
-    kind: "decided",
-    ...recorded,
-    subject,
-    consentableScopes: judged.verdict.outcome === "deny" ? judged.verdict.consentableScopes : [],
-    acceptsTaint: judged.verdict.outcome === "allow" && judged.verdict.facts.tool?.acceptsTaint === true,
-  };
+  const recorded = await commitDecision(deps, state, hop, judged, callOf(state.claims, enforced));
+  return recorded === "stale" ? "stale" : decidedAs(recorded, state.claims, judged);
 }
+
+export const callOf = (subject: HopClaims, enforced: boolean): CallFacts => ({
+  stage: "authorize",
+  sessionId: subject.sessionId,
+  actingAgent: callerOfToken(subject),
+  enforced,
+  parentActionId: subject.actionId,
+});
+
+export const decidedAs = (recorded: Recorded, subject: HopClaims, { verdict }: Judged): Decided => ({
+  kind: "decided",
+  ...recorded,
+  subject,
+  consentableScopes: verdict.outcome === "deny" ? verdict.consentableScopes : [],
+  acceptsTaint: acceptsTaint(verdict),
+});
+
+export const acceptsTaint = (verdict: Verdict): boolean =>
+  verdict.outcome === "allow" && verdict.facts.tool?.acceptsTaint === true;

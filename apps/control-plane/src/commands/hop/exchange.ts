@@ -32,16 +32,18 @@ export interface ExchangeCommand {
   readonly taint: Taint | undefined;
 }
 
+export interface Issued {
+  readonly kind: "exchanged";
+  readonly accessToken: string;
+  readonly expiresInSeconds: number;
+  readonly subject: HopClaims;
+  readonly allow: DecisionRecord;
+  /** Set with the spend, where the exchange declared taint. */
+  readonly marks: number;
+}
+
 export type Exchanged =
-  | {
-      readonly kind: "exchanged";
-      readonly accessToken: string;
-      readonly expiresInSeconds: number;
-      readonly subject: HopClaims;
-      readonly allow: DecisionRecord;
-      /** Set with the spend, where the exchange declared taint. */
-      readonly marks: number;
-    }
+  | Issued
   | { readonly kind: "invalid_subject_token" }
   | { readonly kind: "invalid_proof"; readonly subject: HopClaims; readonly cause: PopFailureCause }
   /** `replayed`: the token was spent before. The answer was lost, or the token was stolen. */
@@ -162,14 +164,15 @@ async function spend(
   }
 }
 
-async function issue(
+/** The narrowed token of a hop whose allow and token were spent. */
+export async function issue(
   deps: HopDeps,
   { claims: subject, session }: HopState,
   allow: DecisionRecord,
   hop: HopRequest,
   judged: Judged,
   marks: number,
-): Promise<Exchanged> {
+): Promise<Issued> {
   const { privileged } = judged.verdict.facts;
   // The token may be enforced on: it knows nothing of marks that only observed decisions heed.
   const { taint } = effectiveTaint(hop, session.marks.enforced);

@@ -48,7 +48,8 @@ export const toPresentState = (
   otherScopes: [],
 });
 
-export const jtiHashOf = (claims: HopClaims): Uint8Array => Buffer.from(sha256Base64url(claims.jti), "base64url");
+export const jtiHashOf = ({ jti }: Pick<HopClaims, "jti">): Uint8Array =>
+  Buffer.from(sha256Base64url(jti), "base64url");
 
 /** A verified token, the present state of its session, and the policy that the session pinned. */
 export interface HopState {

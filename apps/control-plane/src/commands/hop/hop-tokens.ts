@@ -1,7 +1,9 @@
 import {
   type HopClaims,
   isNarrowed,
+  isSibling,
   issueHopToken,
+  issueSibling,
   issueTransactionToken,
   rootGrantClaims,
   type VerifiedTokens,
@@ -10,7 +12,7 @@ import type { KeySet } from "../../ports/issuer-keys.ts";
 import type { TokenSigner } from "../../ports/token-signer.ts";
 import type { HopDeps } from "../deps.ts";
 
-type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "issuerKeys" | "issuer" | "clock">;
+type VerifyDeps = Pick<HopDeps, "verifyHopToken" | "verifySibling" | "issuerKeys" | "issuer" | "clock">;
 
 /** A presented hop token. A request verifies it once; the command gets the result. */
 export type SubjectToken =
@@ -39,13 +41,13 @@ export async function verifySubject(deps: VerifyDeps, token: string): Promise<Su
   }
 }
 
-export const verifyUnder = (deps: VerifyDeps, token: string, { lookup, minIssuedAtSeconds }: KeySet) =>
-  deps.verifyHopToken(token, {
-    keys: lookup,
-    issuer: deps.issuer,
-    nowSeconds: deps.clock.nowMs() / 1000,
-    minIssuedAtSeconds,
-  });
+/** A hop token, or a sibling that came with a hop's answer. */
+export function verifyUnder(deps: VerifyDeps, token: string, { lookup, siblings, minIssuedAtSeconds }: KeySet) {
+  const options = { issuer: deps.issuer, nowSeconds: deps.clock.nowMs() / 1000, minIssuedAtSeconds };
+  return isSibling(token)
+    ? deps.verifySibling(token, { ...options, keys: siblings })
+    : deps.verifyHopToken(token, { ...options, keys: lookup });
+}
 
 /** @throws the fault of the verification. */
 export function requireVerified(subject: SubjectToken): VerifiedToken {
@@ -61,15 +63,22 @@ export const isOfKind = (subject: SubjectToken, kind: HopTokenKind): boolean =>
 
 type SignerDeps = Pick<HopDeps, "issuerKeys" | "issuer" | "clock" | "ids"> & {
   readonly verified: Pick<VerifiedTokens<"hop">, "prime">;
+  readonly verifiedSiblings: Pick<VerifiedTokens<"sibling">, "prime">;
 };
 
-export const tokenSigner = ({ issuerKeys, issuer, clock, ids, verified }: SignerDeps): TokenSigner => ({
+export const tokenSigner = ({ issuerKeys, issuer, clock, ids, ...deps }: SignerDeps): TokenSigner => ({
   async hopToken(claims) {
     const { signingKey, lookup } = issuerKeys.current();
     const token = await issueHopToken(signingKey, claims);
     const key = lookup.get(signingKey.kid);
     // This process need not check its own signature. A tool's token is presented here for a mint only.
-    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) verified.prime(token, key);
+    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) deps.verified.prime(token, key);
+    return token;
+  },
+  async sibling(claims) {
+    const { siblings } = issuerKeys.current().signingKey;
+    const token = await issueSibling(siblings, claims);
+    deps.verifiedSiblings.prime(token, siblings);
     return token;
   },
   transactionToken: (claims) => issueTransactionToken(issuerKeys.current().signingKey, claims),

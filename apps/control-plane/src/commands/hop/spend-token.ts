@@ -1,5 +1,6 @@
 import type { HopClaims } from "@svc/tokens";
 import type { Marking } from "../../ports/decision-log.ts";
+import type { GuardClaim } from "../../ports/replay-guard.ts";
 import type { Exchange, Prover, Renewal, SpendBase, SpendOutcome } from "../../ports/spend-ledger.ts";
 import type { HopDeps } from "../deps.ts";
 import { type HopState, jtiHashOf } from "./hop-state.ts";
@@ -27,8 +28,15 @@ export async function spendToken(
   return outcome;
 }
 
+export type GuardEntry = GuardClaim & { readonly ttlSeconds: number };
+
 /** Outlives the token by a minute. All renewals of a token claim the same entry, so that a retry is no replay. */
-const guardEntry = (deps: HopDeps, { exp }: HopClaims, jtiHash: Uint8Array, purpose: SpendPurpose) => ({
+export const guardEntry = (
+  deps: HopDeps,
+  { exp }: HopClaims,
+  jtiHash: Uint8Array,
+  purpose: SpendPurpose,
+): GuardEntry => ({
   key: Buffer.from(jtiHash).toString("base64url"),
   actionId: purpose.kind === "exchange" ? purpose.actionId : "renewal",
   ttlSeconds: Math.max(1, Math.ceil(exp - deps.clock.nowMs() / 1000)) + 60,

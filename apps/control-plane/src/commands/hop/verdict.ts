@@ -54,6 +54,22 @@ function markingOf(hop: HopRequest, effects: CallEffects, { claims, session: { m
   return { kind: effects.observed.kind === "delegation" ? "delegation" : "none" };
 }
 
+/** What the record of a decision says of the call, and no verdict decides. */
+export type CallFacts = Pick<DecisionRecord, "stage" | "sessionId" | "actingAgent" | "enforced" | "parentActionId">;
+
+export const recordOf = (
+  deps: HopDeps,
+  { policy }: HopState,
+  hop: HopRequest,
+  { verdict, present }: Judged,
+  { stage, sessionId, actingAgent, enforced, parentActionId }: CallFacts,
+  actionId: string,
+): DecisionRecord =>
+  toDecisionRecord(hop, verdict, {
+    ...{ stage, sessionId, actingAgent, enforced, parentActionId },
+    ...{ actionId, policyVersion: policy.version, decidedAtMs: deps.clock.nowMs(), present },
+  });
+
 export interface Recorded {
   readonly record: DecisionRecord;
   /** How many marks were set. */
@@ -63,18 +79,13 @@ export interface Recorded {
 /** Commits a decision. The new deny of an action that was allowed before inherits what its allow says of the call. */
 export async function commitDecision(
   deps: HopDeps,
-  { session, policy }: HopState,
+  state: HopState,
   hop: HopRequest,
-  { verdict, marking, present }: Judged,
-  call: Pick<DecisionRecord, "stage" | "sessionId" | "actingAgent" | "enforced" | "parentActionId">,
+  judged: Judged,
+  call: CallFacts,
+  actionId = deps.ids.next(),
 ): Promise<Recorded | "stale"> {
-  const decided = {
-    actionId: deps.ids.next(),
-    policyVersion: policy.version,
-    decidedAtMs: deps.clock.nowMs(),
-    present,
-  };
-  const record = toDecisionRecord(hop, verdict, { ...call, ...decided });
-  const outcome = await deps.decisionLog.append(record, marking, session.epochs);
+  const record = recordOf(deps, state, hop, judged, call, actionId);
+  const outcome = await deps.decisionLog.append(record, judged.marking, state.session.epochs);
   return outcome === "stale" ? "stale" : { record, marks: outcome.marks };
 }

@@ -1,12 +1,14 @@
 import {
+  type AuthorizeResponse,
   authorizeRequest,
   authorizeResponse,
+  type CamelCased,
   pagedQuery,
   renewRequest,
   renewResponse,
   sessionTargetPage,
 } from "@svc/core";
-import { authorize } from "../../commands/hop/authorize.ts";
+import { type Authorized, authorize } from "../../commands/hop/authorize.ts";
 import { renew } from "../../commands/hop/renew.ts";
 import { sessionTargets } from "../../commands/hop/session-targets.ts";
 import { ApiError, invalidRequest, requireKind } from "../../http/api-error.ts";
@@ -18,7 +20,6 @@ import { actorUnproven, hopEndpoint, unavailableAs } from "./endpoint.ts";
 export function authorizeRoute(app: App, deps: Deps): void {
   const { route } = routesOf(app, deps, "Hops");
   const reported = hopEndpoint(app, "/v1/authorize", deps.events, deps.events.authorize);
-  const fault = unavailableAs("audit_unavailable", "The decision could not be recorded, so there is none. Try again.");
   route("POST /v1/authorize", {
     access: "current_hop",
     summary: "Decide one hop. The answer follows the commit of the decision.",
@@ -26,24 +27,34 @@ export function authorizeRoute(app: App, deps: Deps): void {
     reply: { description: "The decision, allow and deny alike.", schema: authorizeResponse },
     errors: ["unauthorized", "audit_unavailable"],
     handle: async ({ c, caller, body }) => {
-      const result = await reported(c, authorize(deps, { ...body, subject: caller })).catch(fault);
-      const { record, consentableScopes, acceptsTaint } = requireKind(result, "decided", {
-        unauthorized: "The bearer must be the session's current-hop token.",
-        observe_not_admitted: () =>
-          invalidRequest("This scope may not be observed.", [
-            { path: "enforced", message: "must be true: SVC_OBSERVE_SCOPES does not list the session's scope" },
-          ]),
-        invalid_proof: actorUnproven,
-      });
-      return {
-        ...record,
-        ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
-        transactionRequired: record.privileged,
-        acceptsTaint,
-        decidedAt: iso(record.decidedAtMs),
-      };
+      const result = await reported(c, authorize(deps, { ...body, subject: caller })).catch(unrecorded);
+      return decisionOf(result);
     },
   });
+}
+
+export const unrecorded = unavailableAs(
+  "audit_unavailable",
+  "The decision could not be recorded, so there is none. Try again.",
+);
+
+/** @throws {ApiError} where there is no decision */
+export function decisionOf(result: Authorized): CamelCased<AuthorizeResponse> {
+  const { record, consentableScopes, acceptsTaint } = requireKind(result, "decided", {
+    unauthorized: "The bearer must be the session's current-hop token.",
+    observe_not_admitted: () =>
+      invalidRequest("This scope may not be observed.", [
+        { path: "enforced", message: "must be true: SVC_OBSERVE_SCOPES does not list the session's scope" },
+      ]),
+    invalid_proof: actorUnproven,
+  });
+  return {
+    ...record,
+    ...(record.recoverable && { consentableScopes: [...consentableScopes] }),
+    transactionRequired: record.privileged,
+    acceptsTaint,
+    decidedAt: iso(record.decidedAtMs),
+  };
 }
 
 export function renewRoute(app: App, deps: Deps): void {

@@ -1,4 +1,5 @@
 import {
+  type EmbeddedAnswer,
   exchangeForm,
   exchangeResponse,
   jwtTokenType,
@@ -6,10 +7,10 @@ import {
   oauthError,
   taints,
   tokenExchangeGrantType,
+  toWire,
 } from "@svc/core";
 import type { z } from "zod";
 import { type ExchangeCommand, type Exchanged, exchange } from "../../commands/hop/exchange.ts";
-import { retryAfter } from "../../http/authentication.ts";
 import { readForm } from "../../http/form.ts";
 import { type App, jsonResponse, routesOf } from "../../http/routes.ts";
 import type { Deps } from "../deps.ts";
@@ -49,29 +50,31 @@ export function exchangeRoute(app: App, deps: Deps): void {
       const subject = await deps.verifySubject(reading.subjectToken);
       const waitSeconds = subject === undefined ? 0 : await deps.limits.session(subject);
       if (waitSeconds > 0) return refuse(429, "slow_down", "too many calls: try again later", { waitSeconds });
-      return reported(c, exchange(deps, { ...reading.command, subject })).then(toAnswer, () =>
-        refuse(503, "invalid_grant", "single use cannot be decided now; start again", { waitSeconds: 1 }),
+      return reported(c, exchange(deps, { ...reading.command, subject })).then(
+        (result) => respond(exchangeAnswer(result)),
+        () => respond(undecidable),
       );
     },
   });
 }
 
-function toAnswer(result: Exchanged) {
+export function exchangeAnswer(result: Exchanged): EmbeddedAnswer {
   switch (result.kind) {
     case "exchanged": {
       const { accessToken, expiresInSeconds: expiresIn } = result;
-      return { accessToken, issuedTokenType: jwtTokenType, tokenType: "Bearer", expiresIn } as const;
+      const body = { accessToken, issuedTokenType: jwtTokenType, tokenType: "Bearer", expiresIn } as const;
+      return { status: 200, body: toWire(exchangeResponse, body) };
     }
     case "invalid_subject_token":
-      return refuse(400, "invalid_request", "subject_token does not verify as a current-hop token");
+      return refusal(400, "invalid_request", "subject_token does not verify as a current-hop token");
     case "invalid_proof":
-      return refuse(400, "invalid_request", "actor_token is missing or does not prove the caller");
+      return refusal(400, "invalid_request", "actor_token is missing or does not prove the caller");
     case "invalid_grant":
       // One answer for every cause, so that no caller learns which record exists.
-      return refuse(400, "invalid_grant", "no unspent allow for exactly this hop: authorize again");
+      return refusal(400, "invalid_grant", "no unspent allow for exactly this hop: authorize again");
     case "denied": {
       const { denyReason, actionId } = result.record;
-      return refuse(403, "invalid_target", `the allow no longer holds: ${denyReason}`, { actionId });
+      return refusal(403, "invalid_target", `the allow no longer holds: ${denyReason}`, { actionId });
     }
   }
 }
@@ -112,14 +115,29 @@ function readCommand(fields: ReadonlyMap<string, string>): Reading {
 
 const noStore = { "Cache-Control": "no-store", Pragma: "no-cache" };
 
-/** @param actionId of the recorded deny */
-function refuse(
+/** `actionId`: of the recorded deny. */
+interface RefusalOptions {
+  readonly waitSeconds?: number;
+  readonly actionId?: string;
+}
+
+function refusal(
   status: number,
   error: OAuthErrorCode,
   description: string,
-  { waitSeconds = 0, actionId }: { readonly waitSeconds?: number; readonly actionId?: string } = {},
-): Response {
-  const headers = waitSeconds > 0 ? { ...noStore, ...retryAfter(waitSeconds) } : noStore;
+  { waitSeconds = 0, actionId }: RefusalOptions = {},
+): EmbeddedAnswer {
   const body = { error, error_description: description, ...(actionId !== undefined && { action_id: actionId }) };
-  return jsonResponse(body satisfies z.output<typeof oauthError>, status, headers);
+  const answer = { status, body: body satisfies z.output<typeof oauthError> };
+  return waitSeconds > 0 ? { ...answer, retryAfter: String(waitSeconds) } : answer;
 }
+
+/** The single use cannot be decided. */
+export const undecidable = refusal(503, "invalid_grant", "single use cannot be decided now; start again", {
+  waitSeconds: 1,
+});
+
+const refuse = (...options: Parameters<typeof refusal>): Response => respond(refusal(...options));
+
+const respond = ({ status, body, retryAfter: wait }: EmbeddedAnswer): Response =>
+  jsonResponse(body, status, wait === undefined ? noStore : { ...noStore, "Retry-After": wait });
