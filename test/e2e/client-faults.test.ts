@@ -110,7 +110,7 @@ test.concurrent("for parallel calls over a connection that keeps breaking: every
   const session = await svc.consent(consent);
   const before = await svc.call(session.context(), { ...read, request: { url: stand.tool.url } });
   expect(before.status).toBe(200);
-  line.spoil("POST /v1/token/exchange ", { kind: "reset", afterBytes: 60 });
+  line.spoil("POST /v1/", { kind: "reset", afterBytes: 60 });
   const refused = await Promise.all(
     Array.from({ length: 4 }, () =>
       errorOf(svc.call(session.context(), { ...read, request: { url: stand.tool.url } })),

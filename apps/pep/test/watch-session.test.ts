@@ -29,6 +29,7 @@ function watched(lease: () => Promise<LeaseResult>, claims?: HopClaims, enforced
     credential: { sessionId: "s", token: "presented" },
     call: { target: "t", targetKind: "tool", dataClass: "docs" },
     enforced,
+    bodySettled: true,
     signal: new AbortController().signal,
     trace: {},
   };

@@ -55,7 +55,7 @@ export async function authorizeHop(
 ): Promise<Grant> {
   signal?.throwIfAborted();
   const call = { target, targetKind, dataClass, ...(taint && { taint }) };
-  const hop = { credential: context, call, enforced: true, ...(signal && { signal }) };
+  const hop = { credential: context, call, enforced: true, bodySettled: true, ...(signal && { signal }) };
   let decision: Allowed | RecordedDeny | undefined;
   try {
     const result = await takeHop(ports, hop, async (allowed) => {
@@ -109,7 +109,7 @@ function hopErrorOf(failure: HopFailure, sessionId: string, signal: AbortSignal 
       const { fault } = failure;
       return fault === "closed"
         ? new TypeError("the client is closed")
-        : errorOf(request, { ...failure, fault }, signal);
+        : errorOf({ ...request, path: failure.path ?? request.path }, { ...failure, fault }, signal);
     }
     default:
       return failure satisfies never;

@@ -1,6 +1,6 @@
 import * as core from "@svc/core";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
-import { createRenewalPool, renewalSource, type StepPorts } from "@svc/hop";
+import { createRenewalPool, hopLines, hopsOffer, renewalSource, type StepPorts } from "@svc/hop";
 import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
 import { type AuthorizePorts, type AuthorizeRequest, authorizeHop, edgeRecorder } from "./authorize-hop.ts";
@@ -75,11 +75,9 @@ export class AuthzClient {
     const { adminToken, auditToken, identityToken } = bearersOf(options);
     const timeoutMs = timeoutMsOf(options);
     const prover = proverOf(options);
-    const steps: StepPorts = {
-      transport: fetchTransport({ baseUrl, fetch }),
-      ...(prover && { prover }),
-      monotonicMs: () => performance.now(),
-    };
+    const transport = fetchTransport({ baseUrl, fetch });
+    const monotonicMs = () => performance.now();
+    const steps: StepPorts = { transport, ...(prover && { prover }), monotonicMs };
     this.#ports = { steps, timeoutMs };
     const planeOf = (bearer: string | undefined) => createPlane(this.#ports, bearer);
     const planes = { admin: planeOf(adminToken), identity: planeOf(identityToken), open: planeOf(undefined) };
@@ -88,6 +86,7 @@ export class AuthzClient {
     this.#hops = {
       hop: {
         steps,
+        lines: { offer: hopsOffer(transport, monotonicMs), hops: hopLines(transport, monotonicMs) },
         pool: createRenewalPool({
           source: renewalSource(steps, { signal: this.#closing.signal }),
           idleSeconds: renewalIdleSeconds,

@@ -1,5 +1,5 @@
 import { readBounded } from "@svc/core/read-bounded";
-import { type Transport, TransportFault } from "@svc/hop";
+import { lineSplitter, type Transport, TransportFault } from "@svc/hop";
 
 /** The control plane's address, and the `fetch` to use. */
 export interface FetchTransportOptions {
@@ -18,7 +18,7 @@ export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTrans
   const prefix = base.origin + base.pathname.replace(/\/+$/, "");
 
   return {
-    async send({ method, path, headers, body, deadlineMs, maxResponseBytes, signal }) {
+    async send({ method, path, headers, body, deadlineMs, maxResponseBytes, signal, onLines }) {
       const deadline = AbortSignal.timeout(Math.max(0, Math.ceil(deadlineMs)));
       try {
         const response = await fetch(prefix + path, {
@@ -28,7 +28,8 @@ export function fetchTransport({ baseUrl, fetch = globalThis.fetch }: FetchTrans
           signal: signal ? AbortSignal.any([deadline, signal]) : deadline,
           ...(body !== undefined && { body }),
         });
-        const bytes = await readBounded(response.body, maxResponseBytes);
+        const onPiece = onLines && response.status === 200 ? lineSplitter(onLines) : undefined;
+        const bytes = await readBounded(response.body, maxResponseBytes, onPiece);
         if (bytes === undefined) throw new TransportFault("too_large");
         const { status, headers: received } = response;
         return { status, headers: Object.fromEntries(received), body: new TextDecoder().decode(bytes) };

@@ -1,4 +1,6 @@
 export { type AgentProver, agentProver } from "./agent-prover.ts";
+export { type HopLines, hopLines } from "./hop-lines.ts";
+export { type HopsOffer, hopsOffer } from "./hops-offer.ts";
 export { filePoolStore, type PoolStore } from "./pool/file-pool-store.ts";
 export { type Lease, type LeaseResult, type PoolFault, poolFaults } from "./pool/lease.ts";
 export { createRenewalPool, type RenewalPool, type RenewalPoolOptions } from "./pool/renewal-pool.ts";
@@ -40,6 +42,7 @@ export {
   takeHop,
 } from "./take-hop.ts";
 export {
+  lineSplitter,
   type Transport,
   TransportFault,
   type TransportFaultCode,

@@ -11,6 +11,8 @@ export interface TransportRequest {
   /** Bytes of the response's body; one more is the fault `too_large`. */
   readonly maxResponseBytes: number;
   readonly signal?: AbortSignal;
+  /** Called with the lines of a 200 as they come; the body of the response is empty then. */
+  readonly onLines?: (lines: readonly string[]) => void;
 }
 
 export interface TransportResponse {
@@ -19,6 +21,17 @@ export interface TransportResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body, decoded as UTF-8. */
   readonly body: string;
+}
+
+/** Splits UTF-8 that comes in pieces into its lines. One that no line end follows is never passed on. */
+export function lineSplitter(onLines: (lines: readonly string[]) => void): (piece: Uint8Array) => void {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (piece) => {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length > 0) onLines(lines);
+  };
 }
 
 export interface Transport {

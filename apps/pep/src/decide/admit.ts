@@ -62,6 +62,8 @@ export interface AdmitRequest {
   readonly identified: IdentifiedCall;
   readonly signal: AbortSignal;
   readonly record: { readonly trace: TraceHeaders; stage(stage: Stage, durationMs: number): void };
+  /** Absent, or read whole. */
+  readonly bodySettled: boolean;
   readonly settleBody: (decision: Allowed) => Promise<SettledBody<BodyRefusal>>;
 }
 
@@ -70,7 +72,7 @@ export async function admit(
   { hop: ports, recordEdge, observe }: AdmitPorts,
   request: AdmitRequest,
 ): Promise<Admission> {
-  const { inbound, mode, identified, signal, record, settleBody } = request;
+  const { inbound, mode, identified, signal, record, bodySettled, settleBody } = request;
   const refuse = (refusal: Refusal): Admission => ({
     kind: mode === "observe" && isForwarded(refusal, observe) ? "would_block" : "blocked",
     refusal,
@@ -80,7 +82,7 @@ export async function admit(
   if (!credential) return refuse(blockedFor(inbound.fault ?? "no_bearer"));
   if (!call) return refuse(unresolved ?? { cause: "unresolvable_call" });
   const enforced = mode === "enforce";
-  const hop: Hop = { credential, call, enforced, signal, trace: record.trace, onStage: record.stage };
+  const hop: Hop = { credential, call, enforced, bodySettled, signal, trace: record.trace, onStage: record.stage };
   let unbound: Refusal | undefined;
   const result = await takeRecorded(ports, recordEdge, hop, async (decision) => {
     const settled = await settleBody(decision);

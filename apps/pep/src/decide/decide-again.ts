@@ -1,5 +1,5 @@
 import { decideAgain, type Hop, type HopPorts } from "@svc/hop";
-import { decodeUnverifiedHopToken, type HopClaims, hopTokenLifetimeSeconds } from "@svc/tokens";
+import { decodeUnverifiedSubject, type HopClaims, hopTokenLifetimeSeconds } from "@svc/tokens";
 import type { Limits } from "../limits.ts";
 import type { RequestBody } from "../message/request-body.ts";
 import { blockedFor } from "../protocols/blocks.ts";
@@ -58,7 +58,7 @@ export function watchSession({ hop: ports, limits, now }: WatchPorts, hop: Hop, 
   const again = async () => {
     const result = await decideAgain(ports, hop).catch(() => undefined);
     if (isStopped) return;
-    if (result?.kind === "allowed") return plan(decodeUnverifiedHopToken(result.token));
+    if (result?.kind === "allowed") return plan(decodeUnverifiedSubject(result.token));
     if (!hop.enforced) return plan(undefined);
     const reason = result && refusalOf(result);
     end(reason === undefined || reason === "gone" ? { cause: "other" } : reason);

@@ -1,4 +1,4 @@
-import { type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
+import { lineSplitter, type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
 import type { Dispatcher } from "undici";
 
 /** The hop's transport over undici. A path in the base address is kept. */
@@ -14,13 +14,14 @@ function send(
   path: string,
   request: TransportRequest,
 ): Promise<TransportResponse> {
-  const { method, headers, body, deadlineMs, maxResponseBytes, signal } = request;
+  const { method, headers, body, deadlineMs, maxResponseBytes, signal, onLines } = request;
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined;
     let status = 0;
     let received: Record<string, string> = {};
     let bytes = 0;
     const chunks: Buffer[] = [];
+    let keep = (chunk: Buffer): unknown => chunks.push(chunk);
     let fault: TransportFault | undefined;
 
     let isSettled = false;
@@ -54,12 +55,13 @@ function send(
         },
         onResponseStart(_controller, statusCode, fields) {
           status = statusCode;
+          if (onLines && status === 200) keep = lineSplitter(onLines);
           received = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value ?? "")]));
         },
         onResponseData(_controller, chunk) {
           bytes += chunk.length;
           if (bytes > maxResponseBytes) giveUp("too_large");
-          else chunks.push(chunk);
+          else keep(chunk);
         },
         onResponseEnd() {
           settle();

@@ -50,6 +50,7 @@ async function authorizeAndForward<C extends Call>(
     identified,
     signal,
     record,
+    bodySettled: body.isAbsent || body.isWhole,
     settleBody: (decision) => settleBody(decision, body, request.rawHeaders, ports.limits),
   });
   noteUnlisted(call, resolved, identified, admission);

@@ -1,6 +1,15 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { agentProver, createRenewalPool, filePoolStore, type HopPorts, renewalSource, type Transport } from "@svc/hop";
+import {
+  agentProver,
+  createRenewalPool,
+  filePoolStore,
+  type HopPorts,
+  hopLines,
+  hopsOffer,
+  renewalSource,
+  type Transport,
+} from "@svc/hop";
 import { importAgentKey } from "@svc/tokens";
 import { Pool } from "undici";
 import { breakingTransport } from "../decide/circuit-breaker.ts";
@@ -26,9 +35,11 @@ export async function openControlPlane(config: Config) {
   const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
   const { transport, disconnect } = connectControlPlane(config);
-  const steps = { transport: breakingTransport(transport, monotonicMs), monotonicMs, ...(prover && { prover }) };
+  const breaking = breakingTransport(transport, monotonicMs);
+  const steps = { transport: breaking, monotonicMs, ...(prover && { prover }) };
+  const lines = { offer: hopsOffer(breaking, monotonicMs), hops: hopLines(breaking, monotonicMs) };
   const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
-  const hop: HopPorts = { steps, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) };
+  const hop: HopPorts = { steps, lines, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) };
   return {
     hop,
     async close() {

@@ -9,6 +9,14 @@ export interface Lease {
   giveBack(): void;
   /** Returns a token that did not verify: it is of no further use. */
   reject(): void;
+  /** Puts a sibling in place of the token, which was spent. */
+  replace(sibling: Sibling): void;
+}
+
+/** A token that came with the answer of a hop. */
+export interface Sibling {
+  readonly token: string;
+  readonly expiresInSeconds: number;
 }
 
 /** Faults beyond the steps': all pools are busy, the state could not be read or written, the pool is closed. */
@@ -24,19 +32,31 @@ export type Unleased = { readonly kind: "unauthorized"; readonly response?: Erro
 
 export type LeaseResult = { readonly kind: "leased"; readonly lease: Lease } | Unleased;
 
-/** A lease whose token goes back at most once. Without `reject` a token that did not verify is not returned. */
-export function leased(lease: Pick<Lease, "token" | "maySpend">, back: () => void, reject?: () => void): LeaseResult {
+/** How a lease ends. Without `reject` a token that did not verify is not returned. */
+interface LeaseEnds {
+  readonly back: () => void;
+  readonly reject?: () => void;
+  readonly replace?: (sibling: Sibling) => void;
+}
+
+/** A lease that ends at most once. */
+export function leased(lease: Pick<Lease, "token" | "maySpend">, { back, reject, replace }: LeaseEnds): LeaseResult {
   let isHeld = true;
-  const giveBack = () => {
+  const once = (end: () => void) => {
     if (!isHeld) return;
     isHeld = false;
-    back();
+    end();
   };
+  const giveBack = () => once(back);
   const rejectOnce = () => {
     giveBack();
     reject?.();
   };
-  return { kind: "leased", lease: { ...lease, giveBack, reject: reject ? rejectOnce : () => {} } };
+  const replaceOnce = (sibling: Sibling) => once(() => replace?.(sibling));
+  return {
+    kind: "leased",
+    lease: { ...lease, giveBack, reject: reject ? rejectOnce : () => {}, replace: replaceOnce },
+  };
 }
 
 export interface LeaseOptions {

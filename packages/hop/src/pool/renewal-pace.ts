@@ -57,6 +57,10 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
     leased() {
       leasesSinceRenewal += 1;
     },
+    /** Its answer brought the next token: no renewal has to. */
+    replaced() {
+      leasesSinceRenewal -= 1;
+    },
     /** The tokens that a pool begins with; infinity where they live as long as the session. */
     opened(expiresAtMs: number) {
       planRefresh(monotonicMs(), expiresAtMs);

@@ -3,7 +3,7 @@ import { decodeUnverifiedHopToken } from "@svc/tokens";
 import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
 import { isUnspentAfter, retryAfterMsOf } from "../steps/send.ts";
 import type { HopCredential } from "../steps/step.ts";
-import { type LeaseOptions, type LeaseResult, leased, type Unleased } from "./lease.ts";
+import { type LeaseOptions, type LeaseResult, leased, type Sibling, type Unleased } from "./lease.ts";
 import { lentIn, nextAction, type PoolState, reservedIn } from "./pool-state.ts";
 import { renewalPace } from "./renewal-pace.ts";
 import type { RenewalSource } from "./renewal-source.ts";
@@ -261,11 +261,18 @@ export class TokenPool {
     this.#pace.leased();
     const lent = lentIn(this.#state);
     lent?.add(token);
-    return leased({ token: token.token, maySpend: true }, () => {
+    const leasedAtMs = this.#ports.monotonicMs();
+    const back = (returned: StockedToken) => {
       lent?.delete(token);
-      this.#stock.giveBack(token);
+      this.#stock.giveBack(returned);
       this.#serve();
-    });
+    };
+    const replace = (sibling: Sibling) => {
+      this.#pace.replaced();
+      // From before it was asked for, so that it never counts as alive longer than it is.
+      back({ token: sibling.token, expiresAtMs: leasedAtMs + sibling.expiresInSeconds * 1000 });
+    };
+    return leased({ token: token.token, maySpend: true }, { back: () => back(token), replace });
   }
 
   #readNow(): LeaseResult | undefined {
@@ -276,7 +283,7 @@ export class TokenPool {
       done();
       this.tend();
     };
-    return leased({ token, maySpend: false }, back, () => void this.#reject(token));
+    return leased({ token, maySpend: false }, { back, reject: () => void this.#reject(token) });
   }
 
   #failed(error: unknown): void {

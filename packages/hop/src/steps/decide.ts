@@ -10,14 +10,15 @@ import {
   toWire,
 } from "@svc/core";
 import { z } from "zod";
-import type { TransportResponse } from "../transport.ts";
 import {
+  type Answer,
   type ErrorResponse,
   errorResponse,
   isProofRefused,
   jsonUnder,
   parseBody,
   posting,
+  reading,
   type Unusable,
   unusable,
 } from "./send.ts";
@@ -73,14 +74,13 @@ export const decide: Step<DecideRequest, DecideResult> = timed(
   },
 );
 
-const authorize = posting<DecideRequest, DecideResult>(
-  async (_ports, credential, request) => {
-    const body = toWire(authorizeRequest, { sessionId: credential.sessionId, enforced: true, ...request });
-    return { path: "/v1/authorize", headers: jsonUnder(credential), body: JSON.stringify(body) };
-  },
-  read,
-  refusal,
-);
+/** What an answer of `POST /v1/authorize` says. */
+export const decisionIn = reading<DecideRequest, DecideResult>(read, refusal);
+
+const authorize = posting<DecideRequest, DecideResult>(async (_ports, credential, request) => {
+  const body = toWire(authorizeRequest, { sessionId: credential.sessionId, enforced: true, ...request });
+  return { path: "/v1/authorize", headers: jsonUnder(credential), body: JSON.stringify(body) };
+}, decisionIn);
 
 /** Without a record's id a decision is well-formed, and not usable. */
 const decisionBody = authorizeResponse.extend({
@@ -88,7 +88,7 @@ const decisionBody = authorizeResponse.extend({
   session_id: z.string().optional(),
 });
 
-function read(response: TransportResponse, { sessionId }: HopCredential, request: DecideRequest): DecideResult {
+function read(response: Answer, { sessionId }: HopCredential, request: DecideRequest): DecideResult {
   const body = parseBody(decisionBody, response);
   if (!body) return unusable("malformed", response);
   const { action_id } = body;

@@ -7,8 +7,7 @@ import {
   tokenExchangeGrantType,
 } from "@svc/core";
 import { decodeUnverifiedHopToken, type HopClaims, nextAct } from "@svc/tokens";
-import type { TransportResponse } from "../transport.ts";
-import { type ErrorResponse, parseBody, posting, type Unusable, unusable } from "./send.ts";
+import { type Answer, type ErrorResponse, parseBody, posting, reading, type Unusable, unusable } from "./send.ts";
 import { type HopCredential, type Step, timed, unverifiedClaims } from "./step.ts";
 
 export interface ExchangeRequest {
@@ -36,33 +35,32 @@ export type ExchangeResult =
   | { readonly kind: "unauthorized"; readonly response: ErrorResponse }
   | Unusable;
 
+/** What an answer of `POST /v1/token/exchange` says. */
+export const exchangeIn = reading<ExchangeRequest, ExchangeResult>(read, refusal);
+
 /**
  * `POST /v1/token/exchange` (RFC 8693). Never retried: unless the result is `denied` or nothing was sent, the subject
  * token may be spent. A token that does not match the request is `unusable`.
  */
 export const exchange: Step<ExchangeRequest, ExchangeResult> = timed(
   "exchange",
-  posting(
-    async ({ prover }, subject, request) => {
-      const form = new URLSearchParams({
-        grant_type: tokenExchangeGrantType,
-        subject_token: subject.token,
-        subject_token_type: jwtTokenType,
-        resource: request.target,
-        scope: request.dataClass,
-        action_id: request.actionId,
-        ...(request.taint && { taint: request.taint }),
-        ...(prover && { actor_token: await prover.prove(subject.token), actor_token_type: jwtTokenType }),
-      });
-      const headers = { "content-type": "application/x-www-form-urlencoded" };
-      return { path: "/v1/token/exchange", headers, body: `${form}` };
-    },
-    read,
-    refusal,
-  ),
+  posting(async ({ prover }, subject, request) => {
+    const form = new URLSearchParams({
+      grant_type: tokenExchangeGrantType,
+      subject_token: subject.token,
+      subject_token_type: jwtTokenType,
+      resource: request.target,
+      scope: request.dataClass,
+      action_id: request.actionId,
+      ...(request.taint && { taint: request.taint }),
+      ...(prover && { actor_token: await prover.prove(subject.token), actor_token_type: jwtTokenType }),
+    });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    return { path: "/v1/token/exchange", headers, body: `${form}` };
+  }, exchangeIn),
 );
 
-function read(response: TransportResponse, subject: HopCredential, request: ExchangeRequest): ExchangeResult {
+function read(response: Answer, subject: HopCredential, request: ExchangeRequest): ExchangeResult {
   const body = parseBody(exchangeResponse, response);
   const claims = body && decodeUnverifiedHopToken(body.access_token);
   // Without the response: the body of a 200 holds a token.

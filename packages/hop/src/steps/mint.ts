@@ -1,13 +1,14 @@
 import { type DenyReason, transactionResponse } from "@svc/core";
 import { decodeUnverifiedTransactionToken, isJsonObject } from "@svc/tokens";
-import type { TransportResponse } from "../transport.ts";
 import {
+  type Answer,
   denyReasonOf,
   type ErrorResponse,
   isProofRefused,
   jsonUnder,
   parseBody,
   posting,
+  reading,
   type Unusable,
   unusable,
 } from "./send.ts";
@@ -43,8 +44,7 @@ export const mint: Step<MintRequest, MintResult> = timed(
       if (prover) members.push(`"actor_token":${JSON.stringify(await prover.prove(narrowed.token))}`);
       return { path: "/v1/token/transaction", headers: jsonUnder(narrowed), body: `{${members.join()}}` };
     },
-    read,
-    refusal,
+    reading(read, refusal),
   ),
 );
 
@@ -59,7 +59,7 @@ function requireOneObject(json: string): void {
   if (!isJsonObject(value)) throw new TypeError("params must be the text of one JSON object");
 }
 
-function read(response: TransportResponse, narrowed: HopCredential, request: MintRequest): MintResult {
+function read(response: Answer, narrowed: HopCredential, request: MintRequest): MintResult {
   const body = parseBody(transactionResponse, response);
   const claims = body && decodeUnverifiedTransactionToken(body.transaction_token);
   if (!body || !claims) return unusable("malformed");

@@ -1,13 +1,14 @@
 import { type DenyReason, renewResponse } from "@svc/core";
 import type { HopClaims } from "@svc/tokens";
-import type { TransportResponse } from "../transport.ts";
 import {
+  type Answer,
   denyReasonOf,
   type ErrorResponse,
   isProofRefused,
   jsonUnder,
   parseBody,
   posting,
+  reading,
   type Unusable,
   unusable,
 } from "./send.ts";
@@ -39,12 +40,11 @@ export const renew: Step<number, RenewResult> = timed(
       const body = JSON.stringify({ count, ...(prover && { actor_token: await prover.prove(presented.token) }) });
       return { path: "/v1/token/renew", headers: jsonUnder(presented), body };
     },
-    read,
-    refusal,
+    reading(read, refusal),
   ),
 );
 
-function read(response: TransportResponse, presented: HopCredential, count: number): RenewResult {
+function read(response: Answer, presented: HopCredential, count: number): RenewResult {
   const body = parseBody(renewResponse, response);
   if (!body || body.expires_in <= 0) return unusable("malformed");
   const before = unverifiedClaims(presented.token);

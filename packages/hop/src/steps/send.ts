@@ -31,7 +31,7 @@ export interface Unusable {
   readonly cause?: unknown;
 }
 
-export const unusable = (fault: UnusableFault, response?: TransportResponse): Unusable =>
+export const unusable = (fault: UnusableFault, response?: Answer): Unusable =>
   response === undefined ? { kind: "unusable", fault } : { kind: "unusable", fault, response: errorResponse(response) };
 
 /** Eight tokens of the largest size that the wire admits, with room for the JSON around them. */
@@ -59,39 +59,51 @@ export async function send(
     });
     return { kind: "received", response };
   } catch (error) {
-    if (error instanceof TransportFault) {
-      const { code, isUnsent, cause } = error;
-      return { ...unusable(code), ...(isUnsent && { isUnsent }), ...(cause !== undefined && { cause }) };
-    }
-    throw error;
+    return faultOf(error);
   }
+}
+
+/** @throws any error but the transport's: it is a bug */
+export function faultOf(error: unknown): Unusable {
+  if (!(error instanceof TransportFault)) throw error;
+  const { code, isUnsent, cause } = error;
+  return { ...unusable(code), ...(isUnsent && { isUnsent }), ...(cause !== undefined && { cause }) };
 }
 
 type Posted = Pick<StepRequest, "path" | "headers" | "body">;
 
-/** A step that posts what `write` returns; `read` reads a 200, and `refusal` says what any other response means. */
+/** A step that posts what `write` returns. */
 export const posting =
   <Request, Result>(
     write: (ports: StepPorts, credential: HopCredential, request: Request) => Promise<Posted>,
-    read: (response: TransportResponse, credential: HopCredential, request: Request) => Result,
-    refusal: (response: ErrorResponse) => Result,
+    readAnswer: (answer: Answer, credential: HopCredential, request: Request) => Result,
   ): Step<Request, Result | Unusable> =>
   async (ports, credential, request, options) => {
     const sent = await send(ports, { method: "POST", ...(await write(ports, credential, request)) }, options);
-    if (sent.kind === "unusable") return sent;
-    const { response } = sent;
-    return response.status === 200 ? read(response, credential, request) : refusal(errorResponse(response));
+    return sent.kind === "unusable" ? sent : readAnswer(sent.response, credential, request);
   };
+
+/** `read` reads a 200, and `refusal` says what any other answer means. */
+export const reading =
+  <Request, Result>(
+    read: (answer: Answer, credential: HopCredential, request: Request) => Result,
+    refusal: (response: ErrorResponse) => Result,
+  ) =>
+  (answer: Answer, credential: HopCredential, request: Request): Result =>
+    answer.status === 200 ? read(answer, credential, request) : refusal(errorResponse(answer));
 
 export const jsonUnder = ({ token }: HopCredential) => ({
   "content-type": "application/json",
   authorization: `Bearer ${token}`,
 });
 
+/** A response, or one that came within another's body, already parsed. */
+export type Answer = Omit<TransportResponse, "body"> & { readonly body: unknown };
+
 /** The body as `schema` reads it, or undefined for anything else. */
-export function parseBody<T extends z.ZodType>(schema: T, { body }: TransportResponse): z.output<T> | undefined {
+export function parseBody<T extends z.ZodType>(schema: T, { body }: Answer): z.output<T> | undefined {
   try {
-    return schema.safeParse(JSON.parse(body)).data;
+    return schema.safeParse(typeof body === "string" ? JSON.parse(body) : body).data;
   } catch {
     return undefined;
   }
@@ -113,7 +125,7 @@ const errorBody = z.union([
     })),
 ]);
 
-export function errorResponse(response: TransportResponse): ErrorResponse {
+export function errorResponse(response: Answer): ErrorResponse {
   const { status, headers } = response;
   const { code, message, details } = parseBody(errorBody, response) ?? {};
   const retryAfter = /^[\x20-\x7e]{1,64}$/.exec(headers["retry-after"] ?? "")?.[0];

@@ -1,4 +1,4 @@
-import { rememberDecoded } from "@svc/tokens";
+import { decodeUnverifiedSubject, rememberDecoded } from "@svc/tokens";
 import type { Transport } from "../transport.ts";
 
 export const stages = ["decide", "exchange", "mint", "renew"] as const;
@@ -60,4 +60,4 @@ export const timed =
   };
 
 /** The unverified claims of a token; a sibling is decoded when it is issued, and looked up when it is spent. */
-export const unverifiedClaims = rememberDecoded({ capacity: 1024 });
+export const unverifiedClaims = rememberDecoded({ capacity: 1024, decode: decodeUnverifiedSubject });

@@ -8,6 +8,7 @@ import {
   type TransportRequest,
   takeHop,
 } from "../../src/index.ts";
+import type { Sibling } from "../../src/pool/lease.ts";
 import type { Scripted } from "./scripted-transport.ts";
 import { actionId, freshJti, issuerKey, narrowed, rootClaims, sessionId, signed } from "./tokens.ts";
 
@@ -17,7 +18,15 @@ export const spent = 0;
 
 export const call = { target: "http:ledger/post", targetKind: "tool", dataClass: "finance" } as const;
 export const allow = {
-  ...{ action_id: actionId, decision: "allow", deny_reason: null, recoverable: false, enforced: true, hop: 2 },
+  ...{
+    action_id: actionId,
+    decision: "allow",
+    deny_reason: null,
+    recoverable: false,
+    enforced: true,
+    bodySettled: true,
+    hop: 2,
+  },
   ...{ acting_agent: "planner", target: call.target, target_kind: "tool", data_class: call.dataClass },
   ...{ privileged: true, transaction_required: true, taint: "trusted_internal", taint_source: null },
   ...{ policy_version: 3, guarantee_level: "full", decided_at: "2026-01-01T00:00:00.000Z" },
@@ -73,9 +82,16 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
   const log: string[] = [];
   let givenBack = 0;
   let rejected = 0;
+  const replaced: Sibling[] = [];
   const leaseOf = (outcome: Script["lease"], maySpend: boolean): LeaseResult => {
     if (outcome !== "leased") return outcome;
-    const lease = { token: sibling, maySpend, giveBack: () => (givenBack += 1), reject: () => (rejected += 1) };
+    const lease = {
+      token: sibling,
+      maySpend,
+      giveBack: () => (givenBack += 1),
+      reject: () => (rejected += 1),
+      replace: (next: Sibling) => void replaced.push(next),
+    };
     return { kind: "leased", lease };
   };
   const ports: HopPorts = {
@@ -107,10 +123,10 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
     limits: { stepMs: 1_000, hopMs: 2_500 },
     ...more,
   };
-  return { ports, sent, log, givenBack: () => givenBack, rejected: () => rejected };
+  return { ports, sent, log, replaced, givenBack: () => givenBack, rejected: () => rejected };
 }
 
-export const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true };
+export const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true, bodySettled: true };
 
 export async function take(script: Script, more: Partial<HopPorts> = {}) {
   const { ports, log, sent, givenBack, rejected } = scriptedPorts(script, more);

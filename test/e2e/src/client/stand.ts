@@ -98,10 +98,14 @@ export async function clientOnLine(
 /** Every token presented to an exchange or a renewal, in order. */
 export function presentedToBeSpent(line: FaultProxy): readonly string[] {
   const sent = line.sent().toString("latin1");
-  return [
-    ...[...sent.matchAll(/subject_token=([\w.-]+)/g)],
-    ...[...sent.matchAll(/POST \/v1\/token\/renew [\s\S]*?authorization: Bearer ([\w.-]+)/gi)],
-  ].map(([, token = ""]) => token);
+  const tokensIn = (pattern: RegExp) => [...sent.matchAll(pattern)].map(([, token = ""]) => token);
+  const spent = [
+    ...tokensIn(/subject_token=([\w.-]+)/g),
+    ...tokensIn(/POST \/v1\/token\/renew [\s\S]*?authorization: Bearer ([\w.-]+)/gi),
+  ];
+  // A line of hops that is answered by its decision alone spends nothing: its exchange follows.
+  const taken = tokensIn(/"token":"([\w.-]+)"/g).filter((token) => !spent.includes(token));
+  return [...spent, ...taken];
 }
 
 /** The error that a promise rejects with. */

@@ -88,10 +88,10 @@ export const provoked: readonly Provoked[] = [
   { cause: "pdp_unreachable", by: "a broken connection", ...read, status: 503, fault: refuseTheLine },
   {
     cause: "pdp_unreachable",
+    // The first call: a later one is one trip, which may have been spent (exchange_unreachable).
     by: "a stopped process",
     ...read,
     status: 503,
-    isWarm: true,
     fault: stopTheProcess,
   },
   {
