@@ -1,5 +1,3 @@
-import { hkdf } from "@noble/hashes/hkdf.js";
-import { sha256 } from "@noble/hashes/sha2.js";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importPKCS8 } from "jose";
 import { z } from "zod";
 import { runtime } from "#runtime";
@@ -67,13 +65,11 @@ export async function importIssuerKey(material: string | PrivateJwk): Promise<Is
 export const importAgentKey = async (material: string | PrivateJwk): Promise<SigningKey> =>
   toSigningKey(await readPrivate(material));
 
-/** HKDF (RFC 5869) of the private half: whoever cannot sign hop tokens cannot make a sibling. */
+/** Derived from the private half: whoever cannot sign hop tokens cannot make a sibling. */
 function siblingKey(kid: string, { d }: PrivateJwk): MacKey {
-  const secret = hkdf(sha256, decodeBase64url(d) as Uint8Array, undefined, utf8.encode(`svc sibling ${kid}`), 32);
+  const secret = runtime.derive(decodeBase64url(d) as Uint8Array, `svc sibling ${kid}`);
   return { kid, alg: "HS256", algs: ["HS256"], ...runtime.mac(secret) };
 }
-
-const utf8 = new TextEncoder();
 
 const readPrivate = async (material: string | PrivateJwk): Promise<PrivateJwk> =>
   typeof material === "string" ? readPrivateText(material.trim()) : readPrivateJwk(material);

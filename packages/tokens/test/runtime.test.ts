@@ -100,6 +100,12 @@ test("only runtime/node.ts uses Node's modules and globals", () => {
   expect(naming).toEqual([join("runtime", "node.ts")]);
 });
 
+test("both runtimes derive the same secret", () => {
+  const secret = new Uint8Array(32).fill(7);
+  expect(Buffer.from(web.derive(secret, "a purpose"))).toEqual(Buffer.from(node.derive(secret, "a purpose")));
+  expect(Buffer.from(node.derive(secret, "another"))).not.toEqual(Buffer.from(node.derive(secret, "a purpose")));
+});
+
 describe("HMAC-SHA256", () => {
   const secret = new Uint8Array(32).fill(7);
   test.each(platforms)("a MAC of %s checks on both runtimes, and no other does", async (_name, { mac }) => {

@@ -4,6 +4,7 @@ import {
   createPublicKey,
   createSecretKey,
   hash,
+  hkdfSync,
   type KeyObject,
   sign,
   timingSafeEqual,
@@ -73,5 +74,6 @@ export const runtime: Runtime = {
   fromBase64url: (text) => Buffer.from(text, "base64url"),
   signer,
   checker,
+  derive: (secret, purpose) => new Uint8Array(hkdfSync("sha256", secret, "", purpose, 32)),
   mac,
 };

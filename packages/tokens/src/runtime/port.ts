@@ -20,6 +20,8 @@ export type CheckJws = (token: string) => MaybePromise<boolean>;
  * asynchronous sibling for one ES256 signature; elsewhere jose on WebCrypto. The `imports` map of the package chooses.
  */
 export interface Runtime {
+  /** 32 bytes by HKDF-SHA256 without a salt (RFC 5869). */
+  derive(secret: Uint8Array, purpose: string): Uint8Array;
   /** HMAC-SHA256 under a secret (RFC 7518 section 3.2). */
   mac(secret: Uint8Array): { readonly sign: SignJws; readonly check: CheckJws };
   /** base64url(SHA-256(data)), of the UTF-8 bytes where it is text. */

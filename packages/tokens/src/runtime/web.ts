@@ -1,3 +1,4 @@
+import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url, CompactSign, compactVerify, errors, importJWK } from "jose";
 import { algorithmsOf, type PrivateJwk, type PublicJwk } from "../jwk.ts";
@@ -49,5 +50,6 @@ export const runtime: Runtime = {
   fromBase64url,
   signer,
   checker,
+  derive: (secret, purpose) => hkdf(sha256, secret, undefined, utf8.encode(purpose), 32),
   mac,
 };
