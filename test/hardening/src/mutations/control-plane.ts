@@ -6,8 +6,25 @@ const clock = testsOf("apps/control-plane/test/steady-clock.test.ts");
 const unwritable = testsOf("apps/control-plane/test/unwritable-record.test.ts");
 const names = testsOf("apps/control-plane/test/stored-names.test.ts");
 const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
+const oneTrip = testsOf("apps/control-plane/test/hops.test.ts");
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
+  [
+    "silent-guard-claims",
+    "commands/hop/take-hop.ts",
+    'return { kind: "unavailable", fault };',
+    "return undefined;",
+    oneTrip("a line > whose guard is silent spends nothing, and there is no token"),
+  ],
+  [
+    "open-body-exchanged",
+    "commands/hop/take-hop.ts",
+    "(bodySettled || acceptsTaint(verdict));",
+    "true;",
+    testsOf("test/conformance/hops.test.ts")(
+      "a call that is allowed and settled > of an open body is taken only where the target accepts taint",
+    ),
+  ],
   [
     "planes-mixed",
     "http/bearers.ts",

@@ -204,6 +204,13 @@ export const ofHop = mutationsOf("packages/hop/src", [
     ),
   ],
   [
+    "unanswered-trip-given-back",
+    "take-hop.ts",
+    'return { ...result, step: "exchange", path: hopsPath };',
+    "return undefined;",
+    testsOf("packages/hop/test/one-trip.test.ts")("any other answer ends the hop, and > %s"),
+  ],
+  [
     "another-hops-token",
     "steps/exchange.ts",
     'if (!matchesRequest(claims, subject, request)) return unusable("mismatch");',

@@ -16,6 +16,13 @@ export const ofTokens = mutationsOf("packages/tokens/src", [
     verify("one changed bit anywhere in the signed part is rejected"),
   ],
   [
+    "any-token-is-a-sibling",
+    "claims.ts",
+    'return claims?.renewed === true && claims.targetKind !== "tool" ? claims : undefined;',
+    "return claims;",
+    testsOf("packages/tokens/test/siblings.test.ts")("what the issuer did not make is no sibling > %s"),
+  ],
+  [
     "algorithm-from-the-token",
     "verify.ts",
     'if (!key.algs.includes(jws.alg)) return refuse("signature");',
