@@ -47,6 +47,8 @@ const overflow = (page: Page): Promise<number> =>
 
 /** All faults of the open page, at each width, including folded content. */
 async function examine(page: Page): Promise<string[]> {
+  // The page after a sign-in reloads itself.
+  await page.waitForFunction(() => document.querySelector("meta[http-equiv=refresh]") === null);
   // Bypasses the page's policy, which allows no foreign script.
   await page.evaluate(axe);
   await page.locator("details").evaluateAll((all) => {

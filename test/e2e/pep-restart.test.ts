@@ -131,7 +131,7 @@ describe("a damaged state folder", () => {
 });
 
 requires("mounts").test(
-  "a full state folder blocks calls whose token cannot be stored, and calls pass when there is space again",
+  "a full state folder blocks calls that need a token from storage, and all pass when there is space again",
   async () => {
     const point = await enforcementPoint((stateDir) => {
       const mounted = mkdtempSync(join(tmpdir(), "svc-full-"));
@@ -150,10 +150,13 @@ requires("mounts").test(
     } catch (error) {
       expect(error).toMatchObject({ code: "ENOSPC" });
     }
-    await waitUntil("calls to be blocked", async () => (await agent.outcome()) === "other");
+    // One at a time, each brings the token of the next, which is not stored.
+    const together = () => Promise.all(Array.from({ length: 8 }, agent.outcome));
+    await waitUntil("calls to be blocked", async () => (await together()).includes("other"));
     const before = agent.arrivals().length;
-    expect(await agent.outcome()).toBe("other");
-    expect(agent.arrivals()).toHaveLength(before);
+    const outcomes = await together();
+    expect(outcomes).toContain("other");
+    expect(agent.arrivals()).toHaveLength(before + outcomes.filter((outcome) => outcome === 200).length);
     rmSync(filler);
     await agent.passes();
     await expectEachRecorded(stand, agent.session, agent.arrivals());

@@ -48,8 +48,8 @@ export async function callThrough(surface: Surface): Promise<void> {
   }
   for (const [fault, request, answer] of unusable) {
     surface.hopLine.spoil(request, { kind: "replaced", by: answer });
-    await blockedAs(enforcing.url, headers, fault);
-    await write(observing.url, headers);
+    await blockedAs(surface, enforcing.url, fault);
+    await write(observing.url, await headersOf(surface));
     surface.hopLine.heal();
   }
   await loseTheState(surface);
@@ -157,10 +157,13 @@ const unusable: readonly (readonly [cause: BlockCause, request: string, answer: 
 const write = (url: string, headers: Headers): Promise<Answer> =>
   ask(url, "/canary-app/write", { method: "POST", headers: { ...headers, ...json }, body: '{"note":"canary-param"}' });
 
-/** Until it is blocked for that cause: kept-alive connections may deliver one more valid response. */
-async function blockedAs(url: string, headers: Headers, cause: BlockCause): Promise<void> {
+/**
+ * Until it is blocked for that cause: kept-alive connections may deliver one more valid response. The first call of a
+ * session takes each step apart.
+ */
+async function blockedAs(surface: Surface, url: string, cause: BlockCause): Promise<void> {
   await waitUntil(`a call that ends as ${cause}`, async () => {
-    const { headers: answered } = await write(url, headers);
+    const { headers: answered } = await write(url, await headersOf(surface));
     return answered["x-svc-blocked"] === cause;
   });
 }
@@ -168,8 +171,12 @@ async function blockedAs(url: string, headers: Headers, cause: BlockCause): Prom
 /** A pool that cannot be stored is not used: after a crash its spent tokens would be unknown. */
 async function loseTheState(surface: Surface): Promise<void> {
   const headers = await headersOf(surface);
-  rmSync(surface.stateDir, { recursive: true, force: true });
-  writeFileSync(surface.stateDir, "no folder");
+  // A pool that is saved meanwhile keeps the folder.
+  await waitUntil("a file in place of the folder", () => {
+    rmSync(surface.stateDir, { recursive: true, force: true });
+    writeFileSync(surface.stateDir, "no folder");
+    return true;
+  });
   const blocked = await ask(surface.enforcing.url, "/canary-app/read/7", { headers });
   if (blocked.headers["x-svc-blocked"] !== "other") throw new Error(`not blocked: ${blocked.status} ${blocked.text}`);
   rmSync(surface.stateDir);
