@@ -79,7 +79,7 @@ async function ofProven(reader: RecordReader, span: Span, ageMs: number): Promis
 /** How far the clocks of control plane and auditor may differ. */
 const maxClockDifferenceMs = 60_000;
 
-/** The event's time is not proven: whoever wrote the row chose it. So it may only delay the judgement. */
+/** The event's time is not proven: the writer of the row chose it. So it may only delay the judgement. */
 async function ofUnsealed(
   reader: RecordReader,
   span: Span,

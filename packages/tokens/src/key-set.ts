@@ -65,7 +65,7 @@ export async function importIssuerKey(material: string | PrivateJwk): Promise<Is
 export const importAgentKey = async (material: string | PrivateJwk): Promise<SigningKey> =>
   toSigningKey(await readPrivate(material));
 
-/** Derived from the private half: whoever cannot sign hop tokens cannot make a sibling. */
+/** Derived from the private half: without the key that signs hop tokens, no sibling can be made. */
 function siblingKey(kid: string, { d }: PrivateJwk): MacKey {
   const secret = runtime.derive(decodeBase64url(d) as Uint8Array, `svc sibling ${kid}`);
   return { kid, alg: "HS256", algs: ["HS256"], ...runtime.mac(secret) };

@@ -3,7 +3,7 @@ import type { Pool, Sql } from "./database.ts";
 import { type Append, insertion } from "./decision-rows.ts";
 import { groupCommit } from "./group-commit.ts";
 import { rowsLiteral, type Value } from "./row-literals.ts";
-import { byteaLiteral, isProofUsed, spendKeysOf, whatIsSpent } from "./spends.ts";
+import { byteaLiteral, isProofUsed, spendKeysOf, spendValues, whatIsSpent } from "./spends.ts";
 
 export function hopLedger(pool: Pool): HopLedger {
   const insert = groupCommit<HopInsert, Inserted>({
@@ -55,15 +55,7 @@ export async function insertHops(sql: Sql, hops: readonly HopInsert[]): Promise<
 }
 
 /** In the order of the type `hop_spend_insert`. */
-const toRow = ({ spend }: HopInsert): readonly Value[] => [
-  byteaLiteral(spend.jtiHash),
-  spend.actionId,
-  spend.sessionId,
-  spend.prover?.agent ?? null,
-  spend.prover === undefined ? null : byteaLiteral(spend.prover.proofJtiHash),
-  new Date(spend.spentAtMs).toISOString(),
-  byteaLiteral(spend.siblingJtiHash),
-];
+const toRow = ({ spend }: HopInsert): readonly Value[] => [...spendValues(spend), byteaLiteral(spend.siblingJtiHash)];
 
 /** The decision was inserted and the spend was not: a unique key conflicts, or the session ended meanwhile. */
 async function whatWasUsed(sql: Sql, spend: HopSpend): Promise<"token" | "proof" | "none"> {

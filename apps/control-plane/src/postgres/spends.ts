@@ -154,14 +154,19 @@ export async function insertExchanges(
 
 /** In the order of the type `exchange_insert`. */
 const toRow = ({ spend, epochs }: ExchangeInsert): readonly Value[] => [
+  ...spendValues(spend),
+  epochs.session,
+  epochs.denials,
+];
+
+/** What the insert types of spends begin with. */
+export const spendValues = (spend: Exchange): readonly Value[] => [
   byteaLiteral(spend.jtiHash),
   spend.actionId,
   spend.sessionId,
   spend.prover?.agent ?? null,
   spend.prover === undefined ? null : byteaLiteral(spend.prover.proofJtiHash),
   new Date(spend.spentAtMs).toISOString(),
-  epochs.session,
-  epochs.denials,
 ];
 
 export const byteaLiteral = (bytes: Uint8Array): string => `\\x${hex(bytes)}`;

@@ -95,7 +95,7 @@ async function subjectOf({ verifySubject, limits }: Deps, { token }: Line) {
 type Answer = Omit<HopAnswer, "line">;
 type Call = Parameters<typeof takeHop>[1];
 
-/** Two events, as of the two requests that it stands for. */
+/** Emits the events of an authorize and of an exchange, as the public endpoints do. */
 async function takeLine(deps: Deps, call: Call & Line, span: Span | undefined): Promise<Answer> {
   const { authorize: deciding } = deps.events;
   const startedMs = performance.now();
