@@ -1,4 +1,15 @@
 export { type AgentProver, agentProver } from "./agent-prover.ts";
+export { decideAgain } from "./decide-again.ts";
+export type {
+  Hop,
+  HopFailure,
+  HopPorts,
+  HopResult,
+  HopStep,
+  HopTaken,
+  RecordedDeny,
+  SettledBody,
+} from "./hop.ts";
 export { type HopLines, hopLines } from "./hop-lines.ts";
 export { type HopsOffer, hopsOffer } from "./hops-offer.ts";
 export { filePoolStore, type PoolStore } from "./pool/file-pool-store.ts";
@@ -29,18 +40,7 @@ export {
   stages,
   type TraceHeaders,
 } from "./steps/step.ts";
-export {
-  decideAgain,
-  type Hop,
-  type HopFailure,
-  type HopPorts,
-  type HopResult,
-  type HopStep,
-  type HopTaken,
-  type RecordedDeny,
-  type SettledBody,
-  takeHop,
-} from "./take-hop.ts";
+export { takeHop } from "./take-hop.ts";
 export {
   lineSplitter,
   type Transport,

@@ -1,7 +1,17 @@
 import type { HopAnswer } from "@svc/core";
 import { describe, expect, test } from "vitest";
 import { type Hop, type HopPorts, TransportFault, takeHop } from "../src/index.ts";
-import { accessToken, allow, call, deny, granted, hop, scriptedPorts, success } from "./support/scripted-hop.ts";
+import {
+  accessToken,
+  allow,
+  call,
+  deny,
+  granted,
+  hop,
+  scriptedPorts,
+  success,
+  transactionToken,
+} from "./support/scripted-hop.ts";
 import { actionId } from "./support/tokens.ts";
 
 const open = { ...allow, privileged: false, transaction_required: false };
@@ -25,7 +35,10 @@ const oauth = (status: number, error: string) => ({ status, body: { error, error
 type Scripted = HopAnswer | TransportFault;
 
 /** A hop in one trip, where the public endpoints would succeed too. */
-async function takeOnce(scripted: Scripted, { isOffered = true, maySpend = true, change = {} as Partial<Hop> } = {}) {
+async function takeOnce(
+  scripted: Scripted,
+  { isOffered = true, maySpend = true, paramsJson = undefined as string | undefined, change = {} as Partial<Hop> } = {},
+) {
   const lines: unknown[] = [];
   let isWithdrawn = false;
   const ports: Partial<HopPorts> = {
@@ -40,7 +53,8 @@ async function takeOnce(scripted: Scripted, { isOffered = true, maySpend = true,
       },
     },
   };
-  const script = { ...success, body: { kind: "ready" as const }, ...(!maySpend && { spend: "leased" as const }) };
+  const body = { kind: "ready" as const, ...(paramsJson !== undefined && { paramsJson }) };
+  const script = { ...success, body, ...(!maySpend && { spend: "leased" as const }) };
   const run = scriptedPorts(script, ports);
   const stages: string[] = [];
   const result = await takeHop(run.ports, { ...hop, onStage: (stage) => stages.push(stage), ...change }, async () => {
@@ -65,6 +79,12 @@ test("a settled call asks once, and its token is replaced by the one that came b
   expect(stages).toEqual(["decide", "exchange"]);
   expect(replaced).toEqual([{ token: next.token, expiresInSeconds: 60 }]);
   expect(lines).toMatchObject([{ ...call, bodySettled: true, enforced: true }]);
+});
+
+test("parameters are bound also where the token came in one trip", async () => {
+  const { result, log } = await takeOnce(answer, { paramsJson: "{}" });
+  expect(log).toEqual(["lease", "body", "mint"]);
+  expect(result).toMatchObject({ kind: "taken", transactionToken });
 });
 
 describe("the public endpoints serve", () => {

@@ -1,6 +1,6 @@
 import type { ErrorResponse, Unusable, UnusableFault } from "../steps/send.ts";
 
-/** An unspent token. */
+/** An unspent token. Its end is the first of `giveBack`, `reject` and `replace`; what follows has no effect. */
 export interface Lease {
   readonly token: string;
   /** True: leased to one caller, who may spend it. False: shared, to decide with; an exchange needs another lease. */
@@ -47,16 +47,30 @@ export function leased(lease: Pick<Lease, "token" | "maySpend">, { back, reject,
     isHeld = false;
     end();
   };
-  const giveBack = () => once(back);
-  const rejectOnce = () => {
-    giveBack();
-    reject?.();
+  const rejectedBack = () => {
+    if (!reject) return;
+    back();
+    reject();
   };
-  const replaceOnce = (sibling: Sibling) => once(() => replace?.(sibling));
   return {
     kind: "leased",
-    lease: { ...lease, giveBack, reject: reject ? rejectOnce : () => {}, replace: replaceOnce },
+    lease: {
+      ...lease,
+      giveBack: () => once(back),
+      reject: () => once(rejectedBack),
+      replace: (sibling) => once(() => replace?.(sibling)),
+    },
   };
+}
+
+/** Gives the token back where `run` throws, which it does only where nothing was sent. */
+export async function givenBackIfThrown<T>(lease: Lease, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    lease.giveBack();
+    throw error;
+  }
 }
 
 export interface LeaseOptions {

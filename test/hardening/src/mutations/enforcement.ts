@@ -178,7 +178,7 @@ export const ofHop = mutationsOf("packages/hop/src", [
   ],
   [
     "deny-under-an-allow",
-    "take-hop.ts",
+    "outcomes.ts",
     "actionId: recordedIn(response),",
     "actionId: allowed.actionId,",
     testsOf("packages/hop/test/hop-results.test.ts")(
@@ -196,7 +196,7 @@ export const ofHop = mutationsOf("packages/hop/src", [
   ],
   [
     "unsent-exchange-burns-a-token",
-    "take-hop.ts",
+    "outcomes.ts",
     'return failed.kind === "denied" || isUnspentAfter(failed);',
     'return failed.kind === "denied";',
     testsOf("packages/hop/test/take-hop.test.ts")(
@@ -205,7 +205,7 @@ export const ofHop = mutationsOf("packages/hop/src", [
   ],
   [
     "unanswered-trip-given-back",
-    "take-hop.ts",
+    "one-trip.ts",
     'return { ...result, step: "exchange", path: hopsPath };',
     "return undefined;",
     testsOf("packages/hop/test/one-trip.test.ts")("any other answer ends the hop, and > %s"),
