@@ -1,5 +1,4 @@
-import type { OwnRedis } from "@svc/test-support";
-import { requires } from "@svc/test-support";
+import { type OwnRedis, requires } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
 import { type Deployment, startUsualDeployment } from "./src/deployment.ts";
 import { terminatedConnections } from "./src/scenarios/connections.ts";

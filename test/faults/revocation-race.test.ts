@@ -1,8 +1,7 @@
 import { registerLedger } from "@svc/test-conformance/ledger";
 import { type Pair, startPair } from "@svc/test-conformance/stack";
-import { requires } from "@svc/test-support";
+import { requires, seededRandom } from "@svc/test-support";
 import { afterAll, beforeAll, expect } from "vitest";
-import { seededRandom } from "./src/random.ts";
 import { acts, type Caller, type Interleaving, isBroken, type Right, raceOnce, rights } from "./src/revocation-race.ts";
 
 const { describe, test } = requires("redis-server");

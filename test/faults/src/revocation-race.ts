@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "@svc/test-conformance/api";
 import { clerkSession, ledgerHops, registerLedger } from "@svc/test-conformance/ledger";
-import type { Random } from "./random.ts";
+import type { Random } from "@svc/test-support";
 
 /** An act that ends a right, for good or for a while. */
 export type Ending = "session ended" | "scope blocked" | "agent revoked" | "agent blocked";

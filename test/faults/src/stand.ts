@@ -1,11 +1,9 @@
-import type { RedisServer } from "@svc/test-support";
-import { waitUntil } from "@svc/test-support";
+import { type Random, type RedisServer, seededRandom, waitUntil } from "@svc/test-support";
 import type { Evidence } from "./checker/evidence.ts";
 import { readRecorded } from "./checker/recorded.ts";
 import { findViolations, type Violation, type ViolationKind } from "./checker/violations.ts";
 import type { Deployment } from "./deployment.ts";
 import { type Load, startLoad, type Tally } from "./load/load.ts";
-import { type Random, seededRandom } from "./random.ts";
 
 /** A scenario's tools: the servers to break, the calls meanwhile, and the seed's choices. */
 export interface Stand<Store extends RedisServer = RedisServer> {

@@ -33,6 +33,7 @@ export {
 export { budgets, ownBudgets, patience } from "./patience.ts";
 export { type Pooler, startPgBouncer } from "./pgbouncer.ts";
 export { createDatabase, type PostgresServer, startPostgres, type TestDatabase } from "./postgres.ts";
+export { type Random, seededRandom } from "./random.ts";
 export { type OwnRedis, type RedisServer, startOwnRedis, startRedis, startRedisIfThere } from "./redis.ts";
 export { type RedisCluster, type RedisSentinelGroup, startRedisCluster, startRedisSentinel } from "./redis-groups.ts";
 export { waitUntil } from "./wait-until.ts";

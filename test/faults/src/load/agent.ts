@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "@svc/test-conformance/api";
 import { clerkSession } from "@svc/test-conformance/ledger";
+import type { Random } from "@svc/test-support";
 import type { Dispatcher } from "undici";
 import type { Reply } from "../checker/evidence.ts";
-import type { Random } from "../random.ts";
 import { type Operation, operations, requestOf, scope } from "./books.ts";
 
 export interface AgentOptions {

@@ -1,8 +1,7 @@
 import { createApi } from "@svc/test-conformance/api";
-import { testBearers, waitUntil } from "@svc/test-support";
+import { type Random, testBearers, waitUntil } from "@svc/test-support";
 import { Agent } from "undici";
 import type { Reply } from "../checker/evidence.ts";
-import type { Random } from "../random.ts";
 import { runAgent } from "./agent.ts";
 import { createThief } from "./thief.ts";
 

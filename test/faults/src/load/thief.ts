@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "@svc/test-conformance/api";
 import { ledgerHops } from "@svc/test-conformance/ledger";
-import type { Random } from "../random.ts";
+import type { Random } from "@svc/test-support";
 import { scope } from "./books.ts";
 
 /** Spends tokens, then presents them again and again, each time with a new allow. */

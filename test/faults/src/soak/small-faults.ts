@@ -1,7 +1,6 @@
-import type { OwnRedis } from "@svc/test-support";
+import type { OwnRedis, Random } from "@svc/test-support";
 import type { Deployment } from "../deployment.ts";
 import { appRole } from "../postgres/server.ts";
-import type { Random } from "../random.ts";
 
 interface SmallFault {
   readonly name: string;

@@ -1,8 +1,7 @@
-import type { OwnRedis } from "@svc/test-support";
+import { type OwnRedis, type Random, seededRandom } from "@svc/test-support";
 import type { Violation } from "../checker/violations.ts";
 import type { Deployment } from "../deployment.ts";
 import type { Tally } from "../load/load.ts";
-import { type Random, seededRandom } from "../random.ts";
 import { type Outcome, runScenario } from "../stand.ts";
 import { type Sample, takeSample } from "./sample.ts";
 import { injectSmallFault } from "./small-faults.ts";
