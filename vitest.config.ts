@@ -53,7 +53,11 @@ const long = [
   "test/packages/{command,runtimes,tarballs}.test.ts",
   "test/scale/*.test.ts",
 ];
-const inBoth = ["apps/pep/test/served-paths.test.ts", "test/fuzz/fuzz.test.ts"];
+const inBoth = [
+  "apps/control-plane/test/hop-races.test.ts",
+  "apps/pep/test/served-paths.test.ts",
+  "test/fuzz/fuzz.test.ts",
+];
 
 const within = (root: string, files: readonly string[]) =>
   files.filter((file) => file.startsWith(`${root}/`)).map((file) => file.slice(root.length + 1));

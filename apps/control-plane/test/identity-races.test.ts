@@ -2,7 +2,7 @@ import { aManifest, aTool } from "@svc/test-support";
 import { generatePrivateJwk, importAgentKey, type SigningKey, signActorProof } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Deps } from "../src/routes/deps.ts";
-import { registerAgent, startPlane, type TestApp } from "./support.ts";
+import { type Json, registerAgent, startPlane, type TestApp } from "./support.ts";
 
 let plane: Awaited<ReturnType<typeof startPlane>>;
 let vouching: TestApp;
@@ -35,7 +35,7 @@ async function enroll(agent: string, key: SigningKey): Promise<void> {
 }
 
 let agentCount = 0;
-/** An enrolled entry agent, and an allowed call of its tool that its proof is to be exchanged with. */
+/** An enrolled entry agent, and an allowed call of its tool with its proof, by either way. */
 async function provenCall() {
   const agent = `teller-${++agentCount}`;
   const scope = `scope-${agentCount}`;
@@ -44,28 +44,36 @@ async function provenCall() {
   await enroll(agent, key);
   const consent = await plane.send("/v1/consent", { body: { scope, user_sub: "ada" } });
   const token = String(consent.json.root_grant);
-  const { json } = await plane.send("/v1/authorize", {
-    token,
-    body: { session_id: consent.json.session_id, target, target_kind: "tool", data_class: "finance.entries" },
-  });
-  const form = new URLSearchParams({
-    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-    subject_token: token,
-    subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
-    actor_token: await signActorProof(key, statement(agent), { subjectToken: token }),
-    actor_token_type: "urn:ietf:params:oauth:token-type:jwt",
-    resource: target,
-    scope: "finance.entries",
-    action_id: String(json.action_id),
-  });
-  const exchange = (app: TestApp) =>
-    app.send("/v1/token/exchange", {
+  const call = { session_id: consent.json.session_id, target, target_kind: "tool", data_class: "finance.entries" };
+  const proof = await signActorProof(key, statement(agent), { subjectToken: token });
+  const exchange = async (app: TestApp) => {
+    const { json } = await plane.send("/v1/authorize", { token, body: call });
+    const form = new URLSearchParams({
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      subject_token: token,
+      subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+      actor_token: proof,
+      actor_token_type: "urn:ietf:params:oauth:token-type:jwt",
+      resource: target,
+      scope: "finance.entries",
+      action_id: String(json.action_id),
+    });
+    const { status, json: body } = await app.send("/v1/token/exchange", {
       method: "POST",
       token: "",
       body: form.toString(),
       headers: { "content-type": "application/x-www-form-urlencoded" },
     });
-  return { agent, exchange };
+    return { status, code: body.error };
+  };
+  const hops = async (app: TestApp) => {
+    const line = JSON.stringify({ ...call, token, actor_token: proof, body_settled: true });
+    const headers = { "content-type": "application/x-ndjson" };
+    const { text } = await app.send("/v1/hops", { token: "", body: line, headers });
+    const { authorize, exchange = authorize }: Json = JSON.parse(text);
+    return { status: exchange?.status, code: exchange?.body?.error?.code };
+  };
+  return { agent, take: { exchange, hops } };
 }
 
 /** The app in which `between` happens, once, after the agent's key was read and before anything is spent. */
@@ -83,24 +91,24 @@ function withAfterKeys(between: () => Promise<unknown>): TestApp {
   return plane.with({ agentKeys });
 }
 
-describe("an exchange, after whose proof was verified", () => {
+describe.each(["exchange", "hops"] as const)("%s, after whose proof was verified", (way) => {
   test("nothing changes, succeeds", async () => {
-    const { exchange } = await provenCall();
-    expect((await exchange(withAfterKeys(async () => {}))).status).toBe(200);
+    const { take } = await provenCall();
+    expect((await take[way](withAfterKeys(async () => {}))).status).toBe(200);
   });
 
   test("its key is replaced, is rejected", async () => {
-    const { agent, exchange } = await provenCall();
-    const answer = await exchange(withAfterKeys(async () => enroll(agent, await newKey())));
-    expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
+    const { agent, take } = await provenCall();
+    const answer = await take[way](withAfterKeys(async () => enroll(agent, await newKey())));
+    expect(answer).toEqual({ status: 400, code: "invalid_request" });
   });
 
   test("its agent is revoked, is rejected", async () => {
-    const { agent, exchange } = await provenCall();
+    const { agent, take } = await provenCall();
     const { json } = await plane.send(`/v1/agents/resolve?name=${agent}`);
-    const answer = await exchange(
+    const answer = await take[way](
       withAfterKeys(() => plane.send(`/v1/agents/${json.agent_id}/revoke`, { method: "POST" })),
     );
-    expect(answer).toMatchObject({ status: 400, json: { error: "invalid_request" } });
+    expect(answer).toEqual({ status: 400, code: "invalid_request" });
   });
 });

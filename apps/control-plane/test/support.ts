@@ -140,7 +140,7 @@ const testApp = (deps: Deps): TestApp => {
         }),
       });
       const text = await response.text();
-      const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+      const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "");
       return {
         status: response.status,
         headers: response.headers,
