@@ -11,10 +11,10 @@ import {
   pay,
   planner,
   post,
-  presentedToBeSpent,
   read,
   startClientStand,
 } from "./src/client/stand.ts";
+import { presentedToBeSpent } from "./src/presented.ts";
 
 /** Each deny of a real control plane as the client's error, with all members. */
 let stand: ClientStand;

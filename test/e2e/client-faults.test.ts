@@ -1,16 +1,8 @@
 import { ControlPlaneUnavailable, hopContext } from "@svc/client";
 import { type AnswerFault, type EchoUpstream, type FaultProxy, startEchoUpstream, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type ClientStand,
-  clientOnLine,
-  consent,
-  errorOf,
-  post,
-  presentedToBeSpent,
-  read,
-  startClientStand,
-} from "./src/client/stand.ts";
+import { type ClientStand, clientOnLine, consent, errorOf, post, read, startClientStand } from "./src/client/stand.ts";
+import { presentedToBeSpent } from "./src/presented.ts";
 
 let stand: ClientStand;
 let elsewhere: EchoUpstream;

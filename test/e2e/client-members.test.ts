@@ -17,10 +17,10 @@ import {
   consent,
   planner,
   post,
-  presentedToBeSpent,
   read,
   startClientStand,
 } from "./src/client/stand.ts";
+import { presentedToBeSpent } from "./src/presented.ts";
 
 /** The client member by member (docs/reference/client.md#value-objects), against a real control plane. */
 let stand: ClientStand;

@@ -1,8 +1,9 @@
 import type { Stand } from "@svc/test-conformance/stand";
-import { type FaultProxy, freePort, ownBudgets, startFaultProxy, waitUntil } from "@svc/test-support";
+import { type AnswerFault, type FaultProxy, freePort, ownBudgets, startFaultProxy, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callerOf, headersOf, openGuarded } from "./src/pep/guarded.ts";
 import { arrivalsOf, expectEachRecorded } from "./src/pep/record.ts";
+import { presentedTokens } from "./src/presented.ts";
 
 let stand: Stand;
 let line: FaultProxy;
@@ -52,6 +53,43 @@ test.each(losses)(
     expect(stand.upstream.received().length).toBe(before);
     await regain();
     await passes();
+    await expectEachRecorded(stand, session, arrivals());
+    close();
+  },
+);
+
+const ok = (body: string): AnswerFault => ({
+  kind: "replaced",
+  by: `HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+});
+const spoiled: [string, AnswerFault][] = [
+  ["never arrives", { kind: "stalled", afterBytes: 0 }],
+  ["stalls within a line", { kind: "stalled", afterBytes: 400 }],
+  ["is lost in a reset", { kind: "reset", afterBytes: 0 }],
+  ["is cut within a line", { kind: "reset", afterBytes: 400 }],
+  ["has no line", ok("")],
+  ["is garbled", ok('{"line":0,"authorize":{"status":\n')],
+  ["has a line that holds nothing", ok('{"line":0}\n')],
+  ["is of another line", ok('{"line":1}\n')],
+  ["is no HTTP", { kind: "replaced", by: "\0\xff\r\n\r\n" }],
+  ["is a gateway's error", { kind: "replaced", by: "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n" }],
+];
+
+test.each(spoiled)(
+  "where the answer of hops in one trip %s, the call is blocked as perhaps spent, and its token is not presented again",
+  async (_name, fault) => {
+    const { read, passes, close, session, arrivals } = await agent();
+    await passes();
+    const [before, sentBefore] = [stand.upstream.received().length, line.sent().length];
+    line.spoil("POST /v1/hops ", fault);
+    expect(await read()).toBe("exchange_unreachable");
+    expect(stand.upstream.received().length).toBe(before);
+    line.heal();
+    await passes();
+    const { toSteps, toLines } = presentedTokens({ sent: () => line.sent().subarray(sentBefore) });
+    const presented = [...toSteps, ...toLines];
+    expect(toLines.length).toBeGreaterThan(0);
+    expect(new Set(presented).size).toBe(presented.length);
     await expectEachRecorded(stand, session, arrivals());
     close();
   },

@@ -95,19 +95,6 @@ export async function clientOnLine(
   };
 }
 
-/** Every token presented to an exchange or a renewal, in order. */
-export function presentedToBeSpent(line: FaultProxy): readonly string[] {
-  const sent = line.sent().toString("latin1");
-  const tokensIn = (pattern: RegExp) => [...sent.matchAll(pattern)].map(([, token = ""]) => token);
-  const spent = [
-    ...tokensIn(/subject_token=([\w.-]+)/g),
-    ...tokensIn(/POST \/v1\/token\/renew [\s\S]*?authorization: Bearer ([\w.-]+)/gi),
-  ];
-  // A line of hops that is answered by its decision alone spends nothing: its exchange follows.
-  const taken = tokensIn(/"token":"([\w.-]+)"/g).filter((token) => !spent.includes(token));
-  return [...spent, ...taken];
-}
-
 /** The error that a promise rejects with. */
 export const errorOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
