@@ -131,4 +131,38 @@ describe("the transport to the control plane", () => {
     expect((await ask()).body).toBe("late");
     expect(requests()).toBe(2);
   });
+
+  test("lines are passed on before the response ends, split characters whole, and one without an end never", async () => {
+    const seen: string[] = [];
+    const { ask } = await setup((_request, response) => {
+      const cut = Buffer.from("caf\u00e9\nlast");
+      response.write("first\nsecond\n");
+      void waitUntil("two lines", () => seen.length === 2).then(() => {
+        response.write(cut.subarray(0, 4));
+        setImmediate(() => response.end(cut.subarray(4)));
+      });
+    });
+    const answer = await ask({ onLines: (lines) => seen.push(...lines) });
+    expect([seen, answer.status, answer.body]).toEqual([["first", "second", "caf\u00e9"], 200, ""]);
+  });
+
+  test("lines of a response that breaks off were passed on, and the fault follows", async () => {
+    const seen: string[] = [];
+    const { ask } = await setup((request, response) => {
+      response.write("first\nsec");
+      void waitUntil("a line", () => seen.length === 1).then(() => request.socket.resetAndDestroy());
+    });
+    expect(await faultOf(ask({ onLines: (lines) => seen.push(...lines) }))).toBe("unreachable");
+    expect(seen).toEqual(["first"]);
+  });
+
+  test("a refusal of lines is its body, and more lines than the limit are too_large", async () => {
+    const seen: string[] = [];
+    const onLines = (lines: readonly string[]) => seen.push(...lines);
+    const refusing = await setup((_request, response) => response.writeHead(503).end("no\n"));
+    expect((await refusing.ask({ onLines })).body).toBe("no\n");
+    const endless = await setup((_request, response) => response.end("x\n".repeat(51)));
+    expect(await faultOf(endless.ask({ onLines }))).toBe("too_large");
+    expect(seen).toEqual([]);
+  });
 });

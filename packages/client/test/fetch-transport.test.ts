@@ -123,6 +123,52 @@ describe("faults", () => {
   });
 });
 
+describe("lines", () => {
+  function reading() {
+    const seen: string[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const onLines = (lines: readonly string[]) => {
+      seen.push(...lines);
+      arrived.resolve();
+    };
+    const send = (baseUrl: string) =>
+      fetchTransport({ baseUrl }).send({ ...anyRequest, maxResponseBytes: 100, onLines });
+    return { seen, send, arrived: arrived.promise };
+  }
+
+  test("are passed on before the response ends, split characters whole, and one without an end never", async () => {
+    const { seen, send, arrived } = reading();
+    const { url } = await serve((_request, response) => {
+      const cut = Buffer.from("caf\u00e9\nlast");
+      response.write("first\nsecond\n");
+      void arrived.then(() => {
+        response.write(cut.subarray(0, 4));
+        setImmediate(() => response.end(cut.subarray(4)));
+      });
+    });
+    expect(await send(url)).toMatchObject({ status: 200, body: "" });
+    expect(seen).toEqual(["first", "second", "caf\u00e9"]);
+  });
+
+  test("of a response that breaks off were passed on, and the fault follows", async () => {
+    const { seen, send, arrived } = reading();
+    const { url } = await serve((request, response) => {
+      response.write("first\nsec");
+      void arrived.then(() => request.socket.resetAndDestroy());
+    });
+    await expect(send(url)).rejects.toMatchObject({ code: "unreachable" });
+    expect(seen).toEqual(["first"]);
+  });
+
+  test("of a refusal are its body, and more than the limit are too_large", async () => {
+    const { send } = reading();
+    const refusing = await serve((_request, response) => response.writeHead(503).end("no\n"));
+    expect((await send(refusing.url)).body).toBe("no\n");
+    const endless = await serve((_request, response) => response.end("x\n".repeat(51)));
+    await expect(send(endless.url)).rejects.toMatchObject({ code: "too_large" });
+  });
+});
+
 test.each(["ftp://control", "nonsense"])("%s is rejected as base address", (baseUrl) => {
   expect(() => fetchTransport({ baseUrl })).toThrow(TypeError);
 });

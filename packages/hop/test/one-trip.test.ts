@@ -1,6 +1,7 @@
 import type { HopAnswer } from "@svc/core";
 import { describe, expect, test } from "vitest";
-import { type Hop, type HopPorts, TransportFault, takeHop } from "../src/index.ts";
+import { TransportFault, takeHop } from "../src/index.ts";
+import { type ScriptedLine, takeOnce } from "./support/one-trip.ts";
 import {
   accessToken,
   allow,
@@ -9,6 +10,7 @@ import {
   granted,
   hop,
   scriptedPorts,
+  sibling,
   success,
   transactionToken,
 } from "./support/scripted-hop.ts";
@@ -32,46 +34,6 @@ const refused = (status: number, code: string, retryAfter?: string) => ({
 });
 const oauth = (status: number, error: string) => ({ status, body: { error, error_description: "refused" } });
 
-type Scripted = HopAnswer | TransportFault;
-
-/** A hop in one trip, where the public endpoints would succeed too. */
-async function takeOnce(
-  scripted: Scripted,
-  { isOffered = true, maySpend = true, paramsJson = undefined as string | undefined, change = {} as Partial<Hop> } = {},
-) {
-  const lines: unknown[] = [];
-  let isWithdrawn = false;
-  const ports: Partial<HopPorts> = {
-    lines: {
-      offer: { holds: async () => isOffered, withdrawn: () => (isWithdrawn = true) },
-      hops: {
-        async take(line) {
-          lines.push(line);
-          if (scripted instanceof TransportFault) throw scripted;
-          return scripted;
-        },
-      },
-    },
-  };
-  const body = { kind: "ready" as const, ...(paramsJson !== undefined && { paramsJson }) };
-  const script = { ...success, body, ...(!maySpend && { spend: "leased" as const }) };
-  const run = scriptedPorts(script, ports);
-  const stages: string[] = [];
-  const result = await takeHop(run.ports, { ...hop, onStage: (stage) => stages.push(stage), ...change }, async () => {
-    run.log.push("body");
-    return script.body;
-  });
-  const end =
-    run.replaced.length > 0
-      ? "replaced"
-      : run.rejected() > 0
-        ? "rejected"
-        : run.givenBack() > 0
-          ? "given back"
-          : "spent";
-  return { result, log: run.log, lines, stages, end, isWithdrawn, replaced: run.replaced };
-}
-
 test("a settled call asks once, and its token is replaced by the one that came back", async () => {
   const { result, log, stages, replaced, lines } = await takeOnce(answer);
   expect(result).toMatchObject({ kind: "taken", decision: { actionId }, token: { accessToken } });
@@ -85,6 +47,44 @@ test("parameters are bound also where the token came in one trip", async () => {
   const { result, log } = await takeOnce(answer, { paramsJson: "{}" });
   expect(log).toEqual(["lease", "body", "mint"]);
   expect(result).toMatchObject({ kind: "taken", transactionToken });
+});
+
+test("a line has a proof of the agent's key, made for its own token", async () => {
+  const lines: unknown[] = [];
+  const { ports } = scriptedPorts(success);
+  const take = async (line: unknown) => {
+    lines.push(line);
+    return answer;
+  };
+  const prover = { prove: (token: string) => `a proof for ${token}` };
+  const offer = { holds: async () => true, withdrawn: () => {} };
+  await takeHop({ ...ports, steps: { ...ports.steps, prover }, lines: { offer, hops: { take } } }, hop, async () => ({
+    kind: "ready",
+  }));
+  expect(lines).toMatchObject([{ token: sibling, actorToken: `a proof for ${sibling}` }]);
+});
+
+describe("a body that is not settled", () => {
+  test("is said to be open, and is read between the decision alone and its exchange", async () => {
+    const { log, lines } = await takeOnce({ line: 0, authorize: decided() }, { change: { bodySettled: false } });
+    expect(lines).toMatchObject([{ bodySettled: false }]);
+    expect(log).toEqual(["lease", "body", "exchange"]);
+  });
+
+  test.each<[string, HopAnswer, string]>([
+    ["after the decision alone leaves the token", { line: 0, authorize: decided() }, "given back"],
+    ["after a spent one changes nothing of it", answer, "replaced"],
+  ])("and is refused %s", async (_name, scripted, end) => {
+    const taken = await takeOnce(scripted, { refusal: "too large", change: { bodySettled: false } });
+    expect(taken.result).toMatchObject({ kind: "body_refused", refusal: "too large" });
+    expect([taken.log, taken.end]).toEqual([["lease", "body"], end]);
+  });
+});
+
+test("a privileged call is exchanged and minted after its decision", async () => {
+  const { result, log, end } = await takeOnce({ line: 0, authorize: decided(allow) }, { paramsJson: "{}" });
+  expect(result).toMatchObject({ kind: "taken", transactionToken });
+  expect([log, end]).toEqual([["lease", "body", "exchange", "mint"], "spent"]);
 });
 
 describe("the public endpoints serve", () => {
@@ -112,7 +112,7 @@ describe("the public endpoints serve", () => {
 
 /** Whether the token may be used again is the guarantee: a spent one never, an unspent one not lost. */
 describe("any other answer ends the hop, and", () => {
-  test.each<[string, Scripted, object, string]>([
+  test.each<[string, ScriptedLine, object, string]>([
     [
       "a deny leaves the token",
       { line: 0, authorize: decided(deny) },
