@@ -2,12 +2,22 @@ import { waitUntil } from "@svc/test-support";
 import { signActorProof, signIdentityAssertion } from "@svc/tokens";
 import { decodeJwt } from "jose";
 import { describe, expect, test } from "vitest";
-import type { Answer } from "./src/api.ts";
+import type { Answer, HopAnswer, HopLine } from "./src/api.ts";
 import { newKey } from "./src/enrollment.ts";
 import { hop, requiringIdentities } from "./src/identity-required.ts";
 
 const { receiver, stack, api, keyOf, enroll, proofOf, actionFor, take, clerkToken, renew, mint, expectFailure } =
   await requiringIdentities();
+
+const lineOf = (session: string, token: string, more: { actor_token?: string }): HopLine => ({
+  ...{ session_id: session, token, ...hop.read, body_settled: true },
+  ...more,
+});
+async function line(...of: Parameters<typeof lineOf>): Promise<HopAnswer> {
+  const [answer] = await api.hops([lineOf(...of)]);
+  if (answer === undefined) throw new Error("no line was answered");
+  return answer;
+}
 
 describe("an invalid proof of possession is refused and spends nothing", () => {
   const now = () => Date.now() / 1000;
@@ -93,9 +103,17 @@ describe("an invalid proof of possession is refused and spends nothing", () => {
 });
 
 describe("a failed proof is counted by its cause where it fails:", () => {
-  type Failing = (session: string, clerk: string, more: { actor_token?: string }) => Promise<Answer>;
+  type Failing = (
+    session: string,
+    clerk: string,
+    more: { actor_token?: string },
+  ) => Promise<Pick<Answer, "status" | "body">>;
   const endpoints: Record<string, Failing> = {
     authorize: (session, clerk, more) => api.authorize(session, clerk, hop.read, more),
+    hops: async (session, clerk, more) => {
+      const { authorize } = await line(session, clerk, more);
+      return { status: authorize?.status ?? 0, body: authorize?.body };
+    },
     renewal: (_session, clerk, more) => renew(clerk, more),
     exchange: async (session, clerk, more) =>
       api.exchange(clerk, hop.read, await actionFor(session, clerk, hop.read), {
@@ -115,7 +133,7 @@ describe("a failed proof is counted by its cause where it fails:", () => {
   const cases = Object.keys(endpoints).flatMap((name) =>
     // A decision needs no proof.
     causes
-      .filter(([cause]) => name !== "authorize" || cause !== "missing")
+      .filter(([cause]) => !["authorize", "hops"].includes(name) || cause !== "missing")
       .map(([cause, make]) => [name, cause, make] as const),
   );
 
@@ -123,7 +141,44 @@ describe("a failed proof is counted by its cause where it fails:", () => {
     const { session, clerk } = await clerkToken();
     const { actor_token } = await make(clerk);
     const more = actor_token === undefined ? {} : { actor_token };
-    await expectFailure(cause, async () => (await endpoints[name]?.(session, clerk, more)) as Answer);
+    await expectFailure(cause, () => endpoints[name]?.(session, clerk, more));
+  });
+});
+
+describe("a line of hops", () => {
+  const statuses = ({ authorize, exchange }: HopAnswer) => [authorize?.status, exchange?.status];
+
+  test("with the proof of its caller is taken, and without one it is decided alone", async () => {
+    const { session, clerk } = await clerkToken();
+    expect(statuses(await line(session, clerk, {}))).toEqual([200, undefined]);
+    const { actor_token } = await proofOf("clerk", clerk);
+    const taken = await line(session, clerk, { actor_token });
+    expect(statuses(taken)).toEqual([200, 200]);
+    const next = taken.sibling?.token ?? "";
+    expect(statuses(await line(session, next, { actor_token }))).toEqual([400, undefined]);
+    const own = (await proofOf("clerk", next)).actor_token;
+    expect(statuses(await line(session, next, { actor_token: own }))).toEqual([200, 200]);
+  });
+
+  test("uses a proof's jti up once with the others of its request, and a refused one spends nothing", async () => {
+    const { session, clerk } = await clerkToken();
+    const { actor_token } = await proofOf("clerk", clerk);
+    const tokens: string[] = (await renew(clerk, { count: 4, actor_token })).body.tokens;
+    const jti = crypto.randomUUID();
+    const sign = (token: string) => stack.actorToken("clerk", keyOf("clerk"), token, { jti });
+    const lines = await Promise.all(
+      tokens.map(async (token) => lineOf(session, token, { actor_token: await sign(token) })),
+    );
+    const answers = await api.hops(lines);
+    const refused = answers.filter(({ exchange }) => exchange?.status !== 200);
+    expect(
+      refused.map(({ authorize, exchange }) => [authorize?.status, exchange?.status, exchange?.body.error]),
+    ).toEqual(Array(3).fill([200, 400, "invalid_request"]));
+    for (const { line: at } of refused) {
+      const token = tokens[at] ?? "";
+      const own = (await proofOf("clerk", token)).actor_token;
+      expect(statuses(await line(session, token, { actor_token: own }))).toEqual([200, 200]);
+    }
   });
 });
 

@@ -19,6 +19,8 @@ const { describe, test } = requires("redis-server");
 let api: Api;
 let database: FaultProxy;
 let redis: OwnRedis;
+/** Between control plane and cache store. */
+let store: FaultProxy;
 const stops: (() => Promise<unknown>)[] = [];
 const hops = ledgerHops("books");
 /** A store that never responds uses these budgets up with every call. */
@@ -36,12 +38,17 @@ beforeAll(async () => {
   const stored = await createDatabase();
   database = await startFaultProxy(Number(new URL(stored.appUrl).port));
   redis = await startOwnRedis();
+  store = await startFaultProxy(redis.port);
   const through = (url: string) => Object.assign(new URL(url), { port: String(database.port) }).href;
   const proxied = { appUrl: through(stored.appUrl), ownerUrl: stored.ownerUrl };
-  const controlPlane = await startControlPlane({ database: proxied, redis }, briefBudgets);
+  const controlPlane = await startControlPlane(
+    { database: proxied, redis: { url: `redis://127.0.0.1:${store.port}` } },
+    briefBudgets,
+  );
   stops.push(
     () => controlPlane.stop(),
     () => database.stop(),
+    () => store.stop(),
     () => redis.stop(),
     () => stored.drop(),
   );
@@ -59,6 +66,17 @@ async function allowedRead() {
   const { session, clerk } = await clerkSession(api, "books");
   const decision = await api.authorize(session, clerk.token, hops.read);
   return { session, token: clerk.token, action: decision.body.action_id as string };
+}
+
+/** A line of hops: its decision, its exchange, and whether a token came back. */
+async function lineOf(session: string, token: string) {
+  const [answer] = await api.hops([{ session_id: session, token, ...hops.read, body_settled: true }]);
+  const { authorize, exchange, sibling } = answer ?? {};
+  return {
+    decision: [authorize?.status, authorize?.body.error?.code],
+    exchange: [exchange?.status, exchange?.body.error],
+    hasSibling: sibling !== undefined,
+  };
 }
 
 const outages = [
@@ -97,6 +115,11 @@ describe.each(outages)("while the database $name", ({ break: breakIt, mend }) =>
       expect([exchanged.status, exchanged.body.error]).toEqual([503, "invalid_grant"]);
       const renewed = await api.renew(spare.token, 1);
       expect([renewed.status, renewed.body.error?.code]).toEqual([503, "guard_unavailable"]);
+      expect(await lineOf(session, token)).toEqual({
+        decision: [503, "audit_unavailable"],
+        exchange: [undefined, undefined],
+        hasSibling: false,
+      });
       const read = await api.decisions("");
       expect([read.status, read.body.error?.code]).toEqual([503, "database_unavailable"]);
       for (const answer of [authorized, exchanged, renewed]) expect(answer.headers.get("retry-after")).toBe("1");
@@ -125,11 +148,34 @@ const storeOutages = [
   },
 ];
 
+const undecidedUse = { decision: [200, undefined], exchange: [503, "invalid_grant"], hasSibling: false };
+
+/** The claim is written, and its answer never arrives. */
+test("where the cache store's answer is lost a line spends nothing, and its token serves no other action", async () => {
+  const { session, token } = await allowedRead();
+  const spends = async () => {
+    const { body } = await api.decisions(`session_id=${session}`);
+    const reads: { target: string; spent_at: string | null }[] = body.data;
+    return reads.filter(({ target }) => target === hops.read.target).map(({ spent_at }) => spent_at);
+  };
+  store.spoil("svc:guard:", { kind: "stalled", afterBytes: 0 });
+  expect(await lineOf(session, token)).toEqual(undecidedUse);
+  store.heal();
+  store.sever();
+  await becomes(200);
+  expect(await spends()).toEqual([null, null]);
+  expect(await lineOf(session, token)).toMatchObject({ exchange: [400, "invalid_grant"], hasSibling: false });
+  await redis.command("FLUSHALL");
+  expect(await lineOf(session, token)).toMatchObject({ exchange: [200, undefined], hasSibling: true });
+});
+
 describe.each(storeOutages)("while the cache store $name", ({ break: breakIt, mend }) => {
   test("decisions are served, no token is issued, and the same exchange succeeds after recovery", async () => {
     const { session, token, action } = await allowedRead();
+    const ofLine = await allowedRead();
     await breakIt();
     try {
+      expect(await lineOf(ofLine.session, ofLine.token)).toEqual(undecidedUse);
       expect((await api.authorize(session, token, hops.read)).body.decision).toBe("allow");
       const exchanged = await api.exchange(token, hops.read, action);
       expect([exchanged.status, exchanged.body.error]).toEqual([503, "invalid_grant"]);

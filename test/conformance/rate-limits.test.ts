@@ -106,6 +106,26 @@ redis.describe("a session's limit", () => {
     ]);
   });
 
+  test("counts each line of hops once; a refused line is not decided, and another session's line is", async () => {
+    const api = pair.one;
+    const [limited, other] = [await api.consent("books"), await api.consent("books")];
+    const lineOf = ({ session, token }: typeof limited) => ({
+      session_id: session,
+      token,
+      ...hops.planner,
+      body_settled: true,
+    });
+    const answers = await api.hops([...Array(calls + 2).fill(lineOf(limited)), lineOf(other)]);
+    expect(answers.at(-1)?.authorize?.status).toBe(200);
+    const refused = answers.filter(({ authorize }) => authorize?.status !== 200);
+    expect(refused.map(({ authorize }) => [authorize?.status, authorize?.body.error.code])).toEqual(
+      Array(2).fill([429, "rate_limited"]),
+    );
+    for (const { authorize } of refused) expect(Number(authorize?.retry_after)).toBeGreaterThan(500);
+    expect((await targets(api, limited.token)).status).toBe(429);
+    expect((await api.decisions(`session_id=${limited.session}`)).body.data).toHaveLength(calls);
+  });
+
   test("does not affect other sessions or routes without a hop token", async () => {
     const { token } = await pair.one.consent("books");
     await statuses(calls + 1, () => targets(pair.one, token));
