@@ -1,26 +1,30 @@
-import type { HopFailure, HopRun, HopTaken, LeasedAllow } from "./hop.ts";
+import type { HopFailure, HopPorts, HopRun, HopTaken, LeasedAllow } from "./hop.ts";
 import { hopsPath } from "./hop-lines.ts";
 import { decidedWith, exchangeFailed, type Undecided, undecided } from "./outcomes.ts";
 import { givenBackIfThrown, type Lease } from "./pool/lease.ts";
 import { isUnspentAfter } from "./steps/send.ts";
 import { take } from "./steps/take.ts";
 
+type OfferedLines = NonNullable<HopPorts["lines"]>;
+
+/** Undefined where the control plane does not take hops in one trip. */
+export const offeredLines = ({ lines, limits }: HopPorts): OfferedLines | undefined =>
+  lines?.offer.holds(limits.stepMs) ? lines : undefined;
+
 /**
  * Decides, and exchanges where nothing more can be learnt: the lease gets the sibling that the answer brings. An allow
- * that comes back alone is exchanged by the single step. Undefined where the trip is not offered, or where the token may
- * not be spent.
+ * that comes back alone is exchanged by the single step. Undefined where there is no such route any more.
  */
 export async function takeInOneTrip(
   { ports, hop, step }: HopRun,
+  { offer, hops }: OfferedLines,
   lease: Lease,
 ): Promise<HopTaken | LeasedAllow | HopFailure | undefined> {
-  const { lines, steps, limits } = ports;
-  if (lines === undefined || !lease.maySpend || !(await lines.offer.holds(limits.stepMs))) return undefined;
   const { credential, enforced, bodySettled } = hop;
   const subject = { sessionId: credential.sessionId, token: lease.token };
   const call = { ...hop.call, enforced, bodySettled };
   const taken = await givenBackIfThrown(lease, () =>
-    step((options) => take(steps, lines.hops, subject, call, options)),
+    step((options) => take(ports.steps, hops, subject, call, options)),
   );
   switch (taken.kind) {
     case "taken":
@@ -30,7 +34,7 @@ export async function takeInOneTrip(
       return decidedWith(lease, taken.decision);
     case "undecided":
       if (isNoSuchRoute(taken.result)) {
-        lines.offer.withdrawn();
+        offer.withdrawn();
         return undefined;
       }
       return unansweredIn(taken.result) ?? undecided(lease, taken.result);

@@ -5,8 +5,11 @@ import { decide } from "./steps/decide.ts";
 import { exchange } from "./steps/exchange.ts";
 import { mint } from "./steps/mint.ts";
 
-export async function leaseToDecide({ ports, hop, step }: HopRun) {
-  const leased = await step((options) => ports.pool.leaseToDecide(hop.credential, options));
+export const leaseToTake = (run: HopRun) => leaseFor(run, "leaseToTake");
+export const leaseToDecide = (run: HopRun) => leaseFor(run, "leaseToDecide");
+
+async function leaseFor({ ports, hop, step }: HopRun, purpose: "leaseToTake" | "leaseToDecide") {
+  const leased = await step((options) => ports.pool[purpose](hop.credential, options));
   return leased.kind === "leased" ? leased : ({ ...leased, step: "lease" } as const);
 }
 

@@ -1,7 +1,7 @@
 import { type Hop, type HopPorts, type HopResult, type HopTaken, hopRun, type SettledBody } from "./hop.ts";
-import { takeInOneTrip } from "./one-trip.ts";
+import { offeredLines, takeInOneTrip } from "./one-trip.ts";
 import { givenBackIfThrown } from "./pool/lease.ts";
-import { decideWith, exchangeFor, leaseToDecide, mintFor } from "./single-steps.ts";
+import { decideWith, exchangeFor, leaseToDecide, leaseToTake, mintFor } from "./single-steps.ts";
 import type { Allowed } from "./steps/decide.ts";
 
 /**
@@ -15,11 +15,13 @@ export async function takeHop<Refusal>(
   settleBody: (decision: Allowed) => Promise<SettledBody<Refusal>>,
 ): Promise<HopResult<Refusal>> {
   const run = hopRun(ports, hop);
-  const leased = await leaseToDecide(run);
+  const lines = offeredLines(ports);
+  const leased = await (lines ? leaseToTake(run) : leaseToDecide(run));
   if (leased.kind !== "leased") return leased;
   const { lease } = leased;
 
-  const decided = (await takeInOneTrip(run, lease)) ?? (await decideWith(run, lease));
+  const decided =
+    (lines && lease.maySpend && (await takeInOneTrip(run, lines, lease))) || (await decideWith(run, lease));
   if (decided.kind !== "taken" && decided.kind !== "allowed") return decided;
   const { decision } = decided;
 

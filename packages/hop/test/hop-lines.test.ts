@@ -173,13 +173,32 @@ describe("the offer", () => {
       },
     };
     const offer = hopsOffer(transport, () => nowMs);
-    return { offer, holds: () => offer.holds(1_000), asked: () => asked, pass: (ms: number) => (nowMs += ms) };
+    /** As a call finds it once the metadata that it had requested are read. */
+    const holds = async () => {
+      offer.holds(1_000);
+      await nextTurn();
+      return offer.holds(1_000);
+    };
+    return { offer, holds, asked: () => asked, pass: (ms: number) => (nowMs += ms) };
   }
 
   test("is what the metadata say, asked once for all calls", async () => {
     const { holds, asked } = offerOf(offered);
     expect(await Promise.all([holds(), holds()])).toEqual([true, true]);
     expect([await holds(), asked()]).toEqual([true, 1]);
+  });
+
+  test("is none until the metadata are read: no call waits for them", async () => {
+    const { offer, holds } = offerOf(offered);
+    expect(offer.holds(1_000)).toBe(false);
+    expect(await holds()).toBe(true);
+  });
+
+  test("that is known holds while the metadata are read again", async () => {
+    const { offer, holds, pass, asked } = offerOf(offered);
+    expect(await holds()).toBe(true);
+    pass(300_000);
+    expect([offer.holds(1_000), asked()]).toEqual([true, 2]);
   });
 
   test.each<[string, object | TransportFault]>([

@@ -57,7 +57,7 @@ test("a line has a proof of the agent's key, made for its own token", async () =
     return answer;
   };
   const prover = { prove: (token: string) => `a proof for ${token}` };
-  const offer = { holds: async () => true, withdrawn: () => {} };
+  const offer = { holds: () => true, withdrawn: () => {} };
   await takeHop({ ...ports, steps: { ...ports.steps, prover }, lines: { offer, hops: { take } } }, hop, async () => ({
     kind: "ready",
   }));

@@ -17,9 +17,9 @@ describe("lost requests and responses", () => {
     fc.oneof(
       fc.record({
         do: fc.constant("calls" as const),
-        by: fc.constantFrom("lease" as const, "leaseToDecide" as const),
+        by: fc.constantFrom("lease" as const, "leaseToTake" as const, "leaseToDecide" as const),
         count: fc.integer({ min: 1, max: 12 }),
-        spend: fc.boolean(),
+        end: fc.constantFrom("spend" as const, "replace" as const, "give back" as const),
       }),
       fc.record({ do: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 90_000 }) }),
       fc.record({ do: fc.constant("toggle readiness" as const) }),
@@ -46,8 +46,10 @@ describe("lost requests and responses", () => {
               const { lease } = result;
               // Until its decision is over no other call has spent it.
               expect(plane.spent).not.toContain(decodeUnverifiedHopToken(lease.token)?.jti);
-              if (step.spend && lease.maySpend) plane.exchange(lease.token);
-              else lease.giveBack();
+              const isSpent = step.end !== "give back" && lease.maySpend;
+              const sibling = isSpent ? await plane.takeHop(lease.token) : undefined;
+              if (!isSpent) lease.giveBack();
+              else if (sibling && step.end === "replace") lease.replace(sibling);
             }
           }
         }
@@ -116,6 +118,23 @@ describe("lost requests and responses", () => {
     plane.isReady = true;
     plane.fateOf = () => "answered";
     await time.advance(6_000);
+    expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
+  });
+
+  test("a lost reserved token is renewed before the next one can be lost", async () => {
+    const { time, plane, pool } = setUp();
+    const presented = await plane.issue("agent");
+    for (let call = 0; call < 2; call += 1) tokenOf(await pool.lease(presented, budget));
+    for (let loss = 0; loss < 2; loss += 1) {
+      plane.fateOf = () => {
+        plane.isReady = false;
+        return "answer_lost";
+      };
+      while ((await pool.lease(presented, budget)).kind === "leased");
+      plane.isReady = true;
+      plane.fateOf = () => "answered";
+      await time.advance(6_000);
+    }
     expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
   });
 

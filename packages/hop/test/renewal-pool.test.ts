@@ -23,45 +23,6 @@ describe("one presented token serves many calls", () => {
     expect(plane.presentedAgain).toEqual([]);
     expect(Math.max(...plane.renewals)).toBeLessThanOrEqual(8);
   });
-
-  test("sequential calls rarely wait: the next token is renewed in advance", async () => {
-    const { plane, pool } = setUp();
-    const presented = await plane.issue("root");
-    await pool.lease(presented, budget);
-    for (let call = 0; call < 50; call += 1) {
-      await settled();
-      let leased = false;
-      void pool.lease(presented, budget).then(() => {
-        leased = true;
-      });
-      await Promise.resolve();
-      await Promise.resolve();
-      await Promise.resolve();
-      expect(leased).toBe(true);
-    }
-  });
-});
-
-describe("the count of a renewal", () => {
-  const countsOf = async (betweenCallsMs: number) => {
-    const { time, plane, pool } = setUp();
-    const presented = await plane.issue("root");
-    for (let call = 0; call < 40; call += 1) {
-      expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
-      await time.advance(betweenCallsMs);
-    }
-    return plane.renewals;
-  };
-
-  test("reaches the maximum under sequential calls: seven tokens of eight serve a call", async () => {
-    const counts = await countsOf(10);
-    expect(counts.slice(4).every((count) => count === 8)).toBe(true);
-    expect(counts.length).toBeLessThanOrEqual(9);
-  });
-
-  test("stays at what is used before it expires, where calls are rare", async () => {
-    expect(Math.max(...(await countsOf(20_000)))).toBeLessThanOrEqual(4);
-  });
 });
 
 describe("a given-back token", () => {
@@ -207,76 +168,5 @@ describe("a token to decide with", () => {
     expect(first).toMatchObject({ maySpend: true });
     expect(first.token).not.toBe(presented.token);
     expect(plane.exchange(first.token)).toBe(true);
-  });
-});
-
-describe("a renewal refused on its merits", () => {
-  const refused = (denyReason: "SESSION_REVOKED" | "AGENT_QUARANTINED") =>
-    ({ kind: "refused", denyReason, response: { status: 403, code: "renewal_refused" } }) as const;
-
-  test.each(["SESSION_REVOKED", "AGENT_QUARANTINED"] as const)(
-    "%s: every call gets an unspent token, so that its deny is recorded",
-    async (reason) => {
-      const { plane, pool } = setUp();
-      const presented = await plane.issue("root");
-      plane.refusal = refused(reason);
-      const calls = Array.from({ length: 10 }, async () => {
-        const result = await pool.lease(presented, budget);
-        const token = tokenOf(result);
-        await settled();
-        if (result.kind === "leased") result.lease.giveBack();
-        return token;
-      });
-      expect(new Set(await Promise.all(calls))).toEqual(new Set([presented.token]));
-    },
-  );
-
-  test("finally: nothing is renewed again, and after expiry calls are unauthorized", async () => {
-    const { time, plane, pool } = setUp();
-    const presented = await plane.issue("agent");
-    tokenOf(await pool.lease(presented, budget));
-    let asked = 0;
-    plane.refusal = refused("SESSION_REVOKED");
-    plane.fateOf = () => {
-      asked += 1;
-      return "answered";
-    };
-    await time.advance(50_000);
-    expect(asked).toBe(1);
-    const denied = await pool.lease(presented, budget);
-    expect(denied.kind).toBe("leased");
-    if (denied.kind === "leased") denied.lease.giveBack();
-    await time.advance(20_000);
-    expect(await pool.lease(presented, budget)).toEqual({ kind: "unauthorized" });
-  });
-
-  test("temporarily: afterwards calls succeed, and the presented token was not spent", async () => {
-    const { time, plane, pool } = setUp();
-    const presented = await plane.issue("root");
-    plane.refusal = refused("AGENT_QUARANTINED");
-    const denied = await pool.lease(presented, budget);
-    if (denied.kind === "leased") denied.lease.giveBack();
-    plane.refusal = undefined;
-    for (let call = 0; call < 20; call += 1) {
-      expect(plane.exchange(tokenOf(await pool.lease(presented, budget)))).toBe(true);
-      await time.advance(1_000);
-    }
-    expect(plane.presentedAgain).toEqual([]);
-  });
-
-  test("temporarily: while no call waits, it is repeated once a second at most", async () => {
-    const { time, plane, pool } = setUp();
-    let attempts = 0;
-    plane.refusal = refused("AGENT_QUARANTINED");
-    plane.fateOf = () => {
-      attempts += 1;
-      return "answered";
-    };
-    const denied = await pool.lease(await plane.issue("root"), budget);
-    if (denied.kind === "leased") denied.lease.giveBack();
-    await settled();
-    expect(attempts).toBe(1);
-    await time.advance(5_000);
-    expect(attempts).toBeLessThanOrEqual(6);
   });
 });

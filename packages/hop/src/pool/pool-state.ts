@@ -14,6 +14,9 @@ export type PoolState =
   | { readonly kind: "rejected" }
   | { readonly kind: "closed" };
 
+/** Its tokens are loaded, and it is not closed. */
+export const isOpen = ({ kind }: PoolState): boolean => kind !== "unopened" && kind !== "closed";
+
 /** Leased tokens that may come back to serve a waiting call. */
 export const lentIn = (state: PoolState): Set<StockedToken> | undefined =>
   state.kind === "refused" || state.kind === "ended" ? state.lent : undefined;

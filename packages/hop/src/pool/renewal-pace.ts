@@ -1,25 +1,27 @@
+import { maxRenewalCount } from "../steps/renew.ts";
+import { reservedCount } from "./token-stock.ts";
+
 /** The first retry of a failed renewal is immediate; the delays then double up to the longest. */
 const firstDelayMs = 250;
 const longestDelayMs = 5_000;
 
-/** After a refusal a renewal in the background waits this long: the agent's state or a block may have changed. */
-const refusedDelayMs = 1_000;
+/**
+ * After a refusal or a lost response a renewal in the background waits this long: the agent's state or a block may have
+ * changed, and what lost one response may lose the next.
+ */
+const backgroundDelayMs = 1_000;
 
 /** Two renewals closer together than this show nothing about how much longer newer tokens live. */
 const minElapsedMs = 1_000;
 
-/** Tokens that were used up within this time are needed as fast again. */
-const highDemandMs = 10_000;
-
-/** When the next renewal may be sent, when one is due although no call waits, and how many tokens calls will need. */
+/** When the next renewal may be sent, and when one is due although no call waits. */
 export function renewalPace(monotonicMs: () => number, random: () => number) {
   let failures = 0;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
   let refreshAtMs = Number.POSITIVE_INFINITY;
-  let refusedUntilMs = Number.NEGATIVE_INFINITY;
+  let calmFromMs = Number.NEGATIVE_INFINITY;
   let newestExpiryMs = Number.NEGATIVE_INFINITY;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
-  let leasesSinceRenewal = 0;
   let isResponseLost = false;
   let hasRenewed = false;
 
@@ -49,18 +51,11 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
     needsReadyCheck: () => isResponseLost,
     /** True from about half of the tokens' life on. */
     isRefreshDue: () => monotonicMs() >= refreshAtMs,
+    /** Before a decision allows the call, neither the presented token is worth a renewal nor, after a loss, the last one. */
+    mayRenewToTake: () => hasRenewed && !isResponseLost,
     /** Whether a call was to be spent for yet: before that the presented token is kept as it is. */
     hasRenewed: () => hasRenewed,
-    isRefusalFresh: () => monotonicMs() < refusedUntilMs,
-    /** Leases to expect before the next renewal. In high demand twice the last number: else the count never grows. */
-    expectedLeases: () => Math.max(1, leasesSinceRenewal) * (monotonicMs() - renewedAtMs < highDemandMs ? 2 : 1),
-    leased() {
-      leasesSinceRenewal += 1;
-    },
-    /** Its answer brought the next token: no renewal has to. */
-    replaced() {
-      leasesSinceRenewal -= 1;
-    },
+    mayRenewInBackground: () => monotonicMs() >= calmFromMs,
     /** The tokens that a pool begins with; infinity where they live as long as the session. */
     opened(expiresAtMs: number) {
       planRefresh(monotonicMs(), expiresAtMs);
@@ -69,7 +64,6 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
       hasRenewed = true;
       failures = 0;
       isResponseLost = false;
-      leasesSinceRenewal = 0;
       notBeforeMs = Number.NEGATIVE_INFINITY;
       planRefresh(sentAtMs, isSessionEnding(sentAtMs, expiresAtMs) ? Number.POSITIVE_INFINITY : expiresAtMs);
       newestExpiryMs = expiresAtMs;
@@ -82,10 +76,26 @@ export function renewalPace(monotonicMs: () => number, random: () => number) {
     },
     responseLost() {
       isResponseLost = true;
+      calmFromMs = monotonicMs() + backgroundDelayMs;
       failed();
     },
     refused() {
-      refusedUntilMs = monotonicMs() + refusedDelayMs;
+      calmFromMs = monotonicMs() + backgroundDelayMs;
     },
   };
 }
+
+/** Calls that wait for a token to spend: `toTake` in one trip, whose answer brings the next token. */
+interface Waiting {
+  readonly toSpend: number;
+  readonly toTake: number;
+}
+
+/**
+ * How many siblings to ask for: what the waiting calls need, and the reserved ones, which a renewal always makes anew. A
+ * call that exchanges by itself spends one, and leaves one to the call after it. A call in one trip puts one back: as many
+ * go round as calls are at once, and no others are held in stock.
+ * @param total of the tokens that are left
+ */
+export const renewalCount = ({ toSpend, toTake }: Waiting, total: number): number =>
+  Math.min(maxRenewalCount, Math.max(reservedCount, reservedCount + 2 * toSpend + toTake - total));

@@ -2,11 +2,11 @@ import { decodeUnverifiedHopToken, sha256Base64url } from "@svc/tokens";
 import type { HopCredential } from "../steps/step.ts";
 import type { LeaseOptions, LeaseResult } from "./lease.ts";
 import type { RenewalSource } from "./renewal-source.ts";
-import { TokenPool, type TokenPoolPorts } from "./token-pool.ts";
+import { type LeasePurpose, TokenPool, type TokenPoolPorts } from "./token-pool.ts";
 
 export interface RenewalPoolOptions extends Partial<TokenPoolPorts> {
   readonly source: RenewalSource;
-  /** Seconds without a lease after which a pool keeps its reserved tokens alone. Default 300. */
+  /** Seconds without a lease after which a pool shrinks to its reserved tokens. Default 300. */
   readonly idleSeconds?: number;
   /** Most pools at once. Default 1024. */
   readonly maxPools?: number;
@@ -59,7 +59,7 @@ export function createRenewalPool(options: RenewalPoolOptions) {
   };
 
   const leasing =
-    (purpose: "lease" | "leaseToDecide") =>
+    (purpose: LeasePurpose) =>
     async (presented: HopCredential, leaseOptions: LeaseOptions): Promise<LeaseResult> => {
       if (isClosed) return { kind: "unusable", fault: "closed" };
       const key = sha256Base64url(presented.token);
@@ -80,6 +80,11 @@ export function createRenewalPool(options: RenewalPoolOptions) {
      * so that its exchange is a recorded deny.
      */
     lease: leasing("lease"),
+    /**
+     * A token to decide with and spend in one trip. It is only read where it is the presented one, before its first
+     * renewal, where a reserved one was lost, and where no renewal is possible.
+     */
+    leaseToTake: leasing("leaseToTake"),
     /** An unspent token to decide with: the presented one before the first renewal. Nothing is renewed for it. */
     leaseToDecide: leasing("leaseToDecide"),
     get size(): number {

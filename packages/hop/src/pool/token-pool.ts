@@ -1,40 +1,46 @@
 import { denyReasonTable } from "@svc/core";
-import { decodeUnverifiedHopToken } from "@svc/tokens";
-import { maxRenewalCount, type RenewResult } from "../steps/renew.ts";
+import type { RenewResult } from "../steps/renew.ts";
 import { isUnspentAfter, retryAfterMsOf } from "../steps/send.ts";
 import type { HopCredential } from "../steps/step.ts";
-import { type LeaseOptions, type LeaseResult, leased, type Sibling, type Unleased } from "./lease.ts";
-import { lentIn, nextAction, type PoolState, reservedIn } from "./pool-state.ts";
-import { renewalPace } from "./renewal-pace.ts";
+import type { LeaseOptions, LeaseResult, Unleased } from "./lease.ts";
+import { poolLeases } from "./pool-leases.ts";
+import { isOpen, nextAction, type PoolState } from "./pool-state.ts";
+import { renewalCount, renewalPace } from "./renewal-pace.ts";
 import type { RenewalSource } from "./renewal-source.ts";
-import { reservedCount, StateUnavailable, type StockedToken, type StockPorts, tokenStock } from "./token-stock.ts";
-import { waitingCalls } from "./waiters.ts";
+import {
+  reservedCount,
+  StateUnavailable,
+  type StockedToken,
+  type StockPorts,
+  type TokenStock,
+  tokenStock,
+} from "./token-stock.ts";
+import type { After } from "./waiters.ts";
 
 export interface TokenPoolPorts extends StockPorts {
   readonly source: RenewalSource;
-  /** Without a lease for so long a pool keeps the reserved tokens alone. */
+  /** Without a lease for so long a pool shrinks to the reserved tokens. */
   readonly idleMs: number;
   /** In [0, 1): spreads the renewals of pools that started together. */
   readonly random: () => number;
-  /** Runs once after `ms`, without keeping the process alive; returns how to cancel. */
-  readonly after: (ms: number, run: () => void) => () => void;
+  /** Without keeping the process alive. */
+  readonly after: After;
 }
 
-/** Fewest siblings worth a renewal: one for now, one for the next call, and the reserved ones. */
-const minRenewalCount = reservedCount + 2;
+export type LeasePurpose = "lease" | "leaseToTake" | "leaseToDecide";
 
-/** The siblings of one presented token. Calls lease the free ones; one renewal at a time replaces them. */
+/**
+ * The siblings of one presented token. Calls lease the free ones, and put back what their answers bring. A renewal, one at
+ * a time, serves calls that find none, and keeps the reserved ones alive.
+ */
 export class TokenPool {
   readonly sessionId: string;
   lastLeaseMs: number;
   readonly #presented: string;
   readonly #ports: TokenPoolPorts;
-  readonly #stock: ReturnType<typeof tokenStock>;
+  readonly #stock: TokenStock;
   readonly #pace: ReturnType<typeof renewalPace>;
-  /** Calls that wait for a token to spend. */
-  readonly #waiters: ReturnType<typeof waitingCalls>;
-  /** Calls that wait for a token to decide with; served once no other waits. */
-  readonly #deciding: ReturnType<typeof waitingCalls>;
+  readonly #leases: ReturnType<typeof poolLeases>;
   #state: PoolState = { kind: "unopened" };
   #working: Promise<void> | undefined;
   #lastFailure: Unleased = { kind: "unauthorized" };
@@ -44,14 +50,20 @@ export class TokenPool {
     this.#presented = token;
     this.#ports = ports;
     this.#stock = tokenStock(key, sessionId, ports);
-    this.#waiters = waitingCalls(ports.after);
-    this.#deciding = waitingCalls(ports.after);
     this.#pace = renewalPace(ports.monotonicMs, ports.random);
+    this.#leases = poolLeases({
+      ...ports,
+      stock: this.#stock,
+      state: () => this.#state,
+      mayRenewToTake: this.#pace.mayRenewToTake,
+      onRead: () => this.tend(),
+      onRejected: (token) => void this.#reject(token),
+    });
     this.lastLeaseMs = ports.monotonicMs();
   }
 
   get isBusy(): boolean {
-    return this.#working !== undefined || this.#waiters.size() > 0 || this.#deciding.size() > 0;
+    return this.#working !== undefined || this.#leases.hasWaiting();
   }
 
   /** Nothing was spent: a new pool of the presented token would be the same. */
@@ -66,7 +78,7 @@ export class TokenPool {
 
   /** No token is left; the pool only remembers that the presented token was spent. */
   get isDry(): boolean {
-    return this.#isOpen && !this.isBusy && this.#stock.total() === 0 && !this.#stock.hasUnsaved();
+    return isOpen(this.#state) && !this.isBusy && this.#stock.total() === 0 && !this.#stock.hasUnsaved();
   }
 
   get isRejected(): boolean {
@@ -76,24 +88,24 @@ export class TokenPool {
   /** A token to spend, renewed first where that is the only one. */
   async lease(options: LeaseOptions): Promise<LeaseResult> {
     // A call without others before it makes the pool try again after a refusal.
-    if (this.#waiters.size() === 0 && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
-    return this.#leaseOf(this.#waiters, () => this.#leaseNow(), options);
+    if (this.#leases.waiting().toSpend === 0 && this.#state.kind === "refused") this.#enter({ kind: "renewable" });
+    return this.#leased("lease", options);
   }
 
-  /** A token to decide with: one that may be spent too, else a reserved one, which is not. Nothing is renewed for it. */
+  /** A token to decide with and spend in one trip: a free one, renewed for it while both reserved ones are there. */
+  async leaseToTake(options: LeaseOptions): Promise<LeaseResult> {
+    return this.#leased("leaseToTake", options);
+  }
+
+  /** A token to decide with: a free one, which may be spent too, else one that is only read. Nothing is renewed for it. */
   async leaseToDecide(options: LeaseOptions): Promise<LeaseResult> {
-    return this.#leaseOf(this.#deciding, () => this.#leaseNow() ?? this.#readNow(), options);
+    return this.#leased("leaseToDecide", options);
   }
 
-  #leaseOf(
-    queue: ReturnType<typeof waitingCalls>,
-    next: () => LeaseResult | undefined,
-    options: LeaseOptions,
-  ): LeaseResult | Promise<LeaseResult> {
+  #leased(purpose: LeasePurpose, options: LeaseOptions): LeaseResult | Promise<LeaseResult> {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.lastLeaseMs = this.#ports.monotonicMs();
-    // Waiting calls come first.
-    const result = (this.#waiters.size() === 0 && next()) || queue.wait(options);
+    const result = this.#leases[purpose](options);
     this.tend();
     return result;
   }
@@ -109,7 +121,7 @@ export class TokenPool {
   /** Rejects the waiting calls; resolves when a renewal under way is over and stored. */
   async close(): Promise<void> {
     this.#enter({ kind: "closed" });
-    this.#rejectAll({ kind: "unusable", fault: "closed" });
+    this.#leases.rejectAll({ kind: "unusable", fault: "closed" });
     await this.#working;
   }
 
@@ -117,10 +129,6 @@ export class TokenPool {
   async end(): Promise<void> {
     await this.close();
     await this.#stock.discard();
-  }
-
-  get #isOpen(): boolean {
-    return this.#state.kind !== "unopened" && this.#state.kind !== "closed";
   }
 
   /** A closed pool stays closed, whatever its last renewal returns. */
@@ -132,15 +140,13 @@ export class TokenPool {
   async #work(): Promise<void> {
     try {
       if (this.#state.kind === "unopened" && this.#pace.mayRenew()) {
-        await this.#stock.open(this.#presented);
-        this.#pace.opened(
-          this.#stock.holds(this.#presented) ? this.#presentedUntilMs() : this.#stock.soonestExpiryMs(),
-        );
+        this.#pace.opened(await this.#stock.open(this.#presented));
         this.#enter({ kind: "renewable" });
       }
-      while (this.#isOpen) {
+      while (isOpen(this.#state)) {
         if (this.#stock.hasUnsaved() && this.#pace.mayRenew()) await this.#stock.save();
-        this.#serve();
+        if (this.isIdle) this.#stock.shrink();
+        this.#leases.serve();
         const next = this.#nextAction();
         if (next === "rest") break;
         await (next === "renew" ? this.#renew() : this.#release());
@@ -149,30 +155,27 @@ export class TokenPool {
       this.#failed(error);
     } finally {
       this.#working = undefined;
-      this.#rejectUnservable();
+      // Nothing else can serve a call that still waits, before the next `tend`.
+      this.#leases.rejectUnservable(this.#lastFailure);
+      if (isOpen(this.#state) && this.#stock.total() === 0) this.#lastFailure = { kind: "unauthorized" };
     }
   }
 
   #nextAction(): ReturnType<typeof nextAction> {
     if (!this.#stock.canTake()) return "rest";
+    const waiting = this.#leases.waiting();
     return nextAction(this.#state, {
       mayRenew: this.#pace.mayRenew(),
-      isWaiting: this.#waiters.size() > 0,
+      isWaiting: waiting.toSpend + waiting.toTake > 0,
       isRefreshDue: this.#isRefreshDue,
     });
   }
 
+  /** At half of the tokens' life, and once a reserved one was lost. */
   get #isRefreshDue(): boolean {
-    if (this.#pace.isRefusalFresh()) return false;
-    const isShort = this.#pace.hasRenewed() && !this.isIdle && this.#stock.total() <= reservedCount;
-    return isShort || this.#pace.isRefreshDue();
-  }
-
-  /** A root grant lives as long as its session (docs/reference/tokens.md#kinds). */
-  #presentedUntilMs(): number {
-    const { now, monotonicMs } = this.#ports;
-    const claims = decodeUnverifiedHopToken(this.#presented);
-    return claims && claims.hop > 1 ? claims.exp * 1000 - now() + monotonicMs() : Number.POSITIVE_INFINITY;
+    if (!this.#pace.mayRenewInBackground()) return false;
+    const isReserveShort = this.#pace.hasRenewed() && this.#stock.total() < reservedCount;
+    return isReserveShort || this.#pace.isRefreshDue();
   }
 
   /** Without renewals no token needs to stay reserved. */
@@ -188,10 +191,8 @@ export class TokenPool {
     if (!token) return;
     const sentAtMs = monotonicMs();
     this.#enter({ kind: "renewing" });
-    this.#serve();
-    const wanted = reservedCount + this.#waiters.size() + this.#pace.expectedLeases() - this.#stock.total();
-    const least = this.isIdle ? reservedCount : minRenewalCount;
-    const count = Math.min(maxRenewalCount, Math.max(least, wanted));
+    this.#leases.serve();
+    const count = renewalCount(this.#leases.waiting(), this.#stock.total());
     let result: RenewResult;
     try {
       result = await source.renew({ sessionId: this.sessionId, token: token.token }, count);
@@ -245,64 +246,12 @@ export class TokenPool {
     await this.#stock.discard();
   }
 
-  #serve(): void {
-    this.#waiters.serve(() => this.#leaseNow());
-    if (this.#waiters.size() === 0) this.#deciding.serve(() => this.#leaseNow() ?? this.#readNow());
-  }
-
-  #rejectAll(result: Unleased): void {
-    this.#waiters.rejectAll(result);
-    this.#deciding.rejectAll(result);
-  }
-
-  #leaseNow(): LeaseResult | undefined {
-    const token = this.#stock.takeFree(reservedIn(this.#state));
-    if (!token) return undefined;
-    this.#pace.leased();
-    const lent = lentIn(this.#state);
-    lent?.add(token);
-    const leasedAtMs = this.#ports.monotonicMs();
-    const back = (returned: StockedToken) => {
-      lent?.delete(token);
-      this.#stock.giveBack(returned);
-      this.#serve();
-    };
-    const replace = (sibling: Sibling) => {
-      this.#pace.replaced();
-      // From before it was asked for, so that it never counts as alive longer than it is.
-      back({ token: sibling.token, expiresAtMs: leasedAtMs + sibling.expiresInSeconds * 1000 });
-    };
-    return leased({ token: token.token, maySpend: true }, { back: () => back(token), replace });
-  }
-
-  #readNow(): LeaseResult | undefined {
-    const reading = this.#isOpen ? this.#stock.read() : undefined;
-    if (!reading) return undefined;
-    const { token, done } = reading;
-    const back = () => {
-      done();
-      this.tend();
-    };
-    return leased({ token, maySpend: false }, { back, reject: () => void this.#reject(token) });
-  }
-
   #failed(error: unknown): void {
     if (error instanceof StateUnavailable) {
       this.#pace.failed();
       this.#lastFailure = { kind: "unusable", fault: "state_unavailable" };
       return;
     }
-    this.#waiters.failAll(error);
-    this.#deciding.failAll(error);
-  }
-
-  /** A token in a decision or lent comes back and can still serve the waiting calls; nothing else can before the next `tend`. */
-  #rejectUnservable(): void {
-    if (!lentIn(this.#state)?.size && !this.#stock.isRead()) {
-      this.#waiters.rejectAll(this.#lastFailure);
-      this.#serve();
-      this.#deciding.rejectAll(this.#lastFailure);
-    }
-    if (this.#isOpen && this.#stock.total() === 0) this.#lastFailure = { kind: "unauthorized" };
+    this.#leases.failAll(error);
   }
 }

@@ -1,3 +1,4 @@
+import { decodeUnverifiedHopToken } from "@svc/tokens";
 import type { PoolStore } from "./file-pool-store.ts";
 
 export interface StockedToken {
@@ -18,6 +19,8 @@ export interface StockPorts {
 export class StateUnavailable extends Error {
   override readonly name = "StateUnavailable";
 }
+
+export type TokenStock = ReturnType<typeof tokenStock>;
 
 /** Tokens that no call gets: one to renew with, and a spare in case the response is lost. */
 export const reservedCount = 2;
@@ -75,9 +78,6 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
       reserved.some((each) => each.token === token) || free.some((each) => each.token === token),
     /** Whether some decision is under way. */
     isRead: () => readers.size > 0,
-    /** When the first of the tokens expires; infinity for one whose expiry is not known. */
-    soonestExpiryMs: () =>
-      Math.min(Number.POSITIVE_INFINITY, ...[...free, ...reserved].map((each) => each.expiresAtMs)),
 
     /** The token that lives longest, to be presented and not spent until `done`. */
     read(): { readonly token: string; readonly done: () => void } | undefined {
@@ -93,14 +93,22 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
       return { token: token.token, done };
     },
 
-    /** Loads what was stored under this key, else `presented` alone. @throws {StateUnavailable} */
-    async open(presented: string): Promise<void> {
+    /**
+     * Loads what was stored under this key, else `presented` alone.
+     * @returns when the first of these tokens expires; infinity where they live as long as the session
+     * @throws {StateUnavailable}
+     */
+    async open(presented: string): Promise<number> {
       const snapshot = await accessed(async () => store?.load(key));
       const toMonotonic = monotonicMs() - now();
-      reserved = snapshot
-        ? snapshot.tokens.map(({ token, expiresAt }) => ({ token, expiresAtMs: expiresAt + toMonotonic }))
-        : [{ token: presented, expiresAtMs: Number.POSITIVE_INFINITY }];
+      if (!snapshot) {
+        // The control plane says whether it is expired.
+        reserved = [{ token: presented, expiresAtMs: Number.POSITIVE_INFINITY }];
+        return lifeEndMs(presented) + toMonotonic;
+      }
+      reserved = snapshot.tokens.map(({ token, expiresAt }) => ({ token, expiresAtMs: expiresAt + toMonotonic }));
       prune();
+      return Math.min(Number.POSITIVE_INFINITY, ...reserved.map(({ expiresAtMs }) => expiresAtMs));
     },
 
     /** A free token, else a reserved one. @throws {StateUnavailable} */
@@ -123,6 +131,12 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
 
     giveBack(token: StockedToken) {
       free = sorted([...free, token]);
+    },
+
+    /** Forgets the free tokens, but for as many as are missing from the reserved ones. */
+    shrink() {
+      const kept = Math.max(0, reservedCount - reserved.length);
+      free = free.slice(Math.max(0, free.length - kept));
     },
 
     /** Adds renewed tokens; none is usable before `save`. */
@@ -149,6 +163,12 @@ export function tokenStock(key: string, sessionId: string, { store, now, monoton
       await store?.remove(key).catch(() => undefined);
     },
   };
+}
+
+/** A root grant lives as long as its session (docs/reference/tokens.md#kinds). */
+function lifeEndMs(token: string): number {
+  const claims = decodeUnverifiedHopToken(token);
+  return claims && claims.hop > 1 ? claims.exp * 1000 : Number.POSITIVE_INFINITY;
 }
 
 const sorted = (tokens: StockedToken[]): StockedToken[] => tokens.sort((a, b) => a.expiresAtMs - b.expiresAtMs);

@@ -5,8 +5,11 @@ interface Waiter {
   readonly fail: (error: unknown) => void;
 }
 
+/** Runs once after `ms`; returns how to cancel. */
+export type After = (ms: number, run: () => void) => () => void;
+
 /** Calls that wait for a token, first come first served, each until its own deadline. */
-export function waitingCalls(after: (ms: number, run: () => void) => () => void) {
+export function waitingCalls(after: After) {
   const waiters = new Set<Waiter>();
   return {
     size: () => waiters.size,

@@ -22,7 +22,7 @@ export async function takeOnce(
   let isWithdrawn = false;
   const ports: Partial<HopPorts> = {
     lines: {
-      offer: { holds: async () => isOffered, withdrawn: () => (isWithdrawn = true) },
+      offer: { holds: () => isOffered, withdrawn: () => (isWithdrawn = true) },
       hops: {
         async take(line) {
           lines.push(line);

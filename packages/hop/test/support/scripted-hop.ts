@@ -94,6 +94,10 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
     };
     return { kind: "leased", lease };
   };
+  const leaseFirst = () => {
+    log.push("lease");
+    return leaseOf(script.lease, script.spend === undefined);
+  };
   const ports: HopPorts = {
     steps: {
       monotonicMs: () => 0,
@@ -109,10 +113,8 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
       },
     },
     pool: {
-      async leaseToDecide() {
-        log.push("lease");
-        return leaseOf(script.lease, script.spend === undefined);
-      },
+      leaseToTake: async () => leaseFirst(),
+      leaseToDecide: async () => leaseFirst(),
       async lease() {
         log.push("lease to spend");
         return leaseOf(script.spend ?? "leased", true);

@@ -44,6 +44,23 @@ export class SimulatedPlane {
     return this.#isLive(claims) && this.#spend(claims);
   }
 
+  /** A hop in one trip: the sibling that its answer brings; undefined where the token was not good for it. */
+  async takeHop(token: string): Promise<{ token: string; expiresInSeconds: number } | undefined> {
+    if (!this.exchange(token)) return undefined;
+    const sibling = this.#siblingOf(this.#claims(token));
+    return { token: await signed(sibling), expiresInSeconds: this.#secondsLeft(sibling) };
+  }
+
+  #siblingOf(claims: HopClaims): HopClaims {
+    return siblingClaims(claims, "trusted_internal", {
+      jti: freshJti(),
+      nowSeconds: this.#time.now() / 1000,
+      sessionExpiresAtSeconds: this.#sessionEndsAt,
+    });
+  }
+
+  #secondsLeft = ({ exp }: HopClaims): number => exp - Math.floor(this.#time.now() / 1000);
+
   async #renew({ token }: HopCredential, count: number): Promise<RenewResult> {
     const fate = this.fateOf();
     if (fate === "refused_connect") return { kind: "unusable", fault: "refused" };
@@ -56,15 +73,9 @@ export class SimulatedPlane {
     this.renewals.push(count);
     if (!this.#isLive(claims)) return { kind: "unauthorized", response: { status: 401, code: "unauthorized" } };
     if (!this.#spend(claims)) return { kind: "token_spent", response: { status: 409, code: "token_spent" } };
-    const siblings = Array.from({ length: count }, () =>
-      siblingClaims(claims, "trusted_internal", {
-        jti: freshJti(),
-        nowSeconds: this.#time.now() / 1000,
-        sessionExpiresAtSeconds: this.#sessionEndsAt,
-      }),
-    );
+    const siblings = Array.from({ length: count }, () => this.#siblingOf(claims));
     const tokens = await Promise.all(siblings.map(signed));
-    const expiresInSeconds = (siblings[0] as HopClaims).exp - Math.floor(this.#time.now() / 1000);
+    const expiresInSeconds = this.#secondsLeft(siblings[0] as HopClaims);
     return fate === "answer_lost" ? lost : { kind: "renewed", tokens, expiresInSeconds };
   }
 
