@@ -1,5 +1,6 @@
 import { type CamelCased, fromWire, type HopAnswer, hopAnswer, hopLine, maxHopLines, toWire } from "@svc/core";
 import type { z } from "zod";
+import { type Deadlines, nextTurn, sharedDeadlines } from "./deadlines.ts";
 import { type Transport, TransportFault, type TransportResponse } from "./transport.ts";
 
 export const hopsPath = "/v1/hops";
@@ -17,57 +18,65 @@ export interface HopLines {
   take(line: HopLine, options: LineOptions): Promise<HopAnswer>;
 }
 
-interface Waiting extends PromiseWithResolvers<HopAnswer> {
+/** A line that waits for its answer; the first call of `answer` and `fail` settles it. */
+interface Waiting {
   readonly text: string;
   readonly endsAtMs: number;
+  isSent: boolean;
   isSettled: boolean;
+  /** Of a deadline of its own. */
+  cancelDeadline?: () => void;
+  readonly answer: (answer: HopAnswer) => void;
+  readonly fail: (fault: unknown) => void;
 }
 
 const maxRequestBytes = 1_048_576;
 /** The largest answer of a line holds two tokens and a decision. */
 const maxAnswerBytes = 64 * 1024;
-/** Lines that wait too long are looked for so often. */
-const sweepMs = 20;
+/** A line that ends so little before its request ends with it. */
+const nearMs = 20;
 
-/** After the sockets of this turn were read, so that the calls that they brought share a request. */
-const nextTurn: (run: () => void) => void = globalThis.setImmediate ?? ((run: () => void) => setTimeout(run, 0));
-
-/** Sends the lines of one turn of the event loop together. */
-export function hopLines(transport: Transport, monotonicMs: () => number): HopLines {
+/** Sends the lines of one turn of the event loop together: after its sockets were read. */
+export function hopLines(
+  transport: Transport,
+  monotonicMs: () => number,
+  deadlines: Deadlines = sharedDeadlines(monotonicMs),
+): HopLines {
   let queue: Waiting[] = [];
-  const waiting = new Set<Waiting>();
-  let isSweeping = false;
-
-  const sweep = () => {
-    const nowMs = monotonicMs();
-    for (const line of waiting) if (nowMs >= line.endsAtMs) line.reject(new TransportFault("timeout"));
-    isSweeping = waiting.size > 0;
-    if (isSweeping) setTimeout(sweep, sweepMs);
-  };
 
   const flush = () => {
     const lines = queue.filter(({ isSettled }) => !isSettled);
     queue = [];
-    for (const batch of batchesOf(lines)) void sendBatch(transport, batch, monotonicMs());
+    for (const batch of batchesOf(lines)) void sendBatch(transport, deadlines, batch, monotonicMs());
   };
 
   return {
-    take(line, { deadlineMs, signal }) {
-      const text = `${JSON.stringify(toWire(hopLine, line))}\n`;
-      const endsAtMs = monotonicMs() + deadlineMs;
-      const entry: Waiting = { ...Promise.withResolvers<HopAnswer>(), text, endsAtMs, isSettled: false };
-      const onAbort = () => entry.reject(new TransportFault("aborted", { isUnsent: queue.includes(entry) }));
-      if (signal?.aborted) onAbort();
-      signal?.addEventListener("abort", onAbort, { once: true });
-      if (queue.push(entry) === 1) nextTurn(flush);
-      waiting.add(entry);
-      if (!isSweeping) sweep();
-      return entry.promise.finally(() => {
-        entry.isSettled = true;
-        waiting.delete(entry);
-        signal?.removeEventListener("abort", onAbort);
-      });
-    },
+    take: (line, { deadlineMs, signal }) =>
+      new Promise((resolve, reject) => {
+        const settle = () => {
+          entry.isSettled = true;
+          entry.cancelDeadline?.();
+          signal?.removeEventListener("abort", onAbort);
+        };
+        const entry: Waiting = {
+          text: `${JSON.stringify(toWire(hopLine, line))}\n`,
+          endsAtMs: monotonicMs() + deadlineMs,
+          isSent: false,
+          isSettled: false,
+          answer(answer) {
+            settle();
+            resolve(answer);
+          },
+          fail(fault) {
+            settle();
+            reject(fault);
+          },
+        };
+        const onAbort = () => entry.fail(new TransportFault("aborted", { isUnsent: !entry.isSent }));
+        if (signal?.aborted) return onAbort();
+        signal?.addEventListener("abort", onAbort, { once: true });
+        if (queue.push(entry) === 1) nextTurn(flush);
+      }),
   };
 }
 
@@ -88,12 +97,25 @@ function* batchesOf(lines: readonly Waiting[]): Generator<readonly Waiting[]> {
 }
 
 /** Settles every line: with its answer, with the answer to the whole request, or with the fault of the transport. */
-async function sendBatch(transport: Transport, batch: readonly Waiting[], nowMs: number): Promise<void> {
-  const rejectAll = (fault: unknown) => {
-    for (const line of batch) line.reject(fault);
+async function sendBatch(
+  transport: Transport,
+  deadlines: Deadlines,
+  batch: readonly Waiting[],
+  nowMs: number,
+): Promise<void> {
+  const endsAtMs = Math.max(...batch.map((line) => line.endsAtMs));
+  for (const line of batch) {
+    line.isSent = true;
+    // The transport alone knows whether a request that ran out of time was sent.
+    if (line.endsAtMs < endsAtMs - nearMs) {
+      line.cancelDeadline = deadlines(line.endsAtMs - nowMs, () => line.fail(new TransportFault("timeout")));
+    }
+  }
+  const failAll = (fault: unknown) => {
+    for (const line of batch) line.fail(fault);
   };
   const onLines = (lines: readonly string[]) => {
-    for (const answer of lines.map(read)) if (answer) batch[answer.line]?.resolve(answer);
+    for (const answer of lines.map(read)) if (answer) batch[answer.line]?.answer(answer);
   };
   try {
     const response = await transport.send({
@@ -101,15 +123,15 @@ async function sendBatch(transport: Transport, batch: readonly Waiting[], nowMs:
       path: hopsPath,
       headers: { "content-type": "application/x-ndjson", accept: "application/x-ndjson" },
       body: batch.map(({ text }) => text).join(""),
-      deadlineMs: Math.max(...batch.map(({ endsAtMs }) => endsAtMs)) - nowMs,
+      deadlineMs: endsAtMs - nowMs,
       maxResponseBytes: batch.length * maxAnswerBytes,
       onLines,
     });
     // Without an answer of its own a line may have taken effect.
-    if (response.status === 200) return rejectAll(new TransportFault("unreachable"));
-    for (const [index, line] of batch.entries()) line.resolve(refusedWhole(response, index));
+    if (response.status === 200) return failAll(new TransportFault("unreachable"));
+    for (const [index, line] of batch.entries()) line.answer(refusedWhole(response, index));
   } catch (fault) {
-    rejectAll(fault);
+    failAll(fault);
   }
 }
 

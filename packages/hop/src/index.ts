@@ -1,4 +1,5 @@
 export { type AgentProver, agentProver } from "./agent-prover.ts";
+export { type Deadlines, sharedDeadlines } from "./deadlines.ts";
 export { decideAgain } from "./decide-again.ts";
 export type {
   Hop,

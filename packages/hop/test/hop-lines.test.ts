@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { hopLines, hopsOffer, type Transport, TransportFault, type TransportRequest } from "../src/index.ts";
+import {
+  hopLines,
+  hopsOffer,
+  sharedDeadlines,
+  type Transport,
+  TransportFault,
+  type TransportRequest,
+} from "../src/index.ts";
 
 const line = (token: string) => ({
   sessionId: "s",
@@ -38,8 +45,15 @@ function setUp() {
     const taken = hops.take(line(token), { deadlineMs: 60_000, ...options }).catch((fault: TransportFault) => fault);
     return taken;
   };
-  const hops = hopLines(transport, () => performance.now());
-  return { sent, take };
+  const own: number[] = [];
+  const monotonicMs = () => performance.now();
+  const shared = sharedDeadlines(monotonicMs);
+  const hops = hopLines(transport, monotonicMs, (ms, late) => {
+    own.push(ms);
+    return shared(ms, late);
+  });
+  /** `own`: the deadlines of single lines. */
+  return { sent, take, own };
 }
 
 const ending =
@@ -114,6 +128,15 @@ describe("a line without an answer", () => {
     expect(await brief).toMatchObject({ code: "timeout", isUnsent: false });
     sent[0]?.answer({ line: 1 });
     expect(await patient).toMatchObject({ line: 1 });
+  });
+
+  test("in the time of its request has that one's fault, which says whether it was sent", async () => {
+    const { sent, take, own } = setUp();
+    const taken = [take("a"), take("b")];
+    await nextTurn();
+    sent[0]?.fail(new TransportFault("timeout", { isUnsent: true }));
+    expect(await Promise.all(taken)).toMatchObject(Array(2).fill({ code: "timeout", isUnsent: true }));
+    expect(own).toEqual([]);
   });
 
   test("whose agent left is not sent, if it was not yet", async () => {

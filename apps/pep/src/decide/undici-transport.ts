@@ -1,15 +1,28 @@
-import { lineSplitter, type Transport, TransportFault, type TransportRequest, type TransportResponse } from "@svc/hop";
+import {
+  type Deadlines,
+  lineSplitter,
+  sharedDeadlines,
+  type Transport,
+  TransportFault,
+  type TransportRequest,
+  type TransportResponse,
+} from "@svc/hop";
 import type { Dispatcher } from "undici";
 
 /** The hop's transport over undici. A path in the base address is kept. */
-export function undiciTransport(dispatcher: Dispatcher, baseUrl: URL): Transport {
+export function undiciTransport(
+  dispatcher: Dispatcher,
+  baseUrl: URL,
+  deadlines: Deadlines = sharedDeadlines(() => performance.now()),
+): Transport {
   const { origin, pathname } = baseUrl;
   const prefix = pathname.replace(/\/+$/, "");
-  return { send: (request) => send(dispatcher, origin, prefix + request.path, request) };
+  return { send: (request) => send(dispatcher, deadlines, origin, prefix + request.path, request) };
 }
 
 function send(
   dispatcher: Dispatcher,
+  deadlines: Deadlines,
   origin: string,
   path: string,
   request: TransportRequest,
@@ -35,11 +48,10 @@ function send(
       reject(fault);
     };
     const onAbort = () => giveUp("aborted");
-    // Sockets are read between timers and immediates: a response that arrived counts, however late the timer runs.
-    const deadline = setTimeout(() => setImmediate(giveUp, "timeout"), Math.max(0, deadlineMs));
+    const cancelDeadline = deadlines(deadlineMs, () => giveUp("timeout"));
     const settle = () => {
       isSettled = true;
-      clearTimeout(deadline);
+      cancelDeadline();
       signal?.removeEventListener("abort", onAbort);
     };
     if (signal?.aborted) return onAbort();

@@ -3,11 +3,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   agentProver,
   createRenewalPool,
+  type Deadlines,
   filePoolStore,
   type HopPorts,
   hopLines,
   hopsOffer,
   renewalSource,
+  sharedDeadlines,
   type Transport,
 } from "@svc/hop";
 import { importAgentKey } from "@svc/tokens";
@@ -17,13 +19,16 @@ import { undiciTransport } from "../decide/undici-transport.ts";
 import type { Config } from "./config.ts";
 
 /** Connections to the control plane alone: an agent's upload never delays a decision. */
-export function connectControlPlane({ controlPlane: { url, caFile }, limits }: Config): {
+export function connectControlPlane(
+  { controlPlane: { url, caFile }, limits }: Config,
+  deadlines?: Deadlines,
+): {
   transport: Transport;
   disconnect: () => Promise<void>;
 } {
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile, "utf8") };
   const pool = new Pool(url.origin, { allowH2: false, pipelining: 1, connect: { ...ca, timeout: limits.stepMs } });
-  return { transport: undiciTransport(pool, url), disconnect: () => pool.destroy() };
+  return { transport: undiciTransport(pool, url, deadlines), disconnect: () => pool.destroy() };
 }
 
 const lastRenewalMs = 1_000;
@@ -34,10 +39,11 @@ export async function openControlPlane(config: Config) {
   const prover = await proverOf(config);
   const store = config.stateDir === undefined ? undefined : await stateFolder(config.stateDir);
   const monotonicMs = () => performance.now();
-  const { transport, disconnect } = connectControlPlane(config);
+  const deadlines = sharedDeadlines(monotonicMs);
+  const { transport, disconnect } = connectControlPlane(config, deadlines);
   const breaking = breakingTransport(transport, monotonicMs);
   const steps = { transport: breaking, monotonicMs, ...(prover && { prover }) };
-  const lines = { offer: hopsOffer(breaking, monotonicMs), hops: hopLines(breaking, monotonicMs) };
+  const lines = { offer: hopsOffer(breaking, monotonicMs), hops: hopLines(breaking, monotonicMs, deadlines) };
   const pool = createRenewalPool({ source: renewalSource(steps), idleSeconds, ...(store && { store }) });
   const hop: HopPorts = { steps, lines, pool, limits, ...(prover && { assertIdentity: prover.assertIdentity }) };
   return {
