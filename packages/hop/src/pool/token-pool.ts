@@ -106,7 +106,8 @@ export class TokenPool {
     if (options.signal?.aborted) return { kind: "unusable", fault: "aborted" };
     this.lastLeaseMs = this.#ports.monotonicMs();
     const result = this.#leases[purpose](options);
-    this.tend();
+    // Refreshes come with the sweep: a lease that is served at once leaves nothing to do.
+    if (result instanceof Promise) this.tend();
     return result;
   }
 
