@@ -84,12 +84,28 @@ describe("lines of one turn of the event loop", () => {
     expect(sent.map((each) => each.tokens.length)).toEqual([64, 64, 2]);
   });
 
-  test("are at most 1 MiB a request", async () => {
+  test.each<[string, string]>([
+    ["one byte", "x"],
+    ["three bytes", "\u20ac"],
+  ])("are at most 1 MiB a request, of characters of %s", async (_name, character) => {
     const { sent, take } = setUp();
-    for (const token of tokens(64)) void take(token.padEnd(16_000, "x"));
+    for (const token of tokens(64)) void take(token.padEnd(20_000, character));
     await nextTurn();
-    expect(Math.max(...sent.map(({ request }) => request.body?.length ?? 0))).toBeLessThan(1_048_576);
+    const bytes = sent.map(({ request }) => Buffer.byteLength(request.body ?? ""));
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(1_048_576);
     expect(sent.flatMap((each) => each.tokens)).toHaveLength(64);
+  });
+
+  test("have the time of the most patient one, and room for the answer of each", async () => {
+    const { sent, take } = setUp();
+    void take("a", { deadlineMs: 60_000 });
+    void take("b", { deadlineMs: 600_000 });
+    await nextTurn();
+    const [{ deadlineMs, maxResponseBytes } = { deadlineMs: 0, maxResponseBytes: 0 }] = sent.map(
+      ({ request }) => request,
+    );
+    expect(deadlineMs).toBeGreaterThan(60_000);
+    expect(maxResponseBytes).toBe(2 * 64 * 1024);
   });
 });
 
@@ -226,7 +242,7 @@ describe("the offer", () => {
 
   test.each<[string, object | TransportFault]>([
     ["metadata of an earlier release", { status: 200, body: metadata({}) }],
-    ["no metadata", { status: 404, body: {} }],
+    ["a refusal", { ...offered, status: 404 }],
     ["other metadata", { status: 200, body: {} }],
     ["no answer", new TransportFault("timeout")],
   ])("is none after %s", async (_name, answer) => {
@@ -244,10 +260,15 @@ describe("the offer", () => {
     expect(await holds()).toBe(true);
   });
 
-  test("that is withdrawn holds no longer", async () => {
-    const { holds, offer } = offerOf(offered);
+  test("that is withdrawn holds no longer, and is asked for again later", async () => {
+    const { holds, offer, pass } = offerOf(offered);
     expect(await holds()).toBe(true);
+    pass(299_000);
     offer.withdrawn();
     expect(await holds()).toBe(false);
+    pass(2_000);
+    expect(await holds()).toBe(false);
+    pass(298_000);
+    expect(await holds()).toBe(true);
   });
 });
