@@ -1,6 +1,7 @@
 import { aManifest, aTool, type Random } from "@svc/test-support";
 import type { DecisionLog } from "../src/ports/decision-log.ts";
 import type { Deps } from "../src/routes/deps.ts";
+import { call, hops, lineOf } from "./hop-callers.ts";
 import { type Interleaving, interleaving } from "./interleaving.ts";
 import { type Json, registerAgent, type TestApp, type TestPlane } from "./support.ts";
 
@@ -15,7 +16,6 @@ interface Stage {
   readonly tokens: readonly string[];
 }
 
-const dataClass = "finance.entries";
 const readOf = (scope: string) => `http:${scope}/read`;
 const browseOf = (scope: string) => `http:${scope}/browse`;
 const lenderOf = (scope: string) => `lender-${scope}`;
@@ -53,7 +53,7 @@ export const endings: readonly Ending[] = [
     end: (plane, { session, scope, tokens: [token = ""] }) =>
       plane.send("/v1/authorize", {
         token,
-        body: { session_id: session, target: browseOf(scope), target_kind: "tool", data_class: dataClass },
+        body: { session_id: session, ...call, target: browseOf(scope) },
       }),
   },
 ];
@@ -186,16 +186,8 @@ function gated(
   };
 }
 
-async function sendLines(app: TestApp, { session, scope }: Stage, tokens: readonly string[]): Promise<readonly Json[]> {
-  const call = { session_id: session, target: readOf(scope), target_kind: "tool", data_class: dataClass };
-  const lines = tokens.map((token) => JSON.stringify({ ...call, token, body_settled: true }));
-  const headers = { "content-type": "application/x-ndjson" };
-  const { text } = await app.send("/v1/hops", { token: "", body: lines.join("\n"), headers });
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line): Json => JSON.parse(line));
-}
+const sendLines = (app: TestApp, { session, scope }: Stage, tokens: readonly string[]) =>
+  hops(app, ...tokens.map((token) => lineOf({ session, token }, { target: readOf(scope) })));
 
 const rowsOf = (plane: Plane, { session, scope }: Stage): Promise<readonly Row[]> =>
   plane.stores.reader.run(
