@@ -1,43 +1,27 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { endedWorkers } from "../src/ended-workers.ts";
-import { createMetrics } from "../src/index.ts";
-import { shareMetrics } from "../src/multiprocess.ts";
 import { claimMetricsFolder } from "../src/shared-folder.ts";
-import { samplesOf } from "./support/exposition.ts";
+import { metricsFolder } from "./support/metrics-folder.ts";
 
-let dir: string;
-const cleanups: (() => unknown)[] = [];
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "svc-metrics-"));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-  rmSync(dir, { recursive: true, force: true });
-});
+const folder = metricsFolder();
 
 /** Numbers of processes that run. */
 const running = new Set<number>();
 const isRunning = (pid: number) => running.has(pid);
 const supervisor = { pid: 1, startedAt: 1 };
-const keeper = () => endedWorkers({ dir, ...supervisor, isRunning });
+const keeper = () => endedWorkers({ dir: folder.dir, ...supervisor, isRunning });
 
 function worker(pid: number, startedAt = 1, runs = isRunning) {
   running.add(pid);
-  const metrics = createMetrics("control_plane", "1.2.3");
-  const shared = shareMetrics({
-    ...{ dir, pid, startedAt, isRunning: runs },
-    registry: metrics.registry,
-    publishEveryMillis: 1e9,
-  });
+  const { metrics, shared, scrape } = folder.worker({ pid, startedAt, isRunning: runs });
   const end = async () => {
     await shared.close();
     running.delete(pid);
   };
-  cleanups.push(end);
-  return { metrics, end, scrape: async () => samplesOf((await shared.render()).body) };
+  folder.alsoEnd(end);
+  return { metrics, end, scrape };
 }
 const marks = "svc_taint_marks_total";
 const durations = "svc_chain_query_duration_seconds";
@@ -58,14 +42,14 @@ test("workers that are replaced again and again leave one file, and every count"
     expect(before.get(marks)).toBe(2 * replaced);
     expect(before.get(`${durations}_count`)).toBe(replaced);
     expect(before.get("svc_telemetry_identity_disclosure")).toBe(0);
-    expect(readdirSync(dir).toSorted()).toEqual(["1-1.ended.json", "2-1.json"]);
+    expect(readdirSync(folder.dir).toSorted()).toEqual(["1-1.ended.json", "2-1.json"]);
   }
 });
 
 test("a worker that was killed before it counted leaves no draft", async () => {
-  writeFileSync(join(dir, "7-1.json.draft"), "");
+  writeFileSync(join(folder.dir, "7-1.json.draft"), "");
   keeper()(7);
-  expect(readdirSync(dir)).toEqual(["1-1.ended.json"]);
+  expect(readdirSync(folder.dir)).toEqual(["1-1.ended.json"]);
 });
 
 test("files that cannot be removed are counted once, until they can", async () => {
@@ -74,14 +58,14 @@ test("files that cannot be removed are counted once, until they can", async () =
   const first = worker(3);
   first.metrics.inc("svc_taint_marks", 5);
   await first.end();
-  const file = join(dir, "3-1.json");
+  const file = join(folder.dir, "3-1.json");
   const left = readFileSync(file);
   keepCounts(3);
   writeFileSync(file, left);
   expect((await reader.scrape()).get(marks)).toBe(5);
   keepCounts(4);
   expect((await reader.scrape()).get(marks)).toBe(5);
-  expect(readdirSync(dir)).not.toContain("3-1.json");
+  expect(readdirSync(folder.dir)).not.toContain("3-1.json");
 });
 
 test("a folder that cannot be written keeps its files, and the next worker that ends makes up for it", async () => {
@@ -90,15 +74,15 @@ test("a folder that cannot be written keeps its files, and the next worker that 
   const first = worker(3);
   first.metrics.inc("svc_taint_marks", 5);
   await first.end();
-  const inTheWay = join(dir, "1-1.ended.json.draft");
+  const inTheWay = join(folder.dir, "1-1.ended.json.draft");
   mkdirSync(inTheWay);
   keepCounts(3);
   expect((await reader.scrape()).get(marks)).toBe(5);
-  expect(readdirSync(dir)).toContain("3-1.json");
+  expect(readdirSync(folder.dir)).toContain("3-1.json");
   rmSync(inTheWay, { recursive: true });
   keepCounts(4);
   expect((await reader.scrape()).get(marks)).toBe(5);
-  expect(readdirSync(dir)).not.toContain("3-1.json");
+  expect(readdirSync(folder.dir)).not.toContain("3-1.json");
 });
 
 test("the number of an ended worker may be another process's: its file stays", async () => {
@@ -110,7 +94,7 @@ test("the number of an ended worker may be another process's: its file stays", a
   other.metrics.inc("svc_taint_marks");
   await other.scrape();
   keepCounts(3);
-  expect(readdirSync(dir)).toContain("3-2.json");
+  expect(readdirSync(folder.dir)).toContain("3-2.json");
   expect((await other.scrape()).get(marks)).toBe(6);
 });
 
@@ -134,8 +118,8 @@ test("no sum depends on the order in which processes are added", async () => {
 
 test("a deployment that starts removes the counts of ended workers of an earlier one", () => {
   keeper()(7);
-  claimMetricsFolder(dir, () => false);
-  expect(readdirSync(dir)).toEqual([]);
+  claimMetricsFolder(folder.dir, () => false);
+  expect(readdirSync(folder.dir)).toEqual([]);
 });
 
 test("a worker that ends while a process reads is counted once", async () => {

@@ -1,45 +1,19 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { createMetrics, type Metrics } from "../src/index.ts";
-import { type SharedMetrics, shareMetrics } from "../src/multiprocess.ts";
+import { expect, test } from "vitest";
+import { createMetrics } from "../src/index.ts";
+import { shareMetrics } from "../src/multiprocess.ts";
 import { claimMetricsFolder } from "../src/shared-folder.ts";
 import { samplesOf, typesOf } from "./support/exposition.ts";
+import { metricsFolder } from "./support/metrics-folder.ts";
 
-let dir: string;
-const cleanups: (() => unknown)[] = [];
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "svc-metrics-"));
-});
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-  rmSync(dir, { recursive: true, force: true });
-});
-
-interface Worker {
-  readonly metrics: Metrics<"control_plane">;
-  readonly shared: SharedMetrics;
-}
-
-function worker(pid: number, running: (pid: number) => boolean = () => true, startedAt = 1): Worker {
-  const metrics = createMetrics("control_plane", "1.2.3");
-  const shared = shareMetrics({
-    dir,
-    registry: metrics.registry,
-    pid,
-    startedAt,
-    publishEveryMillis: 1e9,
-    isRunning: running,
-  });
-  cleanups.push(() => shared.close());
-  return { metrics, shared };
-}
-
-const scrape = async ({ shared }: Worker) => samplesOf((await shared.render()).body);
+const folder = metricsFolder();
+const worker = (pid: number, isRunning: (pid: number) => boolean = () => true, startedAt = 1) =>
+  folder.worker({ pid, startedAt, isRunning });
+const scrape = (of: ReturnType<typeof worker>) => of.scrape();
 const allows = 'svc_decisions_total{outcome="allow"}';
 
 test("any worker's scrape covers all workers", async () => {
@@ -90,16 +64,16 @@ test("a deployment that starts removes the files of an earlier one, and no other
   const earlier = worker(7, () => true, 1);
   earlier.metrics.inc("svc_taint_marks", 4);
   await earlier.shared.close();
-  writeFileSync(join(dir, "8-1.json.draft"), "");
-  writeFileSync(join(dir, "notes.txt"), "hello");
-  claimMetricsFolder(dir, (pid) => pid === 7);
-  expect(readdirSync(dir)).toContain("7-1.json");
-  claimMetricsFolder(dir, () => false);
-  expect(readdirSync(dir)).toEqual(["notes.txt"]);
+  writeFileSync(join(folder.dir, "8-1.json.draft"), "");
+  writeFileSync(join(folder.dir, "notes.txt"), "hello");
+  claimMetricsFolder(folder.dir, (pid) => pid === 7);
+  expect(readdirSync(folder.dir)).toContain("7-1.json");
+  claimMetricsFolder(folder.dir, () => false);
+  expect(readdirSync(folder.dir)).toEqual(["notes.txt"]);
 });
 
 test("a folder that cannot be used is reported in one line that names the setting", () => {
-  const claim = () => claimMetricsFolder(join(dir, "absent"));
+  const claim = () => claimMetricsFolder(join(folder.dir, "absent"));
   expect(claim).toThrow(/^PROMETHEUS_MULTIPROC_DIR: .*ENOENT.*: name an empty folder that this process may write$/);
 });
 
@@ -122,9 +96,9 @@ test.each([
   other.metrics.inc("svc_taint_marks", 3);
   await scrape(one);
   await scrape(other);
-  const whole = readFileSync(join(dir, "2-1.json"), "utf8");
+  const whole = readFileSync(join(folder.dir, "2-1.json"), "utf8");
   const reader = worker(3);
-  writeFileSync(join(dir, "2-1.json"), damage(whole));
+  writeFileSync(join(folder.dir, "2-1.json"), damage(whole));
   expect((await scrape(reader)).get("svc_taint_marks_total")).toBe(2);
 });
 
@@ -133,7 +107,7 @@ test("a file that becomes unreadable keeps the counts of its last read", async (
   other.metrics.inc("svc_taint_marks", 3);
   await scrape(other);
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
-  writeFileSync(join(dir, "2-1.json"), "[{");
+  writeFileSync(join(folder.dir, "2-1.json"), "[{");
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
 });
 
@@ -144,8 +118,8 @@ test("a foreign file in the directory is ignored", async () => {
     { name: "svc_taint_marks_total", help: "forged", type: "gauge", values: [{ labels: {}, value: 2 }] },
     { name: "svc_revocations_total", type: "counter", values: [{ labels: {}, value: -5 }] },
   ];
-  writeFileSync(join(dir, "99-1.json"), JSON.stringify(foreign));
-  writeFileSync(join(dir, "notes.txt"), "hello");
+  writeFileSync(join(folder.dir, "99-1.json"), JSON.stringify(foreign));
+  writeFileSync(join(folder.dir, "notes.txt"), "hello");
   const { body } = await worker(1).shared.render();
   expect(body).not.toMatch(/alice|logins|forged|hello/);
   expect(samplesOf(body).get("svc_taint_marks_total")).toBe(2);
@@ -156,12 +130,12 @@ test("a failed write keeps the last scrape, and the next write catches up", asyn
   const one = worker(1);
   one.metrics.inc("svc_taint_marks", 2);
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(2);
-  const held = readFileSync(join(dir, "1-1.json"));
-  rmSync(dir, { recursive: true });
+  const held = readFileSync(join(folder.dir, "1-1.json"));
+  rmSync(folder.dir, { recursive: true });
   one.metrics.inc("svc_taint_marks");
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(2);
-  mkdirSync(dir);
-  writeFileSync(join(dir, "1-1.json"), held);
+  mkdirSync(folder.dir);
+  writeFileSync(join(folder.dir, "1-1.json"), held);
   expect((await scrape(one)).get("svc_taint_marks_total")).toBe(3);
 });
 
@@ -174,19 +148,19 @@ test("parallel scrapes write one whole file and leave no temporary file", async 
     }),
   );
   expect(answers.every((value) => value === 20)).toBe(true);
-  expect(readdirSync(dir)).toEqual(["1-1.json"]);
+  expect(readdirSync(folder.dir)).toEqual(["1-1.json"]);
 });
 
 test("a directory that cannot be written stops the start", () => {
-  const missing = join(dir, "missing");
+  const missing = join(folder.dir, "missing");
   const { registry } = createMetrics("control_plane", "1.2.3");
   expect(() => shareMetrics({ dir: missing, registry, pid: 1, startedAt: 1 })).toThrow("ENOENT");
 });
 
 async function startProcess(): Promise<ChildProcess> {
   const path = fileURLToPath(new URL("support/metrics-worker.ts", import.meta.url));
-  const child = fork(path, [dir], { execArgv: ["--conditions=@svc/source"] });
-  cleanups.push(() => child.kill("SIGKILL"));
+  const child = fork(path, [folder.dir], { execArgv: ["--conditions=@svc/source"] });
+  folder.alsoEnd(() => child.kill("SIGKILL"));
   expect(await once(child, "message")).toEqual(["ready", undefined]);
   return child;
 }

@@ -1,11 +1,10 @@
 import fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type HopClaims, issueHopToken, issueTransactionToken, verifyToken } from "../src/index.ts";
 import {
   agentHop,
   forge,
   issuer,
-  type KeyPair,
   makeKeyPair,
   nowSeconds,
   payloadOf,
@@ -14,10 +13,7 @@ import {
   transaction,
 } from "./fixtures.ts";
 
-let pair: KeyPair;
-beforeAll(async () => {
-  pair = await makeKeyPair();
-});
+const pair = await makeKeyPair();
 
 const options = () => ({ keys: pair.keys, issuer, nowSeconds });
 const header = (typ: string) => ({ alg: "ES256", typ, kid: pair.signing.kid });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { calculateJwkThumbprint, createLocalJWKSet, exportJWK, jwtVerify } from "jose";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   generatePrivateJwk,
   importAgentKey,
@@ -15,12 +15,9 @@ import {
   unsealPrivateJwk,
   verifyToken,
 } from "../src/index.ts";
-import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds } from "./fixtures.ts";
+import { agentHop, issuer, makeKeyPair, nowSeconds } from "./fixtures.ts";
 
-let pair: KeyPair;
-beforeAll(async () => {
-  pair = await makeKeyPair();
-});
+const pair = await makeKeyPair();
 
 const ec = (namedCurve = "P-256") => generateKeyPairSync("ec", { namedCurve });
 const pem = (key: { export(options: { type: "pkcs8"; format: "pem" }): string | Buffer }) =>

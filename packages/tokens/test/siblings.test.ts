@@ -1,10 +1,9 @@
 import { hkdfSync } from "node:crypto";
 import { decodeProtectedHeader, jwtVerify, SignJWT } from "jose";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   decodeUnverifiedHopToken,
   type HopClaims,
-  type IssuerKey,
   importIssuerKey,
   issueHopToken,
   issueSibling,
@@ -18,7 +17,6 @@ import {
   forge,
   issuance,
   issuer,
-  type KeyPair,
   makeKeyPair,
   nowSeconds,
   payloadOf,
@@ -27,12 +25,8 @@ import {
   transaction,
 } from "./fixtures.ts";
 
-let pair: KeyPair;
-let key: IssuerKey;
-beforeAll(async () => {
-  pair = await makeKeyPair();
-  key = await importIssuerKey(pair.jwk);
-});
+const pair = await makeKeyPair();
+const key = await importIssuerKey(pair.jwk);
 
 const sibling = (subject: HopClaims = agentHop()): HopClaims => siblingClaims(subject, "trusted_internal", issuance());
 const siblingKeys = () => new Map([[key.kid, key.siblings]]);

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   decodeUnverifiedHopToken,
   issueHopToken,
@@ -8,12 +8,9 @@ import {
   type VerificationKey,
   verifyToken,
 } from "../src/index.ts";
-import { agentHop, issuer, type KeyPair, makeKeyPair, nowSeconds, rootGrant, toolHop } from "./fixtures.ts";
+import { agentHop, issuer, makeKeyPair, nowSeconds, rootGrant, toolHop } from "./fixtures.ts";
 
-let pair: KeyPair;
-beforeAll(async () => {
-  pair = await makeKeyPair();
-});
+const pair = await makeKeyPair();
 
 /** A lookup whose one key counts the signatures it checked. */
 function counting() {

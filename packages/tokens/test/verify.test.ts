@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { decodeProtectedHeader, exportSPKI, importJWK, jwtVerify, SignJWT } from "jose";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
@@ -14,7 +14,6 @@ import {
   agentHop,
   forge,
   issuer,
-  type KeyPair,
   makeKeyPair,
   nowSeconds,
   payloadOf,
@@ -24,10 +23,7 @@ import {
   unsigned,
 } from "./fixtures.ts";
 
-let pair: KeyPair;
-beforeAll(async () => {
-  pair = await makeKeyPair();
-});
+const pair = await makeKeyPair();
 
 const verify = (token: string, options: Partial<VerifyOptions> = {}, kind: TokenKind = "hop") =>
   verifyToken(kind, token, { keys: pair.keys, issuer, nowSeconds, ...options });
