@@ -166,6 +166,13 @@ describe("a line without an answer", () => {
     expect(sent[0]?.tokens).toEqual(["b"]);
   });
 
+  test("whose agent had left before is not sent", async () => {
+    const { sent, take } = setUp();
+    expect(await take("a", { signal: AbortSignal.abort() })).toMatchObject({ code: "aborted", isUnsent: true });
+    await nextTurn();
+    expect(sent).toEqual([]);
+  });
+
   test("whose agent left after it was sent may have been spent", async () => {
     const { take } = setUp();
     const gone = new AbortController();
