@@ -23,8 +23,8 @@ export const rights: readonly Right[] = [
   { caller: "person", ending: "agent blocked" },
 ];
 
-/** An operation that races it, on another process. */
-export const acts = ["authorize", "exchange", "renew", "mint"] as const;
+/** An operation that races it, on another process. `hop`: decided and exchanged in one trip. */
+export const acts = ["authorize", "exchange", "hop", "renew", "mint"] as const;
 export type Act = (typeof acts)[number];
 
 export interface Interleaving {
@@ -103,11 +103,12 @@ type Acts = Readonly<Record<Act, () => Promise<Attempt>>>;
 async function prepare({ other, scope, caller }: Race): Promise<{ session: string; racing: Acts; late: Acts }> {
   const { session, token } = caller === "person" ? await other.consent(scope) : await clerkToken(other, scope);
   const { read, post } = ledgerHops(scope);
-  const siblings: string[] = (await other.renew(token, 8)).body.tokens;
+  const [first = "", ...siblings]: string[] = (await other.renew(token, 8)).body.tokens;
+  siblings.push(...(await other.renew(first, 3)).body.tokens);
   const next = () => siblings.pop() ?? "";
   const isAllowed = async (token: string) => (await other.authorize(session, token, read)).body.decision === "allow";
   const actsOf = async (): Promise<Acts> => {
-    const [authorized, exchanged, renewed, posted] = [next(), next(), next(), next()];
+    const [authorized, exchanged, taken, renewed, posted] = [next(), next(), next(), next(), next()];
     const allow = await other.authorize(session, exchanged, post);
     const privileged = await other.hop(session, posted, post);
     return {
@@ -121,6 +122,11 @@ async function prepare({ other, scope, caller }: Race): Promise<{ session: strin
         const passesAgain = async () =>
           (await other.mint(body.access_token, allow.body.action_id, { amount: 1 })).status === 200;
         return { wasGranted: status === 200, passesAgain };
+      },
+      async hop() {
+        const [answer] = await other.hops([{ session_id: session, token: taken, ...read, body_settled: true }]);
+        const passesAgain = () => isAllowed(answer?.sibling?.token ?? "");
+        return { wasGranted: answer?.exchange?.status === 200, passesAgain };
       },
       async renew() {
         const { status, body } = await other.renew(renewed, 1);
