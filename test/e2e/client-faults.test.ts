@@ -2,7 +2,7 @@ import { ControlPlaneUnavailable, hopContext } from "@svc/client";
 import { type AnswerFault, type EchoUpstream, type FaultProxy, startEchoUpstream, waitUntil } from "@svc/test-support";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClientStand, clientOnLine, consent, errorOf, post, read, startClientStand } from "./src/client/stand.ts";
-import { presentedToBeSpent } from "./src/presented.ts";
+import { presentedToBeSpent, presentedTokens } from "./src/presented.ts";
 
 let stand: ClientStand;
 let elsewhere: EchoUpstream;
@@ -92,6 +92,37 @@ describe.concurrent.each(steps)("where the response of %s", (path) => {
         hop: 2,
       });
       expectNothingPresentedTwice(line);
+    },
+  );
+});
+
+describe.concurrent("where the response of hops in one trip", () => {
+  test.each(faults)(
+    "%s: ControlPlaneUnavailable, nothing reaches the tool, the token is not presented again",
+    async (_name, fault, want, timeout = 10) => {
+      await using on = await clientOnLine(stand, { timeout });
+      const { svc, line } = on;
+      const session = await waitUntil("a consent", () => svc.consent(consent));
+      const call = () => svc.call(session.context(), { ...read, request: { url: stand.tool.url } });
+      await waitUntil("a call in one trip", async () => {
+        await call();
+        return line.sent().includes("POST /v1/hops ");
+      });
+      const [before, sentBefore] = [arrivals(session.sessionId).length, line.sent().length];
+      line.spoil("POST /v1/hops ", fault());
+      // An answer without this line is none.
+      const lost = want.fault === "malformed" ? "unreachable" : want.fault;
+      expect(await errorOf(call())).toMatchObject({
+        ...{ name: "ControlPlaneUnavailable", method: "POST", path: "/v1/hops" },
+        ...{ ...want, fault: lost },
+      });
+      expect(arrivals(session.sessionId)).toHaveLength(before);
+      line.heal();
+      await waitUntil("a call to pass", call);
+      const { toSteps, toLines } = presentedTokens({ sent: () => line.sent().subarray(sentBefore) });
+      const presented = [...toSteps, ...toLines];
+      expect(presented.length).toBeGreaterThan(1);
+      expect(new Set(presented).size).toBe(presented.length);
     },
   );
 });
