@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { GuardUnavailable } from "../src/ports/replay-guard.ts";
 import type { HopLedger } from "../src/ports/spend-ledger.ts";
 import { DatabaseUnavailable } from "../src/postgres/database.ts";
+import { createApp } from "../src/routes/app.ts";
+import { serve } from "../src/start/serve.ts";
 import { type Caller, consent, hops, lineOf, type Plane, startReaderPlane, statuses } from "./hop-callers.ts";
 import { type Json, query } from "./support.ts";
 
@@ -100,23 +102,28 @@ describe("a line", () => {
   });
 });
 
-test("a slow line holds up no other", async () => {
+test("over HTTP a slow line holds up no other", async () => {
   const [slow, fast] = [await consent(plane), await consent(plane)];
   const gate = Promise.withResolvers<void>();
   const gated = ledger((record, ...rest) =>
     record.sessionId === slow.session ? gate.promise.then(() => plane.deps.hops.take(record, ...rest)) : undefined,
   );
-  const { createApp } = await import("../src/routes/app.ts");
-  const response = await createApp({ ...plane.deps, hops: gated }).request("/v1/hops", {
+  const app = createApp({ ...plane.deps, hops: gated });
+  const settings = { host: "127.0.0.1", port: 0, tls: undefined, onBadCertificate: () => {} };
+  const serving = await serve(settings, async () => async (request) => app.fetch(request));
+  onTestFinished(() => serving.drain(0));
+  const response = await fetch(`${serving.url}/v1/hops`, {
     method: "POST",
     headers: { "content-type": "application/x-ndjson" },
     body: [lineOf(slow), lineOf(fast)].join("\n"),
   });
   const pieces = response.body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  const first: Json = JSON.parse((await pieces?.next())?.value ?? "");
-  expect([first.line, ...statuses(first)]).toEqual([1, 200, 200]);
+  const next = async () => {
+    const answer: Json = JSON.parse((await pieces?.next())?.value ?? "");
+    return [answer.line, ...statuses(answer)];
+  };
+  expect(await next()).toEqual([1, 200, 200]);
   gate.resolve();
-  const second: Json = JSON.parse((await pieces?.next())?.value ?? "");
-  expect([second.line, ...statuses(second)]).toEqual([0, 200, 200]);
+  expect(await next()).toEqual([0, 200, 200]);
   expect((await pieces?.next())?.done).toBe(true);
 });
