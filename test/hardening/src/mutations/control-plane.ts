@@ -7,8 +7,19 @@ const unwritable = testsOf("apps/control-plane/test/unwritable-record.test.ts");
 const names = testsOf("apps/control-plane/test/stored-names.test.ts");
 const restores = testsOf("apps/control-plane/test/watch-restore.test.ts");
 const oneTrip = testsOf("apps/control-plane/test/hops.test.ts");
+const races = testsOf("apps/control-plane/test/hop-races.test.ts")(
+  "lines of hops race what ends their right, and > $name: no allow is written afterwards, and each one before has its record, its spend and its token",
+);
 
 export const ofControlPlane = mutationsOf("apps/control-plane/src", [
+  ["session-epoch-unchecked", "postgres/decision-rows.ts", " and st.epoch = r.session_epoch", "", races],
+  [
+    "denial-epoch-unchecked",
+    "postgres/decision-rows.ts",
+    "join denial_epoch d on d.epoch = r.denial_epoch",
+    "cross join denial_epoch d",
+    races,
+  ],
   [
     "silent-guard-claims",
     "commands/hop/take-hop.ts",
