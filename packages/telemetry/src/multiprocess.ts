@@ -10,7 +10,7 @@ import { admitted, type FamilySnapshot, templateOf, withoutGauges } from "./snap
 /** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
 export type SharedMetrics = ReturnType<typeof shareMetrics>;
 
-export interface SharedMetricsOptions extends Writer {
+interface SharedMetricsOptions extends Writer {
   /** `PROMETHEUS_MULTIPROC_DIR`: writable, and empty when the deployment starts. */
   readonly dir: string;
   readonly registry: Registry;
