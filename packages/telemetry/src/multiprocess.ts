@@ -7,9 +7,6 @@ import type { Rendered } from "./metrics.ts";
 import { countsFile, draftOf, isEndedFile, isProcessRunning, type Writer, writerOf } from "./shared-folder.ts";
 import { admitted, type FamilySnapshot, templateOf, withoutGauges } from "./snapshot.ts";
 
-/** Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). */
-export type SharedMetrics = ReturnType<typeof shareMetrics>;
-
 interface SharedMetricsOptions extends Writer {
   /** `PROMETHEUS_MULTIPROC_DIR`: writable, and empty when the deployment starts. */
   readonly dir: string;
@@ -26,7 +23,10 @@ interface Loaded {
   readonly replaces: readonly string[];
 }
 
-/** Throws at once where the directory cannot be written. */
+/**
+ * Metrics of several processes on one directory (docs/reference/telemetry.md#several-processes). Throws at once where the
+ * directory cannot be written.
+ */
 export function shareMetrics(options: SharedMetricsOptions) {
   const { dir, registry, pid, startedAt, publishEveryMillis = 100, isRunning = isProcessRunning } = options;
   const ownFile = join(dir, countsFile({ pid, startedAt }));
