@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { type Child, startChild } from "./child.ts";
@@ -25,10 +26,12 @@ export interface AppOptions {
 }
 
 /** The file to start: compiled, as published, which also starts twice as fast as the sources. */
-export const programOf = (main: AppMain): string =>
-  fileURLToPath(
-    new URL(`../../../${main.replace("@svc/", "apps/").replace("/main", "/dist/main.js")}`, import.meta.url),
-  );
+export const programOf = (main: AppMain, checkout = thisCheckout): string =>
+  join(checkout, main.replace("@svc/", "apps/").replace("/main", "/dist/main.js"));
+const thisCheckout = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** In the environment of an app: it is started as built in this checkout of another release. */
+export const fromCheckout = (folder: string) => ({ TEST_CHECKOUT: folder });
 const bePatient = new URL("./be-patient.ts", import.meta.url).href;
 
 /** Starts an app without waiting for it. */
@@ -36,7 +39,7 @@ export function spawnApp({ main, args = [], env, within = [] }: Omit<AppOptions,
   const [file = process.execPath, ...before] = [...within, process.execPath];
   // Before the program, so that its child processes inherit it.
   const patient = env.TEST_BUDGETS === ownBudgets.TEST_BUDGETS ? [] : ["--import", bePatient];
-  return startChild(file, [...before, ...patient, programOf(main), ...args], {
+  return startChild(file, [...before, ...patient, programOf(main, env.TEST_CHECKOUT), ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
 }

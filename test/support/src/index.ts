@@ -4,6 +4,7 @@ export {
   type AppOptions,
   type ControlPlane,
   type EnforcementPoint,
+  fromCheckout,
   programOf,
   spawnApp,
   startApp,

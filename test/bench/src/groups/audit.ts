@@ -26,6 +26,7 @@ export async function readsOf(bench: Bench, label: string, rows: number): Promis
   const reads: Readonly<Record<string, () => string>> = {
     page: () => "/v1/audit/decisions?limit=50",
     "filtered page": () => "/v1/audit/decisions?limit=50&outcome=deny&agent=seed-agent-3",
+    "would-block": () => "/v1/audit/would-block?limit=50",
     // Anywhere in the log, and the last action of its chain.
     chain: () => {
       turn = (turn + 7_919) % Math.floor(rows / 4);

@@ -8,13 +8,13 @@ import { createRowTable } from "../rig/row-table.ts";
 import { throughSkeleton } from "../rig/skeleton.ts";
 import { tokenStock } from "../rig/tokens.ts";
 import type { HopRig } from "./hop-rig.ts";
-import { authorizing, processesOf, throughPep } from "./hop-targets.ts";
+import { authorizing, hopsOf, processesOf, throughPep } from "./hop-targets.ts";
 import { prepareParts } from "./limits.ts";
 
 export const aloneTrial = "hop at 1";
 
 /** One client: the latency of a hop, and of its decision alone, beside the parts of both. */
-export async function hopAlone(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
+export async function hopAlone(bench: Bench, { stack, line, skeleton, firstRelease }: HopRig): Promise<void> {
   const { stores, pace } = bench;
   const processes = processesOf(stack, stores);
   const agents = await liveAgents(stack, line, 1, 1);
@@ -23,6 +23,7 @@ export async function hopAlone(bench: Bench, { stack, line, skeleton }: HopRig):
   const tokens = tokenStock(stack.key, credential);
   const { seconds } = pace;
   const hop = loaded({ name: "hop", connections: 1, seconds, processes, target: () => throughPep(stack, agents) });
+  const first = firstRelease && (await hopsOf(bench, "first release", firstRelease, 1));
   const authorize = loaded({
     name: "authorize",
     connections: 1,
@@ -43,7 +44,7 @@ export async function hopAlone(bench: Bench, { stack, line, skeleton }: HopRig):
     }),
   ];
   const { alone } = await prepareParts(bench);
-  await bench.trial(aloneTrial, [hop, authorize, ...skeletons, await onePgbench(bench, "pgbench", 1), ...alone]);
+  await bench.trial(aloneTrial, [hop, first, authorize, ...skeletons, await onePgbench(bench, "pgbench", 1), ...alone]);
 }
 
 export async function onePgbench(bench: Bench, name: string, clients: number): Promise<Subject | undefined> {

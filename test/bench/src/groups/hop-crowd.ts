@@ -6,29 +6,22 @@ import type { Subject } from "../measure/trial.ts";
 import { createReferenceSchema } from "../reference/schema.ts";
 import type { Bench } from "../rig/bench.ts";
 import { cerbosPath, cerbosQuestion, startCerbos } from "../rig/cerbos.ts";
-import { liveAgents } from "../rig/live-agents.ts";
 import { startNginx } from "../rig/nginx.ts";
 import { startServer } from "../rig/node-server.ts";
 import { findProgram } from "../rig/program.ts";
 import { throughSkeleton } from "../rig/skeleton.ts";
 import { readTool } from "../rig/stack.ts";
 import { type HopRig, warmingCalls, warmUp } from "./hop-rig.ts";
-import { processesOf, throughPep } from "./hop-targets.ts";
+import { hopsOf } from "./hop-targets.ts";
 import { prepareParts } from "./limits.ts";
 
 export const crowdTrial = "hop at 32";
 const connections = 32;
 
 /** Many clients: the hop, the naive reference and its alternatives, beside the parts in their batches. */
-export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
-  const agents = await liveAgents(stack, line, 1, connections);
-  const hop = loaded({
-    name: "hop",
-    connections,
-    seconds: bench.pace.seconds,
-    processes: processesOf(stack, bench.stores),
-    target: () => throughPep(stack, agents),
-  });
+export async function hopCrowd(bench: Bench, { skeleton, firstRelease, ...ours }: HopRig): Promise<void> {
+  const hop = await hopsOf(bench, "hop", ours, connections);
+  const first = firstRelease && (await hopsOf(bench, "first release", firstRelease, connections));
   const bare = loaded({
     name: "skeleton",
     connections,
@@ -37,7 +30,7 @@ export async function hopCrowd(bench: Bench, { stack, line, skeleton }: HopRig):
     target: () => throughSkeleton(skeleton),
   });
   const { crowded } = await prepareParts(bench);
-  await bench.trial(crowdTrial, [hop, bare, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
+  await bench.trial(crowdTrial, [hop, first, bare, await reference(bench), await nginxWithCerbos(bench), ...crowded]);
 }
 
 /** More than the reference ever reached. */

@@ -1,15 +1,16 @@
+import { fromCheckout } from "@svc/test-support";
 import { load, type Target } from "../measure/load.ts";
-import { type AgentLine, registerLine } from "../rig/agents.ts";
+import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
+import { buildFirstRelease } from "../rig/first-release.ts";
 import { liveAgents } from "../rig/live-agents.ts";
 import { type Skeleton, startSkeleton, throughSkeleton } from "../rig/skeleton.ts";
-import { type Stack, startStack } from "../rig/stack.ts";
-import { throughPep } from "./hop-targets.ts";
+import { startStack } from "../rig/stack.ts";
+import { type HopStack, throughPep } from "./hop-targets.ts";
 
-/** The stack that hops go through, and the agents that make them. */
-export interface HopRig {
-  readonly stack: Stack;
-  readonly line: AgentLine;
+export interface HopRig extends HopStack {
+  /** Undefined where it cannot be built. */
+  readonly firstRelease: HopStack | undefined;
   /** The same hop without any of the guarantees. */
   readonly skeleton: Skeleton;
 }
@@ -18,12 +19,30 @@ export interface HopRig {
 export const longestChain = 31;
 
 export async function prepareHopRig(bench: Bench): Promise<HopRig> {
-  const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url }));
-  const line = await registerLine(stack.controlPlane.url, "bench", longestChain);
-  await warmUp(bench, await throughPep(stack, await liveAgents(stack, line, 1, warmingConnections)));
+  const ours = await startWarm(bench, longestChain);
+  const firstRelease = await startFirstRelease(bench);
   const skeleton = await startSkeleton(bench);
   await warmUp(bench, throughSkeleton(skeleton));
-  return { stack, line, skeleton };
+  return { ...ours, firstRelease, skeleton };
+}
+
+/** @param chain agents that delegate to each other */
+export async function startWarm(
+  bench: Bench,
+  chain: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<HopStack> {
+  const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url, env }));
+  const line = await registerLine(stack.controlPlane.url, "bench", chain);
+  await warmUp(bench, await throughPep(stack, await liveAgents(stack, line, 1, warmingConnections)));
+  return { stack, line };
+}
+
+async function startFirstRelease(bench: Bench): Promise<HopStack | undefined> {
+  const first = buildFirstRelease();
+  if ("checkout" in first) return startWarm(bench, 1, fromCheckout(first.checkout));
+  bench.missing("the first release", first.why);
+  return undefined;
 }
 
 const warmingConnections = 8;

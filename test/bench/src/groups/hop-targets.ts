@@ -1,7 +1,10 @@
 import type { Call, Target } from "../measure/load.ts";
-import type { Credential } from "../rig/agents.ts";
-import { authorizeBody, exchangeBody } from "../rig/hop-bodies.ts";
-import type { LiveAgents } from "../rig/live-agents.ts";
+import { loaded } from "../measure/loaded.ts";
+import type { Subject } from "../measure/trial.ts";
+import type { AgentLine, Credential } from "../rig/agents.ts";
+import type { Bench } from "../rig/bench.ts";
+import { authorizeBody } from "../rig/hop-bodies.ts";
+import { type LiveAgents, liveAgents } from "../rig/live-agents.ts";
 import { readTool, type Stack } from "../rig/stack.ts";
 import type { Stores } from "../rig/stores.ts";
 import type { TokenStock } from "../rig/tokens.ts";
@@ -15,6 +18,24 @@ export async function throughPep({ pep }: Stack, agents: LiveAgents): Promise<Ta
     origin: pep.url,
     call: (connection) => ({ path: "/bench/read", headers: hopHeaders(credentials[connection]) }),
   };
+}
+
+/** A stack that hops go through, and the agents that make them. */
+export interface HopStack {
+  readonly stack: Stack;
+  readonly line: AgentLine;
+}
+
+/** Hops of this many agents at once, each with a connection of its own. */
+export async function hopsOf(
+  { pace, stores }: Bench,
+  name: string,
+  { stack, line }: HopStack,
+  connections: number,
+): Promise<Subject> {
+  const agents = await liveAgents(stack, line, 1, connections);
+  const processes = processesOf(stack, stores);
+  return loaded({ name, connections, seconds: pace.seconds, processes, target: () => throughPep(stack, agents) });
 }
 
 export const hopHeaders = (credential: Credential | undefined): Record<string, string> => {
@@ -42,28 +63,9 @@ export const authorizing = ({ controlPlane }: Deciding, sessionId: string, token
   call: () => authorizeCall(sessionId, tokens.take()),
 });
 
-/** One authorize and its exchange, counted as one call. */
-export const authorizingAndExchanging = ({ controlPlane }: Deciding, sessionId: string, tokens: Tokens): Target => ({
-  origin: controlPlane.url,
-  call() {
-    const token = tokens.take();
-    return {
-      ...authorizeCall(sessionId, token),
-      next: (decision) => exchangeCall(token, JSON.parse(decision).action_id),
-    };
-  },
-});
-
 const authorizeCall = (sessionId: string, token: string): Call => ({
   method: "POST",
   path: "/v1/authorize",
   headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
   body: authorizeBody(sessionId, readHop),
-});
-
-const exchangeCall = (token: string, actionId: string): Call => ({
-  method: "POST",
-  path: "/v1/token/exchange",
-  headers: { "content-type": "application/x-www-form-urlencoded" },
-  body: exchangeBody(token, readHop, actionId),
 });

@@ -1,11 +1,9 @@
 import { loaded } from "../measure/loaded.ts";
-import { registerLine } from "../rig/agents.ts";
 import type { Bench } from "../rig/bench.ts";
-import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
-import { startStack } from "../rig/stack.ts";
-import { warmUp } from "./hop-rig.ts";
-import { processesOf, throughPep } from "./hop-targets.ts";
+import { throughSkeleton } from "../rig/skeleton.ts";
+import { type HopRig, startWarm } from "./hop-rig.ts";
+import { hopsOf } from "./hop-targets.ts";
 
 export const toldTrial = "telemetry";
 const connections = 32;
@@ -17,17 +15,15 @@ export const telemetrySettings = (collector: string) => ({
 });
 
 /** Whole hops with exported spans and log lines, against the same without either. */
-export async function hopTelemetry(bench: Bench): Promise<void> {
+export async function hopTelemetry(bench: Bench, { skeleton }: HopRig): Promise<void> {
   const collector = bench.use(await startServer("servers/telemetry-collector.ts"));
   const subjects = [];
   for (const [name, env] of Object.entries(telemetrySettings(collector.url))) {
-    const stack = bench.use(await startStack({ stores: bench.stores, upstream: bench.upstream.url, env }));
-    const line = await registerLine(stack.controlPlane.url, "bench", 1);
-    const agents = await liveAgents(stack, line, 1, connections);
-    await warmUp(bench, await throughPep(stack, agents));
-    const { seconds } = bench.pace;
-    const processes = processesOf(stack, bench.stores);
-    subjects.push(loaded({ name, connections, seconds, processes, target: () => throughPep(stack, agents) }));
+    subjects.push(await hopsOf(bench, name, await startWarm(bench, 1, env), connections));
   }
+  const { seconds } = bench.pace;
+  const { processes } = skeleton;
+  const target = () => throughSkeleton(skeleton);
+  subjects.push(loaded({ name: "skeleton", connections, seconds, processes, target }));
   await bench.trial(toldTrial, subjects, bench.pace.closeRounds);
 }

@@ -1,37 +1,41 @@
-import { request } from "undici";
+import { hopLines } from "@svc/hop";
+import { Pool, request } from "undici";
+// By its path: only the apps' own tests and their benchmark may import it.
+import { undiciTransport } from "../../../../apps/pep/src/decide/undici-transport.ts";
+import type { Processes } from "../measure/cpu.ts";
 import { loaded } from "../measure/loaded.ts";
+import { repeated } from "../measure/repeated.ts";
+import type { Subject } from "../measure/trial.ts";
 import type { Bench } from "../rig/bench.ts";
 import { liveAgents } from "../rig/live-agents.ts";
 import { startServer } from "../rig/node-server.ts";
-import { tokenStock } from "../rig/tokens.ts";
+import { type TokenStock, tokenStock } from "../rig/tokens.ts";
 import { type HopRig, warmUp } from "./hop-rig.ts";
-import { authorizingAndExchanging, processesOf } from "./hop-targets.ts";
+import { processesOf, readHop } from "./hop-targets.ts";
 
 export const tokensTrial = "tokens";
 const connections = 32;
 
-/** A recorded decision and a narrowed token, against an issuer that only issues, from memory. */
+/** Hops by the control plane alone, asked for as the enforcement point does, against an issuer that only issues. */
 export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): Promise<void> {
   const { seconds } = bench.pace;
   const [credential] = await (await liveAgents(stack, line, 1, 1)).current();
   if (credential === undefined) throw new Error("no agent was made");
   const stock = tokenStock(stack.key, credential);
-  const ours = loaded({
-    name: "authorize + exchange",
-    connections,
-    seconds,
+  const ours = hopsAlone(bench, {
+    name: "hops",
+    url: stack.controlPlane.url,
     processes: processesOf(stack, bench.stores),
-    async target() {
-      await stock.fill(Math.ceil(seconds * 6_000));
-      return authorizingAndExchanging(stack, credential.sessionId, stock);
+    sessionId: credential.sessionId,
+    async tokens() {
+      await stock.fill(connections);
+      return stock;
     },
   });
-  const bare = loaded({
-    name: "skeleton",
-    connections,
-    seconds,
-    processes: skeleton.processes,
-    target: () => authorizingAndExchanging(skeleton, skeleton.sessionId, skeleton.tokens),
+  const { controlPlane, processes: bareProcesses, sessionId, tokens } = skeleton;
+  const bare = hopsAlone(bench, {
+    ...{ name: "skeleton", url: controlPlane.url, processes: bareProcesses, sessionId },
+    tokens: async () => tokens,
   });
   const provider = bench.use(await startServer("servers/oidc-provider.ts"));
   const form = new URLSearchParams({
@@ -55,6 +59,41 @@ export async function tokens(bench: Bench, { stack, line, skeleton }: HopRig): P
   await issuesTokens(provider.url, form);
   await warmUp(bench, target);
   await bench.trial(tokensTrial, [ours, bare, grants]);
+}
+
+interface HopsAlone {
+  readonly name: string;
+  readonly url: string;
+  readonly processes: Processes;
+  readonly sessionId: string;
+  /** Called before each sample; each caller takes one. */
+  readonly tokens: () => Promise<Pick<TokenStock, "take">>;
+}
+
+const deadlineMs = 10_000;
+
+/** Callers in one process, whose hops of a turn share a request; each has the sibling of its last hop. */
+function hopsAlone(bench: Bench, { name, url, processes, sessionId, tokens }: HopsAlone): Subject {
+  const pool = new Pool(url, { allowH2: false, pipelining: 1, connections: 64 });
+  bench.use({ stop: () => pool.destroy() });
+  const lines = hopLines(undiciTransport(pool, new URL(url)), () => performance.now());
+  let held: string[] = [];
+  return repeated({
+    ...{ name, seconds: bench.pace.seconds, connections, processes },
+    async prepare() {
+      const { take } = await tokens();
+      held = Array.from({ length: connections }, take);
+    },
+    async act(connection) {
+      const token = held[connection] ?? "";
+      const answer = await lines.take(
+        { ...readHop, sessionId, token, enforced: true, bodySettled: true },
+        { deadlineMs },
+      );
+      if (answer.sibling === undefined) throw new Error(`a hop was refused: ${JSON.stringify(answer)}`);
+      held[connection] = answer.sibling.token;
+    },
+  });
 }
 
 /** Otherwise a refusal would be compared with a token. */

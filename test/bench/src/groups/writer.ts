@@ -1,22 +1,26 @@
+import { randomBytes } from "node:crypto";
 import { type DecisionRecord, recordVersion } from "@svc/core";
 import postgres from "postgres";
 import { uuidv7 } from "uuidv7";
 // By their paths: only the apps' own tests and their benchmark may import them.
 import { connect, poolOf } from "../../../../apps/control-plane/src/postgres/database.ts";
-import { decisionLog } from "../../../../apps/control-plane/src/postgres/decisions.ts";
+import { hopLedger } from "../../../../apps/control-plane/src/postgres/hops.ts";
 import { repeated } from "../measure/repeated.ts";
 import type { Subject } from "../measure/trial.ts";
-import { groupedRows } from "../reference/skeleton/rows.ts";
+import { grouped } from "../reference/skeleton/grouped.ts";
 import { admin } from "../rig/admin.ts";
 import type { Bench } from "../rig/bench.ts";
-import { createRowTable, newRow } from "../rig/row-table.ts";
+import { createRowTable, insertRows, newRow, type Row } from "../rig/row-table.ts";
 import { onePgbench } from "./hop-alone.ts";
 import type { HopRig } from "./hop-rig.ts";
 
 export const writerTrial = "rows at 64";
 const callers = 64;
 
-/** The audit writer as the control plane uses it, under its epochs, against PostgreSQL's own driver on a bare table. */
+/** A decision and its spend. */
+const rowsOfHop = 2;
+
+/** Hops as the control plane commits them, under their epochs, against PostgreSQL's own driver on a bare table. */
 export async function writer(bench: Bench, { stack, line }: HopRig): Promise<void> {
   const consent = { scope: line.scope, user_sub: "bench" };
   const { session_id: sessionId } = await admin<{ session_id: string }>(stack.controlPlane.url, "/v1/consent", consent);
@@ -25,36 +29,48 @@ export async function writer(bench: Bench, { stack, line }: HopRig): Promise<voi
     connect({ url: stack.database.appUrl, maxConnections, statementTimeoutMs: 5_000 });
   const writing = pool(4);
   bench.use({ stop: () => writing.end() });
-  const log = decisionLog(poolOf(writing, 5_000));
+  const ledger = hopLedger(poolOf(writing, 5_000));
   const ours = repeated({
-    name: "audit writer",
+    name: "hop rows",
     seconds: bench.pace.seconds,
     connections: callers,
     processes: { PostgreSQL: bench.stores.postgresPid },
     async act() {
-      const committed = await log.append(aRecord(sessionId), { kind: "none" }, epochs);
-      if (committed === "stale") throw new Error("the session changed while its records were written");
+      const record = aRecord(sessionId);
+      const committed = await ledger.take(record, spendOf(record), epochs);
+      if (committed.kind !== "spent") throw new Error(`a hop was ${committed.kind} instead of spent`);
     },
   });
-  const subjects = [ours, await skeletonWriter(bench), await onePgbench(bench, "pgbench", callers)];
+  const subjects = [perRow(ours), await skeletonWriter(bench), await onePgbench(bench, "pgbench", callers)];
   await bench.trial(writerTrial, subjects, bench.pace.closeRounds);
 }
 
-/** Rows of a bare table in batches of this size. */
+/** Two rows of a bare table for each call, in batches of this size. */
 async function skeletonWriter(bench: Bench): Promise<Subject> {
   const { superuserUrl } = await bench.stores.database();
   await createRowTable(superuserUrl);
   const sql = postgres(superuserUrl, { max: 2 });
   bench.use({ stop: () => sql.end() });
-  const commit = groupedRows(sql);
-  return repeated({
-    name: "skeleton",
-    seconds: bench.pace.seconds,
-    connections: callers,
-    processes: { PostgreSQL: bench.stores.postgresPid },
-    act: () => commit(newRow()),
-  });
+  const commit = grouped<readonly Row[]>((batch) => insertRows(sql, batch.flat()));
+  return perRow(
+    repeated({
+      name: "skeleton",
+      seconds: bench.pace.seconds,
+      connections: callers,
+      processes: { PostgreSQL: bench.stores.postgresPid },
+      act: () => commit([newRow(), newRow()]),
+    }),
+  );
 }
+
+/** The rate of the rows of calls. */
+const perRow = ({ name, sample }: Subject): Subject => ({
+  name,
+  async sample() {
+    const { rate = Number.NaN, ...figures } = await sample();
+    return { ...figures, rate: rate * rowsOfHop };
+  },
+});
 
 async function epochsOf(url: string, sessionId: string): Promise<{ session: string; denials: string }> {
   const sql = postgres(url, { max: 1 });
@@ -92,4 +108,13 @@ const aRecord = (sessionId: string): DecisionRecord => ({
   parentActionId: null,
   decidedAtMs: Date.now(),
   present: null,
+});
+
+const spendOf = ({ actionId, sessionId, decidedAtMs }: DecisionRecord) => ({
+  kind: "exchange" as const,
+  ...{ actionId, sessionId },
+  jtiHash: randomBytes(32),
+  siblingJtiHash: randomBytes(32),
+  prover: undefined,
+  spentAtMs: decidedAtMs,
 });

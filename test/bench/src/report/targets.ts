@@ -30,7 +30,7 @@ export interface TargetResult {
 
 export type Measured = ReadonlyMap<string, Summary>;
 
-/** All fourteen, in the order of the table; an unmeasured target is not met. */
+/** All fifteen, in the order of the table; an unmeasured target is not met. */
 export const judge = (figures: Measured): readonly TargetResult[] =>
   targets.map(({ id, name, comparisons }) => {
     const results = comparisons.map((comparison) => compare(comparison, figures));

@@ -17,3 +17,11 @@ export const exchangeBody = (subjectToken: string, { target, dataClass }: HopTar
     scope: dataClass,
     action_id: actionId,
   }).toString();
+
+/** A line of `POST /v1/hops`. */
+export const hopLineText = (sessionId: string, token: string, { target, targetKind, dataClass }: HopTarget): string => {
+  const line = { session_id: sessionId, target, target_kind: targetKind, data_class: dataClass, enforced: true };
+  return `${JSON.stringify({ ...line, token, body_settled: true, traceparent })}\n`;
+};
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

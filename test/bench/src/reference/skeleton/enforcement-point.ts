@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { authorizeBody, exchangeBody } from "../../rig/hop-bodies.ts";
+import { hopLineText } from "../../rig/hop-bodies.ts";
 import { listen } from "../../servers/listen.ts";
 import { forward, poolOf } from "./forward.ts";
 
-/** The lower bound of any enforcement point of this architecture: two sequential requests, then the forward. */
+/** The lower bound of any enforcement point of this architecture: the hops of a turn as lines, then the forward. */
 const [controlPlane = "", upstream = ""] = process.argv.slice(2);
 const [decisions, tools] = [poolOf(controlPlane), poolOf(upstream)];
 const read = { target: "http:bench/read", targetKind: "tool", dataClass: "bench" } as const;
+
+/** The next token of an agent by the one that it presents. */
+const siblings = new Map<string, string>();
 
 listen(
   createServer((request, response) => {
@@ -15,42 +18,58 @@ listen(
 );
 
 async function hop(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const token = request.headers.authorization?.slice("Bearer ".length) ?? "";
+  const presented = request.headers.authorization?.slice("Bearer ".length) ?? "";
   const sessionId = String(request.headers["x-svc-session"]);
-  const json = ["authorization", `Bearer ${token}`, "content-type", "application/json"];
-  const decided = await ask("/v1/authorize", json, authorizeBody(sessionId, read));
-  if (decided?.decision !== "allow") return refuse(response);
-  const form = ["content-type", "application/x-www-form-urlencoded"];
-  const granted = await ask("/v1/token/exchange", form, exchangeBody(token, read, decided.action_id ?? ""));
-  if (granted === undefined) return refuse(response);
+  const { exchange, sibling } = await ask(hopLineText(sessionId, siblings.get(presented) ?? presented, read));
+  if (exchange?.status !== 200) return void response.writeHead(403).end();
+  if (sibling !== undefined) siblings.set(presented, sibling.token);
   forward(tools, request, response, [
     "authorization",
-    `Bearer ${granted.access_token}`,
+    `Bearer ${exchange.body.access_token}`,
     ...["x-svc-session", sessionId, "accept", "application/json"],
   ]);
 }
 
-const refuse = (response: ServerResponse): void => void response.writeHead(403).end();
+/** Members of a line's answer that a hop needs. */
+interface Answer {
+  readonly line: number;
+  readonly exchange?: { readonly status: number; readonly body: { readonly access_token: string } };
+  readonly sibling?: { readonly token: string };
+}
 
-/** Members of the control plane's responses that a hop needs. */
-type Answer = Partial<Record<"decision" | "action_id" | "access_token", string>>;
+type Waiting = PromiseWithResolvers<Answer> & { readonly text: string };
+let waiting: Waiting[] = [];
 
-/** @returns undefined for anything but 200 */
-function ask(path: string, headers: string[], body: string): Promise<Answer | undefined> {
-  return new Promise((resolve, reject) => {
-    let isGiven = false;
-    const chunks: Buffer[] = [];
-    decisions.dispatch(
-      { method: "POST", path, headers, body },
-      {
-        onRequestStart() {},
-        onResponseStart(_controller, status) {
-          isGiven = status === 200;
-        },
-        onResponseData: (_controller, chunk) => void chunks.push(chunk),
-        onResponseEnd: () => resolve(isGiven ? JSON.parse(Buffer.concat(chunks).toString()) : undefined),
-        onResponseError: (_controller, cause) => reject(cause),
+function ask(text: string): Promise<Answer> {
+  const line = { ...Promise.withResolvers<Answer>(), text };
+  if (waiting.push(line) === 1) setImmediate(flush);
+  return line.promise;
+}
+
+function flush(): void {
+  const batch = waiting;
+  waiting = [];
+  let rest = "";
+  const rejectAll = (cause?: unknown) => {
+    for (const { reject } of batch) reject(cause);
+  };
+  decisions.dispatch(
+    {
+      method: "POST",
+      path: "/v1/hops",
+      headers: ["content-type", "application/x-ndjson"],
+      body: batch.map(({ text }) => text).join(""),
+    },
+    {
+      onRequestStart() {},
+      onResponseStart() {},
+      onResponseData(_controller, chunk) {
+        const lines = (rest + chunk.toString()).split("\n");
+        rest = lines.pop() ?? "";
+        for (const answer of lines.map((line): Answer => JSON.parse(line))) batch[answer.line]?.resolve(answer);
       },
-    );
-  });
+      onResponseEnd: () => rejectAll(),
+      onResponseError: (_controller, cause) => rejectAll(cause),
+    },
+  );
 }

@@ -1,19 +1,16 @@
-import type { Sql } from "postgres";
-import { insertRows, type Row } from "../../rig/row-table.ts";
-
-interface Waiting {
-  readonly row: Row;
+interface Waiting<Item> {
+  readonly item: Item;
   readonly resolve: () => void;
   readonly reject: (cause: unknown) => void;
 }
 
-/** As in the product: one batch is collected while another commits, and a second one starts from this many rows on. */
+/** As in the product: one batch is collected while another commits, and a second one starts from this many items on. */
 const batchesInFlight = 2;
 const worthACommit = 32;
 
-/** Commits the rows of one turn of the event loop together, in two statements for many, then resolves them. */
-export function groupedRows(sql: Sql): (row: Row) => Promise<void> {
-  const waiting: Waiting[] = [];
+/** Commits the items of one turn of the event loop together, in two statements for many, then resolves them. */
+export function grouped<Item>(write: (batch: readonly Item[]) => Promise<unknown>): (item: Item) => Promise<void> {
+  const waiting: Waiting<Item>[] = [];
   let inFlight = 0;
   let isFlushDue = false;
 
@@ -25,26 +22,22 @@ export function groupedRows(sql: Sql): (row: Row) => Promise<void> {
     }
   }
 
-  function send(batch: readonly Waiting[]): void {
+  function send(batch: readonly Waiting<Item>[]): void {
     inFlight++;
-    const committed = insertRows(
-      sql,
-      batch.map(({ row }) => row),
-    );
-    const settle = (end: (one: Waiting) => void) => {
+    const settle = (end: (one: Waiting<Item>) => void) => {
       inFlight--;
       for (const one of batch) end(one);
       flush();
     };
-    committed.then(
+    write(batch.map(({ item }) => item)).then(
       () => settle(({ resolve }) => resolve()),
       (cause) => settle(({ reject }) => reject(cause)),
     );
   }
 
-  return (row) =>
+  return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ row, resolve, reject });
+      waiting.push({ item, resolve, reject });
       if (isFlushDue || inFlight === batchesInFlight) return;
       isFlushDue = true;
       setImmediate(flush);
