@@ -1,7 +1,7 @@
 import { type Taint, type TargetKind, taints, targetKinds } from "@svc/core";
 import { z } from "zod";
 import { type Act, actClaim, isHistoryOf } from "./act-chain.ts";
-import { splitCompactJws } from "./compact-jws.ts";
+import { typeOf } from "./compact-jws.ts";
 import type { MacKey, SigningKey } from "./key-set.ts";
 
 const text = z.string().min(1);
@@ -128,7 +128,7 @@ export function readHopClaims(payload: unknown): HopClaims | undefined {
 }
 
 /** By its header alone, unverified. */
-export const isSibling = (token: string): boolean => splitCompactJws(token)?.typ === siblingType;
+export const isSibling = (token: string): boolean => typeOf(token) === siblingType;
 
 /** The claims of a sibling: those of a hop token that an agent or the human holds, and that was renewed. */
 export function readSiblingClaims(payload: unknown): HopClaims | undefined {

@@ -31,6 +31,12 @@ export function splitCompactJws(token: string): CompactJws | undefined {
   return header && { alg: header.alg, typ: header.typ, kid: header.kid, payloadSegment };
 }
 
+/** The `typ` of a compact JWS by its header alone, unverified. */
+export function typeOf(token: string): string | undefined {
+  const dot = token.indexOf(".");
+  return dot > 0 && dot <= maxTokenLength ? readHeader(token.slice(0, dot))?.typ : undefined;
+}
+
 type JwsHeader = z.infer<typeof jwsHeader>;
 
 /** All tokens of one kind and key have the same header, to the letter. */

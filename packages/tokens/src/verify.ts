@@ -163,10 +163,9 @@ export function rememberVerified<Kind extends TokenKind>(kind: Kind, { capacity 
       if (verification.ok) cached.set(name, signed);
       return verification;
     },
-    /** Caches a token we just made as verified by `key`. One that does not read as its kind is not cached. */
-    prime(token: string, key: CheckingKey): void {
-      const claims = readUnverified(kind, token);
-      if (claims !== undefined) cached.set(sha256Base64url(token), { claims, key });
+    /** Caches a token that was just made of these claims by `key`, as if it had been verified. */
+    prime(token: string, claims: ClaimsOf[Kind], key: CheckingKey): void {
+      cached.set(sha256Base64url(token), { claims, key });
     },
   };
 }

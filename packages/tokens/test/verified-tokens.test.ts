@@ -98,7 +98,7 @@ test("a primed token is accepted like a verified one, as long as its key is in t
   await fc.assert(
     fc.asyncProperty(hopClaims, async (claims) => {
       const token = await issueHopToken(pair.signing, claims);
-      for (const key of keys.values()) priming.prime(token, key);
+      for (const key of keys.values()) priming.prime(token, claims, key);
       const primeedFor = await priming.verify(token, options(keys));
       expect(checked).toEqual([]);
       expect(primeedFor).toEqual(
@@ -111,14 +111,14 @@ test("a primed token is accepted like a verified one, as long as its key is in t
   );
 });
 
-test("priming a malformed or foreign token admits nothing", async () => {
+test("priming a token admits no other", async () => {
   const { keys } = counting();
   const { verify, prime } = rememberVerified("hop", { capacity: 10 });
-  const token = await issueHopToken(pair.signing, agentHop());
-  const forged = `${token.slice(0, -4)}AAAA`;
-  for (const key of keys.values()) for (const one of [token, "no.hop.token", ""]) prime(one, key);
-  for (const one of [forged, "no.hop.token", ""]) {
-    expect(await verify(one, options(keys))).toMatchObject({ ok: false });
+  const claims = agentHop();
+  const token = await issueHopToken(pair.signing, claims);
+  for (const key of keys.values()) prime(token, claims, key);
+  for (const other of [`${token.slice(0, -4)}AAAA`, "no.hop.token", ""]) {
+    expect(await verify(other, options(keys))).toMatchObject({ ok: false });
   }
 });
 

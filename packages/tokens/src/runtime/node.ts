@@ -10,8 +10,9 @@ import {
   timingSafeEqual,
   verify,
 } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { PrivateJwk, PublicJwk } from "../jwk.ts";
-import type { CheckJws, Runtime, SignJws } from "./port.ts";
+import type { CheckJws, JwsHeader, Runtime, SignJws } from "./port.ts";
 
 // RFC 7518 section 3.4: a JWS holds R || S, not the DER that OpenSSL writes by default.
 const dsaEncoding = "ieee-p1363";
@@ -30,8 +31,20 @@ function signer(jwk: PrivateJwk): SignJws {
   };
 }
 
-const signingInput = (header: object, payload: string): string =>
-  `${toBase64url(JSON.stringify(header))}.${toBase64url(payload)}`;
+const signingInput = (header: JwsHeader, payload: string): string => `${headerSegment(header)}.${toBase64url(payload)}`;
+
+/** All tokens of one kind and key have the same header. */
+const segments = new LRUCache<string, string>({ max: 64 });
+
+function headerSegment(header: JwsHeader): string {
+  const { alg, typ, kid } = header;
+  const name = `${typ} ${alg} ${kid}`;
+  const known = segments.get(name);
+  if (known !== undefined) return known;
+  const segment = toBase64url(JSON.stringify(header));
+  segments.set(name, segment);
+  return segment;
+}
 
 function checker(jwk: PublicJwk): CheckJws {
   const digest = digestOf(jwk);

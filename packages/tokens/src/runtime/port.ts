@@ -3,7 +3,7 @@ import type { PrivateJwk, PublicJwk } from "../jwk.ts";
 export type MaybePromise<T> = T | Promise<T>;
 
 /** The whole header of every token made here: nothing else is ever written, or accepted. */
-interface JwsHeader {
+export interface JwsHeader {
   readonly alg: string;
   readonly typ: string;
   readonly kid: string;

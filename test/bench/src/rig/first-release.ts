@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { progress } from "../progress.ts";
@@ -8,7 +9,9 @@ import { progress } from "../progress.ts";
 export const firstReleaseCommit = "049e92f462d59320fa9e5b3171a8ee4e90e3f8d9";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const folder = join(root, "node_modules/.cache/first-release");
+/** Outside of this checkout: its tests and sources are not ours, and it cannot be compiled below `node_modules`. */
+const caches = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+const folder = join(caches, "agent-authorization-service", firstReleaseCommit);
 const built = join(folder, "built");
 
 /** Its files, built once; where that cannot be done, why. */

@@ -72,13 +72,13 @@ export const tokenSigner = ({ issuerKeys, issuer, clock, ids, ...deps }: SignerD
     const token = await issueHopToken(signingKey, claims);
     const key = lookup.get(signingKey.kid);
     // This process need not check its own signature. A tool's token is presented here for a mint only.
-    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) deps.verified.prime(token, key);
+    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) deps.verified.prime(token, claims, key);
     return token;
   },
   async sibling(claims) {
     const { siblings } = issuerKeys.current().signingKey;
     const token = await issueSibling(siblings, claims);
-    deps.verifiedSiblings.prime(token, siblings);
+    deps.verifiedSiblings.prime(token, claims, siblings);
     return token;
   },
   transactionToken: (claims) => issueTransactionToken(issuerKeys.current().signingKey, claims),
