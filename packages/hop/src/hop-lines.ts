@@ -127,8 +127,11 @@ async function sendBatch(
       maxResponseBytes: batch.length * maxAnswerBytes,
       onLines,
     });
-    // Without an answer of its own a line may have taken effect.
-    if (response.status === 200) return failAll(new TransportFault("unreachable"));
+    if (response.status === 200) {
+      // Without an answer of its own a line may have taken effect.
+      if (batch.some(({ isSettled }) => !isSettled)) failAll(new TransportFault("unreachable"));
+      return;
+    }
     for (const [index, line] of batch.entries()) line.answer(refusedWhole(response, index));
   } catch (fault) {
     failAll(fault);

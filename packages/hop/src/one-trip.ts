@@ -21,10 +21,9 @@ export async function takeInOneTrip(
   lease: Lease,
 ): Promise<HopTaken | LeasedAllow | HopFailure | undefined> {
   const { credential, enforced, bodySettled } = hop;
-  const subject = { sessionId: credential.sessionId, token: lease.token };
-  const call = { ...hop.call, enforced, bodySettled };
+  const call = { ...hop.call, enforced, bodySettled, token: lease.token };
   const taken = await givenBackIfThrown(lease, () =>
-    step((options) => take(ports.steps, hops, subject, call, options)),
+    step((options) => take(ports.steps, hops, credential, call, options)),
   );
   switch (taken.kind) {
     case "taken":

@@ -7,6 +7,8 @@ import { type Answer, faultOf, unusable } from "./send.ts";
 import type { HopCredential, StepOptions, StepPorts } from "./step.ts";
 
 export interface TakeRequest extends DecideRequest {
+  /** The token to spend: of the same holder as the presented one. */
+  readonly token: string;
   /** False: more may be learnt before the call's body ends. */
   readonly bodySettled: boolean;
 }
@@ -29,8 +31,8 @@ export type TakeResult =
     };
 
 /**
- * Decide and exchange in one trip. Never retried but for a refused connect, once, within the same deadline: after any
- * other fault the token may be spent.
+ * Decide and exchange in one trip, under the presented credential. Never retried but for a refused connect, once,
+ * within the same deadline: after any other fault the token may be spent.
  */
 export async function take(
   ports: StepPorts,
@@ -41,8 +43,8 @@ export async function take(
 ): Promise<TakeResult> {
   const startedMs = ports.monotonicMs();
   const elapsedMs = () => ports.monotonicMs() - startedMs;
-  const proof = ports.prover && { actorToken: await ports.prover.prove(credential.token) };
-  const line = { enforced: true, ...request, ...credential, ...trace, ...proof };
+  const proof = ports.prover && { actorToken: await ports.prover.prove(request.token) };
+  const line = { enforced: true, ...request, sessionId: credential.sessionId, ...trace, ...proof };
   const attempt = async (): Promise<HopAnswer | Extract<DecideResult, { readonly kind: "unusable" }>> => {
     const leftMs = deadlineMs - elapsedMs();
     if (signal?.aborted) return { ...unusable("aborted"), isUnsent: true };

@@ -34,7 +34,9 @@ export const allow = {
 export const deny = { ...allow, decision: "deny", deny_reason: "TAINT_BLOCKED" };
 
 const planner = narrowed(rootClaims(), "planner");
-export const sibling = await signed(planner);
+export const presented = await signed(planner);
+/** Leased in place of the presented token: of the same holder. */
+export const sibling = await signed({ ...planner, jti: freshJti() });
 const tool = narrowed(planner, call.target, { targetKind: "tool", privileged: true });
 if (!isNarrowed(tool)) throw new Error("not narrowed");
 export const accessToken = await signed(tool);
@@ -128,7 +130,7 @@ export function scriptedPorts(script: Script, more: Partial<HopPorts> = {}) {
   return { ports, sent, log, replaced, givenBack: () => givenBack, rejected: () => rejected };
 }
 
-export const hop: Hop = { credential: { sessionId, token: "presented" }, call, enforced: true, bodySettled: true };
+export const hop: Hop = { credential: { sessionId, token: presented }, call, enforced: true, bodySettled: true };
 
 export async function take(script: Script, more: Partial<HopPorts> = {}) {
   const { ports, log, sent, givenBack, rejected } = scriptedPorts(script, more);
