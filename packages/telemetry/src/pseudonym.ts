@@ -26,7 +26,9 @@ function cached(compute: (kind: PseudonymKind, value: string) => Pseudonym): typ
   const known = new LRUCache<string, Pseudonym>({ max: 4096 });
   return (kind, value) => {
     const id = `${kind}:${value}`;
-    const made = known.get(id) ?? compute(kind, value);
+    const before = known.get(id);
+    if (before !== undefined) return before;
+    const made = compute(kind, value);
     if (id.length <= maxCachedLength) known.set(id, made);
     return made;
   };

@@ -72,7 +72,8 @@ export const tokenSigner = ({ issuerKeys, issuer, clock, ids, ...deps }: SignerD
     const token = await issueHopToken(signingKey, claims);
     const key = lookup.get(signingKey.kid);
     // This process need not check its own signature. A tool's token is presented here for a mint only.
-    if (key !== undefined && (claims.targetKind !== "tool" || claims.privileged)) deps.verified.prime(token, claims, key);
+    const isPresentedHere = claims.targetKind !== "tool" || claims.privileged;
+    if (key !== undefined && isPresentedHere) deps.verified.prime(token, claims, key);
     return token;
   },
   async sibling(claims) {

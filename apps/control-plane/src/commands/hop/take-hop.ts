@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { effectiveTaint, type HopRequest, lendersOf } from "@svc/core";
 import { type HopClaims, siblingClaims } from "@svc/tokens";
 import type { Prover } from "../../ports/spend-ledger.ts";
@@ -32,8 +33,8 @@ export type HopTaken =
   | Exclude<Authorized, Decided>
   /** The decision alone: a deny, or an allow that an exchange is to follow. */
   | Decided
-  /** Decided, and the token was spent for it. `tokens` are still to be made. */
-  | { readonly kind: "spent"; readonly decided: Decided; readonly tokens: () => Promise<HopTokens> }
+  /** Decided, and the token was spent for it. */
+  | { readonly kind: "spent"; readonly decided: Decided; readonly tokens: Promise<HopTokens> }
   /** Decided, and the token or its proof was used before. */
   | {
       readonly kind: "refused";
@@ -115,7 +116,10 @@ async function decideAlone(deps: HopDeps, { command, hop, actionId }: Taking, st
   return recorded === "stale" ? "stale" : decidedAs(recorded, state.claims, judged);
 }
 
-/** The guard first, which is fast, then decision and spend in one statement. Where the guard refuses, nothing is spent. */
+/**
+ * The guard first, which is fast, then decision and spend in one statement. Where the guard refuses, nothing is spent.
+ * The tokens are made while the database works, and told once it has committed.
+ */
 async function spend(
   deps: HopDeps,
   taking: Taking,
@@ -139,14 +143,23 @@ async function spend(
   const record = recordOf(deps, state, taking.hop, judged, callOf(claims, command.enforced), actionId);
   const siblingJtiHash = jtiHashOf({ jti: siblingId });
   const spent = { ...purpose, jtiHash, siblingJtiHash, sessionId, prover, spentAtMs: deps.clock.nowMs() };
-  const outcome = await deps.hops.take(record, spent, session.epochs);
+  const committing = deps.hops.take(record, spent, session.epochs);
+  const decided = decidedAs({ record, marks: 0 }, claims, judged);
+  const tokens = inNextTurn(() => tokensOf(deps, taking, state, decided, judged));
+  const outcome = await committing;
   const isTokenUsed = outcome.kind === "spent" || (outcome.kind === "recorded" && outcome.used === "token");
   if (!isTokenUsed) taking.claimed = entry;
   if (outcome.kind === "stale") return "stale";
-  const decided = decidedAs({ record, marks: 0 }, claims, judged);
   return outcome.kind === "spent"
-    ? { kind: "spent", decided, tokens: () => tokensOf(deps, taking, state, decided, judged) }
+    ? { kind: "spent", decided, tokens }
     : { kind: "refused", decided, refusal: refusalOf(outcome.used, claims) };
+}
+
+/** After the statement was sent. A fault is the awaiting caller's, if there is one. */
+function inNextTurn<T>(work: () => Promise<T>): Promise<T> {
+  const done = nextTurn().then(work);
+  done.catch(() => {});
+  return done;
 }
 
 type Refusal = Extract<HopTaken, { readonly kind: "refused" }>["refusal"];

@@ -128,7 +128,7 @@ async function exchanged(
   const span = events.exchange.started(call);
   return events.within(span, async () => {
     try {
-      const result = taken.kind === "spent" ? await taken.tokens() : taken.refusal;
+      const result = taken.kind === "spent" ? await taken.tokens : taken.refusal;
       if (result.kind === "unavailable") throw result.fault;
       events.exchange.answered(span, result);
       if (result.kind !== "exchanged") return { exchange: exchangeAnswer(result) };
