@@ -80,14 +80,15 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
   const { method, mode, outcome, refusal, status, overheadMs, upstreamMs, error } = end;
   const isBlocked = outcome === "blocked";
   return {
-    facts: {
+    facts: idsIn(end),
+    spanFacts: (): SpanFacts => ({
       "authz.pep.mode": mode === "enforce" ? "enforcing" : "observing",
       "authz.pep.outcome": outcome,
       "authz.pep.block_cause": refusal?.cause,
       "http.request.method": method,
       "http.response.status_code": status,
       ...decisionFacts(telemetry, end),
-    } satisfies SpanFacts,
+    }),
     count: {
       svc_pep_calls_total: { outcome },
       ...(isBlocked && { svc_pep_blocks_total: { cause: refusal?.cause ?? "other" } }),
@@ -100,6 +101,16 @@ function eventOf(telemetry: Telemetry<"pep">, end: CallEnd) {
     ...(error !== undefined && { error }),
   };
 }
+
+/** Of the decision's record. */
+const idsIn = ({ decision, credential }: CallEnd): SpanFacts =>
+  decision
+    ? {
+        "authz.action_id": decision.actionId ?? undefined,
+        "authz.session_id": credential?.sessionId,
+        "authz.hop": decision.hop,
+      }
+    : {};
 
 function decisionFacts(telemetry: Telemetry<"pep">, { decision, credential }: CallEnd): SpanFacts {
   if (!decision) return {};
@@ -114,9 +125,6 @@ function decisionFacts(telemetry: Telemetry<"pep">, { decision, credential }: Ca
       actChain: claims && actChain(claims),
       taintSource: decision.taintSource,
     }),
-    "authz.action_id": decision.actionId ?? undefined,
-    "authz.session_id": credential?.sessionId,
-    "authz.hop": decision.hop,
     "authz.enforced": decision.enforced,
     "authz.target_kind": decision.targetKind,
     "authz.data_class": isKnown && isDataClassDeclared(denyReason) ? decision.dataClass : undefined,

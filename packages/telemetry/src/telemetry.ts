@@ -18,6 +18,8 @@ export type App = "control_plane" | "pep";
 interface EventOf<A extends App, Message extends string> {
   /** Set on the span; those that are log fields are in the log line too. */
   readonly facts?: SpanFacts | undefined;
+  /** Set on the span alone, and made where it is exported. */
+  readonly spanFacts?: (() => SpanFacts) | undefined;
   readonly count?: Counts<A> | undefined;
   readonly observe?: Observations<A> | undefined;
   /** The message is a literal: what varies is in `facts`. */
@@ -162,6 +164,7 @@ export function createTelemetry({ app, version, config, io = {} }: TelemetryOpti
     emit: (event) => record(event),
     finish(span, event) {
       if (event.facts) span.set(event.facts);
+      if (event.spanFacts) span.set(event.spanFacts);
       if (event.error !== undefined) span.fail(event.error);
       record(event, span);
       span.end();

@@ -15,8 +15,8 @@ import { errorType } from "./value-kind.ts";
 export interface Span extends RemoteParent {
   /** The headers for calls made under this span (W3C Trace Context). Baggage is not among them. */
   headers(): { readonly traceparent: string; readonly tracestate?: string };
-  /** Adds facts; a later value replaces an earlier one. */
-  set(facts: SpanFacts): void;
+  /** Adds facts; a later value replaces an earlier one. A function is called where the span is exported alone. */
+  set(facts: SpanFacts | (() => SpanFacts)): void;
   /** Marks the span as failed with the error's class name. Neither its message nor its stack is recorded. */
   fail(error: unknown): void;
   /** Ends the span once; later calls are ignored. */
@@ -74,8 +74,8 @@ function contractSpan(start: SpanStart, tracestate: string | undefined, disclose
   const attributes: Attributes = {};
   let hasFailed = false;
   let isEnded = false;
-  const set = (facts: SpanFacts) => {
-    if (onEnd && !isEnded) admitFacts(attributes, facts, disclose);
+  const set: Span["set"] = (facts) => {
+    if (onEnd && !isEnded) admitFacts(attributes, typeof facts === "function" ? facts() : facts, disclose);
   };
   return {
     traceId,

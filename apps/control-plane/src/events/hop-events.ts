@@ -17,16 +17,16 @@ interface Answered {
   readonly cause?: PopFailureCause;
 }
 
-type FactsOf = (answered: Answered, result?: "exchanged" | "minted" | "refused") => SpanFacts;
+type FactsOf = (
+  answered: Answered,
+  result?: "exchanged" | "minted" | "refused",
+) => Pick<TelemetryEvent<"control_plane">, "facts" | "spanFacts">;
 
 /** The span, metrics and log line of each result of a hop endpoint. */
 export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
   const decisionFacts = (record: DecisionRecord, claims: HopClaims): SpanFacts => ({
     ...verdictFacts(record.denyReason),
     ...identify({ agent: record.actingAgent, actChain: actChain(claims), taintSource: record.taintSource }),
-    "authz.action_id": record.actionId,
-    "authz.session_id": record.sessionId,
-    "authz.hop": record.hop,
     "authz.enforced": record.enforced,
     "authz.target_kind": record.targetKind,
     ...(isDataClassDeclared(record.denyReason) && { "authz.data_class": record.dataClass }),
@@ -35,23 +35,27 @@ export const hopEvents = (identify: Telemetry<"control_plane">["identify"]) => {
     "authz.policy_version": record.policyVersion,
     "authz.guarantee_level": record.guaranteeLevel,
   });
-  const subjectFacts = (claims: HopClaims): SpanFacts => ({
-    ...identify({ actChain: actChain(claims) }),
-    "authz.session_id": claims.sessionId,
-    "authz.hop": claims.hop,
-  });
+  const subjectFacts = (claims: HopClaims): SpanFacts => identify({ actChain: actChain(claims) });
   const factsOf: FactsOf = ({ subject, allow, record = allow, cause }, result) => ({
-    ...(subject && (record === undefined ? subjectFacts(subject) : decisionFacts(record, subject))),
-    ...(cause !== undefined && { "authz.pop_failure_cause": cause }),
-    ...(result !== undefined && { "authz.result": result }),
+    facts: subject && idsIn(subject, record),
+    spanFacts: () => ({
+      ...(subject && (record === undefined ? subjectFacts(subject) : decisionFacts(record, subject))),
+      ...(cause !== undefined && { "authz.pop_failure_cause": cause }),
+      ...(result !== undefined && { "authz.result": result }),
+    }),
   });
   return {
     authorize: (result: Authorized) => authorizeEvent(result, factsOf),
     exchange: (result: Exchanged) => exchangeEvent(result, factsOf),
-    renew: (result: Renewed) => ({ facts: factsOf(result), count: proofCounts(result), log: renewals[result.kind] }),
+    renew: (result: Renewed) => ({ ...factsOf(result), count: proofCounts(result), log: renewals[result.kind] }),
     mint: (result: Minted) => mintEvent(result, factsOf),
   };
 };
+
+const idsIn = (subject: HopClaims, record: DecisionRecord | undefined): SpanFacts =>
+  record === undefined
+    ? { "authz.session_id": subject.sessionId, "authz.hop": subject.hop }
+    : { "authz.action_id": record.actionId, "authz.session_id": record.sessionId, "authz.hop": record.hop };
 
 /** Every committed decision counts the same, whichever endpoint made it. */
 const decisionCounts = (record: DecisionRecord, marks: number): Counts => ({
@@ -79,14 +83,14 @@ const authorizeRefusals = {
 function authorizeEvent(result: Authorized, factsOf: FactsOf) {
   if (result.kind !== "decided") {
     return {
-      facts: factsOf(result),
+      ...factsOf(result),
       count: proofCounts(result),
       log: ["info", authorizeRefusals[result.kind]],
     } as const;
   }
   const { record, marks } = result;
   const log = ["info", record.decision === "allow" ? "hop allowed" : "hop denied"] as const;
-  return { facts: factsOf(result), count: decisionCounts(record, marks), log };
+  return { ...factsOf(result), count: decisionCounts(record, marks), log };
 }
 
 /** A lost answer, or a stolen token: an operator should look at either. */
@@ -103,7 +107,7 @@ const exchanges = {
 function exchangeEvent(result: Exchanged, factsOf: FactsOf) {
   const facts = factsOf(result, result.kind === "exchanged" ? "exchanged" : "refused");
   const isReplay = result.kind === "invalid_grant" && result.replayed;
-  return { facts, count: exchangeCounts(result), log: isReplay ? replay : exchanges[result.kind] };
+  return { ...facts, count: exchangeCounts(result), log: isReplay ? replay : exchanges[result.kind] };
 }
 
 function exchangeCounts(result: Exchanged): Counts {
@@ -140,5 +144,5 @@ function mintEvent(result: Minted, factsOf: FactsOf) {
   const facts = factsOf(result, outcome);
   const denial = result.kind === "denied" && decisionCounts(result.record, result.marks);
   const count: Counts = { ...denial, ...proofCounts(result), svc_transaction_mints: { result: outcome } };
-  return { facts, count, log: ["info", mints[result.kind]] } as const;
+  return { ...facts, count, log: ["info", mints[result.kind]] } as const;
 }
