@@ -145,7 +145,9 @@ async function spend(
   const spent = { ...purpose, jtiHash, siblingJtiHash, sessionId, prover, spentAtMs: deps.clock.nowMs() };
   const committing = deps.hops.take(record, spent, session.epochs);
   const decided = decidedAs({ record, marks: 0 }, claims, judged);
-  const tokens = inNextTurn(() => tokensOf(deps, taking, state, decided, judged));
+  const tokens = onceSent(() => tokensOf(deps, taking, state, decided, judged));
+  // A fault is the awaiting caller's, if there is one.
+  tokens.catch(() => {});
   const outcome = await committing;
   const isTokenUsed = outcome.kind === "spent" || (outcome.kind === "recorded" && outcome.used === "token");
   if (!isTokenUsed) taking.claimed = entry;
@@ -155,11 +157,11 @@ async function spend(
     : { kind: "refused", decided, refusal: refusalOf(outcome.used, claims) };
 }
 
-/** After the statement was sent. A fault is the awaiting caller's, if there is one. */
-function inNextTurn<T>(work: () => Promise<T>): Promise<T> {
-  const done = nextTurn().then(work);
-  done.catch(() => {});
-  return done;
+/** The group commits in the next turn of the event loop, and the driver sends a short statement in the turn after. */
+async function onceSent<T>(work: () => Promise<T>): Promise<T> {
+  await nextTurn();
+  await nextTurn();
+  return work();
 }
 
 type Refusal = Extract<HopTaken, { readonly kind: "refused" }>["refusal"];
