@@ -46,7 +46,7 @@ export async function insertHops(sql: Sql, hops: readonly HopInsert[]): Promise<
       on conflict do nothing
       returning action_id
     )
-    select d.action_id, s.action_id is not null as is_spent from recorded d left join spent s using (action_id)`;
+    select action_id, action_id in (select action_id from spent) as is_spent from recorded`;
   const spent = new Map(found.map(({ action_id, is_spent }) => [action_id, is_spent]));
   return hops.map(({ record }) => {
     const isSpent = spent.get(record.actionId);
