@@ -136,13 +136,23 @@ export function readSiblingClaims(payload: unknown): HopClaims | undefined {
   return claims?.renewed === true && claims.targetKind !== "tool" ? claims : undefined;
 }
 
+/** Member by member: copying the rest of an object takes twice as long. */
 function writeHopClaims(claims: HopClaims): HopPayload {
-  const { sessionId, policyVersion, actionId, targetKind, act, privileged, renewed, ...same } = claims;
+  const { nbf, act, actionId, targetKind, privileged, renewed } = claims;
   return {
-    ...same,
+    iss: claims.iss,
+    sub: claims.sub,
+    aud: claims.aud,
+    scope: claims.scope,
+    iat: claims.iat,
+    exp: claims.exp,
+    jti: claims.jti,
+    hop: claims.hop,
+    sid: claims.sessionId,
+    policy_version: claims.policyVersion,
+    taint: claims.taint,
+    ...(nbf !== undefined && { nbf }),
     ...(act !== null && { act }),
-    sid: sessionId,
-    policy_version: policyVersion,
     ...(actionId !== null && { action_id: actionId }),
     ...(targetKind !== null && { target_kind: targetKind, privileged }),
     ...(renewed && { renewed }),

@@ -62,15 +62,15 @@ function splitSignature(token: string): { readonly input: string; readonly signa
 
 function mac(secret: Uint8Array): ReturnType<Runtime["mac"]> {
   const key = createSecretKey(secret);
-  const of = (input: string): Buffer => createHmac("sha256", key).update(input).digest();
+  const of = (input: string) => createHmac("sha256", key).update(input);
   return {
     sign(header, payload) {
       const input = signingInput(header, payload);
-      return `${input}.${of(input).toString("base64url")}`;
+      return `${input}.${of(input).digest("base64url")}`;
     },
     check(token) {
       const { input, signature } = splitSignature(token);
-      const expected = of(input);
+      const expected = of(input).digest();
       return signature.length === expected.length && timingSafeEqual(signature, expected);
     },
   };
