@@ -121,10 +121,17 @@ const isNarrowedPayload = (payload: HopPayload): boolean =>
 export function readHopClaims(payload: unknown): HopClaims | undefined {
   const { data } = hopPayload.safeParse(payload);
   if (data === undefined || !(isRootPayload(data) || isNarrowedPayload(data))) return undefined;
-  const { sid: sessionId, policy_version: policyVersion, ...rest } = data;
-  const { act = null, action_id: actionId = null, target_kind: targetKind = null, ...flagged } = rest;
-  const { privileged = false, renewed = false, ...same } = flagged;
-  return { ...same, act, sessionId, policyVersion, actionId, targetKind, privileged, renewed };
+  const { sid, policy_version, act = null, action_id = null, target_kind = null, privileged, renewed, ...same } = data;
+  return {
+    ...same,
+    act,
+    sessionId: sid,
+    policyVersion: policy_version,
+    actionId: action_id,
+    targetKind: target_kind,
+    privileged: privileged === true,
+    renewed: renewed === true,
+  };
 }
 
 /** By its header alone, unverified. */

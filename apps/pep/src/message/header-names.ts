@@ -1,5 +1,20 @@
+const mostNames = 1_024;
+const longestName = 64;
+
+/** Calls have the same few names, so an answer is found once for each. Bounded, since agents choose them. */
+function remembered<T extends string | boolean>(find: (name: string) => T): typeof find {
+  const known = new Map<string, T>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const found = find(name);
+    if (known.size < mostNames && name.length <= longestName) known.set(name, found);
+    return found;
+  };
+}
+
 /** A name as the most liberal servers read it: CGI and its kin keep only letters and digits of `X-Svc-Session`. */
-export const foldedName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+export const foldedName = remembered((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ""));
 
 /** RFC 9110 section 7.6.1, folded. */
 export const hopByHop: ReadonlySet<string> = new Set([
@@ -34,5 +49,6 @@ const reserved: readonly RegExp[] = [
 ];
 
 /** The one rule for an agent's headers: a folded name that is ours, for one connection, or reserved does not pass. */
-export const mayPass = (folded: string): boolean =>
-  !hopByHop.has(folded) && !isOurs(folded) && !reserved.some((pattern) => pattern.test(folded));
+export const mayPass = remembered(
+  (folded) => !hopByHop.has(folded) && !isOurs(folded) && !reserved.some((pattern) => pattern.test(folded)),
+);
