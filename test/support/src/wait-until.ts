@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Below a test's time limit, so that a failure names the condition. */
-const patienceMs = 240_000;
+/** Below a test's time limit, so that a failure names the condition. Less where tests are expected to fail. */
+const patienceMs = Number(process.env.TEST_PATIENCE_MS ?? 240_000);
 
 /**
  * Waits until `condition` neither throws nor returns false, and returns its result.
