@@ -8,10 +8,10 @@ import { isNamed, type Report } from "./report.ts";
 export const outcomes = ["killed", "survived", "unproven"] as const;
 export type Outcome = (typeof outcomes)[number];
 
-/** @param whole the report of the named file's run with the control in place */
-export function judge({ killedBy }: Mutation, whole: Report, mutated: Report): Outcome {
+/** @param unchanged the report of the named tests' run with the control in place */
+export function judge({ killedBy }: Mutation, unchanged: Report, mutated: Report): Outcome {
   const isMeant = (fullName: string) => isNamed(fullName, killedBy.name);
-  if (whole.failed.some(isMeant) || !whole.passed.some(isMeant)) return "unproven";
+  if (unchanged.failed.some(isMeant) || !unchanged.passed.some(isMeant)) return "unproven";
   if (mutated.failed.some(isMeant)) return "killed";
   return mutated.passed.some(isMeant) ? "survived" : "unproven";
 }

@@ -82,14 +82,15 @@ async function tryAll(
   endsMs: number,
   onOutcome: (mutation: Mutation, outcome: Outcome) => void,
 ): Promise<readonly Outcome[]> {
-  const whole = new Map<string, Report>();
+  const unchanged = new Map<string, Report>();
   const tried: Outcome[] = [];
   for (const mutation of due) {
     if (performance.now() > endsMs) break;
-    const { file } = mutation.killedBy;
-    const before = whole.get(file) ?? (await scratch.run(file));
-    whole.set(file, before);
-    const outcome = judge(mutation, before, await scratch.run(file, mutation));
+    const { killedBy } = mutation;
+    const tests = `${killedBy.file}: ${killedBy.name}`;
+    const before = unchanged.get(tests) ?? (await scratch.run(killedBy));
+    unchanged.set(tests, before);
+    const outcome = judge(mutation, before, await scratch.run(killedBy, mutation));
     onOutcome(mutation, outcome);
     tried.push(outcome);
   }

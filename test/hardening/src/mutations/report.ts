@@ -33,10 +33,14 @@ export function readReport(file: string): Report {
 }
 
 /** Whether a test that ran matches `name` in the source, whose `%s` and `$member` match anything. */
-export function isNamed(fullName: string, name: string): boolean {
-  const pattern = name
+export const isNamed = (fullName: string, name: string): boolean =>
+  new RegExp(`(?:^| > )${patternOf(name)}$`).test(fullName);
+
+/** For `vitest --testNamePattern`, which joins groups and test by a space. */
+export const runnerPattern = (name: string): string => `${patternOf(name).replaceAll(" > ", " ")}$`;
+
+const patternOf = (name: string): string =>
+  name
     .split(/%(?:\.\d+)?[sdifjo]|\$[a-zA-Z.]+/)
     .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
     .join("[^]*");
-  return new RegExp(`(?:^| > )${pattern}$`).test(fullName);
-}

@@ -3,21 +3,22 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Report, readReport } from "./report.ts";
+import type { KilledBy } from "./mutation.ts";
+import { type Report, readReport, runnerPattern } from "./report.ts";
 
 const execute = promisify(execFile);
 
 /** A clone of the last commit, in which a control can be removed. */
 export interface Scratch {
-  /** Runs a test file with one text of one file replaced, or unchanged. The file is always restored. */
+  /** Runs the named tests of a file with one text of one file replaced, or unchanged. The file is always restored. */
   run(
-    testFile: string,
+    tests: KilledBy,
     change?: { readonly file: string; readonly text: string; readonly replacement: string },
   ): Promise<Report>;
   remove(): void;
 }
 
-/** A test file that takes longer hangs, which a removed control may cause. */
+/** A run that takes longer hangs, which a removed control may cause. */
 const longestRunMs = 600_000;
 /** Without a control many tests of a file may wait in vain, one after the other. */
 const patienceMs = 30_000;
@@ -39,13 +40,13 @@ export async function openScratch(repository: string): Promise<Scratch> {
     throw error;
   }
   return {
-    async run(testFile, change) {
-      if (change === undefined) return runTests(root, testFile);
+    async run(tests, change) {
+      if (change === undefined) return runTests(root, tests);
       const file = join(root, change.file);
       const before = readFileSync(file, "utf8");
       writeFileSync(file, replaceOnce(before, change.text, change.replacement));
       try {
-        return await runTests(root, testFile);
+        return await runTests(root, tests);
       } finally {
         writeFileSync(file, before);
       }
@@ -64,12 +65,12 @@ export function replaceOnce(source: string, text: string, replacement: string): 
 /** The project of a test file is named after the second folder of its path. */
 const projectOf = (testFile: string): string => testFile.split("/")[1] ?? "";
 
-async function runTests(root: string, testFile: string): Promise<Report> {
+async function runTests(root: string, { file, name }: KilledBy): Promise<Report> {
   // `vitest.config.ts` names it, and its name has precedence over the command line's.
   const output = join(root, "node_modules/.cache/vitest-test.json");
   rmSync(output, { force: true });
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const args = ["run", "--project", projectOf(testFile), testFile];
+  const args = ["run", "--project", projectOf(file), file, "--testNamePattern", runnerPattern(name)];
   // Other work on this machine has priority.
   await execute("nice", ["-n", "10", process.execPath, vitest, ...args], {
     cwd: root,
