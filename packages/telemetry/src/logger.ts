@@ -52,7 +52,10 @@ function standardOutput(use: "alone" | "shared", onLost: () => void): Destinatio
     maxLength: maxBufferedBytes,
     maxWrite: maxWriteBytes[use],
     minLength: minWriteBytes[use],
+    contentMode: "buffer",
   });
+  // Bytes, since of text the stream counts the bytes of everything that waits with each line. Its types know text alone.
+  const write = stream.write.bind(stream) as unknown as (bytes: Uint8Array) => boolean;
   let isClosed = false;
   let isFlushDue = false;
   const flush = (): void => {
@@ -67,7 +70,7 @@ function standardOutput(use: "alone" | "shared", onLost: () => void): Destinatio
   return {
     write(line) {
       if (isClosed) return onLost();
-      stream.write(line);
+      write(Buffer.from(line));
       if (isFlushDue) return;
       isFlushDue = true;
       setTimeout(flush, maxWaitMs).unref();
