@@ -1,7 +1,6 @@
 import { type DenyReason, isRecoverable } from "@svc/core";
-import { spanAttributes } from "./contract.ts";
+import { attributeWriters } from "./attribute-json.ts";
 import type { SpanFacts } from "./contract-types.ts";
-import { type Check, checkOf, knownHttpMethod } from "./value-kind.ts";
 
 /** A decision as span attributes: outcome, reason, whether consent could help. `denyReason` is null for an allow. */
 export const verdictFacts = (denyReason: DenyReason | null) =>
@@ -13,10 +12,8 @@ export const verdictFacts = (denyReason: DenyReason | null) =>
         "authz.recoverable": isRecoverable(denyReason),
       } as const);
 
-type AttributeValue = string | number | boolean;
-export type Attributes = Record<string, AttributeValue>;
-
-const checks = new Map<string, Check>(Object.entries(spanAttributes).map(([key, kind]) => [key, checkOf(kind)]));
+/** Of the attributes of one span: each as OTLP's JSON, by its key. */
+export type AttributeTexts = Record<string, string>;
 
 const identityPairs = [
   ["authz.agent_ref", "authz.agent"],
@@ -25,19 +22,22 @@ const identityPairs = [
 ] as const;
 const plaintextKeys: ReadonlySet<string> = new Set(identityPairs.map(([, plaintext]) => plaintext));
 
-/** Copies what the contract admits into `attributes`; anything else is left out, also behind a cast. */
-export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: boolean): void {
+/** Adds what the contract admits; anything else is left out, also behind a cast. */
+export function admitFacts(attributes: AttributeTexts, facts: SpanFacts, disclose: boolean): void {
   for (const key in facts) {
     const value = facts[key as keyof SpanFacts];
-    if (value == null || !checks.get(key)?.(value)) continue;
-    if (!disclose && plaintextKeys.has(key)) continue;
-    attributes[key] = key === "http.request.method" ? knownHttpMethod(String(value)) : value;
+    if (value == null) continue;
+    const text = attributeWriters.get(key)?.(value);
+    if (text === undefined || (!disclose && plaintextKeys.has(key))) continue;
+    attributes[key] = text;
   }
 }
 
+const denied = attributeWriters.get("authz.outcome")?.("deny");
+
 /** A reason only with a deny and the reverse; no plaintext beside a pseudonym (docs/reference/telemetry.md#rules). */
-export function settleFacts(attributes: Attributes): Attributes {
-  const isDeny = attributes["authz.outcome"] === "deny";
+export function settleFacts(attributes: AttributeTexts): AttributeTexts {
+  const isDeny = attributes["authz.outcome"] === denied;
   const hasReason = attributes["authz.deny_reason"] !== undefined;
   if (hasReason && !isDeny) delete attributes["authz.deny_reason"];
   if (isDeny && !hasReason) delete attributes["authz.outcome"];

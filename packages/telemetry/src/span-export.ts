@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { TraceFlags } from "@opentelemetry/api";
 import type { ExportResult } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-node";
+import type { JsonSpan, JsonSpanExporter } from "./otlp-json.ts";
 import { sdk } from "./tracing-environment.ts";
 
 export interface SpanQueueOptions {
@@ -11,8 +13,15 @@ export interface SpanQueueOptions {
   readonly onOutage: (error: unknown) => void;
 }
 
+const spanContext = () => ({ traceFlags: TraceFlags.SAMPLED });
+const resource = {};
+
+/** The batch processor reads the flags and the resource of a span, no more. */
+const queuedSpan = ({ json }: JsonSpan) => ({ json, spanContext, resource }) as unknown as ReadableSpan;
+const jsonSpans = (spans: readonly ReadableSpan[]) => spans as unknown as readonly JsonSpan[];
+
 /** The SDK's batch processor, with its losses counted: it drops silently when its queue is full or an export fails. */
-export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped, onOutage }: SpanQueueOptions) {
+export function queueSpans(exporter: JsonSpanExporter, { maxQueueSize, onDropped, onOutage }: SpanQueueOptions) {
   const { ExportResultCode } = sdk.core();
   const { BatchSpanProcessor } = sdk.trace();
   let queued = 0;
@@ -42,7 +51,7 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped, on
       inFlight += spans.length;
       const settle = settleOnce(spans.length, done);
       try {
-        exporter.export(spans, settle);
+        exporter.export(jsonSpans(spans), settle);
       } catch (error) {
         settle({ code: ExportResultCode.FAILED, error: error as Error });
       }
@@ -63,10 +72,10 @@ export function queueSpans(exporter: SpanExporter, { maxQueueSize, onDropped, on
   };
 
   return {
-    add(span: ReadableSpan) {
+    add(span: JsonSpan) {
       if (isClosed || queued >= maxQueueSize) return onDropped(1);
       queued += 1;
-      batches.onEnd(span);
+      batches.onEnd(queuedSpan(span));
     },
     /** Sends what is queued and takes no more. Resolves after `withinMillis` at the latest; the rest counts as lost. */
     drain(withinMillis: number): Promise<void> {

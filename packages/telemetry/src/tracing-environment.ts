@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { ROOT_CONTEXT, type SpanContext, type SpanKind, trace } from "@opentelemetry/api";
 import type * as Core from "@opentelemetry/core";
-import type * as OtlpOverHttp from "@opentelemetry/exporter-trace-otlp-http";
+import type * as Otlp from "@opentelemetry/otlp-exporter-base";
+import type * as OtlpHttp from "@opentelemetry/otlp-exporter-base/node-http";
 import type * as Resources from "@opentelemetry/resources";
 import type * as Trace from "@opentelemetry/sdk-trace-node";
 import type { Notice } from "./logger.ts";
@@ -14,7 +15,8 @@ const load = createRequire(import.meta.url);
  */
 export const sdk = {
   core: (): typeof Core => load("@opentelemetry/core"),
-  exporter: (): typeof OtlpOverHttp => load("@opentelemetry/exporter-trace-otlp-http"),
+  otlp: (): typeof Otlp => load("@opentelemetry/otlp-exporter-base"),
+  otlpHttp: (): typeof OtlpHttp => load("@opentelemetry/otlp-exporter-base/node-http"),
   resources: (): typeof Resources => load("@opentelemetry/resources"),
   trace: (): typeof Trace => load("@opentelemetry/sdk-trace-node"),
 } as const;
@@ -79,8 +81,8 @@ export function samplerFrom(env: TracingEnvironment, notice: Notice): IsSampled 
 
 const offeredProtocol = "http/json";
 
-/** OTLP over HTTP with JSON bodies, or undefined where no endpoint is set. */
-export function exporterFrom(env: TracingEnvironment, notice: Notice): Trace.SpanExporter | undefined {
+/** Where spans go by OTLP over HTTP with JSON bodies; undefined where none is set, or export is off. */
+export function endpointFrom(env: TracingEnvironment, notice: Notice): string | undefined {
   if (env.OTEL_SDK_DISABLED === "true" || env.OTEL_TRACES_EXPORTER === "none") return undefined;
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   const shared = env.OTEL_EXPORTER_OTLP_ENDPOINT;
@@ -98,7 +100,7 @@ export function exporterFrom(env: TracingEnvironment, notice: Notice): Trace.Spa
   if ((env[protocolSetting] || offeredProtocol) !== offeredProtocol) {
     notice("spans are exported by http/json, whatever else is set: name an endpoint that takes it", [protocolSetting]);
   }
-  return new (sdk.exporter().OTLPTraceExporter)({ url });
+  return url;
 }
 
 /** How many ended spans may wait for export. */

@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { type SpanContext, SpanKind, SpanStatusCode, TraceFlags } from "@opentelemetry/api";
+import { type SpanContext, SpanKind, TraceFlags } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
-import type { ReadableSpan } from "@opentelemetry/sdk-trace-node";
 import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
-import { type Attributes, admitFacts, settleFacts } from "./facts.ts";
+import { type AttributeTexts, admitFacts, settleFacts } from "./facts.ts";
 import type { Notice } from "./logger.ts";
+import { jsonSpanExporter } from "./otlp-json.ts";
 import { queueSpans } from "./span-export.ts";
+import { type SpanEnd, type SpanStart, spanJson } from "./span-json.ts";
 import { formatTraceparent, type RemoteParent } from "./trace-context.ts";
-import { exporterFrom, queueSizeFrom, samplerFrom, sdk, type TracingEnvironment } from "./tracing-environment.ts";
+import { endpointFrom, queueSizeFrom, samplerFrom, sdk, type TracingEnvironment } from "./tracing-environment.ts";
 import { errorType } from "./value-kind.ts";
 
 /** One span of the contract. Its ids serve logs and propagation even where nothing is exported. */
@@ -49,20 +50,6 @@ const contextOf = ({ traceId, spanId, traceFlags }: RemoteParent): SpanContext =
   isRemote: true,
 });
 
-/** What is known at the start of a span. */
-interface SpanStart extends Pick<ReadableSpan, "name" | "kind"> {
-  readonly spanContext: SpanContext;
-  readonly parentSpanContext: SpanContext | undefined;
-}
-
-interface SpanEnd {
-  /** Milliseconds since the epoch. */
-  readonly startedAtMs: number;
-  readonly durationMs: number;
-  readonly attributes: Attributes;
-  readonly hasFailed: boolean;
-}
-
 type OnEnd = (start: SpanStart, end: SpanEnd) => void;
 
 /** Facts are collected until the end, when their rules as a whole are enforced. @param onEnd undefined: not exported */
@@ -71,7 +58,7 @@ function contractSpan(start: SpanStart, tracestate: string | undefined, disclose
   const startedAtMs = Date.now();
   // Durations by the monotonic clock.
   const startedMs = performance.now();
-  const attributes: Attributes = {};
+  const attributes: AttributeTexts = {};
   let hasFailed = false;
   let isEnded = false;
   const set: Span["set"] = (facts) => {
@@ -107,32 +94,12 @@ const spanKind = (name: SpanName) => (name === "verify.admit" ? SpanKind.INTERNA
  * checks every attribute again, and cuts them to the limits of `OTEL_*` variables, which could drop the reason of a deny.
  */
 function sinkOf({ serviceName, version, env, notice, onDropped, onOutage }: TracingOptions) {
-  const exporter = exporterFrom(env, notice);
-  if (exporter === undefined) return undefined;
-  const { millisToHrTime } = sdk.core();
+  const url = endpointFrom(env, notice);
+  if (url === undefined) return undefined;
+  const { attributes } = resourceOf(env.OTEL_SERVICE_NAME || serviceName, version);
+  const exporter = jsonSpanExporter(url, { resource: attributes, scope: { name: "@svc/telemetry", version } });
   const queue = queueSpans(exporter, { maxQueueSize: queueSizeFrom(env), onDropped, onOutage });
-  const resource = resourceOf(env.OTEL_SERVICE_NAME || serviceName, version);
-  const instrumentationScope = { name: "@svc/telemetry", version };
-  const take: OnEnd = ({ name, kind, spanContext, parentSpanContext }, end) =>
-    queue.add({
-      name,
-      kind,
-      spanContext: () => spanContext,
-      ...(parentSpanContext && { parentSpanContext }),
-      startTime: millisToHrTime(end.startedAtMs),
-      endTime: millisToHrTime(end.startedAtMs + end.durationMs),
-      duration: millisToHrTime(end.durationMs),
-      ended: true,
-      status: { code: end.hasFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
-      attributes: end.attributes,
-      events: [],
-      links: [],
-      droppedAttributesCount: 0,
-      droppedEventsCount: 0,
-      droppedLinksCount: 0,
-      resource,
-      instrumentationScope,
-    });
+  const take: OnEnd = (start, end) => queue.add({ json: Buffer.from(`,${spanJson(start, end)}`) });
   return { take, drain: queue.drain };
 }
 

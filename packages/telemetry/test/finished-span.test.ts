@@ -67,7 +67,7 @@ test.each([
   if (isFailed) theirs.setStatus({ code: 2 });
   theirs.end();
   await provider.shutdown();
-  expect(JSON.parse(sent)).toEqual(JSON.parse(lastBody()));
+  expect(sent).toBe(lastBody());
 });
 
 test("a span starts by the wall clock and lasts by the monotonic clock, also when the wall clock is set", async () => {
@@ -82,6 +82,22 @@ test("a span starts by the wall clock and lasts by the monotonic clock, also whe
   await tracing.shutdown(5000);
   expect(collector.bodies.at(-1)).toContain('"startTimeUnixNano":"1700000000250000000"');
   expect(collector.bodies.at(-1)).toContain('"endTimeUnixNano":"1700000001750000000"');
+});
+
+test.each([
+  [0.000_001, "1700000000000000001"],
+  [0.999_999_9, "1700000000001000000"],
+  [61.25, "1700000000061250000"],
+])("a span of %s ms ends that many nanoseconds after its start", async (durationMs, end) => {
+  const tracing = ours();
+  vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_000);
+  const elapsed = vi.spyOn(performance, "now").mockReturnValue(0);
+  const span = tracing.startSpan("pep.forward");
+  elapsed.mockReturnValue(durationMs);
+  span.end();
+  vi.restoreAllMocks();
+  await tracing.shutdown(5000);
+  expect(collector.spans()[0]?.endTimeUnixNano).toBe(end);
 });
 
 test("attribute limits of the environment remove no fact: a deny keeps its reason", async () => {

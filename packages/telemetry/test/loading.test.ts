@@ -36,6 +36,6 @@ test.each([
 
 test("a process that exports spans loads the SDK before the first of them", () => {
   expect(loadedUnder({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" })).toEqual(
-    expect.arrayContaining(["@opentelemetry/exporter-trace-otlp-http", "@opentelemetry/sdk-trace-node"]),
+    expect.arrayContaining(["@opentelemetry/otlp-exporter-base", "@opentelemetry/sdk-trace-node"]),
   );
 });

@@ -190,6 +190,14 @@ test("names are exported where disclosure is on", async () => {
   });
 });
 
+test.each(['a "quoted" name', "back\\slash", "line\r\nbreak\u0000", "}]},{", "naïve 日本 🙂"])(
+  "the name %j is exported unchanged where disclosure is on",
+  async (agent) => {
+    const seen = await exported((span) => span.set(createIdentities("key", true)({ agent })), true);
+    expect(seen.facts).toEqual({ "authz.agent": agent });
+  },
+);
+
 test("names are not exported where disclosure is off", async () => {
   const seen = await exported((span) => span.set(createIdentities("key", true)(who)));
   expect(seen.facts).toEqual({});
