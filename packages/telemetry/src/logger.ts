@@ -1,5 +1,5 @@
-import { type DestinationStream, destination, pino } from "pino";
-import { type Component, type LogLevel, logFields } from "./contract.ts";
+import { type DestinationStream, destination } from "pino";
+import { type Component, type LogLevel, logFields, logLevels } from "./contract.ts";
 import type { LogFacts, StaticText } from "./contract-types.ts";
 import { checkOf } from "./value-kind.ts";
 
@@ -89,23 +89,20 @@ const guarded = (stream: DestinationStream, onLost: () => void): DestinationStre
 });
 
 const settable = ["authz.session_id", "authz.action_id", "authz.hop", "error.type"] as const;
-const checks = settable.map((field) => [field, checkOf(logFields[field])] as const);
+const fields = settable.map((field) => [field, checkOf(logFields[field]), `,"${field}":`] as const);
 
-type Fields = Record<string, string | number>;
-
-/** Copies what the contract admits; facts of a span that are no log fields are left out. */
-function toFields(facts: LogFacts | undefined, span: SpanIds | undefined): Fields {
-  const fields: Fields = {};
-  for (const [field, isAllowed] of facts ? checks : []) {
-    const value = facts?.[field];
-    if (value != null && isAllowed(value)) fields[field] = value;
+/** The members of what the contract admits, which needs no escapes; facts of a span that are no log fields are left out. */
+function factMembers(facts: LogFacts): string {
+  let members = "";
+  for (const [field, isAllowed, start] of fields) {
+    const value = facts[field];
+    if (value != null && isAllowed(value))
+      members += typeof value === "number" ? `${start}${value}` : `${start}"${value}"`;
   }
-  if (span) {
-    fields.trace_id = span.traceId;
-    fields.span_id = span.spanId;
-  }
-  return fields;
+  return members;
 }
+
+const spanMembers = ({ traceId, spanId }: SpanIds): string => `,"trace_id":"${traceId}","span_id":"${spanId}"`;
 
 /** The `time` member of a line, formatted once a millisecond: answers committed together are logged together. */
 function isoTime(): () => string {
@@ -121,19 +118,20 @@ function isoTime(): () => string {
   };
 }
 
+/**
+ * A line has few members, none of which needs an escape, so it is put together here; pino's stream writes it. With its
+ * logger too, the two lines of a hop took 3 us more.
+ */
 export function createLogWriter(options: LogWriterOptions): WriteLog {
   const { component, level, sharesOutput = false, activeSpan = () => undefined, onLost = () => {} } = options;
-  const lines = pino(
-    {
-      level,
-      base: { "authz.component": component },
-      timestamp: isoTime(),
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    guarded(options.destination ?? standardOutput(sharesOutput ? "shared" : "alone", onLost), onLost),
-  );
+  const stream = guarded(options.destination ?? standardOutput(sharesOutput ? "shared" : "alone", onLost), onLost);
+  const enabled: ReadonlySet<LogLevel> = new Set(logLevels.slice(logLevels.indexOf(level)));
+  const time = isoTime();
+  const writer = `,"authz.component":"${component}"`;
   return (at, message, facts, span = activeSpan()) => {
-    if (lines.isLevelEnabled(at)) lines[at](toFields(facts, span), message);
+    if (!enabled.has(at)) return;
+    const members = `${facts ? factMembers(facts) : ""}${span ? spanMembers(span) : ""}`;
+    stream.write(`{"level":"${at}"${time()}${writer}${members},"msg":${JSON.stringify(message)}}\n`);
   };
 }
 
