@@ -1,5 +1,6 @@
 import { type DenyReason, isRecoverable } from "@svc/core";
 import { attributeWriters } from "./attribute-json.ts";
+import { type AttributeSet, createAttributeSets } from "./attribute-sets.ts";
 import type { SpanFacts } from "./contract-types.ts";
 
 /** A decision as span attributes: outcome, reason, whether consent could help. `denyReason` is null for an allow. */
@@ -12,9 +13,6 @@ export const verdictFacts = (denyReason: DenyReason | null) =>
         "authz.recoverable": isRecoverable(denyReason),
       } as const);
 
-/** Of the attributes of one span: each as OTLP's JSON, by its key. */
-export type AttributeTexts = Record<string, string>;
-
 const identityPairs = [
   ["authz.agent_ref", "authz.agent"],
   ["authz.act_chain_ref", "authz.act_chain"],
@@ -22,27 +20,43 @@ const identityPairs = [
 ] as const;
 const plaintextKeys: ReadonlySet<string> = new Set(identityPairs.map(([, plaintext]) => plaintext));
 
+/** Attributes with a value for each hop, agent or person. */
+const varying = new Map(
+  ["authz.action_id", "authz.session_id", ...identityPairs.flat()].map((key) => [key, attributeWriters.get(key)]),
+);
+
+const sets = createAttributeSets();
+
+/** The attributes of one span, each as OTLP's JSON. */
+export interface Attributes {
+  shared: AttributeSet;
+  /** By key. */
+  readonly own: Record<string, string>;
+}
+
+export const noAttributes = (): Attributes => ({ shared: sets.none(), own: {} });
+
 /** Adds what the contract admits; anything else is left out, also behind a cast. */
-export function admitFacts(attributes: AttributeTexts, facts: SpanFacts, disclose: boolean): void {
+export function admitFacts(attributes: Attributes, facts: SpanFacts, disclose: boolean): void {
   for (const key in facts) {
     const value = facts[key as keyof SpanFacts];
     if (value == null) continue;
-    const text = attributeWriters.get(key)?.(value);
-    if (text === undefined || (!disclose && plaintextKeys.has(key))) continue;
-    attributes[key] = text;
+    const toJson = varying.get(key);
+    if (toJson === undefined) attributes.shared = sets.add(attributes.shared, key, value);
+    else if (disclose || !plaintextKeys.has(key)) admitOwn(attributes.own, key, toJson(value));
   }
 }
 
-const denied = attributeWriters.get("authz.outcome")?.("deny");
+function admitOwn(own: Attributes["own"], key: string, text: string | undefined): void {
+  if (text !== undefined) own[key] = text;
+}
 
-/** A reason only with a deny and the reverse; no plaintext beside a pseudonym (docs/reference/telemetry.md#rules). */
-export function settleFacts(attributes: AttributeTexts): AttributeTexts {
-  const isDeny = attributes["authz.outcome"] === denied;
-  const hasReason = attributes["authz.deny_reason"] !== undefined;
-  if (hasReason && !isDeny) delete attributes["authz.deny_reason"];
-  if (isDeny && !hasReason) delete attributes["authz.outcome"];
+/** Members of a JSON list; no plaintext beside a pseudonym (docs/reference/telemetry.md#rules). */
+export function attributesJson({ shared, own }: Attributes): string {
   for (const [ref, plaintext] of identityPairs) {
-    if (attributes[plaintext] !== undefined && attributes[ref] !== undefined) delete attributes[plaintext];
+    if (own[plaintext] !== undefined && own[ref] !== undefined) delete own[plaintext];
   }
-  return attributes;
+  let json = sets.jsonOf(shared);
+  for (const key in own) json += json === "" ? own[key] : `,${own[key]}`;
+  return json;
 }

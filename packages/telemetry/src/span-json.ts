@@ -1,6 +1,6 @@
 import { type SpanContext, type SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type { SpanName } from "./contract-types.ts";
-import type { AttributeTexts } from "./facts.ts";
+import { type Attributes, attributesJson } from "./facts.ts";
 
 /** What is known at the start of a span. */
 export interface SpanStart {
@@ -14,7 +14,7 @@ export interface SpanEnd {
   /** Whole milliseconds since the epoch. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  readonly attributes: AttributeTexts;
+  readonly attributes: Attributes;
   readonly hasFailed: boolean;
 }
 
@@ -29,12 +29,6 @@ function unixNanos(atMs: number, laterMs: number): string {
 const [isRemoteKnown, isRemote] = [0x100, 0x200];
 
 const parentJson = (parent: SpanContext | undefined) => (parent ? `,"parentSpanId":"${parent.spanId}"` : "");
-
-function attributesJson(texts: AttributeTexts): string {
-  let json = "";
-  for (const key in texts) json += json === "" ? texts[key] : `,${texts[key]}`;
-  return json;
-}
 
 /** As the SDK's serializer writes a span (OTLP 1.x, "JSON Protobuf Encoding"); ids and names need no escapes. */
 export function spanJson({ name, kind, spanContext, parentSpanContext }: SpanStart, end: SpanEnd): string {

@@ -3,7 +3,7 @@ import { type SpanContext, SpanKind, TraceFlags } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
 import type { Emitter } from "./contract.ts";
 import type { SpanFacts, SpanName } from "./contract-types.ts";
-import { type AttributeTexts, admitFacts, settleFacts } from "./facts.ts";
+import { admitFacts, noAttributes } from "./facts.ts";
 import type { Notice } from "./logger.ts";
 import { jsonSpanExporter } from "./otlp-json.ts";
 import { queueSpans } from "./span-export.ts";
@@ -58,7 +58,7 @@ function contractSpan(start: SpanStart, tracestate: string | undefined, disclose
   const startedAtMs = Date.now();
   // Durations by the monotonic clock.
   const startedMs = performance.now();
-  const attributes: AttributeTexts = {};
+  const attributes = noAttributes();
   let hasFailed = false;
   let isEnded = false;
   const set: Span["set"] = (facts) => {
@@ -82,7 +82,7 @@ function contractSpan(start: SpanStart, tracestate: string | undefined, disclose
       if (isEnded) return;
       isEnded = true;
       const durationMs = performance.now() - startedMs;
-      onEnd?.(start, { startedAtMs, durationMs, attributes: settleFacts(attributes), hasFailed });
+      onEnd?.(start, { startedAtMs, durationMs, attributes, hasFailed });
     },
   };
 }
