@@ -33,11 +33,10 @@ export function readReport(file: string): Report {
 }
 
 /** Whether a test that ran matches `name` in the source, whose `%s` and `$member` match anything. */
-export const isNamed = (fullName: string, name: string): boolean =>
-  new RegExp(`(?:^| > )${patternOf(name)}$`).test(fullName);
+export const isNamed = (fullName: string, name: string): boolean => new RegExp(runnerPattern(name)).test(fullName);
 
-/** For `vitest --testNamePattern`, which joins groups and test by a space. */
-export const runnerPattern = (name: string): string => `${patternOf(name).replaceAll(" > ", " ")}$`;
+/** For `vitest --testNamePattern`, which joins groups and test as reports do. */
+export const runnerPattern = (name: string): string => `(?:^| > )${patternOf(name)}$`;
 
 const patternOf = (name: string): string =>
   name
