@@ -3,8 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "./src/api.ts";
 import { oneForTests } from "./src/for-tests.ts";
 import { clerkSession, ledgerHops, registerLedger } from "./src/ledger.ts";
+import { asOwner } from "./src/stack.ts";
 
-const { api } = await oneForTests();
+const { api, database } = await oneForTests();
 const hops = ledgerHops("books");
 
 const admin = (method: string, path: string, body?: unknown): Promise<Answer> =>
@@ -195,6 +196,18 @@ describe("the list of calls that observe mode would have blocked", () => {
 
   test("returns the same groups page by page", async () => {
     expect(await readAll("would-block?", 1)).toEqual(await readAll("would-block?", 50));
+  });
+
+  test("is the same when the service has counted its rows", async () => {
+    const counted = (): Promise<boolean> =>
+      asOwner(database, async (sql) => {
+        const [left] = await sql`
+          select from decision where not enforced and deny_reason is not null and seq > would_block_counted()`;
+        return left === undefined;
+      });
+    await waitUntil("the rows to be counted", counted);
+    const rows = await readAll("would-block?", 50);
+    expect(rows.map(facts)).toEqual([...expected("unwatched"), ...expected("watched")]);
   });
 
   test("filters by scope and by time", async () => {

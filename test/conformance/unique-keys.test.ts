@@ -226,6 +226,11 @@ const ofNoRequest = [
   "retired_month_pkey",
   "schema_migration_pkey",
   "unmarked_pkey",
+  "would_block_count_pkey",
+  "would_block_group_in_order",
+  "would_block_group_pkey",
+  "would_block_progress_pkey",
+  "would_block_slice_pkey",
 ];
 
 async function begun(agent: string, key: Parameters<typeof stack.vouched>[0] & ReturnType<typeof keyOf>) {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect, poolOf, type Sql } from "../src/postgres/database.ts";
+import { poolOf } from "../src/postgres/database.ts";
 import { decisionCounts } from "../src/postgres/decision-counts.ts";
 import { recorder } from "./decision-rows.ts";
+import { rowsRead } from "./rows-read.ts";
 import { startPlane } from "./support.ts";
 
 const hourMs = 3_600_000;
@@ -48,32 +49,10 @@ describe("a count of decisions", () => {
   test("reads only the newest rows, also while the table's statistics are outdated", async () => {
     const rows = Array.from({ length: 2_000 }, () => records.aRow());
     await records.sql`insert into decision ${records.sql(rows as never)}`;
-    expect(await rowsRead((sql) => decisionCounts(poolOf(sql, 5_000)).countDecisions(of(24 * hourMs, 1_000)))).toBe(
-      1_000,
-    );
+    expect(
+      await rowsRead(plane.database.appUrl, (sql) =>
+        decisionCounts(poolOf(sql, 5_000)).countDecisions(of(24 * hourMs, 1_000)),
+      ),
+    ).toBe(1_000);
   });
-
-  /** Of the log, by the one statement that is sent. */
-  async function rowsRead(ask: (sql: Sql) => Promise<unknown>): Promise<number> {
-    const sent: { text: string; values: unknown[] }[] = [];
-    const sql = connect({ url: plane.database.appUrl, maxConnections: 1, statementTimeoutMs: 5_000 });
-    sql.options.debug = (_connection, text, values) => void sent.push({ text, values });
-    try {
-      await ask(sql);
-      const { text = "", values = [] } = sent.findLast((one) => one.text.includes("from decision")) ?? {};
-      const [row] = await sql.unsafe(`explain (analyze, format json) ${text}`, values as never[]);
-      return scanned(row?.["QUERY PLAN"][0].Plan);
-    } finally {
-      await sql.end();
-    }
-  }
 });
-
-interface PlanNode {
-  readonly "Relation Name"?: string;
-  readonly "Actual Rows": number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-const scanned = ({ Plans: inner = [], ...node }: PlanNode): number =>
-  (node["Relation Name"]?.startsWith("decision") ? node["Actual Rows"] : 0) + sum(inner.map(scanned));

@@ -9,18 +9,22 @@ export const unknownId = "01900000-0000-7000-8000-000000000000";
 /** Writes decisions as no caller could, to read them back. */
 export async function recorder(plane: TestPlane & TestApp) {
   const sql = postgres(plane.database.appUrl, { onnotice: () => {} });
-  const manifest = aManifest("expenses", { tools: [aTool("mcp:ledger/read")] });
-  await plane.send("/v1/agents", { body: { name: "planner", manifest, override: {} } });
-  const consent = async (): Promise<string> => {
-    const { json } = await plane.send("/v1/consent", { body: { scope: "expenses", user_sub: "ada" } });
+  const register = async (name: string, scope: string) => {
+    const manifest = aManifest(scope, { tools: [aTool("mcp:ledger/read")] });
+    await plane.send("/v1/agents", { body: { name, manifest, override: {} } });
+  };
+  const consent = async (scope = "expenses"): Promise<string> => {
+    const { json } = await plane.send("/v1/consent", { body: { scope, user_sub: "ada" } });
     return String(json.session_id);
   };
+  await register("planner", "expenses");
   const sessionId = await consent();
   const aRow = (changes: Record<string, unknown> = {}) => decisionRow(sessionId, changes);
   return {
     sql,
     sessionId,
     consent,
+    register,
     aRow,
     async record(changes: Record<string, unknown> = {}): Promise<Row> {
       const row = aRow(changes);

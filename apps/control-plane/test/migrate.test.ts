@@ -191,7 +191,10 @@ describe("after a migration the service", () => {
     );
     expect(rows.filter(({ may_read: mayRead }) => !mayRead)).toEqual([]);
     const closed = rows.flatMap(({ name, may_add: mayAdd }) => (mayAdd ? [] : [name]));
-    expect(closed.sort()).toEqual(["retention", "retired_month", "schema_migration", "unmarked"]);
+    expect(closed.sort()).toEqual([
+      ...["retention", "retired_month", "schema_migration", "unmarked"],
+      ...["would_block_count", "would_block_group", "would_block_progress", "would_block_slice"],
+    ]);
   });
 
   test("cannot change a record, nor can the owner", async () => {
@@ -203,7 +206,10 @@ describe("after a migration the service", () => {
          and not has_table_privilege(c.oid, 'update')`,
     );
     const unguarded = rows.filter(({ triggers }) => !triggers.includes("append_only") || triggers.length < 2);
-    expect(unguarded.map(({ name }) => name).sort()).toEqual(["retention", "schema_migration"]);
+    expect(unguarded.map(({ name }) => name).sort()).toEqual([
+      ...["retention", "schema_migration"],
+      ...["would_block_count", "would_block_group", "would_block_progress", "would_block_slice"],
+    ]);
     expect(rows.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["decision", "decision_default", "spend", "mint", "administrative_event", "revocation"]),
     );

@@ -15,7 +15,7 @@ const stand = await startStand();
 try {
   await writeHistory(stand.database, stand.story, { decisions, spanMs });
   const database = databaseOf(stand.database);
-  // The service would otherwise seal the whole history at once while its pages are timed.
+  // The service would otherwise seal and count the whole history at once while its pages are timed.
   await waitUntil("the history to be sealed", async () => (await database.sealedRows()) > 0.99 * decisions, 300_000);
   const { url } = stand.plane;
   const entered = await fetch(`${url}/console/sign-in`, {

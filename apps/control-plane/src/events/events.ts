@@ -60,6 +60,7 @@ export function createEvents(telemetry: Telemetry<"control_plane">) {
     certificateUnusable: failed("error", "a changed certificate cannot be used; the old one keeps serving"),
     housekeepingFailed: failed("warn", "housekeeping failed; the next attempt is in ten minutes"),
     sealingFailed: failed("warn", "the record could not be sealed; the next attempt is in seconds"),
+    countingFailed: failed("warn", "observed denies could not be counted; the next attempt is in seconds"),
     authorityUnproven: failed("error", "stored authority is not this service's, and is not used"),
     sealsUnproven: failed("error", "the table of seals has rows that are not this service's"),
     sealingBehind: noticed("warn", "rows of the record wait too long for their seal: readiness shows since when"),

@@ -7,12 +7,14 @@ import { decisionCounts } from "./decision-counts.ts";
 import { decisionReads } from "./decisions.ts";
 import { declarations } from "./manifests.ts";
 import { sessionPages } from "./sessions.ts";
+import { wouldBlockReads } from "./would-block/reads.ts";
 
 export const auditReads = (pool: Pool): AuditReads => ({
   ...decisionReads(pool),
   ...sessionPages(pool),
   ...eventReads(pool),
   ...decisionCounts(pool),
+  ...wouldBlockReads(pool),
   ...declarations(pool),
 });
 

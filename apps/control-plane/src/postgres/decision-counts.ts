@@ -1,12 +1,9 @@
-import type { DecisionCount, ScopeCount, WouldBlock } from "@svc/core";
-import type { AuditReads, WouldBlockPosition } from "../ports/audit-reads.ts";
-import type { Pool, Sql } from "./database.ts";
+import type { DecisionCount, ScopeCount } from "@svc/core";
+import type { AuditReads } from "../ports/audit-reads.ts";
+import type { Pool } from "./database.ts";
 import { withinSpan } from "./time-ordered-ids.ts";
 
-export const decisionCounts = ({
-  rows,
-  sql,
-}: Pool): Pick<AuditReads, "countDecisions" | "observedByScope" | "wouldBlocks"> => ({
+export const decisionCounts = ({ rows, sql }: Pool): Pick<AuditReads, "countDecisions" | "observedByScope"> => ({
   /**
    * Counts before it joins the scopes. The bound is a subquery, so that the planner expects a small part and walks the
    * index of time: of a growing log its statistics would suggest to read and sort the whole span.
@@ -33,30 +30,4 @@ export const decisionCounts = ({
     )
     select s.scope, count(*)::float8 as count from recent join session s using (session_id)
     group by s.scope order by count desc, s.scope`,
-  /** Groups in the order of an index, so that it reads the rows of one page's groups only. */
-  async wouldBlocks({ scope, after, limit, ...span }) {
-    const groups = await rows<WouldBlock & { classHash: string; denyReason: string }>`
-      select d.acting_agent as "actingAgent", d.target, d.target_kind as "targetKind", d.deny_reason as "denyReason",
-        md5(d.data_class) as "classHash", min(d.data_class) as "dataClass", count(*)::float8 as count,
-        min(d.decided_at) as "firstMs", max(d.decided_at) as "lastMs"
-      from decision d
-      where not d.enforced and d.decision = 'deny'
-        ${after === undefined ? sql`` : isBehind(sql, after)}
-        ${withinSpan(sql, span, sql`d.decided_at`, sql`d.action_id`)}
-        ${scope === undefined ? sql`` : isUnder(sql, scope)}
-      group by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
-      order by d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class)
-      limit ${limit}`;
-    return groups.map(({ classHash, ...group }) => ({
-      ...group,
-      position: [group.actingAgent, group.target, group.targetKind, group.denyReason, classHash],
-    }));
-  },
 });
-
-const isBehind = (sql: Sql, [agent, target, kind, reason, classHash]: WouldBlockPosition) => sql`
-  and (d.acting_agent, d.target, d.target_kind, d.deny_reason, md5(d.data_class))
-    > (${agent}, ${target}, ${kind}, ${reason}, ${classHash})`;
-
-const isUnder = (sql: Sql, scope: string) => sql`
-  and exists (select from session s where s.session_id = d.session_id and s.scope = ${scope})`;

@@ -129,7 +129,16 @@ export const presentState: readonly string[] = [
 ];
 
 /** Only the owner writes them. */
-export const ownersOwn: readonly string[] = ["schema_migration", "retention", "retired_month", "unmarked"];
+export const ownersOwn: readonly string[] = [
+  "schema_migration",
+  "retention",
+  "retired_month",
+  "unmarked",
+  "would_block_group",
+  "would_block_count",
+  "would_block_slice",
+  "would_block_progress",
+];
 
 /** They run with the owner's rights and take no argument. */
 const housekeepingFunctions = [
@@ -137,6 +146,8 @@ const housekeepingFunctions = [
   "retire_oldest_month",
   "purge_retired_spends",
   "purge_ended",
+  "count_would_blocks",
+  "purge_retired_counts",
 ];
 
 /** Runs after every migration, so that new tables are covered. Nothing if the owner itself serves. */
@@ -153,5 +164,8 @@ async function grantTo(tx: Transaction, appUrl: string): Promise<void> {
   for (const { name } of closed) await tx`revoke insert on ${tx(name)} from ${tx(role)}`;
   for (const table of presentState) await tx`grant update on ${tx(table)} to ${tx(role)}`;
   await tx`grant delete on block to ${tx(role)}`;
-  for (const name of housekeepingFunctions) await tx`grant execute on function ${tx(name)}() to ${tx(role)}`;
+  const functions = await tx<{ name: string }[]>`
+    select proname as name from pg_catalog.pg_proc
+    where pronamespace = 'public'::regnamespace and proname = any(${housekeepingFunctions}::text[])`;
+  for (const { name } of functions) await tx`grant execute on function ${tx(name)}() to ${tx(role)}`;
 }

@@ -29,7 +29,7 @@ export const retention = ({ pool, clock, ids }: RetentionSettings): Retention =>
       await tx`update housekeeping set ran_at = ${new Date(clock.nowMs())}`;
       return "done";
     };
-    for (const step of [retireMonth(clock, ids), purge("purge_retired_spends"), purge("purge_ended"), recordTime]) {
+    for (const step of [retireMonth(clock, ids), ...purges.map(purge), recordTime]) {
       if ((await untilDone(pool.sql, step)) === "busy") return "busy";
     }
     return "done";
@@ -76,8 +76,11 @@ const retireMonth =
     return "more";
   };
 
+/** Functions of the schema. Each deletes a batch and returns how many rows. */
+const purges = ["purge_retired_spends", "purge_retired_counts", "purge_ended"] as const;
+
 const purge =
-  (name: "purge_retired_spends" | "purge_ended"): Step =>
+  (name: (typeof purges)[number]): Step =>
   async (tx) => {
     const [row] = await tx<{ purged: number }[]>`select ${tx(name)}() as purged`;
     return (row?.purged ?? 0) > 0 ? "more" : "done";

@@ -1,6 +1,7 @@
 import type { Telemetry } from "@svc/telemetry";
 import { importIssuerKey } from "@svc/tokens";
 import { uuidv7 } from "uuidv7";
+import { runCounting } from "../background/run-counting.ts";
 import { runRetention } from "../background/run-retention.ts";
 import { runSealing } from "../background/run-sealing.ts";
 import { watchRestore } from "../background/watch-restore.ts";
@@ -11,6 +12,7 @@ import { highWaterMarkCounter } from "../postgres/high-water-mark.ts";
 import { issuerKeys } from "../postgres/issuer-keys.ts";
 import { retention } from "../postgres/retention.ts";
 import { recordSeals } from "../postgres/seals/record-seals.ts";
+import { wouldBlockCounts } from "../postgres/would-block/counts.ts";
 import { createApp } from "../routes/app.ts";
 import { compose } from "./compose.ts";
 import type { Config } from "./config.ts";
@@ -64,6 +66,10 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       onClockBehind: events.clockBehind,
       onUnproven: events.sealsUnproven,
     });
+    const counting = runCounting({
+      counts: wouldBlockCounts(submissions),
+      onFault: events.countingFailed,
+    });
     const restoreWatch = await startRestoreWatch(stores, events);
     let isDraining = false;
     const serving = await serve({ ...config, onBadCertificate: events.certificateUnusable }, async (url) => {
@@ -91,7 +97,7 @@ export async function startControlPlane({ onProgress, onDatabaseLost, ...build }
       },
       async close(drainDeadlineMs) {
         await serving.drain(drainDeadlineMs);
-        for (const running of [keys, housekeeping, sealing, restoreWatch]) running.close();
+        for (const running of [keys, housekeeping, sealing, counting, restoreWatch]) running.close();
         await stores.close();
       },
     };

@@ -244,6 +244,15 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     ),
   ],
   [
+    "forged-position-counted",
+    "postgres/migrations/0019_would_block_counts.sql",
+    "\n    and seq <= pg_sequence_last_value(pg_get_serial_sequence('decision', 'seq')::regclass)",
+    "",
+    testsOf("apps/control-plane/test/would-block-counts.test.ts")(
+      "the service's role > cannot keep later rows from the list by a forged position",
+    ),
+  ],
+  [
     "unmarked-policy-used",
     "postgres/authenticity.ts",
     "  marks.holds(mac, parts) || (listedHash",
