@@ -18,8 +18,8 @@ export function seededActionId(row: number): string {
 }
 
 /**
- * Records as a control plane writes them: sessions of a hundred, chains of four hops, a twentieth denied. The scope
- * "bench" must be compiled.
+ * Records as a control plane writes them: sessions of a hundred, chains of four hops, a twentieth denied, and a twentieth
+ * denied but only observed, of 240 kinds. The scope "bench" must be compiled.
  */
 export async function seedDecisions(url: string, rows: number): Promise<void> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
@@ -31,8 +31,9 @@ export async function seedDecisions(url: string, rows: number): Promise<void> {
       await seedSome(sql, first, Math.min(rows, first + rowsAtOnce));
     }
     await sql`vacuum analyze`;
-    progress(`${rows.toLocaleString("en")} records are sealed`);
+    progress(`${rows.toLocaleString("en")} records are sealed and counted`);
     await untilSealed(sql, rows);
+    await untilCounted(sql);
   } finally {
     await sql.end();
   }
@@ -42,7 +43,7 @@ export async function seedDecisions(url: string, rows: number): Promise<void> {
 const entryBytes = 48;
 
 /**
- * A control plane would seal these rows for minutes, and readers would wait for it.
+ * A control plane would seal and count these rows for minutes, and readers would wait for it.
  */
 const untilSealed = (sql: Sql, rows: number): Promise<boolean> =>
   waitUntil(
@@ -50,6 +51,17 @@ const untilSealed = (sql: Sql, rows: number): Promise<boolean> =>
     async () => {
       const [sealed] = await sql<{ bytes: string }[]>`select coalesce(sum(length(entries)), 0) as bytes from seal`;
       return Number(sealed?.bytes) >= rows * entryBytes;
+    },
+    3_600_000,
+  );
+
+const untilCounted = (sql: Sql): Promise<boolean> =>
+  waitUntil(
+    "the observed denies to be counted",
+    async () => {
+      const [left] = await sql`
+        select from decision where not enforced and deny_reason is not null and seq > would_block_counted() limit 1`;
+      return left === undefined;
     },
     3_600_000,
   );
@@ -73,9 +85,9 @@ async function seedSome(sql: Sql, first: number, end: number): Promise<void> {
       data_class, decision, deny_reason, recoverable, enforced, privileged, taint, taint_source, policy_version,
       guarantee_level, parent_action_id, decided_at)
     select pg_temp.action_of(number), 2, pg_temp.session_of(number), 'authorize', number % 4 + 1, '{}',
-      'seed-agent-' || number % 20, 'http:bench/read', 'tool', 'bench',
-      case when number % 20 = 3 then 'deny' else 'allow' end, case when number % 20 = 3 then 'TARGET_NOT_DECLARED' end,
-      false, true, false, 'trusted_internal', null, 1, 'network',
+      'seed-agent-' || number % 20, case number % 20 when 7 then 'http:bench/tool-' || number / 20 % 240 else 'http:bench/read' end,
+      'tool', 'bench', case when number % 20 in (3, 7) then 'deny' else 'allow' end,
+      case when number % 20 in (3, 7) then 'TARGET_NOT_DECLARED' end, false, number % 20 <> 7, false, 'trusted_internal', null, 1, 'network',
       case when number % 4 > 0 then pg_temp.action_of(number - 1) end, now()
     from generate_series(${first}::bigint, ${end - 1}::bigint) number`;
 }
