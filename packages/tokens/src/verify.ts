@@ -142,21 +142,23 @@ export type VerifyRemembering<Kind extends TokenKind> = VerifiedTokens<Kind>["ve
 /** `capacity`: tokens cached; the least recently used one is dropped. */
 type RememberOptions = { readonly capacity: number };
 
+/** `once`: for tokens that are presented once, as a rule. Each is dropped at its first use, not kept until others follow. */
+type VerifiedOptions = RememberOptions & { readonly once?: boolean };
+
 /**
  * Verifies as {@link verifyToken} does, but the signature of one token only once. Claims and key are cached by the
  * token's SHA-256. Issuer, epoch and time are checked at every use, and that the lookup still returns the same key: so
  * removing a key drops everything it verified.
  */
-export function rememberVerified<Kind extends TokenKind>(kind: Kind, { capacity }: RememberOptions) {
+export function rememberVerified<Kind extends TokenKind>(kind: Kind, { capacity, once = false }: VerifiedOptions) {
   const cached = new LRUCache<string, Omit<SignedClaims<Kind>, "ok">>({ max: capacity });
   return {
     async verify(token: string, options: VerifyOptions): Promise<Verification<ClaimsOf[Kind]>> {
       const name = sha256Base64url(token);
       const known = cached.get(name);
-      if (known !== undefined && options.keys.get(known.key.kid) === known.key)
-        return checkPresent(known.claims, options);
-
-      cached.delete(name);
+      const isCurrent = known !== undefined && options.keys.get(known.key.kid) === known.key;
+      if (once || !isCurrent) cached.delete(name);
+      if (isCurrent) return checkPresent(known.claims, options);
       const signed = await checkSigned(kind, token, options.keys);
       if (!signed.ok) return signed;
       const verification = checkPresent(signed.claims, options);

@@ -83,6 +83,20 @@ test("at most its capacity is cached, and the least recently used is dropped", a
   expect(checked).toEqual([...tokens, oldest]);
 });
 
+test("a token that is presented once is dropped at its use, and still verifies", async () => {
+  const { checked, keys } = counting();
+  const { verify, prime } = rememberVerified("hop", { capacity: 10, once: true });
+  const claims = agentHop();
+  const token = await issueHopToken(pair.signing, claims);
+  for (const key of keys.values()) prime(token, claims, key);
+  const checks: number[] = [];
+  for (let n = 0; n < 2; n++) {
+    expect(await verify(token, options(keys))).toEqual({ ok: true, claims });
+    checks.push(checked.length);
+  }
+  expect(checks).toEqual([0, 1]);
+});
+
 const name = fc.stringMatching(/^[a-z][a-z0-9.-]{0,30}$/);
 const hopClaims = fc
   .tuple(

@@ -68,7 +68,7 @@ export function compose({
   const ids: Ids = { next: uuidv7 };
   const issuer = config.issuer ?? url;
   const verified = rememberVerified("hop", { capacity: rememberedTokens });
-  const verifiedSiblings = rememberVerified("sibling", { capacity: rememberedTokens });
+  const verifiedSiblings = rememberVerified("sibling", { capacity: rememberedTokens, once: true });
   const verifiers = { verifyHopToken: verified.verify, verifySibling: verifiedSiblings.verify };
   const verifyDeps = { ...verifiers, issuerKeys, issuer, clock };
   const derivedFrom = config.issuerPrivateKey ?? encryptionKey;
