@@ -46,6 +46,15 @@ describe("a line", () => {
     await unspent(caller);
   });
 
+  test("whose token is spent, though the guard forgot it, brings no token", async () => {
+    const caller = await consent(plane);
+    await unspent(caller);
+    const claim = () => Promise.resolve("claimed" as const);
+    const [answer] = await hops(plane.with({ guard: { ...plane.deps.guard, claim } }), lineOf(caller));
+    expect([statuses(answer), answer?.sibling]).toEqual([[200, 400], undefined]);
+    expect((await rowsOf(caller)).spends).toHaveLength(1);
+  });
+
   test("is tried again under the same action after the state changed, and is no replay of itself", async () => {
     const caller = await consent(plane);
     const actions: string[] = [];

@@ -28,6 +28,13 @@ export const ofControlPlane = mutationsOf("apps/control-plane/src", [
     oneTrip("a line > whose guard is silent spends nothing, and there is no token"),
   ],
   [
+    "spent-unasked",
+    "postgres/hops.ts",
+    "action_id in (select action_id from spent) as is_spent",
+    "true as is_spent",
+    oneTrip("a line > whose token is spent, though the guard forgot it, brings no token"),
+  ],
+  [
     "open-body-exchanged",
     "commands/hop/take-hop.ts",
     "(bodySettled || acceptsTaint(verdict));",
