@@ -105,9 +105,13 @@ const exchanges = {
 } as const satisfies Record<Exchanged["kind"], readonly [string, string]>;
 
 function exchangeEvent(result: Exchanged, factsOf: FactsOf) {
-  const facts = factsOf(result, result.kind === "exchanged" ? "exchanged" : "refused");
+  const outcome = result.kind === "exchanged" ? "exchanged" : "refused";
   const isReplay = result.kind === "invalid_grant" && result.replayed;
-  return { ...facts, count: exchangeCounts(result), log: isReplay ? replay : exchanges[result.kind] };
+  return {
+    ...factsOf(result, outcome),
+    count: exchangeCounts(result),
+    log: isReplay ? replay : exchanges[result.kind],
+  };
 }
 
 function exchangeCounts(result: Exchanged): Counts {
@@ -141,8 +145,7 @@ const mints = {
 
 function mintEvent(result: Minted, factsOf: FactsOf) {
   const outcome = result.kind === "minted" ? "minted" : "refused";
-  const facts = factsOf(result, outcome);
   const denial = result.kind === "denied" && decisionCounts(result.record, result.marks);
   const count: Counts = { ...denial, ...proofCounts(result), svc_transaction_mints: { result: outcome } };
-  return { ...facts, count, log: ["info", mints[result.kind]] } as const;
+  return { ...factsOf(result, outcome), count, log: ["info", mints[result.kind]] } as const;
 }
