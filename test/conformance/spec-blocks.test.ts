@@ -42,6 +42,26 @@ describe.each([
   });
 });
 
+test("a conditional request for the targets is 304 without a body until they change", async () => {
+  const { clerk } = await clerkSession(api, scope);
+  const [bearer, sibling] = (await api.renew(clerk.token, 2)).body.tokens;
+  const read = (token: string, tag?: string) =>
+    api.call("GET", "/v1/session/targets", { bearer: token, raw: { headers: tag ? { "if-none-match": tag } : {} } });
+  const first = await read(bearer);
+  const tag = first.headers.get("etag") ?? "";
+  expect(first.headers.get("cache-control")).toBe("private, no-cache");
+  for (const token of [bearer, sibling]) {
+    const unchanged = await read(token, tag);
+    expect([unchanged.status, unchanged.text, unchanged.headers.get("etag")]).toEqual([304, "", tag]);
+  }
+  expect((await read("", tag)).status).toBe(401);
+  expect((await set("tool", hops.read.target)).status).toBe(200);
+  const changed = await read(bearer, tag).finally(() => lift("tool", hops.read.target));
+  expect([changed.status, changed.body.data.length]).toEqual([200, first.body.data.length - 1]);
+  expect(changed.headers.get("etag")).not.toBe(tag);
+  expect((await read(bearer, tag)).status).toBe(304);
+});
+
 test("a block on an agent denies delegations to it, and on an MCP server all its tools", async () => {
   const [agent, server, own] = [name("agent"), name("files"), name("own")];
   await api.attest(agent, { [own]: { hop_budget: 2, tools: [{ ref: `mcp:${server}/read`, data_classes: ["docs"] }] } });

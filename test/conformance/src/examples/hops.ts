@@ -66,6 +66,12 @@ export const hopRoutes: Examples = {
   },
   "GET /v1/session/targets": async (api) => {
     const { clerk: held } = await clerkSession(api, scope);
-    return inTurn(() => api.call("GET", "/v1/session/targets?limit=1", { bearer: held.token }));
+    const read = (headers = {}) =>
+      api.call("GET", "/v1/session/targets?limit=1", { bearer: held.token, raw: { headers } });
+    const first = await read();
+    return inTurn(
+      async () => first,
+      () => read({ "if-none-match": first.headers.get("etag") ?? "" }),
+    );
   },
 };

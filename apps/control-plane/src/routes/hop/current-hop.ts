@@ -8,6 +8,7 @@ import {
   renewResponse,
   sessionTargetPage,
 } from "@svc/core";
+import { etag } from "hono/etag";
 import { type Authorized, authorize } from "../../commands/hop/authorize.ts";
 import { renew } from "../../commands/hop/renew.ts";
 import { sessionTargets } from "../../commands/hop/session-targets.ts";
@@ -85,12 +86,16 @@ export function renewRoute(app: App, deps: Deps): void {
 
 export function sessionTargetsRoute(app: App, deps: Deps): void {
   const { list } = routesOf(app, deps, "Hops");
+  app.use("/v1/session/targets", etag());
   list("GET /v1/session/targets", {
     access: "current_hop",
     summary: "What a decision would allow the caller now; it records, marks and spends nothing.",
     query: pagedQuery,
     page: sessionTargetPage,
-    description: "Allowed targets by name.",
+    description: "Allowed targets by name, with an ETag.",
+    otherReplies: { 304: { description: "The page is the one that `If-None-Match` names." } },
+    /** A reader may keep a page to find out whether it changed, never to decide by it. */
+    headers: { "Cache-Control": "private, no-cache" },
     errors: ["unauthorized", "database_unavailable"],
     rows: async ({ caller, after, limit }) => {
       const targets = await sessionTargets(deps, caller);
