@@ -204,12 +204,14 @@ test("the page of an agent shows the tools that no manifest can declare, and wha
   const source = { kind: "mcp", name: "odd", url: "https://odd.test/mcp" } as const;
   const tools = [{ ref: "mcp:odd/read" }, { ref: "mcp:odd/post entry" }];
   const discovered = { ok: true, tools } as const;
-  const app = plane.with({ discover: async () => [{ source, origin: "https://odd.test", discovered }] });
+  const facts = { credentials: "sent", protocolVersion: "2026-07-28", pages: 2 } as const;
+  const app = plane.with({ discover: async () => [{ source, origin: "https://odd.test", discovered, facts }] });
   const manifest = { ...aManifest("odd", { tools: [aTool("mcp:odd/read")] }), discovery: source };
   await app.send("/v1/agents", { body: { name: "odd", manifest } });
   const page = unescaped((await look("/console/agents/odd")).text);
   expect(page).toContain("discovery confirms everything it declares");
   expect(page).toContain("Tools that no manifest can declare");
+  expect(page).toContain("mcp:odd at https://odd.test answered in MCP 2026-07-28, 2 pages, with its credential");
   expect(page).toContain("Rename mcp:odd/post entry at its server");
 });
 

@@ -7,7 +7,7 @@ import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DiscoverySource } from "@svc/core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { answerJson, discover, remedyOf, serve } from "./discovery-support.ts";
+import { answerJson, discover, factsOf, remedyOf, serve } from "./discovery-support.ts";
 
 /** A real server: one session, responses as event streams or as plain JSON. */
 async function serveMcp(server: McpServer, enableJsonResponse = false) {
@@ -66,6 +66,11 @@ describe("an mcp source", () => {
     });
     expect(methods).not.toContain("GET");
     expect(methods.at(-1)).toBe("DELETE");
+  });
+
+  test("reports the revision that it spoke, and its pages", async () => {
+    const { url } = await serveMcp(paged(3));
+    expect(await factsOf(mcp(url))).toEqual({ credentials: "none", protocolVersion: "2025-11-25", pages: 3 });
   });
 
   test("advertises the methods of its other capabilities", async () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Discovered, DiscoverySource } from "@svc/core";
+import type { Discovered, DiscoverySource, SourceAnswer } from "@svc/core";
 import { expect, onTestFinished } from "vitest";
 import { createDiscover, type DiscoverySettings } from "../src/discovery/discover.ts";
 
@@ -20,15 +20,21 @@ export async function serve(handler: RequestListener): Promise<{ url: string; po
 
 export const loopback = [{ kind: "network", network: "127.0.0.0", prefix: 8 }] as const;
 
-export async function discover(
-  source: DiscoverySource,
-  settings: Partial<DiscoverySettings> = {},
-): Promise<Discovered> {
+type Settings = Partial<DiscoverySettings>;
+
+async function answerOf(source: DiscoverySource, settings: Settings): Promise<SourceAnswer> {
   const [answer] = await createDiscover({ allowed: loopback, ...settings })([source]);
   if (answer === undefined) throw new Error("each source has an answer");
   expect(answer.source).toBe(source);
-  return answer.discovered;
+  return answer;
 }
+
+export const discover = async (source: DiscoverySource, settings: Settings = {}): Promise<Discovered> =>
+  (await answerOf(source, settings)).discovered;
+
+/** How it was read. */
+export const factsOf = async (source: DiscoverySource, settings: Settings = {}): Promise<SourceAnswer["facts"]> =>
+  (await answerOf(source, settings)).facts;
 
 export const http = (url: string): DiscoverySource => ({ kind: "http", url });
 export const remedyOf = (discovered: Discovered): string => (discovered.ok ? "none" : discovered.remedy);

@@ -22,7 +22,9 @@ test("a server's name that no manifest can declare is in the report, whatever it
   const names = ["read", "post entry", "a\u0000b", "a\ud800", "x".repeat(100_000)];
   const tools = names.map((name) => ({ ref: `mcp:odd/${name}` }));
   const app = plane.with({
-    discover: async () => [{ source, origin: "https://odd.test", discovered: { ok: true, tools } }],
+    discover: async () => [
+      { source, origin: "https://odd.test", discovered: { ok: true, tools }, facts: { credentials: "none" } },
+    ],
   });
   const manifest = { ...aManifest("odd", { tools: [aTool("mcp:odd/read")] }), discovery: source };
   const { status, json } = await register("odd-agent", manifest, app);

@@ -21,7 +21,7 @@ const strict = aTool("http:bank/pay", { privileged: true });
 async function register(name: string, tool: typeof weak, { origin = owner, override = false } = {}) {
   const source = { kind: "http", url: `${origin}/tools` } as const;
   const discovered = { ok: true, tools: [{ ref: tool.ref }] } as const;
-  const app = plane.with({ discover: async () => [{ source, origin, discovered }] });
+  const app = plane.with({ discover: async () => [{ source, origin, discovered, facts: { credentials: "none" } }] });
   const manifest = { discovery: source, ...aManifest(name, { tools: [tool] }) };
   const body = { name, manifest, ...(override && { override: { reason: "reviewed by hand" } }) };
   const { status, json } = await app.send("/v1/agents", { body });

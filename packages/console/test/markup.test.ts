@@ -122,6 +122,12 @@ function readsOf(text: string): ConsoleReads {
     doc: JSON.stringify(manifest),
     createdAtMs: 0,
     discoveryOk: true,
+    discovery: [
+      {
+        ...({ kind: "http", name: text, origin: text, ok: false, credentials: "required" } as const),
+        ...{ protocolVersion: text, pages: 2 },
+      },
+    ],
     diff: [
       {
         ref: text,

@@ -21,6 +21,7 @@ export {
   isDataClassDeclared,
   isRecoverable,
 } from "./deny-reason.ts";
+export { discoveryReport, discoveryText } from "./discovery-report.ts";
 export { type ErrorCode, errorCodes, type OAuthErrorCode } from "./error-code.ts";
 export { allowLifetimeMs, allowMatches, type ExchangeRequest } from "./exchange.ts";
 export { type ExplainedCheck, type Explanation, explain } from "./explain.ts";
@@ -28,7 +29,6 @@ export type { HopRequest } from "./hop.ts";
 export * from "./kinds.ts";
 export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
-export { isSessionMessage } from "./mcp-methods.ts";
 export {
   agentName,
   dataClass,
@@ -64,7 +64,9 @@ export {
   type DiffEntry,
   type Discovered,
   type DiscoveredTool,
+  type DiscoveryCredentials,
   diffKinds,
+  discoveryCredentials,
   type Reconciliation,
   reconcile,
   type SourceAnswer,

@@ -52,6 +52,8 @@ export type AgentScope = z.output<typeof agentScope>;
 
 const httpUrl = z.url({ protocol: /^https?$/ }).max(2048);
 
+export const discoveryKinds = ["mcp", "a2a", "http"] as const;
+
 const discoverySource = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("mcp"), name: z.string().regex(/^[A-Za-z0-9._-]{1,100}$/), url: httpUrl }),
   z.strictObject({ kind: z.literal("a2a"), name: agentName, url: httpUrl }),

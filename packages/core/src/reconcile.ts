@@ -27,11 +27,21 @@ export type Discovered =
       readonly tools?: readonly DiscoveredTool[] | undefined;
     };
 
+/** `sent`: the configured one. `required`: the source refused the request for want of one that it accepts. */
+export const discoveryCredentials = ["none", "sent", "required"] as const;
+export type DiscoveryCredentials = (typeof discoveryCredentials)[number];
+
 export interface SourceAnswer {
   readonly source: DiscoverySource;
   /** Of the source's URL (RFC 6454 section 6.1). */
   readonly origin: string;
   readonly discovered: Discovered;
+  /** How the source was read; the version and the pages are those of an MCP server. */
+  readonly facts: {
+    readonly credentials: DiscoveryCredentials;
+    readonly protocolVersion?: string | undefined;
+    readonly pages?: number | undefined;
+  };
 }
 
 export const diffKinds = ["exceeds", "conflicts", "undiscovered", "undeclarable"] as const;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { ManifestStatus } from "./kinds.ts";
 import type { Reconciliation } from "./reconcile.ts";
-import type { blockRead, manifestRead } from "./wire/admin.ts";
+import type { blockRead, discoveryRead, manifestRead } from "./wire/admin.ts";
 import type { auditEvent, sessionSummary, taintMark } from "./wire/audit.ts";
 import type { agentIdentity } from "./wire/identity.ts";
 import type { CamelCased } from "./wire/spelling.ts";
@@ -62,7 +62,13 @@ export interface ManifestVersion extends Omit<Row<typeof manifestRead, "createdA
   readonly doc: string;
 }
 
-export type ReconciledVersion = ManifestVersion & Pick<Reconciliation, "discoveryOk" | "diff">;
+/** How one discovery source was read. */
+export type DiscoveryRead = CamelCased<z.output<typeof discoveryRead>>;
+
+export interface ReconciledVersion extends ManifestVersion, Pick<Reconciliation, "discoveryOk" | "diff"> {
+  /** Empty for a report of an earlier release. */
+  readonly discovery: readonly DiscoveryRead[];
+}
 
 export interface ScopeSummary {
   readonly scope: string;

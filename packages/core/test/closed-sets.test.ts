@@ -4,7 +4,8 @@ import { denyReasons } from "../src/deny-reason.ts";
 import { errorCodes, oauthErrorCodes } from "../src/error-code.ts";
 import * as kinds from "../src/kinds.ts";
 import { identityStatuses, quarantineReasons, taints } from "../src/kinds.ts";
-import { diffKinds } from "../src/reconcile.ts";
+import { discoveryKinds } from "../src/manifest.ts";
+import { diffKinds, discoveryCredentials } from "../src/reconcile.ts";
 
 /** Written out from the reference: a set that grows or loses a member breaks its readers. */
 const sets: readonly (readonly [name: string, set: readonly string[], members: string])[] = [
@@ -23,6 +24,8 @@ const sets: readonly (readonly [name: string, set: readonly string[], members: s
   ["stages", kinds.decisionStages, "authorize exchange mint"],
   ["manifest statuses", kinds.manifestStatuses, "reconciled attested rejected needs_review"],
   ["kinds of difference", diffKinds, "exceeds conflicts undiscovered undeclarable"],
+  ["kinds of discovery sources", discoveryKinds, "mcp a2a http"],
+  ["credentials of a discovery", discoveryCredentials, "none sent required"],
   ["identity statuses", identityStatuses, "none enrolled quarantined revoked"],
   [
     "quarantine reasons, in the order they are asked",

@@ -13,6 +13,7 @@ export const answered = (source: Source, discovered: Discovered): SourceAnswer =
   source,
   origin: source.url.replace(/^(https?:\/\/[^/]+).*$/, "$1"),
   discovered,
+  facts: { credentials: "none" },
 });
 export const says = (source: Source, ...tools: readonly DiscoveredTool[]): SourceAnswer =>
   answered(source, { ok: true, tools });

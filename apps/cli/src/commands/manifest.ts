@@ -97,14 +97,18 @@ async function submit(file: string, { override, json, ...flags }: ControlPlaneFl
   const registered = await submitOrRegister(plane, submission, manifestJson);
   if (json) return printBodies("agentRegistration", [registered]);
   print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
-  for (const remedy of await undeclarable(plane, registered)) print(`${colors.yellow("!")} ${shown(remedy)}`);
+  await printReport(plane, registered);
 }
 
-/** The remedies for tools of the manifest's servers that no manifest can declare. */
-async function undeclarable(plane: ControlPlane, { agentId, manifestVersion }: AgentRegistration) {
+/** How each source was read, and the remedies for tools of the manifest's servers that no manifest can declare. */
+async function printReport(plane: ControlPlane, { agentId, manifestVersion }: AgentRegistration): Promise<void> {
   const report = await plane.call("admin", (svc) => svc.admin.reconciliation(agentId));
-  if (report.manifestVersion !== manifestVersion) return [];
-  return report.diff.flatMap(({ kind, remedy }) => (kind === "undeclarable" ? remedy : []));
+  if (report.manifestVersion !== manifestVersion) return;
+  const { discoveryText } = await import("@svc/core");
+  for (const read of report.discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
+  for (const { kind, remedy } of report.diff) {
+    if (kind === "undeclarable") print(`${colors.yellow("!")} ${shown(remedy)}`);
+  }
 }
 
 /** A further version of a known agent, else its first. */

@@ -18,7 +18,7 @@ const sentences = {
   redirect: `answered with a redirect, which discovery does not follow. Name the final address and ${andRetry}`,
   credentials: `requires credentials. Give its origin a header value in SVC_DISCOVERY_CREDENTIALS_FILE and ${andRetry}`,
   status: `answered with an error status. Correct the address or the server and ${andRetry}`,
-  protocol: `did not complete MCP's initialize in a protocol version that discovery speaks (2024-10-07 to 2025-11-25). Let it speak one of these and ${andRetry}`,
+  protocol: `completed neither MCP's server/discover nor its initialize in a protocol version that discovery speaks (2024-10-07 to 2026-07-28). Let it speak one of these and ${andRetry}`,
   too_large: `answered with more than 1 MiB, or compressed. Shorten its answer and ${andRetry}`,
   too_many_pages: `lists its tools on more than 10 pages, of which discovery read 10. Use larger pages and ${andRetry}`,
   unreadable: `answered with something else than its kind of discovery. Correct its answer or the manifest and ${andRetry}`,

@@ -1,37 +1,43 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import {
-  ListToolsResultSchema,
-  McpError,
-  type ServerCapabilities,
-  type Tool,
-} from "@modelcontextprotocol/sdk/types.js";
+import { Client, ProtocolError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Discovered, DiscoveredTool, DiscoverySource } from "@svc/core";
+import { z } from "zod";
 import { DiscoveryFault, faultBehind, refusalOf } from "./fault.ts";
 
 const maxPages = 10;
 
+/** What is read of a source, page by page, also if it fails later. */
+export interface ReadProgress {
+  readonly tools: DiscoveredTool[];
+  protocolVersion?: string | undefined;
+  pages?: number;
+}
+
 /**
- * Lists the tools of a Streamable HTTP MCP server (docs/reference/manifest.md#discovery-sources). The manifest names the
- * server: its own name is not trusted.
- * @param tools collects what is read, page by page
+ * Lists the tools of a Streamable HTTP MCP server of any revision (docs/reference/manifest.md#discovery-sources). The
+ * manifest names the server: its own name is not trusted.
  */
 export async function discoverMcp(
   source: Extract<DiscoverySource, { kind: "mcp" }>,
   fetch: typeof globalThis.fetch,
-  tools: DiscoveredTool[],
+  progress: ReadProgress,
 ): Promise<Discovered> {
+  const { tools } = progress;
   const transport = new StreamableHTTPClientTransport(new URL(source.url), { fetch: requestsOnly(fetch) });
-  const client = new Client({ name: "agent-authorization-service", version: "1" });
+  const client = new Client(
+    { name: "agent-authorization-service", version: "1" },
+    // Asks for `server/discover` first. A server of an earlier revision refuses it, and gets `initialize`.
+    { versionNegotiation: { mode: "auto" } },
+  );
   try {
-    // The SDK's own class misses its own interface under exactOptionalPropertyTypes.
-    await client.connect(transport as Transport).catch((cause: unknown) => {
+    await client.connect(transport).catch((cause: unknown) => {
       throw isOfVersion(cause) ? new DiscoveryFault("protocol", { cause }) : cause;
     });
+    progress.protocolVersion = client.getNegotiatedProtocolVersion();
     const capabilities = client.getServerCapabilities() ?? {};
     if (capabilities.tools !== undefined) {
-      for await (const page of listTools(client)) tools.push(...page.map((tool) => toDiscovered(source.name, tool)));
+      for await (const page of listTools(client, progress)) {
+        tools.push(...page.map((tool) => toDiscovered(source.name, tool)));
+      }
     }
     tools.push(...methodsOf(capabilities).map((method) => ({ ref: `mcp:${source.name}#${method}` })));
     await transport.terminateSession();
@@ -41,27 +47,36 @@ export async function discoverMcp(
   }
 }
 
-/** The server refused `initialize`, or the SDK the version that it answered. */
+/** The server refused `initialize`, or there is no version that both speak. */
 const isOfVersion = (error: unknown): boolean =>
   faultBehind(error) === undefined &&
-  (error instanceof McpError || (error instanceof Error && error.message.includes("protocol version")));
+  (error instanceof ProtocolError || (error instanceof Error && error.message.includes("protocol version")));
 
-/** Opens no stream for server messages, and takes a refusal as final. */
+/** Opens no stream for server messages, and takes a refusal as final, but that of a question for a later revision. */
 const requestsOnly =
   (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
   async (input, init) => {
     if (init?.method === "GET") return new Response(null, { status: 405 });
     const response = await fetch(input, init);
-    if (init?.method === "POST" && !response.ok) throw new DiscoveryFault(refusalOf(response.status));
-    return response;
+    if (response.ok || init?.method !== "POST") return response;
+    const refusal = refusalOf(response.status);
+    const isQuestion = new Headers(init.headers).get("mcp-method") === "server/discover";
+    if (isQuestion && refusal === "status" && response.status < 500) return response;
+    throw new DiscoveryFault(refusal);
   };
 
+const listing = z.object({ tools: z.array(z.looseObject({ name: z.string() })), nextCursor: z.string().optional() });
+type ListedTool = z.output<typeof listing>["tools"][number];
+
+const hints = z.object({ destructiveHint: z.boolean().optional(), readOnlyHint: z.boolean().optional() });
+
 /** The client's own `listTools` would compile every schema of an untrusted server. */
-async function* listTools(client: Client): AsyncGenerator<readonly Tool[]> {
+async function* listTools(client: Client, progress: ReadProgress): AsyncGenerator<readonly ListedTool[]> {
   let cursor: string | undefined;
-  for (let pages = 0; pages < maxPages; pages++) {
+  for (let pages = 1; pages <= maxPages; pages++) {
     const params = cursor === undefined ? {} : { cursor };
-    const answer = await client.request({ method: "tools/list", params }, ListToolsResultSchema);
+    const answer = await client.request({ method: "tools/list", params }, listing);
+    progress.pages = pages;
     yield answer.tools;
     cursor = answer.nextCursor;
     if (cursor === undefined) return;
@@ -69,11 +84,16 @@ async function* listTools(client: Client): AsyncGenerator<readonly Tool[]> {
   throw new DiscoveryFault("too_many_pages");
 }
 
-const toDiscovered = (server: string, { name, annotations }: Tool): DiscoveredTool => ({
-  ref: `mcp:${server}/${name}`,
-  privileged: annotations?.destructiveHint === true ? true : undefined,
-  access: annotations?.readOnlyHint === true ? "read" : undefined,
-});
+function toDiscovered(server: string, { name, annotations = {} }: ListedTool): DiscoveredTool {
+  const { destructiveHint, readOnlyHint } = hints.parse(annotations);
+  return {
+    ref: `mcp:${server}/${name}`,
+    privileged: destructiveHint === true ? true : undefined,
+    access: readOnlyHint === true ? "read" : undefined,
+  };
+}
+
+type ServerCapabilities = NonNullable<ReturnType<Client["getServerCapabilities"]>>;
 
 /** Each other method of a capability is a tool too. */
 const methodsOf = ({ resources, prompts, completions, logging }: ServerCapabilities): readonly string[] => [

@@ -75,7 +75,7 @@ export interface NewManifestVersion extends ManifestVersion {
   readonly scopes: readonly string[];
 }
 
-export interface NewReport extends Pick<ReconciledVersion, "status" | "discoveryOk" | "diff"> {
+export interface NewReport extends Pick<ReconciledVersion, "status" | "discoveryOk" | "diff" | "discovery"> {
   readonly reportId: string;
   readonly agentName: string;
   /** Null for a refused first registration. */

@@ -58,12 +58,22 @@ export async function openSubmission(
         insert into manifest_scope (agent_id, version, scope)
         select ${agentId}, ${version}, scope from unnest(${scopes as string[]}::text[]) scope`;
     },
-    async addReport({ reportId, agentName, agentId, manifestVersion, status, discoveryOk, diff, checkedAtMs }) {
+    async addReport({
+      reportId,
+      agentName,
+      agentId,
+      manifestVersion,
+      status,
+      discoveryOk,
+      diff,
+      discovery,
+      checkedAtMs,
+    }) {
       await tx`
         insert into reconciliation_report
-          (report_id, agent_name, agent_id, manifest_version, status, discovery_ok, diff, checked_at)
+          (report_id, agent_name, agent_id, manifest_version, status, discovery_ok, diff, discovery, checked_at)
         values (${reportId}, ${agentName}, ${agentId}, ${manifestVersion}, ${status}, ${discoveryOk},
-          ${JSON.stringify(diff)}::text::jsonb, ${new Date(checkedAtMs)})`;
+          ${JSON.stringify(diff)}::text::jsonb, ${JSON.stringify(discovery)}::text::jsonb, ${new Date(checkedAtMs)})`;
     },
     /** The latest version of each agent, even if it no longer touches the scope: one that dropped a scope stays out. */
     async acceptedManifests(scopes) {

@@ -39,7 +39,7 @@ export const manifests = (
     order by a.name collate "C" limit ${limit}`,
   async report(agentId) {
     const [row] = await rows<ReportRow>`
-      select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff,
+      select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff, r.discovery,
         m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs"
       from reconciliation_report r join manifest_version m on m.agent_id = r.agent_id and m.version = r.manifest_version
       where r.agent_id = ${agentId} order by r.manifest_version desc limit 1`;
@@ -71,7 +71,8 @@ export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "
     order by p.scope collate "C"`,
   versions: ({ agentId, after, limit }) => rows<ReconciledVersion>`
     select m.version, m.status, m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", m.doc,
-      m.created_at as "createdAtMs", coalesce(r.discovery_ok, false) as "discoveryOk", coalesce(r.diff, '[]') as diff
+      m.created_at as "createdAtMs", coalesce(r.discovery_ok, false) as "discoveryOk", coalesce(r.diff, '[]') as diff,
+      coalesce(r.discovery, '[]') as discovery
     from manifest_version m left join reconciliation_report r
       on r.agent_id = m.agent_id and r.manifest_version = m.version
     where m.agent_id = ${agentId} ${after === undefined ? sql`` : sql`and m.version < ${after}`}

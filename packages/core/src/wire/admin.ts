@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { blockKinds, manifestStatuses, sessionStatuses } from "../kinds.ts";
-import { agentManifest } from "../manifest.ts";
+import { agentManifest, discoveryKinds } from "../manifest.ts";
 import { agentName, scopeName, sentence, toolRef, userSub } from "../names.ts";
-import { diffKinds } from "../reconcile.ts";
+import { diffKinds, discoveryCredentials } from "../reconcile.ts";
 import { instant, jwt, page, pageQuery, reasonRequest, timestamp, version } from "./parts.ts";
 
 /** Bodies and queries of the admin plane. */
@@ -67,12 +67,30 @@ export const diffEntry = z
   })
   .meta({ id: "DiffEntry" });
 
+export const discoveryRead = z
+  .object({
+    kind: z.enum(discoveryKinds),
+    name: z.string().nullable(),
+    origin: z.string(),
+    ok: z.boolean(),
+    credentials: z.enum(discoveryCredentials).meta({
+      description: "`sent`: the configured one was sent. `required`: the source answered 401 or 403.",
+    }),
+    protocol_version: z.string().nullable().meta({ description: "Of an MCP server that was reached." }),
+    pages: z.int().nullable().meta({ description: "How many pages of an MCP server's tools were read." }),
+  })
+  .meta({ id: "DiscoveryRead" });
+
 export const reconciliationReport = z
   .object({
     manifest_version: z.int(),
     status: z.enum(manifestStatuses),
     discovery_ok: z.boolean(),
     diff: z.array(diffEntry),
+    discovery: z
+      .array(discoveryRead)
+      .default([])
+      .meta({ description: "How each source was read. Empty before this was recorded." }),
     attestation: z.object({ by: z.string(), reason: z.string().nullable() }).nullable(),
     checked_at: timestamp,
   })

@@ -2,6 +2,7 @@ import {
   type AgentManifest,
   agentManifest,
   type DiffEntry,
+  discoveryReport,
   heldAgainstRecord,
   type ManifestStatus,
   type Reconciliation,
@@ -10,7 +11,7 @@ import {
   toRecord,
 } from "@svc/core";
 import { sha256Base64url } from "@svc/tokens";
-import type { ManifestSubmission, NameClaim } from "../../ports/manifests.ts";
+import type { ManifestSubmission, NameClaim, NewReport } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
@@ -72,6 +73,9 @@ interface Reconciled {
   readonly answers: readonly SourceAnswer[];
 }
 
+/** What a report keeps. */
+type Outcome = Reconciliation & Pick<NewReport, "discovery">;
+
 async function store(
   deps: SubmitDeps,
   command: SubmitManifest,
@@ -84,11 +88,12 @@ async function store(
   const scopes = [...new Set([...command.manifest.scopes.keys(), ...acceptedScopes])];
   await submission.lockScopes(scopes);
   const record = await submission.namesOnRecord(refsOf(command.manifest));
-  const outcome = heldAgainstRecord(reconciled.outcome, command.manifest, reconciled.answers, {
+  const held = heldAgainstRecord(reconciled.outcome, command.manifest, reconciled.answers, {
     previous: await previousManifest(command.agent, acceptedScopes, submission),
     record,
     overridden: command.override !== undefined,
   });
+  const outcome = { ...held, discovery: discoveryReport(reconciled.answers) };
   const { status } = outcome;
   if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
   const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
@@ -125,7 +130,7 @@ async function register({ ids, clock }: SubmitDeps, { agent }: SubmitManifest, s
 async function refuse(
   deps: SubmitDeps,
   command: SubmitManifest,
-  outcome: Reconciliation,
+  outcome: Outcome,
   submission: ManifestSubmission,
 ): Promise<Submitted> {
   if (submission.agent === undefined) await report(deps, command, outcome, submission, null);
@@ -140,7 +145,7 @@ async function refuse(
 async function append(
   deps: SubmitDeps,
   command: SubmitManifest,
-  outcome: Reconciliation,
+  outcome: Outcome,
   submission: ManifestSubmission,
   agentId: string,
 ): Promise<number> {
@@ -168,7 +173,7 @@ function attestedBy(status: ManifestStatus, submittedBy: string): string | null 
 async function report(
   { ids, clock }: SubmitDeps,
   { agent, doc, override, submittedBy }: SubmitManifest,
-  { status, discoveryOk, diff }: Reconciliation,
+  { status, discoveryOk, diff, discovery }: Outcome,
   submission: ManifestSubmission,
   stored: { readonly agentId: string; readonly version: number } | null,
 ): Promise<void> {
@@ -182,6 +187,7 @@ async function report(
     status,
     discoveryOk,
     diff,
+    discovery,
     checkedAtMs: atMs,
   });
   await submission.addEvent({

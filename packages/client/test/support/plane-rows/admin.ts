@@ -73,6 +73,12 @@ export const adminRows: readonly Row[] = [
         status: "attested",
         discovery_ok: false,
         diff: [{ ref: "r", kind: "undiscovered", field: "tools", declared: null, discovered: null, remedy: "m" }],
+        discovery: [
+          {
+            ...{ kind: "mcp", name: "ledger", origin: "https://ledger.test", ok: true },
+            ...{ credentials: "sent", protocol_version: "2026-07-28", pages: 2 },
+          },
+        ],
         attestation: { by: "human:x", reason: null },
         checked_at: t,
       },
@@ -82,6 +88,12 @@ export const adminRows: readonly Row[] = [
       status: "attested",
       discoveryOk: false,
       diff: [{ ref: "r", kind: "undiscovered", field: "tools", declared: null, discovered: null, remedy: "m" }],
+      discovery: [
+        {
+          ...{ kind: "mcp", name: "ledger", origin: "https://ledger.test", ok: true },
+          ...{ credentials: "sent", protocolVersion: "2026-07-28", pages: 2 },
+        },
+      ],
       attestation: { by: "human:x", reason: null },
       checkedAt: t,
     },
