@@ -5,6 +5,7 @@ import { ProgressReporter } from "./test/support/src/progress-reporter.ts";
 const inPackage = [
   "packages/console",
   "packages/core",
+  "packages/classify",
   "packages/tokens",
   "packages/seals",
   "packages/telemetry",

@@ -57,7 +57,7 @@ export {
 } from "./params-binding.ts";
 export { type KeyRefusal, KeyRefused } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
-export { decodeUtf8, isJsonObject, type JsonFault, parseStrictJson } from "./strict-json.ts";
+export { decodeUtf8, isJsonObject, type JsonFault, parseExactObject, parseStrictJson } from "./strict-json.ts";
 export {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,
