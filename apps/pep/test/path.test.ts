@@ -1,6 +1,7 @@
+import { isUnambiguousPath, segmentsOf } from "@svc/classify";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPlainQuery, isUnambiguousPath, liberalReadings, segmentsOf } from "../src/message/path.ts";
+import { isPlainQuery, liberalReadings } from "../src/message/path.ts";
 
 describe("a path that servers could read differently is rejected", () => {
   test.each([

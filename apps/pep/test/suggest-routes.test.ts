@@ -1,6 +1,6 @@
+import { isUnambiguousPath } from "@svc/classify";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isUnambiguousPath } from "../src/message/path.ts";
 import { http } from "../src/protocols/http.ts";
 import { suggestRoutes } from "../src/start/suggest-routes.ts";
 import { upstreamsFile } from "../src/upstreams/upstreams-file.ts";

@@ -1,7 +1,7 @@
+import { isUnambiguousPath } from "@svc/classify";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createUnlistedCalls, pathTemplate } from "../src/decide/unlisted-calls.ts";
-import { isUnambiguousPath } from "../src/message/path.ts";
 
 test.each([
   ["/", "/"],

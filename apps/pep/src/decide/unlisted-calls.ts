@@ -1,5 +1,5 @@
+import { segmentsOf } from "@svc/classify";
 import type { BlockCause } from "@svc/core";
-import { segmentsOf } from "../message/path.ts";
 
 /** A call that observe mode could not decide in full, as the upstreams file or the agent could be changed for it. */
 export interface UnlistedCall {

@@ -110,5 +110,5 @@ function identifyCall(
   if (resolved.kind === "call") return resolved;
   if (!inbound.credential) return {};
   if (resolved.kind === "unmapped") return { unresolved: resolved.upstream.protocol.unmapped };
-  return resolved.upstream.protocol.readCall(body, request.rawHeaders, ports.limits);
+  return resolved.readCall(body, request.rawHeaders, ports.limits);
 }

@@ -109,6 +109,11 @@ export const blockTable = {
     text: "upstream {upstream} has no data class for this method or tool, or its name is not a legal one",
     remedy: "name it under tools of the upstream, or give the upstream a data_class",
   },
+  no_rule_holds: {
+    ...{ cause: "unresolvable_call", status: 404 },
+    text: "no rule of upstream {upstream} gives a call with these arguments a data class",
+    remedy: "send arguments that one of the target's rules admits, or give the target a data_class for all others",
+  },
   observe_not_admitted: {
     ...{ cause: "unresolvable_call", status: 404 },
     text: "the control plane does not admit this scope to observe mode",

@@ -1,7 +1,7 @@
+import { isUnambiguousPath, ruleList } from "@svc/classify";
 import { agentName, dataClass, dataClassList, targetKinds, toolRef } from "@svc/core";
 import { z } from "zod";
 import { normalAuthority } from "../message/authority.ts";
-import { isUnambiguousPath } from "../message/path.ts";
 import { pepModes } from "../modes.ts";
 import type { CallTarget } from "./protocol.ts";
 
@@ -19,12 +19,23 @@ export const routeTarget = {
 };
 type RouteTarget = z.output<z.ZodObject<typeof routeTarget>>;
 
-export const fitsItsKind = ({ target, target_kind, data_class }: RouteTarget): boolean =>
-  target_kind === "agent"
-    ? agentName.safeParse(target).success
-    : toolRef.safeParse(target).success && dataClass.safeParse(data_class).success;
+/** The same with a data class that may depend on the call's arguments. */
+export const classifiedTarget = {
+  ...routeTarget,
+  data_class: dataClassList.optional(),
+  classify: ruleList.optional(),
+};
+export type ClassifiedRoute = z.output<z.ZodObject<typeof classifiedTarget>>;
+
+export function fitsItsKind({ target, target_kind, data_class, classify }: ClassifiedRoute): boolean {
+  if (target_kind === "agent") {
+    return agentName.safeParse(target).success && classify === undefined && data_class !== undefined;
+  }
+  const hasClass = data_class === undefined ? classify !== undefined : dataClass.safeParse(data_class).success;
+  return toolRef.safeParse(target).success && hasClass;
+}
 export const kindMessage =
-  "target must be a tool reference with one data class, or with target_kind: agent an agent's name";
+  "target must be a tool reference with one data class or classify, or with target_kind: agent an agent's name with data classes";
 
 export const toCall = ({ target, target_kind: targetKind, data_class: dataClass }: RouteTarget): CallTarget => ({
   target,

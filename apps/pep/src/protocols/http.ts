@@ -1,18 +1,19 @@
+import { compileRules, isUnambiguousPath, type Rule, segmentsOf } from "@svc/classify";
 import { z } from "zod";
-import { isUnambiguousPath, segmentsOf } from "../message/path.ts";
 import { httpBlockAnswer } from "./answers.ts";
+import { argumentReader } from "./argument-reader.ts";
 import { blockedFor } from "./blocks.ts";
 import {
+  type ClassifiedRoute,
+  classifiedTarget,
   commonSettings,
   connectRoute,
   fitsItsKind,
   kindMessage,
-  routeTarget,
-  toCall,
   withDefault,
 } from "./common-settings.ts";
-import type { ProtocolKind } from "./protocol.ts";
-import { readPath, routeOf } from "./read-path.ts";
+import { type ProtocolKind, possibleCalls } from "./protocol.ts";
+import { namedSegments, type RouteCall, readPath, routeOf } from "./read-path.ts";
 
 export const routePath = z.string().refine((text) => {
   const segments = segmentsOf(text);
@@ -26,9 +27,27 @@ const httpRoute = z
     connect: z.literal(false),
     methods: z.array(z.string().regex(/^[A-Z][A-Z-]*$/, "must be an HTTP method in capitals")).min(1),
     path: routePath,
-    ...routeTarget,
+    ...classifiedTarget,
   })
-  .refine(fitsItsKind, kindMessage);
+  .refine(fitsItsKind, kindMessage)
+  .refine(namesItsSegments, { message: "a :name of its rules must be one segment of the path", path: ["classify"] });
+
+function namesItsSegments({
+  path,
+  classify = [],
+}: {
+  readonly path: string;
+  readonly classify?: readonly Rule[] | undefined;
+}): boolean {
+  const names = classify.flatMap(({ when }) => Object.keys(when)).filter((pointer) => pointer.startsWith(":"));
+  return names.every((name) => segmentsOf(path).filter((segment) => segment === name).length === 1);
+}
+
+function toRouteCall({ target, target_kind: targetKind, data_class, classify }: ClassifiedRoute): RouteCall {
+  if (classify) return { target, targetKind, rules: compileRules(classify, data_class) };
+  // A route has one of the two.
+  return { target, targetKind, dataClass: data_class ?? "" };
+}
 
 const entry = z.strictObject({
   ...commonSettings,
@@ -43,15 +62,21 @@ export const http: ProtocolKind<typeof entry> = {
   entry,
   create({ name, url, routes: routeEntries }) {
     const routes = routeEntries.flatMap((route) =>
-      route.connect ? [] : [routeOf(route.methods, route.path, toCall(route))],
+      route.connect ? [] : [routeOf(route.methods, route.path, toRouteCall(route))],
     );
     return {
       // A route begins with a slash of its own.
       basePath: new URL(url).pathname.replace(/\/$/, ""),
       takesUpgrades: true,
       ordersSessions: undefined,
-      targets: () => routes.map(({ call }) => call),
-      resolve: (method, path) => readPath(routes, method, path),
+      targets: () => routes.flatMap(({ call }) => ("rules" in call ? possibleCalls(call) : [call])),
+      resolve(method, path, query) {
+        const found = readPath(routes, method, path);
+        if (typeof found === "string" || "ambiguous" in found) return found;
+        const { call } = found;
+        if (!("rules" in call)) return call;
+        return { ...call, readCall: argumentReader(name, call, { query, segments: namedSegments(found, path) }) };
+      },
       unmapped: blockedFor("no_route", { upstream: name }),
       readCall: async () => ({}),
       blockAnswer: httpBlockAnswer,

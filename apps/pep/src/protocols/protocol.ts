@@ -1,3 +1,4 @@
+import type { CompiledRules } from "@svc/classify";
 import type { TargetKind } from "@svc/core";
 import type { z } from "zod";
 import type { Limits } from "../limits.ts";
@@ -13,6 +14,15 @@ export interface CallTarget {
   /** One data class; for an agent several, space-separated. */
   readonly dataClass: string;
 }
+
+/** A call whose data class its arguments decide (docs/reference/enforcement-point.md#data-class-by-arguments). */
+export interface ClassifiedTarget extends Omit<CallTarget, "dataClass"> {
+  readonly rules: CompiledRules;
+}
+
+/** Every call that the rules can make of it. */
+export const possibleCalls = ({ rules, target, targetKind }: ClassifiedTarget): readonly CallTarget[] =>
+  rules.classes.map((dataClass) => ({ target, targetKind, dataClass }));
 
 /** Servers could read the request differently. */
 export interface Ambiguous {
@@ -31,6 +41,18 @@ export interface IdentifiedCall {
   readonly id?: MessageId | undefined;
   /** The message's own method, not HTTP's. */
   readonly method?: string | undefined;
+}
+
+/** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
+export type ReadCall = (
+  body: RequestBody,
+  headers: RawHeaders,
+  limits: Pick<Limits, "bindCapBytes" | "idleBodyMs">,
+) => Promise<IdentifiedCall | "gone">;
+
+/** A classified target, and how its arguments are read. */
+export interface UnreadCall extends ClassifiedTarget {
+  readonly readCall: ReadCall;
 }
 
 /** Target to the data classes it may be called for. */
@@ -56,16 +78,14 @@ export interface Protocol {
   readonly ordersSessions: string | undefined;
   /** Every target that the settings name, for `--check`. */
   targets(): readonly CallTarget[];
-  /** Maps HTTP method and path (relative to `basePath`) to a call. `message`: `readCall` reads it from the body. */
-  resolve(method: string, path: string): CallTarget | "message" | "unmapped" | Ambiguous;
+  /**
+   * Maps HTTP method, path (relative to `basePath`) and query (without its question mark) to a call. `message`:
+   * `readCall` reads it from the body.
+   */
+  resolve(method: string, path: string, query?: string): CallTarget | UnreadCall | "message" | "unmapped" | Ambiguous;
   /** Why an unmapped request names no call. */
   readonly unmapped: UnresolvedCall;
-  /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */
-  readCall(
-    body: RequestBody,
-    headers: RawHeaders,
-    limits: Pick<Limits, "bindCapBytes" | "idleBodyMs">,
-  ): Promise<IdentifiedCall | "gone">;
+  readonly readCall: ReadCall;
   blockAnswer(block: Block, call: IdentifiedCall): Answer;
   /** The filter of the answer to a call while enforcing; undefined: nothing is filtered, and no body is rewritten. */
   filterFor(

@@ -1,5 +1,6 @@
-import { liberalReadings, liberalSegments, segmentsOf } from "../message/path.ts";
-import type { Ambiguous, CallTarget } from "./protocol.ts";
+import { segmentsOf } from "@svc/classify";
+import { liberalReadings, liberalSegments } from "../message/path.ts";
+import type { Ambiguous, CallTarget, ClassifiedTarget } from "./protocol.ts";
 
 /** One line of a route table: literal segments, `:name` for one non-empty segment, a final `*` for a non-empty rest. */
 export interface Route {
@@ -10,10 +11,12 @@ export interface Route {
   readonly folded: readonly string[];
   /** The path holds no name and no rest. */
   readonly isLiteral: boolean;
-  readonly call: CallTarget;
+  readonly call: RouteCall;
 }
 
-export function routeOf(methods: readonly string[], path: string, call: CallTarget): Route {
+export type RouteCall = CallTarget | ClassifiedTarget;
+
+export function routeOf(methods: readonly string[], path: string, call: RouteCall): Route {
   const segments = segmentsOf(path);
   const isLiteral = !segments.some(isOpen);
   return { methods: new Set(methods), path, segments, folded: liberalSegments(path), isLiteral, call };
@@ -24,7 +27,7 @@ export function routeOf(methods: readonly string[], path: string, call: CallTarg
  * bytes for a route with another target; unmapped, where none matches, also if a server could take them for one
  * (docs/reference/enforcement-point.md#one-reading-of-a-path).
  */
-export function readPath(routes: readonly Route[], method: string, path: string): CallTarget | "unmapped" | Ambiguous {
+export function readPath(routes: readonly Route[], method: string, path: string): Route | "unmapped" | Ambiguous {
   if (!path.startsWith("/")) return "unmapped";
   const segments = segmentsOf(path);
   const at = routes.findIndex((route) => route.methods.has(method) && matches(route.segments, segments));
@@ -41,15 +44,26 @@ export function readPath(routes: readonly Route[], method: string, path: string)
         (reading) => takes(route, reading) && (index < at || isMoreSpecific(route, found) || !takes(found, reading)),
       ),
   );
-  return other ? ambiguous(other, found) : found.call;
+  return other ? ambiguous(other, found) : found;
 }
 
 /** Servers give HEAD to the handler of GET (RFC 9110 section 9.3.2). */
 const servesMethod = ({ methods }: Route, method: string): boolean =>
   methods.has(method) || (method === "HEAD" && methods.has("GET"));
 
-const isOtherCall = (one: CallTarget, other: CallTarget): boolean =>
-  one.target !== other.target || one.targetKind !== other.targetKind || one.dataClass !== other.dataClass;
+const isOtherCall = (one: RouteCall, other: RouteCall): boolean =>
+  one.target !== other.target || one.targetKind !== other.targetKind || classOf(one) !== classOf(other);
+
+/** Its data class, or the list of rules that gives it. */
+export const classOf = (call: RouteCall) => ("rules" in call ? call.rules.list : call.dataClass);
+
+/** The segments that the route names, as they were sent. */
+export const namedSegments = ({ segments }: Route, path: string): Readonly<Record<string, string>> => {
+  const sent = segmentsOf(path);
+  return Object.fromEntries(
+    segments.flatMap((name, index) => (name.startsWith(":") ? [[name.slice(1), sent[index] ?? ""]] : [])),
+  );
+};
 
 const isOpen = (expected: string): boolean => expected.startsWith(":") || expected === "*";
 

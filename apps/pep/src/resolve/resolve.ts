@@ -1,7 +1,8 @@
+import { isUnambiguousPath } from "@svc/classify";
 import { normalAuthority } from "../message/authority.ts";
-import { isPlainQuery, isUnambiguousPath } from "../message/path.ts";
+import { isPlainQuery } from "../message/path.ts";
 import { blockedFor, type UnresolvedCall } from "../protocols/blocks.ts";
-import type { CallTarget } from "../protocols/protocol.ts";
+import type { CallTarget, ReadCall } from "../protocols/protocol.ts";
 import type { Upstream, Upstreams } from "../upstreams/upstream.ts";
 
 /** The request line and `Host`, exactly as received. */
@@ -23,8 +24,10 @@ export type Resolved = {
   readonly prefix?: string | undefined;
 } & (
   | { readonly kind: "call"; readonly call: CallTarget }
-  /** `message`: the body names the call. `unmapped`: the configuration names no call. */
-  | { readonly kind: "message" | "unmapped" }
+  /** `message`: the body names the call, or its data class. */
+  | { readonly kind: "message"; readonly readCall: ReadCall }
+  /** The configuration names no call. */
+  | { readonly kind: "unmapped" }
 );
 
 /** `unresolvable`: servers could read the request differently, or no upstream has its host. Never forwarded, in no mode. */
@@ -56,10 +59,13 @@ export function resolve(upstreams: Upstreams, line: RequestLine): Resolution {
   const place = placeOf(upstreams, line);
   if (line.method === "TRACE" || line.method === "CONNECT") return unresolvable;
   if ("kind" in place) return place;
-  const { relativePath, ...named } = place;
-  const found = relativePath === undefined ? "unmapped" : named.upstream.protocol.resolve(line.method, relativePath);
-  if (typeof found === "string") return { kind: found, ...named };
+  const { relativePath, query, ...named } = place;
+  const { protocol } = named.upstream;
+  const found = relativePath === undefined ? "unmapped" : protocol.resolve(line.method, relativePath, query.slice(1));
+  if (found === "unmapped") return { kind: found, ...named };
+  if (found === "message") return { kind: found, ...named, readCall: protocol.readCall };
   if ("ambiguous" in found) return unresolvableFor("ambiguous_path", { routes: found.ambiguous });
+  if ("readCall" in found) return { kind: "message", ...named, readCall: found.readCall };
   return { kind: "call", ...named, call: found };
 }
 
@@ -83,6 +89,8 @@ interface Place {
   readonly upstream: Upstream;
   /** Relative to the upstream's URL; undefined outside of it. */
   readonly relativePath: string | undefined;
+  /** With its question mark; empty where there is none. */
+  readonly query: string;
   readonly path: string;
   readonly prefix?: string;
 }
@@ -128,7 +136,7 @@ function splitQuery(text: string): { path: string; query: string } {
 function placeUnderHost(upstream: Upstream, { path, query }: TargetParts): Place {
   const { basePath } = upstream.protocol;
   const isUnder = path === basePath || path.startsWith(`${basePath}/`);
-  return { upstream, relativePath: isUnder ? path.slice(basePath.length) : undefined, path: path + query };
+  return { upstream, relativePath: isUnder ? path.slice(basePath.length) : undefined, query, path: path + query };
 }
 
 /** The first segment names the upstream; what follows is appended to its URL. */
@@ -139,5 +147,5 @@ function placeUnderPrefix(upstreams: Upstreams, { path, query }: TargetParts): P
   if (!upstream) return noUpstream(upstreams);
   const { basePath } = upstream.protocol;
   const sent = basePath + path.slice(prefix.length) || "/";
-  return { upstream, relativePath: sent.slice(basePath.length), path: sent + query, prefix };
+  return { upstream, relativePath: sent.slice(basePath.length), query, path: sent + query, prefix };
 }

@@ -1,9 +1,9 @@
+import { segmentsOf } from "@svc/classify";
 import { dataClass, type Suggestions, toolRef, type UnlistedCalls } from "@svc/core";
-import { segmentsOf } from "../message/path.ts";
 import { toCall } from "../protocols/common-settings.ts";
 import { http, routePath } from "../protocols/http.ts";
-import type { CallTarget } from "../protocols/protocol.ts";
 import { type UpstreamEntry, upstreamEntry } from "../protocols/protocols.ts";
+import { classOf, type RouteCall } from "../protocols/read-path.ts";
 
 type Unlisted = UnlistedCalls["unlisted"][number];
 type SuggestedUpstream = Suggestions["upstreams"][number];
@@ -77,7 +77,7 @@ function reasonFor({ name, protocol }: UpstreamEntry, { method, path, cause }: U
 }
 
 type HttpEntry = Extract<UpstreamEntry, { protocol: "http" }>;
-type HttpRoute = Extract<HttpEntry["routes"][number], { connect: false }>;
+type HttpRoute = Extract<HttpEntry["routes"][number], { connect: false }> & { readonly data_class: string };
 
 interface Wanted {
   readonly methods: readonly string[];
@@ -202,17 +202,19 @@ function servedBy(entry: HttpEntry, methods: readonly string[], path: string) {
   return methods
     .flatMap(methodsNear)
     .flatMap((method) => spellings(samplePath(path)).map((spelling) => resolve(method, spelling)))
-    .flatMap((found) => (isCall(found) && found.targetKind === "tool" ? [found] : []))
-    .map(({ target, dataClass: data_class }) => ({ target, data_class }));
+    .flatMap((found) => {
+      if (!isCall(found) || "rules" in found || found.targetKind !== "tool") return [];
+      return [{ target: found.target, data_class: found.dataClass }];
+    });
 }
 
 type Reading = ReturnType<ReturnType<typeof http.create>["resolve"]>;
-const isCall = (found: Reading): found is CallTarget => typeof found === "object" && "target" in found;
-const isSame = (found: Reading, call: CallTarget): boolean =>
+const isCall = (found: Reading): found is Extract<Reading, RouteCall> => typeof found === "object" && "target" in found;
+const isSame = (found: Reading, call: RouteCall): boolean =>
   isCall(found) &&
   found.target === call.target &&
   found.targetKind === call.targetKind &&
-  found.dataClass === call.dataClass;
+  classOf(found) === classOf(call);
 
 /** Undefined: with the route its path is its call, and every path that was another call still is that. */
 function conflictOf(entry: HttpEntry, route: HttpRoute): string | undefined {

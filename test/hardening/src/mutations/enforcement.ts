@@ -5,14 +5,26 @@ const headers = testsOf("apps/pep/test/headers.test.ts");
 const wire = testsOf("apps/pep/test/wire.test.ts");
 const steps = testsOf("packages/hop/test/decide.test.ts");
 
+const ambiguous = testsOf("packages/classify/test/ambiguity.test.ts");
+
+export const ofClassification = mutationsOf("packages/classify/src", [
+  ["dot-segments-pass", "sound-path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
+  ["encoded-slashes-pass", "sound-path.ts", "|| encodedDelimiter.test(path) ||", "||", path],
+  [
+    "ambiguous-argument-satisfies",
+    "reading.ts",
+    "else if (folded(name) === token.folded) return unclear;",
+    "",
+    ambiguous("a value that two readers could read differently satisfies nothing, absent included > %s"),
+  ],
+]);
+
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
-  ["dot-segments-pass", "message/path.ts", 'return plain !== "." && plain !== ".." && ', "return ", path],
-  ["encoded-slashes-pass", "message/path.ts", "|| encodedDelimiter.test(path) ||", "||", path],
   [
     "other-reading-accepted",
     "protocols/read-path.ts",
-    "return other ? ambiguous(other, found) : found.call;",
-    "return found.call;",
+    "return other ? ambiguous(other, found) : found;",
+    "return found;",
     testsOf("apps/pep/test/routes.test.ts")(
       "a path that a common server could read as another route is ambiguous > %s: %s",
     ),

@@ -1,6 +1,6 @@
 import { ofConsole, ofControlPlane, ofEmbedded } from "./control-plane.ts";
 import { ofDecisions } from "./decisions.ts";
-import { ofClient, ofEnforcementPoint, ofHop, ofHost, ofInjector } from "./enforcement.ts";
+import { ofClassification, ofClient, ofEnforcementPoint, ofHop, ofHost, ofInjector } from "./enforcement.ts";
 import { ofDrift, ofSeals, ofTelemetry, ofVerifier } from "./evidence.ts";
 import type { Mutation } from "./mutation.ts";
 import { ofReaders } from "./parsers.ts";
@@ -10,6 +10,7 @@ import { ofTokens } from "./tokens.ts";
 export const mutations: readonly Mutation[] = [
   ...ofTokens,
   ...ofDecisions,
+  ...ofClassification,
   ...ofVerifier,
   ...ofSeals,
   ...ofDrift,
