@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDiscover } from "../../apps/control-plane/src/discovery/discover.ts";
 import { openIdProvider } from "../../apps/control-plane/src/identity-provider/openid-provider.ts";
 import { IdentityProviderUnavailable } from "../../apps/control-plane/src/ports/identity-provider.ts";
+import { listFilter } from "../../apps/pep/src/protocols/mcp/list-filter.ts";
 import { createTargets } from "../../apps/pep/src/protocols/mcp/targets.ts";
-import { toolListFilter } from "../../apps/pep/src/protocols/mcp/tool-lists.ts";
 import { files } from "../../apps/pep/test/support/upstreams.ts";
 import { brokenJson, inPieces, misshapen } from "./src/broken-json.ts";
 
@@ -39,7 +39,7 @@ describe("a tool list in an event stream", () => {
 
   const pass = (pieces: readonly Buffer[]): string => {
     const context = { targets, allowed, id: 1, mayList: true };
-    const filter = toolListFilter(context, 200, ["content-type", "text/event-stream"]);
+    const filter = listFilter(context, 200, ["content-type", "text/event-stream"]);
     if (!filter || "body" in filter) throw new Error("event streams are filtered");
     return Buffer.concat([...pieces.map((piece) => filter.push(piece)), filter.end()]).toString("utf8");
   };

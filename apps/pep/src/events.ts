@@ -1,6 +1,15 @@
 import { type BlockCause, isDataClassDeclared, type PepOutcome } from "@svc/core";
 import type { Allowed, HopCredential, RecordedDeny, Stage, TraceHeaders } from "@svc/hop";
-import { blockLogLevels, type LogLevel, type SpanFacts, type Telemetry, verdictFacts } from "@svc/telemetry";
+import {
+  blockLogLevels,
+  type TraceHeaders as InboundTrace,
+  type LogLevel,
+  type Span,
+  type SpanFacts,
+  spanStart,
+  type Telemetry,
+  verdictFacts,
+} from "@svc/telemetry";
 import { actChain } from "@svc/tokens";
 import type { Refusal } from "./decide/admit.ts";
 import { presentedClaims } from "./decide/inbound-credentials.ts";
@@ -57,22 +66,37 @@ function startCall(telemetry: Telemetry<"pep">, received: RawHeaders) {
     const all = valuesOf(received, name);
     return all.length === 0 ? undefined : all;
   };
-  const [traceparent, tracestate, baggage] = [values("traceparent"), values("tracestate"), values("baggage")];
-  const span = telemetry.startSpan("pep.forward", { traceparent, tracestate, baggage });
+  const startedAt = spanStart();
+  let inbound: InboundTrace = {
+    traceparent: values("traceparent"),
+    tracestate: values("tracestate"),
+    baggage: values("baggage"),
+  };
+  let opened: Span | undefined;
+  const span = () => {
+    opened ??= telemetry.startSpan("pep.forward", inbound, startedAt);
+    return opened;
+  };
   let isFinished = false;
   return {
     /** For requests to the control plane and the upstream. */
-    trace: span.headers() satisfies TraceHeaders,
+    get trace(): TraceHeaders {
+      return span().headers();
+    },
+    /** The message's own context is the parent where no header brings one. */
+    carries(context: InboundTrace | undefined) {
+      if (inbound.traceparent === undefined && context?.traceparent !== undefined) inbound = context;
+    },
     stage(stage: Stage, durationMs: number) {
       if (stage !== "renew") telemetry.metrics.observe("svc_pep_stage_duration_seconds", { stage }, durationMs / 1000);
     },
     /** Only the first end counts, so that a stream is recorded when it begins. */
     finish(end: CallEnd) {
-      if (!isFinished) telemetry.finish(span, eventOf(telemetry, end));
+      if (!isFinished) telemetry.finish(span(), eventOf(telemetry, end));
       isFinished = true;
     },
     /** The agent disconnected before its call was forwarded or blocked: nothing is counted. */
-    abandon: () => span.end(),
+    abandon: () => span().end(),
   };
 }
 

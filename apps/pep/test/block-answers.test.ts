@@ -126,10 +126,13 @@ describe("what cannot be read as one message is 400, each with its own text", ()
     }
   });
 
-  test("a header that differs from the message is reported in band", async () => {
+  test("a header that differs from the message is MCP's own 400", async () => {
     const { post } = await setup();
-    const { error } = await told(await post("/files", call, { "mcp-method": "ping" }));
-    expect(error.message).toContain("Mcp-Method or Mcp-Name differs");
+    const response = await post("/files", call, { "mcp-method": "ping" });
+    expect(response.status).toBe(400);
+    const { id, error } = await told(response);
+    expect([id, error.code]).toEqual([7, -32020]);
+    expect(error.message).toContain("Mcp-Method, Mcp-Name or an Mcp-Param header differs");
   });
 });
 

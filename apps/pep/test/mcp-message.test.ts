@@ -41,6 +41,8 @@ describe("the message in the body names the target", () => {
     ["initialize", request("initialize", {}), "mcp:files protocol"],
     ["ping", request("ping"), "mcp:files protocol"],
     ["tools/list", request("tools/list", { cursor: "x" }), "mcp:files protocol"],
+    ["server/discover", request("server/discover", {}), "mcp:files protocol"],
+    ["subscriptions/listen", request("subscriptions/listen", { notifications: {} }), "mcp:files protocol"],
     ["a notification", '{"jsonrpc":"2.0","method":"notifications/initialized"}', "mcp:files protocol"],
     ["an answer to the server", '{"jsonrpc":"2.0","id":"s1","result":{"roots":[]}}', "mcp:files protocol"],
     ["an error for the server", '{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}', "mcp:files protocol"],

@@ -1,4 +1,4 @@
-import { protocolDataClass } from "@svc/core";
+import { isSessionMessage, protocolDataClass } from "@svc/core";
 import type { AuthorizeRequest } from "./authorize-hop.ts";
 import { type Params, withGrantHeaders } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
@@ -76,18 +76,13 @@ export function authorizedMcpTransport<Transport extends McpTransport<never, nev
   return inner;
 }
 
-/** The session's own methods. */
-const sessionMethods: readonly unknown[] = ["initialize", "ping", "tools/list"];
-
 type ToolHopRequest = Omit<AuthorizeRequest, "taint">;
 
 /** @throws {TypeError} for a call whose data class is not configured */
 function hopOf({ server, dataClass, tools = {} }: AuthorizedMcp, message: unknown): ToolHopRequest {
-  const { method, params } = (message ?? {}) as { method?: unknown; params?: { name?: unknown } };
+  const { id, method, params } = (message ?? {}) as { id?: unknown; method?: unknown; params?: { name?: unknown } };
   const ofServer: ToolHopRequest = { target: `mcp:${server}`, targetKind: "tool", dataClass: protocolDataClass };
-  if (typeof method !== "string" || method.startsWith("notifications/") || sessionMethods.includes(method)) {
-    return ofServer;
-  }
+  if (typeof method !== "string" || isSessionMessage({ id, method })) return ofServer;
   const isTool = method === "tools/call";
   const name = isTool ? String(params?.name) : `#${method}`;
   const target = isTool ? `mcp:${server}/${name}` : `mcp:${server}${name}`;

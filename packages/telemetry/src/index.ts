@@ -31,7 +31,7 @@ export {
   TelemetryKeyMissing,
 } from "./telemetry.ts";
 export { formatTraceparent, readTraceContext, type TraceHeaders } from "./trace-context.ts";
-export type { Span } from "./tracing.ts";
+export { type Span, spanStart } from "./tracing.ts";
 export type { TracingEnvironment } from "./tracing-environment.ts";
 export type { Disclosed, ErrorType, Pseudonym } from "./value-kind.ts";
 export { errorType } from "./value-kind.ts";

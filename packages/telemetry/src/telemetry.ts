@@ -8,7 +8,7 @@ import { type Counts, createMetrics, type Metrics, type Observations, type Rende
 import { shareMetrics } from "./multiprocess.ts";
 import { createIdentities, type Identities } from "./pseudonym.ts";
 import { readTraceContext, type TraceHeaders } from "./trace-context.ts";
-import { createTracing, type Span } from "./tracing.ts";
+import { createTracing, type Span, type SpanMoment } from "./tracing.ts";
 import type { TracingEnvironment } from "./tracing-environment.ts";
 import { errorType } from "./value-kind.ts";
 
@@ -31,7 +31,7 @@ export type TelemetryEvent<A extends App, M extends string = string> = EventOf<A
 
 export interface Telemetry<A extends App> {
   /** A span under the caller's trace context, or the root of a new trace. Context that is not used is counted. */
-  startSpan(name: SpanName<A>, inbound: TraceHeaders): Span;
+  startSpan(name: SpanName<A>, inbound: TraceHeaders, started?: SpanMoment): Span;
   /** Runs `work` with `span` active: log lines written meanwhile, awaited work included, carry its ids. */
   within<T>(span: Span, work: () => T): T;
   /** Counts, observes and logs; `facts` are those of the log line, which carries the active span's ids. */
@@ -154,11 +154,11 @@ export function createTelemetry({ app, version, config, io = {} }: TelemetryOpti
   };
 
   return {
-    startSpan(name, inbound) {
+    startSpan(name, inbound, started) {
       const { parent, rejected, baggageDropped } = readTraceContext(inbound);
       if (rejected) metrics.inc("svc_trace_context_rejected_total", { cause: rejected });
       if (baggageDropped) metrics.inc("svc_trace_context_rejected_total", { cause: "baggage_dropped" });
-      return tracing.startSpan(name, parent);
+      return tracing.startSpan(name, parent, started);
     },
     within: (span, work) => active.run(span, work),
     emit: (event) => record(event),

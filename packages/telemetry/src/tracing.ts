@@ -52,12 +52,26 @@ const contextOf = ({ traceId, spanId, traceFlags }: RemoteParent): SpanContext =
 
 type OnEnd = (start: SpanStart, end: SpanEnd) => void;
 
-/** Facts are collected until the end, when their rules as a whole are enforced. @param onEnd undefined: not exported */
-function contractSpan(start: SpanStart, tracestate: string | undefined, disclose: boolean, onEnd?: OnEnd): Span {
+/** When a span begins, which may be before its parent is known. */
+export interface SpanMoment {
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  readonly monotonicMs: number;
+}
+
+export const spanStart = (): SpanMoment => ({ atMs: Date.now(), monotonicMs: performance.now() });
+
+interface SpanOptions {
+  readonly tracestate: string | undefined;
+  readonly disclose: boolean;
+  readonly started: SpanMoment;
+  /** Undefined: not exported. */
+  readonly onEnd: OnEnd | undefined;
+}
+
+/** Facts are collected until the end, when their rules as a whole are enforced. */
+function contractSpan(start: SpanStart, { tracestate, disclose, started, onEnd }: SpanOptions): Span {
   const { traceId, spanId, traceFlags } = start.spanContext;
-  const startedAtMs = Date.now();
-  // Durations by the monotonic clock.
-  const startedMs = performance.now();
   const attributes = noAttributes();
   let hasFailed = false;
   let isEnded = false;
@@ -81,8 +95,8 @@ function contractSpan(start: SpanStart, tracestate: string | undefined, disclose
     end() {
       if (isEnded) return;
       isEnded = true;
-      const durationMs = performance.now() - startedMs;
-      onEnd?.(start, { startedAtMs, durationMs, attributes, hasFailed });
+      const durationMs = performance.now() - started.monotonicMs;
+      onEnd?.(start, { startedAtMs: started.atMs, durationMs, attributes, hasFailed });
     },
   };
 }
@@ -124,7 +138,7 @@ export function createTracing<E extends Emitter>(options: TracingOptions) {
 
   return {
     /** The root of a new trace, or a child of `remote`. */
-    startSpan(name: SpanName<E>, remote?: RemoteParent): Span {
+    startSpan(name: SpanName<E>, remote?: RemoteParent, started = spanStart()): Span {
       const parent = remote && contextOf(remote);
       const traceId = parent?.traceId ?? newTraceId();
       const kind = spanKind(name);
@@ -132,7 +146,8 @@ export function createTracing<E extends Emitter>(options: TracingOptions) {
       const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
       const spanContext = { traceId, spanId: newSpanId(), traceFlags };
       const start = { name, kind, spanContext, parentSpanContext: parent };
-      return contractSpan(start, remote?.tracestate, disclose, isSampled ? sink?.take : undefined);
+      const onEnd = isSampled ? sink?.take : undefined;
+      return contractSpan(start, { tracestate: remote?.tracestate, disclose, started, onEnd });
     },
     /** Exports what is queued; resolves after `withinMillis` at the latest. */
     shutdown: async (withinMillis: number) => sink?.drain(withinMillis),

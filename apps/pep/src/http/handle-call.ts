@@ -44,6 +44,7 @@ async function authorizeAndForward<C extends Call>(
   const { upstream } = resolved;
   const identified = await identifyCall(call, resolved);
   if (identified === "gone") return abandonCall(call);
+  record.carries(identified.trace);
   const admission = await admit(ports, {
     inbound,
     mode: upstream.mode,

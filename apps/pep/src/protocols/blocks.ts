@@ -152,8 +152,8 @@ export const blockTable = {
   },
   header_mismatch: {
     ...{ cause: "unresolvable_call", status: 400 },
-    text: "Mcp-Method or Mcp-Name differs from the message",
-    remedy: "send them as in the message, or not at all",
+    text: "MCP-Protocol-Version, Mcp-Method, Mcp-Name or an Mcp-Param header differs from the message",
+    remedy: "send each header as the message has its value, encoded as MCP 2026-07-28 says",
   },
   body_too_large: {
     ...{ cause: "body_too_large", status: 413 },

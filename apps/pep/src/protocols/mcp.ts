@@ -5,9 +5,12 @@ import type { Answer } from "../message/write-answer.ts";
 import { blockAnswer, blockDetails, httpBlockAnswer } from "./answers.ts";
 import { type Block, blockedFor, blockMessage } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
-import { idOf, isMirrored, readMessage } from "./mcp/message.ts";
+import { eraOf } from "./mcp/era.ts";
+import { listFilter } from "./mcp/list-filter.ts";
+import { mayList } from "./mcp/lists.ts";
+import { idOf, readMessage, traceIn } from "./mcp/message.ts";
+import { isMirrored } from "./mcp/mirrored-headers.ts";
 import { createTargets } from "./mcp/targets.ts";
-import { toolListFilter } from "./mcp/tool-lists.ts";
 import type { AllowedTools, IdentifiedCall, ProtocolKind, ResponseFilter } from "./protocol.ts";
 
 const denialForms = ["error", "result"] as const;
@@ -30,7 +33,7 @@ const answeredBytes = 1024 * 1024;
 /** One Streamable HTTP endpoint; the JSON-RPC message in the body names the call. */
 export const mcp: ProtocolKind<typeof entry> = {
   entry,
-  create({ url, filter_tool_lists: filtersToolLists, denials, ...settings }) {
+  create({ url, filter_tool_lists: filtersLists, denials, ...settings }) {
     const { name } = settings;
     // The endpoint is the URL exactly, a trailing slash included.
     const { pathname } = new URL(url);
@@ -59,19 +62,20 @@ export const mcp: ProtocolKind<typeof entry> = {
         const message = readMessage(bytes);
         if (typeof message === "string") return { unresolved: blockedFor(message) };
         const { id, method } = message;
-        if (!isMirrored(message, headers)) return { id, method, unresolved: blockedFor("header_mismatch") };
+        const read = { id, method, era: eraOf(message, headers), trace: traceIn(message) };
+        if (!isMirrored(message, headers)) return { ...read, unresolved: blockedFor("header_mismatch") };
         const call = targets.ofMessage(message);
-        return { id, method, call, unresolved: call ? undefined : blockedFor("no_data_class", { upstream: name }) };
+        return { ...read, call, unresolved: call ? undefined : blockedFor("no_data_class", { upstream: name }) };
       },
       blockAnswer: (block, call) => jsonRpcBlockAnswer(block, call, denials),
-      filterFor({ method, id }, httpMethod, allowedTools) {
-        if (!filtersToolLists) return undefined;
-        const mayList = method === "tools/list" || httpMethod === "GET";
+      filterFor({ method, id, era }, httpMethod, allowedTools) {
+        if (!filtersLists) return undefined;
+        const isList = mayList(method, httpMethod);
         const filterWith = (allowed: AllowedTools | undefined): ResponseFilter => {
-          const context = { targets, id, mayList, allowed };
-          return (status, headers) => toolListFilter(context, status, headers);
+          const context = { targets, id, era, mayList: isList, allowed };
+          return (status, headers) => listFilter(context, status, headers);
         };
-        return mayList ? allowedTools().then(filterWith) : filterWith(undefined);
+        return isList ? allowedTools().then(filterWith) : filterWith(undefined);
       },
     };
   },
@@ -80,19 +84,37 @@ export const mcp: ProtocolKind<typeof entry> = {
 /** -32001 is the official SDK's own time-out, and MCP reserves -32020 to -32099. */
 const policyDenied = -32010;
 const callFailed = -32603;
+/** Of MCP 2026-07-28, each with the HTTP status that it prescribes. */
+const headerMismatch = [400, -32020] as const;
+const methodNotFound = [404, -32601] as const;
 
 /**
  * A JSON-RPC error in a 200 for a request that waits under `id`: an HTTP error would end the MCP client's session. A
  * request without a valid bearer still gets its 401. As a tool's result a deny is read by the model itself.
  */
-function jsonRpcBlockAnswer(block: Block, { id, method }: IdentifiedCall, denials: Denials): Answer {
+function jsonRpcBlockAnswer(block: Block, call: IdentifiedCall, denials: Denials): Answer {
   const { cause } = block;
+  const { id, method } = call;
   if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block);
   const message = blockMessage(block);
-  const answer = (content: object) => blockAnswer(block, 200, { jsonrpc: "2.0", id, ...content });
   if (cause === "policy" && denials === "result" && method === "tools/call") {
-    return answer({ result: { content: [{ type: "text", text: message }], isError: true } });
+    const result = { content: [{ type: "text", text: message }], isError: true };
+    return blockAnswer(block, 200, { jsonrpc: "2.0", id, result });
   }
-  const code = cause === "policy" ? policyDenied : callFailed;
-  return answer({ error: { code, message, data: { code: cause, ...blockDetails(block) } } });
+  const [status, code] = errorOf(block, call);
+  const error = { code, message, data: { code: cause, ...blockDetails(block) } };
+  return blockAnswer(block, status, { jsonrpc: "2.0", id, error });
+}
+
+function errorOf(block: Block, call: IdentifiedCall): readonly [status: number, code: number] {
+  if (block.reason === "header_mismatch") return headerMismatch;
+  if (call.era === "modern" && isUndeclaredMethod(block, call)) return methodNotFound;
+  return [200, block.cause === "policy" ? policyDenied : callFailed];
+}
+
+/** What neither the file nor the policy declares is, to a client of a modern revision, no method of the server. */
+function isUndeclaredMethod({ reason, decision }: Block, { method, call }: IdentifiedCall): boolean {
+  if (call === undefined) return reason === "no_data_class" && method !== "tools/call";
+  const isMethod = call.target.endsWith(`#${method}`);
+  return isMethod && decision?.outcome === "deny" && decision.denyReason === "TARGET_NOT_DECLARED";
 }

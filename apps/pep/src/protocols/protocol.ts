@@ -1,5 +1,6 @@
 import type { CompiledRules } from "@svc/classify";
 import type { TargetKind } from "@svc/core";
+import type { TraceHeaders } from "@svc/telemetry";
 import type { z } from "zod";
 import type { Limits } from "../limits.ts";
 import type { RawHeaders } from "../message/headers.ts";
@@ -33,6 +34,9 @@ export interface Ambiguous {
 /** The id of a message that waits for an answer; the answer repeats it. */
 export type MessageId = string | number;
 
+/** MCP's own words: a legacy revision opens a session by `initialize`, a modern request names the revision it is written for. */
+export type Era = "legacy" | "modern";
+
 export interface IdentifiedCall {
   /** Undefined: the configuration names no target for the call. */
   readonly call?: CallTarget | undefined;
@@ -41,6 +45,10 @@ export interface IdentifiedCall {
   readonly id?: MessageId | undefined;
   /** The message's own method, not HTTP's. */
   readonly method?: string | undefined;
+  /** Of MCP: which revisions the message is written for. */
+  readonly era?: Era | undefined;
+  /** Trace context that the message itself has. */
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** Reads a call from the body that will be sent. `gone`: the agent disconnected or stopped sending. */

@@ -1,4 +1,4 @@
-import { protocolDataClass, toolRef } from "@svc/core";
+import { isSessionMessage, protocolDataClass, toolRef } from "@svc/core";
 import { parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
 
@@ -37,8 +37,6 @@ export function parsedBody(body: unknown): unknown {
   return parsed.ok && (parsed.duplicateDepth ?? 3) > 2 ? parsed.value : undefined;
 }
 
-const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
-
 /**
  * The target of one JSON-RPC message: a tool, a method declared like one, or the server itself. Undefined for a batch, an
  * invalid message and a name that no target reference allows (docs/reference/enforcement-point.md#mcp-messages).
@@ -47,8 +45,7 @@ export function callOf({ server, tools = {}, dataClass }: McpServer, body: unkno
   const message = messageShape.safeParse(body).data;
   if (!message) return undefined;
   const { id, method, params } = message;
-  const isNotification = id === undefined && method?.startsWith("notifications/");
-  if (method === undefined || isNotification || sessionMethods.has(method)) {
+  if (method === undefined || isSessionMessage({ id, method })) {
     return { ...sessionCall(server), id: method === undefined ? undefined : id };
   }
   const named = new Map(Object.entries(tools));

@@ -123,6 +123,22 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     testsOf("apps/pep/test/mcp-message.test.ts")("a message that readers could read differently is rejected > %s"),
   ],
   [
+    "mirrored-names-undecoded",
+    "protocols/mcp/mirrored-headers.ts",
+    "names.includes(decoded(value))",
+    'names.includes(decoded(value)) || value.startsWith("=?base64?")',
+    testsOf("apps/pep/test/mirrored-headers.test.ts")("headers disagree with the message: > %s"),
+  ],
+  [
+    "revisions-that-disagree",
+    "protocols/mcp/mirrored-headers.ts",
+    "revision === undefined || value === revision",
+    "true",
+    testsOf("apps/pep/test/modern-answers.test.ts")(
+      "to a client of a modern revision > revisions that disagree are 400, and nothing is decided",
+    ),
+  ],
+  [
     "quit-from-other-addresses",
     "http/own-endpoints.ts",
     'if (!isLoopback(request.socket.remoteAddress ?? "") || request.headers.origin !== undefined)',
@@ -134,7 +150,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "protocols/mcp/held-message.ts",
     'return declared !== undefined && isWithin(call?.dataClass ?? "", declared);',
     "return true;",
-    testsOf("apps/pep/test/tool-lists.test.ts")(
+    testsOf("apps/pep/test/list-filter.test.ts")(
       "a JSON list keeps the tools that are allowed for their data class, and every other member",
     ),
   ],
@@ -143,14 +159,14 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     "protocols/mcp/held-message.ts",
     "(mayList ? !allowed : !isOwn)",
     "(mayList ? !allowed : false)",
-    testsOf("apps/pep/test/tool-lists.test.ts")("the answer to another request > brings no list under the id %s"),
+    testsOf("apps/pep/test/list-filter.test.ts")("the answer to another request > brings no list under the id %s"),
   ],
   [
     "answers-copied-again",
     "protocols/mcp/held-message.ts",
     "held.push(chunk);",
     "held = [Buffer.concat([...held, chunk])];",
-    testsOf("apps/pep/test/tool-lists.test.ts")(
+    testsOf("apps/pep/test/list-filter.test.ts")(
       "the work for an answer is that of its pieces, and is spread over them > %s",
     ),
   ],

@@ -1,5 +1,6 @@
 import type { MessageId } from "../protocol.ts";
 import { createJsonScanner, type JsonListener } from "./json-scanner.ts";
+import { isListMember, type ListMember, listMembers } from "./lists.ts";
 import { isDisguisedName, maxMessageDepth, spellings } from "./message.ts";
 
 /** Bytes of a message to be replaced. */
@@ -11,16 +12,16 @@ export interface Edit {
 
 /** One message of an answer. `idText`: its id as it is written; undefined where two readers could find two. */
 export interface AnswerMessage {
-  /** `list`: its result has tools. `unreadable`: not one JSON object that every reader reads alike. */
+  /** `list`: its result lists what may be called. `unreadable`: not one JSON object that every reader reads alike. */
   readonly kind: "plain" | "list" | "unreadable";
   readonly idText: string | undefined;
-  /** Of a list: cuts the hidden tools out, and says that what is left is one caller's. */
+  /** Of a list: cuts the hidden elements out, and says that what is left is one caller's. */
   readonly edits: readonly Edit[];
 }
 
 const messageNames = spellings("jsonrpc", "id", "method", "params", "result", "error");
-const resultNames = spellings("tools", "ttlMs", "cacheScope");
-const toolNames = spellings("name");
+const resultNames = spellings(...Object.keys(listMembers), "ttlMs", "cacheScope");
+const elementNames = spellings(...Object.values(listMembers));
 
 /** What was filtered for one caller is no other's, and old at once (MCP 2026-07-28: Caching). */
 const cacheHints: ReadonlyMap<string, string> = new Map([
@@ -28,8 +29,8 @@ const cacheHints: ReadonlyMap<string, string> = new Map([
   ["cacheScope", '"private"'],
 ]);
 
-/** The containers around a tool: message, result and list. */
-const [inMessage, inResult, inList, inTool] = [1, 2, 3, 4];
+/** The containers of a list's element: message, result and list. */
+const [inMessage, inResult, inList, inElement] = [1, 2, 3, 4];
 
 /** The names of one object's members: repeated and disguised ones are read differently by different readers. */
 interface Members {
@@ -49,18 +50,16 @@ function addMember(members: Members, name: string): void {
   members.latest = name;
 }
 
-/** Collects the ranges to be cut out of a list: a hidden tool, and one comma beside it. */
-function createCuts() {
-  const cuts: Edit[] = [];
+/** Collects the ranges to be cut out of a list: a hidden element, and one comma beside it. */
+function createCuts(edits: Edit[]) {
   let hasKept = false;
   let previousEnd = 0;
   let cutStart: number | undefined;
   const cutUntil = (end: number) => {
-    if (cutStart !== undefined) cuts.push({ start: cutStart, end, text: "" });
+    if (cutStart !== undefined) edits.push({ start: cutStart, end, text: "" });
     cutStart = undefined;
   };
   return {
-    cuts,
     add(start: number, end: number, isKept: boolean) {
       if (!isKept) cutStart ??= hasKept ? previousEnd : start;
       else {
@@ -73,58 +72,73 @@ function createCuts() {
   };
 }
 
-/** Reads one message piece by piece, in one pass. @param isAllowed of a tool, by its name */
-export function createMessageReader(isAllowed: (name: string) => boolean) {
+/**
+ * Reads one message piece by piece, in one pass.
+ * @param isAllowed of a list's element, by its name or URI
+ * @param hasHints a list without cache hints gets them
+ */
+export function createMessageReader(isAllowed: (list: ListMember, name: string) => boolean, hasHints: boolean) {
   const message = membersOf(messageNames);
-  const list = createCuts();
-  const hints: Edit[] = [];
+  const edits: Edit[] = [];
+  let cuts = createCuts(edits);
   let result: Members | undefined;
-  let tool: Members | undefined;
-  let toolName: string | undefined;
-  let isInList = false;
+  let list: ListMember | undefined;
+  let element: Members | undefined;
+  let elementName: string | undefined;
   let isList = false;
   let isObject = false;
   let isUnclear = false;
   let idText: string | undefined;
   let valueStart = 0;
+  let resultStart = 0;
   let closedAt: number | undefined;
 
   const membersAt = (depth: number): Members | undefined => {
     if (depth === inMessage) return message;
     if (depth === inResult) return result;
-    return depth === inTool ? tool : undefined;
+    return depth === inElement ? element : undefined;
   };
   /** A whole value of the result, or a whole element of the list. */
   const valueEnded = (depth: number, start: number, end: number) => {
     const hint = depth === inResult && result ? cacheHints.get(result.latest) : undefined;
-    if (hint !== undefined) hints.push({ start, end, text: hint });
-    if (depth !== inList || !isInList) return;
-    list.add(start, end, tool?.isUnclear === false && toolName !== undefined && isAllowed(toolName));
-    tool = undefined;
+    if (hint !== undefined) edits.push({ start, end, text: hint });
+    if (depth !== inList || list === undefined) return;
+    cuts.add(start, end, element?.isUnclear === false && elementName !== undefined && isAllowed(list, elementName));
+    element = undefined;
   };
 
   const listener: JsonListener = {
     isWanted: (isName, depth) =>
       isName
         ? membersAt(depth) !== undefined
-        : (depth === inMessage && message.latest === "id") || (depth === inTool && tool?.latest === "name"),
+        : (depth === inMessage && message.latest === "id") || (depth === inElement && isNameOf(list, element)),
     opened(container, depth, offset) {
       if (depth === 0) isObject = container === "{";
-      if (depth === inMessage && isObject && message.latest === "result" && container === "{")
+      if (depth === inMessage && isObject && message.latest === "result" && container === "{") {
         result = membersOf(resultNames);
-      if (depth === inResult && result?.latest === "tools" && container === "[") isInList = isList = true;
-      if (depth === inList && isInList) {
-        tool = container === "{" ? membersOf(toolNames) : undefined;
-        toolName = undefined;
+        resultStart = offset + 1;
       }
-      if (depth === inResult || (depth === inList && isInList)) valueStart = offset;
+      if (depth === inResult && container === "[" && isListMember(result?.latest)) {
+        list = result.latest;
+        cuts = createCuts(edits);
+        isList = true;
+      }
+      if (depth === inList && list !== undefined) {
+        element = container === "{" ? membersOf(elementNames) : undefined;
+        elementName = undefined;
+      }
+      if (depth === inResult || (depth === inList && list !== undefined)) valueStart = offset;
     },
     closed(depth, end) {
       if (depth === 0) closedAt = end;
-      if (depth === inResult) isInList = false;
+      if (depth === inResult && list !== undefined) {
+        cuts.end();
+        list = undefined;
+      }
       if (depth === inResult || depth === inList) valueEnded(depth, valueStart, end);
       if (depth === inMessage && result) {
         isUnclear ||= result.isUnclear;
+        if (hasHints && isList) edits.push(...missingHints(result, resultStart));
         result = undefined;
       }
     },
@@ -133,7 +147,7 @@ export function createMessageReader(isAllowed: (name: string) => boolean) {
       if (members) addMember(members, JSON.parse(`"${text}"`));
       if (kind === "name") return;
       if (depth === inMessage && message.latest === "id") idText = idTextOf(kind, text);
-      if (depth === inTool && tool?.latest === "name" && kind === "string") toolName = JSON.parse(`"${text}"`);
+      if (depth === inElement && isNameOf(list, element) && kind === "string") elementName = JSON.parse(`"${text}"`);
       if (depth === inResult || depth === inList) valueEnded(depth, start, end);
     },
   };
@@ -165,12 +179,20 @@ export function createMessageReader(isAllowed: (name: string) => boolean) {
       const isReadable = isJson && (isObject || closedAt === undefined) && !message.isUnclear && !isUnclear;
       const id = message.isUnclear ? undefined : idText;
       if (!isReadable) return { kind: "unreadable", idText: id, edits: [] };
-      list.end();
-      const edits = [...list.cuts, ...hints].sort((a, b) => a.start - b.start);
+      edits.sort((a, b) => a.start - b.start);
       return isList ? { kind: "list", idText: id, edits } : { kind: "plain", idText: id, edits: [] };
     },
   };
 }
+
+const isNameOf = (list: ListMember | undefined, element: Members | undefined): boolean =>
+  list !== undefined && element?.latest === listMembers[list];
+
+/** The hints that a result does not have, as members in front of its first. */
+const missingHints = (result: Members, start: number): Edit[] =>
+  [...cacheHints].flatMap(([name, text]) =>
+    result.seen?.has(name) ? [] : [{ start, end: start, text: `"${name}":${text},` }],
+  );
 
 /** The bytes with the edits made, and every other byte as it was. */
 export function edited(bytes: Buffer, edits: readonly Edit[]): Buffer {

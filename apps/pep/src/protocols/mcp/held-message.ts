@@ -1,6 +1,7 @@
 import { isWithin } from "@svc/core";
-import type { AllowedTools, MessageId } from "../protocol.ts";
+import type { AllowedTools, Era, MessageId } from "../protocol.ts";
 import { createMessageReader, edited, isIdOf } from "./answer-message.ts";
+import type { ListMember } from "./lists.ts";
 import type { McpTargets } from "./targets.ts";
 
 /** A longer list is not filtered but refused; it is in memory until its end. */
@@ -8,12 +9,13 @@ const maxListBytes = 8 * 1024 * 1024;
 /** So much of another answer is held before it streams, all but its end. */
 const maxHeldBytes = 1024 * 1024;
 
-export interface ToolListContext {
-  readonly targets: Pick<McpTargets, "ofTool">;
+export interface ListContext {
+  readonly targets: Pick<McpTargets, "ofListed">;
   /** Of the request that is answered; undefined where it waits for no answer of its own. */
   readonly id: MessageId | undefined;
-  /** The request lists tools, or opens a stream that may bring the answer to an earlier request. */
+  /** The request lists what may be called, or opens a stream that may bring the answer to an earlier request. */
   readonly mayList: boolean;
+  readonly era?: Era | undefined;
   /** Undefined: the control plane did not say. */
   readonly allowed: AllowedTools | undefined;
 }
@@ -26,9 +28,9 @@ export class AnswerRefused extends Error {
 export type HeldMessage = ReturnType<typeof holdMessage>;
 
 /** Holds one message until it is read. A long one that needs no filter streams, all but its end. */
-export function holdMessage(context: ToolListContext) {
-  const reader = createMessageReader((name) => isAllowed(context, name));
-  const { mayList, allowed, id } = context;
+export function holdMessage(context: ListContext) {
+  const { mayList, allowed, id, era } = context;
+  const reader = createMessageReader((list, name) => isAllowed(context, list, name), era === "modern");
   const cap = mayList ? maxListBytes : maxHeldBytes;
   let held: Buffer[] = [];
   let bytes = 0;
@@ -70,8 +72,8 @@ export function holdMessage(context: ToolListContext) {
   };
 }
 
-function isAllowed({ targets, allowed }: ToolListContext, name: string): boolean {
-  const call = targets.ofTool(name);
+function isAllowed({ targets, allowed }: ListContext, list: ListMember, name: string): boolean {
+  const call = targets.ofListed(list, name);
   const declared = call && allowed?.get(call.target);
   return declared !== undefined && isWithin(call?.dataClass ?? "", declared);
 }
@@ -79,11 +81,11 @@ function isAllowed({ targets, allowed }: ToolListContext, name: string): boolean
 const callFailed = -32603;
 
 /** The JSON-RPC error in place of a message. @param idText of that message, where it has one */
-export function refusal({ mayList, allowed, id }: ToolListContext, idText: string | undefined): string {
+export function refusal({ mayList, allowed, id }: ListContext, idText: string | undefined): string {
   const message =
     mayList && !allowed
-      ? "the control plane did not say which tools may be listed; try again"
-      : "the upstream's answer cannot be read for its tool list: it must be uncompressed JSON or an event stream";
+      ? "the control plane did not say what may be listed; try again"
+      : "the upstream's answer cannot be read for its list: it must be uncompressed JSON or an event stream";
   const error = JSON.stringify({ code: callFailed, message });
   return `{"jsonrpc":"2.0","id":${idText ?? JSON.stringify(id ?? null)},"error":${error}}`;
 }

@@ -1,7 +1,9 @@
+import type { TraceHeaders } from "@svc/telemetry";
 import { parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
-import { type RawHeaders, valuesInAnySpelling } from "../../message/headers.ts";
 import type { MessageId } from "../protocol.ts";
+
+type Members = Readonly<Record<string, unknown>>;
 
 /** The parts of a JSON-RPC message that name a call. */
 export interface McpMessage {
@@ -9,9 +11,7 @@ export interface McpMessage {
   readonly id: MessageId | undefined;
   /** Absent for an answer to the server. */
   readonly method: string | undefined;
-  /** `params.name` and `params.uri`. */
-  readonly name: string | undefined;
-  readonly uri: string | undefined;
+  readonly params: Members;
 }
 
 /** Deeper messages are refused before anything recurses into them. */
@@ -37,7 +37,7 @@ export function readMessage(bytes: Uint8Array): McpMessage | MessageFault {
   const isAnswer = "result" in message || "error" in message;
   // A message must not be an answer here and a call at the server, or the reverse.
   if (isAnswer === (method !== undefined) || (isAnswer && id === undefined)) return "not_a_message";
-  return { id: isAnswer ? undefined : id, method, name: textOf(params?.name), uri: textOf(params?.uri) };
+  return { id: isAnswer ? undefined : id, method, params };
 }
 
 /** The id that a request waits for which is too long to be a call. Nothing else of it counts. */
@@ -55,7 +55,7 @@ const messageShape = z.looseObject({
   // Our answer repeats it, so it must be read without loss.
   id: z.union([z.string(), z.number().refine((id) => Number.isSafeInteger(id) || !Number.isInteger(id))]).optional(),
   method: z.string().optional(),
-  params: z.looseObject({}).optional(),
+  params: z.looseObject({}).default({}),
 });
 
 /** Case folding of the most liberal JSON decoders: U+017F is an `s`, U+212A a `k`. */
@@ -66,8 +66,19 @@ export const spellings = (...names: string[]) => new Map(names.map((name) => [fo
 
 const messageNames = spellings("jsonrpc", "id", "method", "params", "result", "error");
 const paramsNames = spellings(
-  ...["_meta", "argument", "arguments", "capabilities", "clientInfo", "context", "cursor", "level", "name"],
-  ...["protocolVersion", "reason", "ref", "requestId", "task", "taskId", "uri"],
+  ...["_meta", "argument", "arguments", "capabilities", "clientInfo", "context", "cursor", "inputResponses", "level"],
+  ...[
+    "name",
+    "notifications",
+    "protocolVersion",
+    "reason",
+    "ref",
+    "requestId",
+    "requestState",
+    "task",
+    "taskId",
+    "uri",
+  ],
 );
 
 /** Whether a name differs from a known one only in case. */
@@ -77,11 +88,22 @@ export const isDisguisedName = (name: string, known: ReadonlyMap<string, string>
 const isDisguised = (members: object | undefined, known: ReadonlyMap<string, string>): boolean =>
   Object.keys(members ?? {}).some((name) => isDisguisedName(name, known));
 
-const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+/** A member of `params`, where it is a text. */
+export const textIn = ({ params }: Pick<McpMessage, "params">, member: string): string | undefined => {
+  const value = params[member];
+  return typeof value === "string" ? value : undefined;
+};
 
-/** Whether headers that repeat the body's method and name agree with it, in every spelling that a server may read. */
-export function isMirrored({ method, name, uri }: McpMessage, headers: RawHeaders): boolean {
-  const agrees = (header: string, expected: string | undefined) =>
-    valuesInAnySpelling(headers, header).every((value) => value === expected);
-  return agrees("mcp-method", method) && agrees("mcp-name", name ?? uri);
-}
+/** A member of the message's own `_meta`, where it is a text. */
+export const metaText = (
+  { params: { _meta: meta } }: Pick<McpMessage, "params">,
+  member: string,
+): string | undefined =>
+  typeof meta === "object" && meta !== null ? textIn({ params: meta as Members }, member) : undefined;
+
+/** The trace context of `_meta` (MCP 2026-07-28: OpenTelemetry trace context). */
+export const traceIn = (message: McpMessage): TraceHeaders => ({
+  traceparent: metaText(message, "traceparent"),
+  tracestate: metaText(message, "tracestate"),
+  baggage: metaText(message, "baggage"),
+});

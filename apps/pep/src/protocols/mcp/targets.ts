@@ -1,6 +1,7 @@
-import { protocolDataClass, toolRef } from "@svc/core";
+import { isSessionMessage, protocolDataClass, toolRef } from "@svc/core";
 import type { CallTarget } from "../protocol.ts";
-import type { McpMessage } from "./message.ts";
+import type { ListMember } from "./lists.ts";
+import { type McpMessage, textIn } from "./message.ts";
 
 export interface McpSettings {
   /** The upstream's name: the server's in every target. */
@@ -10,8 +11,6 @@ export interface McpSettings {
   /** Tool name, or `#method`, to its data class. */
   readonly tools: Readonly<Record<string, string>>;
 }
-
-const sessionMethods = new Set(["initialize", "ping", "tools/list"]);
 
 export type McpTargets = ReturnType<typeof createTargets>;
 
@@ -24,6 +23,8 @@ export function createTargets({ name: server, data_class: defaultClass, tools }:
   // `#name` is how the file spells a method, so a tool of that name has no entry of its own.
   const ofTool = (name: string): CallTarget | undefined =>
     legalTool(`mcp:${server}/${name}`, (name.startsWith("#") ? undefined : classes.get(name)) ?? defaultClass);
+  const ofMethod = (method: string): CallTarget | undefined =>
+    legalTool(`mcp:${server}#${method}`, classes.get(`#${method}`));
   const ofSession = tool(`mcp:${server}`, protocolDataClass);
   const named = [...classes].map(([name, dataClass]) =>
     tool(name.startsWith("#") ? `mcp:${server}${name}` : `mcp:${server}/${name}`, dataClass),
@@ -34,13 +35,17 @@ export function createTargets({ name: server, data_class: defaultClass, tools }:
     /** The targets that the settings name; where they name none, any tool of the server. */
     named: defaultClass === undefined ? named : [...named, tool(`mcp:${server}`, defaultClass)],
     /** Undefined: the settings give the message no data class, or its name is not a legal one. */
-    ofMessage({ id, method, name }: McpMessage): CallTarget | undefined {
-      const isNotification = id === undefined && method?.startsWith("notifications/");
-      if (method === undefined || isNotification || sessionMethods.has(method)) return ofSession;
-      if (method === "tools/call") return name === undefined ? undefined : ofTool(name);
-      return legalTool(`mcp:${server}#${method}`, classes.get(`#${method}`));
+    ofMessage(message: McpMessage): CallTarget | undefined {
+      const { method } = message;
+      if (method === undefined || isSessionMessage(message)) return ofSession;
+      if (method !== "tools/call") return ofMethod(method);
+      const name = textIn(message, "name");
+      return name === undefined ? undefined : ofTool(name);
     },
-    /** The target of a tool, by the same rule. */
-    ofTool,
+    /** The call of a listed element, by the same rule. */
+    ofListed(list: ListMember, name: string): CallTarget | undefined {
+      if (list === "tools") return ofTool(name);
+      return ofMethod(list === "prompts" ? "prompts/get" : "resources/read");
+    },
   };
 }

@@ -3,18 +3,14 @@ import type { Answer } from "../../message/write-answer.ts";
 import { upstreamFaultAnswer } from "../answers.ts";
 import type { BodyFilter } from "../protocol.ts";
 import { createEventFilter } from "./event-filter.ts";
-import { type HeldMessage, holdMessage, refusal, type ToolListContext } from "./held-message.ts";
+import { type HeldMessage, holdMessage, type ListContext, refusal } from "./held-message.ts";
 
 /**
- * Removes the tools that the caller may not call (docs/reference/enforcement-point.md#tool-lists), from a JSON answer
+ * Removes what the caller may not call from lists (docs/reference/enforcement-point.md#lists), from a JSON answer
  * and from every message of an event stream. Types are searched anywhere in the header, as some clients do. An answer
  * that cannot be read is replaced as a whole.
  */
-export function toolListFilter(
-  context: ToolListContext,
-  status: number,
-  headers: RawHeaders,
-): BodyFilter | Answer | undefined {
+export function listFilter(context: ListContext, status: number, headers: RawHeaders): BodyFilter | Answer | undefined {
   if (status < 200 || status === 204 || status === 304) return undefined;
   const type = valuesOf(headers, "content-type").join(", ").toLowerCase();
   const isPlain = valuesOf(headers, "content-encoding").every((coding) => coding.toLowerCase() === "identity");
@@ -25,7 +21,7 @@ export function toolListFilter(
   return type.includes("event-stream") ? createEventFilter(() => holdMessage(context)) : jsonFilter(context);
 }
 
-function jsonFilter(context: ToolListContext): BodyFilter {
+function jsonFilter(context: ListContext): BodyFilter {
   let held: HeldMessage | undefined;
   return {
     push(chunk) {
@@ -37,7 +33,7 @@ function jsonFilter(context: ToolListContext): BodyFilter {
 }
 
 /** In place of the whole answer. Where no request waits, the upstream failed. */
-function wholeRefusal(context: ToolListContext): Answer {
+function wholeRefusal(context: ListContext): Answer {
   if (context.id === undefined) return upstreamFaultAnswer("upstream_unreachable");
   const headers = ["content-type", "application/json", "cache-control", "no-store"];
   return { status: 200, headers, body: refusal(context, undefined) };

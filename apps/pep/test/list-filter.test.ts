@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AnswerRefused } from "../src/protocols/mcp/held-message.ts";
+import { listFilter } from "../src/protocols/mcp/list-filter.ts";
 import { createTargets } from "../src/protocols/mcp/targets.ts";
-import { toolListFilter } from "../src/protocols/mcp/tool-lists.ts";
 import { files } from "./support/upstreams.ts";
 
 const targets = createTargets(files);
@@ -21,7 +21,7 @@ interface Asked {
 /** What the agent gets: the whole answer where it is replaced. */
 const pass = (pieces: readonly (string | Buffer)[], headers: string[], asked: Asked = {}) => {
   const { status = 200, ...context } = { id: 1, mayList: true, allowed, ...asked };
-  const filter = toolListFilter({ targets, ...context }, status, headers);
+  const filter = listFilter({ targets, ...context }, status, headers);
   if (!filter) return undefined;
   if ("body" in filter) return filter.body;
   const passed = pieces.map((piece) => filter.push(Buffer.from(piece)));
@@ -334,7 +334,7 @@ describe("the work for an answer is that of its pieces, and is spread over them"
   };
   /** Processor time of this process, which other programs do not lengthen: of the longest piece, and of all. */
   const work = (pieces: readonly Buffer[], headers: string[]) => {
-    const filter = toolListFilter({ targets, allowed, id: 1, mayList: true }, 200, headers);
+    const filter = listFilter({ targets, allowed, id: 1, mayList: true }, 200, headers);
     if (!filter || "body" in filter) throw new Error("not filtered");
     let [longest, whole] = [0, 0];
     for (const run of [...pieces.map((piece) => () => filter.push(piece)), () => filter.end()]) {

@@ -1,0 +1,15 @@
+/** Methods of every revision that a client needs before it can call anything. */
+const sessionMethods: ReadonlySet<string> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "subscriptions/listen",
+  "tools/list",
+]);
+
+/**
+ * Whether a message belongs to the implicit tool `mcp:<server>` (docs/reference/manifest.md#mcp-servers): a method of
+ * every session, a notification, or an answer to the server, which has no method.
+ */
+export const isSessionMessage = ({ id, method }: { id?: unknown; method?: string | undefined }): boolean =>
+  method === undefined || sessionMethods.has(method) || (id === undefined && method.startsWith("notifications/"));
