@@ -12,6 +12,7 @@ import { createAdminServer, createProxyServer } from "./http/listener.ts";
 import { createSessionOrder } from "./http/session-order.ts";
 import type { Config } from "./start/config.ts";
 import { openControlPlane } from "./start/control-plane.ts";
+import { createStdioUpstreams, type StdioUpstreams } from "./stdio/stdio-upstreams.ts";
 import { type ConfiguredUpstreams, configuredUpstreams } from "./upstreams/configured-upstreams.ts";
 import { connectUpstreams } from "./upstreams/connect-upstream.ts";
 import type { Upstreams } from "./upstreams/upstream.ts";
@@ -39,7 +40,8 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const events = createEvents(telemetry);
   const announce = ({ all }: Upstreams) =>
     events.serving(all.length === 0 ? [config.mode] : all.map(({ mode }) => mode));
-  const upstreams = upstreamsOf(config, events, announce, log);
+  const stdio = createStdioUpstreams(log, () => performance.now());
+  const upstreams = upstreamsOf(config, stdio, events, announce, log);
   const controlPlane = await openControlPlane(config);
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
   const { hop } = controlPlane;
@@ -59,6 +61,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
     allowedTools: (credential) => fetchAllowedTools(hop, credential),
+    onSessionEnd: stdio.endSession,
     monotonicMs: hop.steps.monotonicMs,
     now: Date.now,
   };
@@ -111,14 +114,16 @@ const recorderOf = ({ tracePath }: Config, log: (line: string) => void): TraceRe
 
 const upstreamsOf = (
   { configFile: file, mode: defaultMode, egress }: Config,
+  stdio: StdioUpstreams,
   events: Events,
   announce: (upstreams: Upstreams) => void,
   log: (line: string) => void,
-): ConfiguredUpstreams =>
-  configuredUpstreams({
+): ConfiguredUpstreams => {
+  const connectByUrl = connectUpstreams(egress);
+  return configuredUpstreams({
     file,
     defaultMode,
-    connect: connectUpstreams(egress),
+    connect: (upstream) => (upstream.stdio ? stdio.connect(upstream.stdio) : connectByUrl(upstream)),
     onConfigApplied(applied) {
       announce(applied);
       events.configurationApplied();
@@ -128,3 +133,4 @@ const upstreamsOf = (
       for (const fault of faults) log(`${file}: ${fault}`);
     },
   });
+};

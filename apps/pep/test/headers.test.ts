@@ -236,8 +236,10 @@ describe("the credentials that an upstream receives", () => {
       { inbound: {} },
       ["x-api-key", "k"],
     ],
+    ["the session of a decided call", { kind: "session" }, { ...agentsOwn, isDecided: true }, ["x-svc-session", "s"]],
+    ["no session of a call that was not decided", { kind: "session" }, agentsOwn, []],
   ] as const)("%s", (_name, shown, outbound, want) => {
-    expect(credentialHeaders(shown, outbound)).toEqual(want);
+    expect(credentialHeaders(shown, { isDecided: false, ...outbound })).toEqual(want);
   });
 
   test("an agent cannot set an upstream's own secret", () => {

@@ -7,6 +7,8 @@ import type { Credential, Upstream } from "../upstreams/upstream.ts";
 /** The credentials of a forwarded call. Without `taken` it is one that observe mode forwards although it was refused. */
 export interface OutboundCredentials {
   readonly inbound: InboundCredentials;
+  /** The control plane decided, and so verified the agent's token. */
+  readonly isDecided: boolean;
   readonly taken?: HopTaken | undefined;
 }
 
@@ -29,7 +31,10 @@ export const outgoingHeaders = (
  * The credential headers of a forwarded call: name, value, ... (docs/reference/enforcement-point.md#credentials). An
  * upstream that does not receive the narrowed token receives no other header of ours either.
  */
-export function credentialHeaders(credential: Credential, { inbound, taken }: OutboundCredentials): string[] {
+export function credentialHeaders(
+  credential: Credential,
+  { inbound, isDecided, taken }: OutboundCredentials,
+): string[] {
   const { foreignAuthorization } = inbound;
   const own = foreignAuthorization === undefined ? [] : ["authorization", foreignAuthorization];
   const withToken = (header: string) =>
@@ -37,6 +42,8 @@ export function credentialHeaders(credential: Credential, { inbound, taken }: Ou
   switch (credential.kind) {
     case "none":
       return [];
+    case "session":
+      return isDecided && inbound.credential ? ["x-svc-session", inbound.credential.sessionId] : [];
     case "header":
       return [credential.name, credential.value];
     case "hop_token":

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
+import type { DenyReason } from "@svc/core";
 import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
 import type { Watch } from "../decide/decide-again.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
 import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
+import type { OutboundCredentials } from "../forward/outbound-credentials.ts";
 import type { Limits } from "../limits.ts";
 import { valuesInAnySpelling } from "../message/headers.ts";
 import { type RequestBody, requestBody } from "../message/request-body.ts";
@@ -49,6 +51,8 @@ export interface PepPorts extends AdmitPorts {
   readonly unlisted: UnlistedCalls;
   /** What the caller may call at present; undefined: the control plane gave no usable answer. */
   readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
+  /** A decision found the session over. */
+  readonly onSessionEnd: (sessionId: string) => void;
   /** Of a request that names no upstream. */
   readonly defaultMode: PepMode;
   readonly monotonicMs: () => number;
@@ -112,6 +116,12 @@ export const beginCall = (
   releaseSlot: ports.calls.tryAcquire(),
 });
 
+export const outboundOf = ({ inbound }: Call, { admission }: AdmittedCall): OutboundCredentials => ({
+  inbound,
+  taken: admission.taken,
+  isDecided: (admission.taken ?? admission.refusal)?.decision !== undefined,
+});
+
 type BlockedCall = { upstream?: Upstream; identified?: IdentifiedCall; error?: unknown };
 
 /** A 404 would tell an MCP client that its session is gone (MCP 2025-11-25, Session Management). */
@@ -167,6 +177,7 @@ function finishCall(
   { ports, request, body, record, inbound, startedMs }: Call,
   end: Omit<CallEnd, "method" | "credential" | "overheadMs">,
 ): void {
+  if (inbound.credential && endsSession(end.refusal)) ports.onSessionEnd(inbound.credential.sessionId);
   record.finish({
     ...end,
     decision: end.decision ?? end.refusal?.decision,
@@ -176,6 +187,11 @@ function finishCall(
     overheadMs: ports.monotonicMs() - startedMs - body.awaitedMs - (end.upstreamMs ?? 0),
   });
 }
+
+const endReasons: readonly unknown[] = ["SESSION_EXPIRED", "SESSION_REVOKED"] satisfies DenyReason[];
+
+const endsSession = (refusal: Refusal | undefined): boolean =>
+  refusal?.decision?.outcome === "deny" && endReasons.includes(refusal.decision.denyReason);
 
 /** Counts a call as a stream instead. @returns the stream's release; undefined: every slot is in use */
 export function countAsStream({ ports, releaseSlot }: Call): (() => void) | undefined {

@@ -19,6 +19,7 @@ import {
   type ForwardEnd,
   finishForwarded,
   finishStopped,
+  outboundOf,
   type PepPorts,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
@@ -66,9 +67,8 @@ const requests: CallKind<RequestCall> = {
 };
 
 async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promise<void> {
-  const { ports, request, response, record, generation, inbound } = call;
+  const { ports, request, response, record, generation } = call;
   const { resolved, identified, admission, turn, watch } = admitted;
-  const { taken } = admission;
   const { upstream, path } = resolved;
   const filtering = responseFilterOf(call, admitted);
   const filterFor = filtering && (await filtering);
@@ -76,7 +76,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   if (watch.refusal) return block(watch.refusal);
   const lateBody = lateBodyOf(ports.hop, admission, call.body);
   const body = bodyOf(call, lateBody?.mayEnd);
-  const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken }, [
+  const headers = outgoingHeaders(request, upstream, record.trace, outboundOf(call, admitted), [
     ...lengthOf(request, body),
     ...(acceptsTrailers(request.rawHeaders) ? ["te", "trailers"] : []),
     // A compressed answer cannot be filtered.

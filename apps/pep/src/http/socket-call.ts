@@ -14,6 +14,7 @@ import {
   type CallKind,
   countAsStream,
   finishForwarded,
+  outboundOf,
   type PepPorts,
 } from "./call.ts";
 import { handleCall } from "./handle-call.ts";
@@ -69,11 +70,9 @@ const webSockets = socketKind(
   // Node before 24.9 hands over every kind of upgrade.
   (call) => (isWebSocket(call.request) ? resolveUpgrade(call.generation.upstreams, requestLineOf(call)) : unresolvable),
   (call, admitted, events) => {
-    const { request, record, inbound } = call;
-    const { resolved, admission } = admitted;
-    const { upstream, path } = resolved;
-    const { taken } = admission;
-    const headers = outgoingHeaders(request, upstream, record.trace, { inbound, taken });
+    const { request, record } = call;
+    const { upstream, path } = admitted.resolved;
+    const headers = outgoingHeaders(request, upstream, record.trace, outboundOf(call, admitted));
     const { upstreamHeadersMs: answerMs } = call.ports.limits;
     const handshake = { path, headers, answerHeaders: answerHeadersOf(call, admitted), answerMs };
     return openWebSocket(upstream, handshake, call, events);

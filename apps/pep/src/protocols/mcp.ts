@@ -2,6 +2,7 @@ import { dataClass } from "@svc/core";
 import { z } from "zod";
 import { isJsonBody } from "../message/media-type.ts";
 import type { Answer } from "../message/write-answer.ts";
+import { checkStdio, stdioSettings, stdioUrl } from "../stdio/settings.ts";
 import { blockAnswer, blockDetails, httpBlockAnswer } from "./answers.ts";
 import { type Block, blockedFor, blockMessage } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
@@ -16,16 +17,20 @@ import type { AllowedTools, IdentifiedCall, ProtocolKind, ResponseFilter } from 
 const denialForms = ["error", "result"] as const;
 type Denials = (typeof denialForms)[number];
 
-const entry = z.strictObject({
-  ...commonSettings,
-  protocol: z.literal("mcp"),
-  data_class: dataClass.optional(),
-  tools: z.record(z.string().min(1), dataClass).default({}),
-  filter_tool_lists: z.boolean().default(false),
-  /** How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads. */
-  denials: z.enum(denialForms).default("error"),
-  routes: z.array(connectRoute).default([]),
-});
+const entry = z
+  .strictObject({
+    ...commonSettings,
+    url: commonSettings.url.optional(),
+    ...stdioSettings,
+    protocol: z.literal("mcp"),
+    data_class: dataClass.optional(),
+    tools: z.record(z.string().min(1), dataClass).default({}),
+    filter_tool_lists: z.boolean().default(false),
+    /** How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads. */
+    denials: z.enum(denialForms).default("error"),
+    routes: z.array(connectRoute).default([]),
+  })
+  .check(checkStdio);
 
 /** Longer messages are answered without their id. */
 const answeredBytes = 1024 * 1024;
@@ -33,7 +38,7 @@ const answeredBytes = 1024 * 1024;
 /** One Streamable HTTP endpoint; the JSON-RPC message in the body names the call. */
 export const mcp: ProtocolKind<typeof entry> = {
   entry,
-  create({ url, filter_tool_lists: filtersLists, denials, ...settings }) {
+  create({ url = stdioUrl, filter_tool_lists: filtersLists, denials, ...settings }) {
     const { name } = settings;
     // The endpoint is the URL exactly, a trailing slash included.
     const { pathname } = new URL(url);

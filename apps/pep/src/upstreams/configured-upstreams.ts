@@ -108,19 +108,20 @@ function createLiveUpstreams(first: Upstreams, connect: Connect) {
 }
 
 function createPools(upstreams: Upstreams, connect: Connect) {
-  const byName = new Map<string, UpstreamConnections>();
+  const connections = new Map<Upstream, UpstreamConnections>();
+  const dispatcherOf = (upstream: Upstream): UpstreamConnections => {
+    const made = connections.get(upstream) ?? connect(upstream);
+    connections.set(upstream, made);
+    return made;
+  };
+  // Before those of the configuration that it replaces are closed, so that unchanged processes are kept.
+  for (const upstream of upstreams.all) if (upstream.stdio) dispatcherOf(upstream);
   return {
     upstreams,
     calls: 0,
-    dispatcherOf(upstream: Upstream): UpstreamConnections {
-      const known = byName.get(upstream.name);
-      if (known) return known;
-      const made = connect(upstream);
-      byName.set(upstream.name, made);
-      return made;
-    },
+    dispatcherOf,
     async destroy() {
-      await Promise.all([...byName.values()].map((connections) => connections.destroy()));
+      await Promise.all([...connections.values()].map((each) => each.destroy()));
     },
   };
 }

@@ -8,15 +8,15 @@ export interface UpstreamConnections extends Pick<Dispatcher, "dispatch"> {
   destroy(): Promise<void>;
 }
 
-export type Connect = (upstream: Pick<Upstream, "origin" | "tls">) => UpstreamConnections;
+export type Connect = (upstream: Pick<Upstream, "origin" | "tls" | "stdio">) => UpstreamConnections;
 
 const maxHeaderBytes = 32 * 1024;
 const connectTimeoutMs = 10_000;
 
 /** Keep-alive connections with TLS from here, through a proxy if one is set. The limiter bounds calls in flight. */
 export const connectUpstreams =
-  (proxies: EgressProxies | undefined, connectMs = connectTimeoutMs): Connect =>
-  ({ origin, tls }) => {
+  (proxies: EgressProxies | undefined, connectMs = connectTimeoutMs) =>
+  ({ origin, tls }: Pick<Upstream, "origin" | "tls">): UpstreamConnections => {
     const toUpstream = { ...tls, timeout: connectMs };
     const options = { allowH2: false, pipelining: 1, maxHeaderSize: maxHeaderBytes, connect: toUpstream };
     if (!proxies) return new Pool(origin, options);

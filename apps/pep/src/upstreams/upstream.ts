@@ -1,11 +1,14 @@
 import type { PepMode } from "../modes.ts";
 import type { CallTarget, Protocol } from "../protocols/protocol.ts";
+import type { StdioServer } from "../stdio/settings.ts";
 
 /** The credential that replaces the agent's own `Authorization` (docs/reference/enforcement-point.md#credentials). */
 export type Credential =
   | { readonly kind: "hop_token" }
   | { readonly kind: "none" }
   | { readonly kind: "passthrough" }
+  /** The name of the verified session alone, for a child process that gets no request. */
+  | { readonly kind: "session" }
   /** The upstream's own secret, which the agent never holds. */
   | { readonly kind: "header"; readonly name: string; readonly value: string };
 
@@ -27,6 +30,8 @@ export interface Upstream {
   readonly mode: PepMode;
   readonly credential: Credential;
   readonly tls: UpstreamTls;
+  /** The server is a child process; `origin` leads nowhere. */
+  readonly stdio: StdioServer | undefined;
   /** The call that a tunnel counts as; undefined where no route says `connect: true`. */
   readonly tunnel: CallTarget | undefined;
   readonly protocol: Protocol;

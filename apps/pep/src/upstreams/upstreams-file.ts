@@ -5,6 +5,7 @@ import { normalAuthority } from "../message/authority.ts";
 import type { PepMode } from "../modes.ts";
 import { toCall, withDefault } from "../protocols/common-settings.ts";
 import { defaultProtocol, protocolOf, type UpstreamEntry, upstreamEntry } from "../protocols/protocols.ts";
+import { stdioServerOf, stdioUrl } from "../stdio/settings.ts";
 import { type Credential, type Upstream, type Upstreams, type UpstreamTls, upstreamsOf } from "./upstream.ts";
 
 /** The file that `SVC_PEP_CONFIG` names (docs/reference/enforcement-point.md#upstreams-file). */
@@ -108,7 +109,7 @@ function faultsBetween(entries: readonly UpstreamEntry[], defaultMode: PepMode):
 type ReadNamedFile = (upstream: string, path: string) => string;
 
 function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadNamedFile): Upstream {
-  const url = new URL(entry.url);
+  const url = new URL(entry.url ?? stdioUrl);
   return {
     name: entry.name,
     origin: url.origin,
@@ -117,12 +118,14 @@ function toUpstream(entry: UpstreamEntry, defaultMode: PepMode, fileOf: ReadName
     mode: entry.mode ?? defaultMode,
     credential: toCredential(entry, fileOf),
     tls: toTls(entry, fileOf),
+    stdio: "command" in entry ? stdioServerOf(entry, (path) => fileOf(entry.name, path)) : undefined,
     tunnel: entry.routes.flatMap((route) => (route.connect ? toCall(route) : []))[0],
     protocol: protocolOf(entry),
   };
 }
 
-function toCredential({ name, credential }: UpstreamEntry, fileOf: ReadNamedFile): Credential {
+function toCredential({ name, url, credential }: UpstreamEntry, fileOf: ReadNamedFile): Credential {
+  if (url === undefined) return { kind: "session" };
   if (typeof credential === "string") return { kind: credential };
   const value = fileOf(name, credential.value_file).replace(/\r?\n$/, "");
   return { kind: "header", name: credential.header.toLowerCase(), value };

@@ -26,11 +26,18 @@ export const someTools = ["get-sum", "echo"] as const;
 
 export const everything = "everything";
 export const partly = "partly";
+export const spawned = "spawned";
 
 const dataClass = "docs";
 const toolRefs = (server: string, names: readonly string[]) =>
   names.map((name) => ({ ref: `mcp:${server}/${name}`, data_classes: [dataClass] }));
-const methodRefs = everyMethod.map((method) => ({ ref: `mcp:${everything}#${method}`, data_classes: [dataClass] }));
+const everythingOf = (server: string) => ({
+  hop_budget: 2,
+  tools: [
+    ...toolRefs(server, [...everyTool, absentTool]),
+    ...everyMethod.map((method) => ({ ref: `mcp:${server}#${method}`, data_classes: [dataClass] })),
+  ],
+});
 
 export interface EverythingStand extends Stand {
   /** Of the MCP server itself. */
@@ -38,8 +45,9 @@ export interface EverythingStand extends Stand {
 }
 
 /**
- * `@modelcontextprotocol/server-everything` over Streamable HTTP behind a real enforcement point: once under
- * `everything` with all that it offers declared, and once under `partly` with a few of its tools and filtered lists.
+ * `@modelcontextprotocol/server-everything` behind a real enforcement point: over Streamable HTTP under `everything` with
+ * all that it offers declared, and under `partly` with a few of its tools and filtered lists; as a child process under
+ * `spawned`, with all declared.
  */
 export async function openEverything(): Promise<EverythingStand> {
   const port = await freePort();
@@ -49,22 +57,21 @@ export async function openEverything(): Promise<EverythingStand> {
   });
   await waitUntil("the MCP server", () => server.output().includes(`listening on port ${port}`));
   const directUrl = `http://127.0.0.1:${port}/mcp`;
-  const upstream = { url: directUrl, protocol: "mcp", data_class: dataClass };
+  const settings = { protocol: "mcp", data_class: dataClass };
+  const tools = Object.fromEntries(everyMethod.map((method) => [`#${method}`, dataClass]));
   const stand = await openStand({
     scopes: {
-      [everything]: { hop_budget: 2, tools: [...toolRefs(everything, [...everyTool, absentTool]), ...methodRefs] },
+      [everything]: everythingOf(everything),
+      [spawned]: everythingOf(spawned),
       [partly]: {
         hop_budget: 2,
         tools: toolRefs(partly, someTools).map((tool, at) => ({ ...tool, privileged: at === 0 })),
       },
     },
     upstreams: () => [
-      {
-        name: everything,
-        ...upstream,
-        tools: Object.fromEntries(everyMethod.map((method) => [`#${method}`, dataClass])),
-      },
-      { name: partly, ...upstream, filter_tool_lists: true },
+      { name: everything, url: directUrl, ...settings, tools },
+      { name: partly, url: directUrl, ...settings, filter_tool_lists: true },
+      { name: spawned, command: [process.execPath, program, "stdio"], ...settings, tools },
     ],
   });
   return {
