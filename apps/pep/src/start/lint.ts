@@ -45,7 +45,11 @@ interface RuleList {
 }
 
 function listsOf(entry: UpstreamEntry): readonly RuleList[] {
-  if (entry.protocol === "mcp") return [];
+  if (entry.protocol === "mcp") {
+    return Object.entries(entry.tools).flatMap(([at, given]) =>
+      typeof given === "string" ? [] : [{ at, rules: given.classify }],
+    );
+  }
   return entry.routes.flatMap((route) =>
     route.connect || !route.classify ? [] : [{ at: `${route.methods.join("|")} ${route.path}`, rules: route.classify }],
   );
