@@ -20,6 +20,13 @@ const scopesOf = (scope: string, tool: string) => ({
   [scope]: { hop_budget: 2, tools: [{ ref: `http:${tool}`, data_classes: ["finance"] }] },
 });
 
+/** Of an MCP server. */
+const answers = {
+  "server/discover": { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
+  "tools/list": { tools: [{ name: "pay", inputSchema: { type: "object" } }] },
+};
+type Method = keyof typeof answers;
+
 /** The parallel responses: one of `one`, where only one can succeed, and `others`. */
 interface Expected {
   readonly one?: string;
@@ -64,6 +71,22 @@ const parallelOperations: Readonly<Record<string, ParallelOperation>> = {
       });
       const manifest = { discovery: { kind: "http", url: source.url }, scopes };
       return atOnce(() => admin("POST", "/v1/agents", { name: newName(), manifest })).finally(source.stop);
+    },
+    expected: all("201"),
+  },
+  "register agents whose server defines one tool": {
+    keys: ["tool_definition_pkey"],
+    async run() {
+      const server = await startEchoUpstream(({ body }, response) => {
+        const { id, method } = JSON.parse(String(body));
+        const result = { resultType: "complete", ttlMs: 0, cacheScope: "private", ...answers[method as Method] };
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+      });
+      const discovery = { kind: "mcp", name: newName(), url: server.url };
+      const tools = [{ ref: `mcp:${discovery.name}/pay`, data_classes: ["finance"] }];
+      const manifest = { discovery, scopes: { [newName()]: { hop_budget: 2, tools } } };
+      return atOnce(() => admin("POST", "/v1/agents", { name: newName(), manifest })).finally(server.stop);
     },
     expected: all("201"),
   },

@@ -274,6 +274,7 @@ test("a manifest whose server advertises a tool that cannot be declared is submi
     code: 0,
     lines: [
       "✓ odd version 1 is reconciled",
+      `  a2a:odd at ${discovery.url} answered, without a credential`,
       expect.stringMatching(/^! Rename a2a:odd\/post\ufffd entry at its server: every call of it is denied, /),
     ],
   });

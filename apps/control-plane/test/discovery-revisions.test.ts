@@ -1,10 +1,15 @@
 import type { RequestListener } from "node:http";
 import { toNodeHandler } from "@modelcontextprotocol/node";
+import { Server as LegacyServer } from "@modelcontextprotocol/sdk/server/index.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { type CreateMcpHandlerOptions, createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import type { DiscoverySource } from "@svc/core";
-import { describe, expect, test } from "vitest";
+import { toolDefinition } from "@svc/tokens";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { DiscoverySettings } from "../src/discovery/discover.ts";
-import { discover, factsOf, remedyOf, serve } from "./discovery-support.ts";
+import { definitionsOf, discover, factsOf, remedyOf, serve } from "./discovery-support.ts";
 
 const newest = "2026-07-28";
 
@@ -18,7 +23,7 @@ function ledger(pages: number, description?: string): McpServer {
   const server = new McpServer({ name: "calls itself so", version: "1" }, { capabilities: { tools: {}, logging: {} } });
   server.server.setRequestHandler("tools/list", ({ params }) => {
     const page = Number(params?.cursor ?? 0);
-    const annotations = page === 0 ? { readOnlyHint: true } : { destructiveHint: true };
+    const annotations = page === 0 ? { readOnlyHint: true, ofLater: 1 } : { destructiveHint: true };
     const tools = [{ name: `tool-${page}`, description, annotations, inputSchema: { type: "object" as const } }];
     return page + 1 < pages ? { tools, nextCursor: String(page + 1) } : { tools };
   });
@@ -93,6 +98,23 @@ describe("a server of MCP 2026-07-28", () => {
     });
     expect(remedyOf(await discover({ kind: "mcp", name: "ledger", url }))).toContain(`2024-10-07 to ${newest}`);
   });
+});
+
+test("a tool has one definition in every revision, as its server wrote it", async () => {
+  const { source } = await serveModern();
+  const definitions = await definitionsOf(source);
+  const annotations = { readOnlyHint: true, ofLater: 1 };
+  const written = { name: "tool-0", annotations, inputSchema: { type: "object" } };
+  expect(definitions.get("mcp:ledger/tool-0")).toEqual(toolDefinition(written));
+  const legacy = new LegacyServer({ name: "old", version: "1" }, { capabilities: { tools: {} } });
+  legacy.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ ...written, icons: [] }] }) as never);
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => "session" });
+  await legacy.connect(transport as Transport);
+  onTestFinished(() => legacy.close());
+  const { url } = await serve((request, response) => void transport.handleRequest(request, response));
+  expect(await definitionsOf({ kind: "mcp", name: "ledger", url })).toEqual(
+    new Map([["mcp:ledger/tool-0", toolDefinition(written)]]),
+  );
 });
 
 describe("a server that requires a credential", () => {

@@ -29,8 +29,17 @@ async function answerOf(source: DiscoverySource, settings: Settings): Promise<So
   return answer;
 }
 
-export const discover = async (source: DiscoverySource, settings: Settings = {}): Promise<Discovered> =>
-  (await answerOf(source, settings)).discovered;
+/** Without the definitions of its tools. */
+export async function discover(source: DiscoverySource, settings: Settings = {}): Promise<Discovered> {
+  const { discovered } = await answerOf(source, settings);
+  return { ...discovered, tools: discovered.tools?.map(({ definition: _, ...tool }) => tool) } as Discovered;
+}
+
+/** By ref. */
+export async function definitionsOf(source: DiscoverySource) {
+  const { discovered } = await answerOf(source, {});
+  return new Map(discovered.tools?.map(({ ref, definition }) => [ref, definition]));
+}
 
 /** How it was read. */
 export const factsOf = async (source: DiscoverySource, settings: Settings = {}): Promise<SourceAnswer["facts"]> =>

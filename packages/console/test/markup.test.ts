@@ -128,6 +128,9 @@ function readsOf(text: string): ConsoleReads {
         ...{ protocolVersion: text, pages: 2 },
       },
     ],
+    definitions: [
+      { ref: text, changed: ["description"] as const, before: JSON.stringify({ description: text }), now: null },
+    ],
     diff: [
       {
         ref: text,

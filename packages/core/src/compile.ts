@@ -1,3 +1,4 @@
+import type { DefinitionPin, Definitions } from "./definitions.ts";
 import { type GuaranteeLevel, guaranteeLevels, highestTaint } from "./kinds.ts";
 import type { AgentScope, DeclaredTool } from "./manifest.ts";
 import type { PolicyDocument } from "./policy.ts";
@@ -7,6 +8,7 @@ export interface ScopeDeclaration {
   readonly agent: string;
   readonly manifestVersion: number;
   readonly declared: AgentScope;
+  readonly definitions?: Definitions;
 }
 
 export type Compilation =
@@ -41,14 +43,14 @@ export function compile(scope: string, declarations: readonly ScopeDeclaration[]
     paths,
     hop_budget: paths.reduce((highest, path) => Math.max(highest, path.effective_hop_budget), 0),
     agents: Object.fromEntries(
-      sorted.map(({ agent, manifestVersion, declared }) => [
+      sorted.map(({ agent, manifestVersion, declared, definitions }) => [
         agent,
         {
           manifest_version: manifestVersion,
           hop_budget: declared.hopBudget,
           entry: entries.has(agent),
           tools: declared.tools
-            .map((tool) => ({ ref: tool.ref, data_classes: sortedUnique(tool.dataClasses) }))
+            .map(({ ref, dataClasses }) => declaredTool(ref, sortedUnique(dataClasses), definitions?.get(ref)))
             .sort((a, b) => byCodeUnit(a.ref, b.ref)),
           downstream_agents: sortedUnique(declared.downstreamAgents),
         },
@@ -57,6 +59,13 @@ export function compile(scope: string, declarations: readonly ScopeDeclaration[]
   };
   return { ok: true, document };
 }
+
+/** A tool without a definition has no member for one, so that policies of before have equal bytes. */
+const declaredTool = (ref: string, data_classes: readonly string[], pin: DefinitionPin | undefined) => ({
+  ref,
+  data_classes,
+  ...(pin && { definition_hash: pin.hash, definition_parts: pin.parts }),
+});
 
 const classesOf = (tools: readonly DeclaredTool[], access: "read" | "write"): string[] =>
   tools.filter((tool) => tool.access === access).flatMap((tool) => tool.dataClasses);

@@ -14,6 +14,16 @@ export {
 } from "./decide.ts";
 export { type DecisionRecord, recordVersion, toDecisionRecord } from "./decision-record.ts";
 export {
+  changedMembers,
+  type DefinitionChange,
+  type DefinitionMember,
+  type DefinitionPin,
+  type Definitions,
+  definitionMembers,
+  definitionPartLength,
+  type ToolDefinition,
+} from "./definitions.ts";
+export {
   type CheckName,
   type DenyReason,
   denyReasons,
@@ -51,6 +61,7 @@ export {
   type ToolFact,
   toRecord,
 } from "./owned-names.ts";
+export { changedDefinitions, pinnedDefinitions, readDefinitions } from "./pinned-definitions.ts";
 export {
   decodePolicyDocument,
   encodePolicyDocument,

@@ -35,6 +35,9 @@ export interface ToolGrant {
   readonly acceptsTaint: boolean;
   readonly resultTaint: Taint;
   readonly guaranteeLevel: GuaranteeLevel;
+  /** As the caller's manifest was accepted with it; of several entry agents the first by name counts. */
+  readonly definitionHash?: string | undefined;
+  readonly definitionParts?: string | undefined;
 }
 
 export const pathKey = (path: readonly string[]): string => path.join(" ");
@@ -68,7 +71,7 @@ type ToolFacts = PolicyDocument["tools"][number];
 
 function grants(declared: PolicyAgent["tools"], facts: ReadonlyMap<string, ToolFacts>): Map<string, ToolGrant> {
   const tools = new Map<string, ToolGrant>();
-  for (const { ref, data_classes } of declared) {
+  for (const { ref, data_classes, definition_hash, definition_parts } of declared) {
     const fact = facts.get(ref);
     if (fact === undefined) throw new Error("a compiled policy lists the facts of every tool an agent declares");
     const grant = {
@@ -77,6 +80,8 @@ function grants(declared: PolicyAgent["tools"], facts: ReadonlyMap<string, ToolF
       acceptsTaint: fact.accepts_taint,
       resultTaint: fact.result_taint,
       guaranteeLevel: fact.guarantee_level,
+      definitionHash: definition_hash,
+      definitionParts: definition_parts,
     };
     tools.set(ref, grant);
     const server = mcpServerRef(ref);
@@ -111,7 +116,10 @@ const either = (a: ToolGrant, b: ToolGrant): ToolGrant => ({
   acceptsTaint: a.acceptsTaint && b.acceptsTaint,
   resultTaint: highestTaint(a.resultTaint, b.resultTaint),
   guaranteeLevel: weakest(a.guaranteeLevel, b.guaranteeLevel),
+  ...definitionOf(a.definitionHash === undefined ? b : a),
 });
+
+const definitionOf = ({ definitionHash, definitionParts }: ToolGrant) => ({ definitionHash, definitionParts });
 
 function reachableClasses(start: string, declared: ReadonlyMap<string, PolicyAgent>): readonly string[] {
   const seen = new Set([start]);

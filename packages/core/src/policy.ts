@@ -22,7 +22,16 @@ const policyAgent = z.strictObject({
   manifest_version: z.int(),
   hop_budget: z.int(),
   entry: z.boolean(),
-  tools: z.array(z.strictObject({ ref: z.string(), data_classes: sortedNames })).readonly(),
+  tools: z
+    .array(
+      z.strictObject({
+        ref: z.string(),
+        data_classes: sortedNames,
+        definition_hash: z.string().optional(),
+        definition_parts: z.string().optional(),
+      }),
+    )
+    .readonly(),
   downstream_agents: sortedNames,
 });
 

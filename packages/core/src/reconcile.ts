@@ -1,4 +1,5 @@
 import { isWithin } from "./data-class.ts";
+import type { ToolDefinition } from "./definitions.ts";
 import type { Access, ManifestStatus } from "./kinds.ts";
 import type { AgentManifest, DeclaredTool, DiscoverySource } from "./manifest.ts";
 import { mcpServerRef, toolRef } from "./names.ts";
@@ -10,6 +11,7 @@ export interface DiscoveredTool {
   readonly dataClasses?: readonly string[] | undefined;
   readonly privileged?: boolean | undefined;
   readonly access?: Access | undefined;
+  readonly definition?: ToolDefinition | undefined;
 }
 
 /** What one source returned, or why nothing: `remedy` is what a person can do about it. */

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { DecisionRecord } from "./decision-record.ts";
 import type { ManifestStatus } from "./kinds.ts";
 import type { Reconciliation } from "./reconcile.ts";
-import type { blockRead, discoveryRead, manifestRead } from "./wire/admin.ts";
+import type { blockRead, changedDefinition, discoveryRead, manifestRead } from "./wire/admin.ts";
 import type { auditEvent, sessionSummary, taintMark } from "./wire/audit.ts";
 import type { agentIdentity } from "./wire/identity.ts";
 import type { CamelCased } from "./wire/spelling.ts";
@@ -65,9 +65,13 @@ export interface ManifestVersion extends Omit<Row<typeof manifestRead, "createdA
 /** How one discovery source was read. */
 export type DiscoveryRead = CamelCased<z.output<typeof discoveryRead>>;
 
+/** A changed tool with its canonical forms; null where the store has none. */
+export type ChangedDefinition = CamelCased<z.output<typeof changedDefinition>>;
+
 export interface ReconciledVersion extends ManifestVersion, Pick<Reconciliation, "discoveryOk" | "diff"> {
   /** Empty for a report of an earlier release. */
   readonly discovery: readonly DiscoveryRead[];
+  readonly definitions: readonly ChangedDefinition[];
 }
 
 export interface ScopeSummary {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { chainBreakReasons } from "../src/chain.ts";
+import { definitionMembers } from "../src/definitions.ts";
 import { denyReasons } from "../src/deny-reason.ts";
 import { errorCodes, oauthErrorCodes } from "../src/error-code.ts";
 import * as kinds from "../src/kinds.ts";
@@ -26,6 +27,7 @@ const sets: readonly (readonly [name: string, set: readonly string[], members: s
   ["kinds of difference", diffKinds, "exceeds conflicts undiscovered undeclarable"],
   ["kinds of discovery sources", discoveryKinds, "mcp a2a http"],
   ["credentials of a discovery", discoveryCredentials, "none sent required"],
+  ["members of a definition", definitionMembers, "title description inputSchema outputSchema annotations"],
   ["identity statuses", identityStatuses, "none enrolled quarantined revoked"],
   [
     "quarantine reasons, in the order they are asked",

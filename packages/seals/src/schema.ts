@@ -46,6 +46,7 @@ export const recordTables: Readonly<Record<string, ProtectingFunction>> = {
   session: "refuse_change",
   spend: "refuse_change_unless_retired",
   taint_mark: "refuse_change",
+  tool_definition: "refuse_change",
   tool_fact: "refuse_change",
   unmarked: "refuse_change",
 };

@@ -58,6 +58,7 @@ export {
 export { type KeyRefusal, KeyRefused } from "./read-jwk.ts";
 export { sealPrivateJwk, unsealPrivateJwk } from "./sealed-key.ts";
 export { decodeUtf8, isJsonObject, type JsonFault, parseExactObject, parseStrictJson } from "./strict-json.ts";
+export { toolDefinition } from "./tool-definition.ts";
 export {
   decodeUnverifiedHopToken,
   decodeUnverifiedIssuer,

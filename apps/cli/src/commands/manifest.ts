@@ -1,4 +1,4 @@
-import type { AgentRegistration, ManifestRead } from "@svc/client";
+import type { AgentRegistration, ManifestRead, ReconciliationReport } from "@svc/client";
 import { Command } from "commander";
 import { commandGroup } from "../command-group.ts";
 import {
@@ -106,9 +106,18 @@ async function printReport(plane: ControlPlane, { agentId, manifestVersion }: Ag
   if (report.manifestVersion !== manifestVersion) return;
   const { discoveryText } = await import("@svc/core");
   for (const read of report.discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
+  for (const change of report.definitions) await printChange(change);
   for (const { kind, remedy } of report.diff) {
     if (kind === "undeclarable") print(`${colors.yellow("!")} ${shown(remedy)}`);
   }
+}
+
+/** What the server's definition of a tool was at the version before, and what it is now. */
+async function printChange({ ref, changed, before, now }: ReconciliationReport["definitions"][number]): Promise<void> {
+  print(`${colors.yellow("!")} ${shown(ref)} changed since the version before: ${changed.join(", ")}`);
+  if (before === null || now === null) return;
+  const { createTwoFilesPatch } = await import("diff");
+  print(colored(createTwoFilesPatch("before", "now", indented(JSON.parse(before)), indented(JSON.parse(now)))));
 }
 
 /** A further version of a known agent, else its first. */
@@ -144,7 +153,6 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags): Promis
   const { agent, manifest } = (await read(file)).file;
   const plane = openControlPlane(flags);
   const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));
-  const indented = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`;
   const before = accepted === undefined ? "" : indented(accepted.doc);
   const differs = before !== indented(manifest);
   const { createTwoFilesPatch } = await import("diff");
@@ -166,8 +174,11 @@ async function acceptedOf(plane: ControlPlane, agent: string, scopes: readonly s
   return found.sort((a, b) => b.version - a.version)[0];
 }
 
+const indented = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
+
 const colored = (patch: string): string =>
   patch
     .split("\n")
+    .map(shown)
     .map((line) => (line.startsWith("+") ? colors.green(line) : line.startsWith("-") ? colors.red(line) : line))
     .join("\n");

@@ -1,5 +1,6 @@
 import { Client, ProtocolError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Discovered, DiscoveredTool, DiscoverySource } from "@svc/core";
+import { toolDefinition } from "@svc/tokens";
 import { z } from "zod";
 import { DiscoveryFault, faultBehind, refusalOf } from "./fault.ts";
 
@@ -84,12 +85,14 @@ async function* listTools(client: Client, progress: ReadProgress): AsyncGenerato
   throw new DiscoveryFault("too_many_pages");
 }
 
-function toDiscovered(server: string, { name, annotations = {} }: ListedTool): DiscoveredTool {
+function toDiscovered(server: string, tool: ListedTool): DiscoveredTool {
+  const { name, annotations = {} } = tool;
   const { destructiveHint, readOnlyHint } = hints.parse(annotations);
   return {
     ref: `mcp:${server}/${name}`,
     privileged: destructiveHint === true ? true : undefined,
     access: readOnlyHint === true ? "read" : undefined,
+    definition: toolDefinition(tool),
   };
 }
 

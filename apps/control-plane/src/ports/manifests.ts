@@ -2,6 +2,8 @@ import type {
   AcceptedNames,
   AgentSummary,
   agentsQuery,
+  DefinitionChange,
+  Definitions,
   DiscoverySource,
   Filter,
   ManifestVersion,
@@ -13,6 +15,7 @@ import type {
   Row,
   reconciliationReport,
   SourceAnswer,
+  ToolDefinition,
 } from "@svc/core";
 import type { NewEvent } from "./administrative-event.ts";
 import type { Paged } from "./audit-reads.ts";
@@ -46,6 +49,8 @@ export interface ManifestSubmission {
   addToRecord(accepted: AcceptedNames, atMs: number): Promise<void>;
   addAgent(agent: { readonly agentId: string; readonly name: string; readonly createdAtMs: number }): Promise<void>;
   addVersion(version: NewManifestVersion): Promise<void>;
+  /** Keeps the texts of definitions that are new. */
+  addDefinitions(definitions: Iterable<ToolDefinition>, atMs: number): Promise<void>;
   addReport(report: NewReport): Promise<void>;
   /**
    * The latest accepted manifest of each agent with a version that touches one of the scopes.
@@ -73,6 +78,7 @@ export interface NameClaim {
 export interface NewManifestVersion extends ManifestVersion {
   readonly agentId: string;
   readonly scopes: readonly string[];
+  readonly definitions: Definitions;
 }
 
 export interface NewReport extends Pick<ReconciledVersion, "status" | "discoveryOk" | "diff" | "discovery"> {
@@ -81,10 +87,13 @@ export interface NewReport extends Pick<ReconciledVersion, "status" | "discovery
   /** Null for a refused first registration. */
   readonly agentId: string | null;
   readonly manifestVersion: number | null;
+  readonly definitions: readonly DefinitionChange[];
   readonly checkedAtMs: number;
 }
 
-export type AcceptedManifest = Pick<StoredManifest, "agent" | "version" | "doc">;
+export interface AcceptedManifest extends Pick<StoredManifest, "agent" | "version" | "doc"> {
+  readonly definitions: Definitions;
+}
 
 /** What is stored was not stored by this service, so it has no authority. */
 export class AuthorityUnproven extends Error {

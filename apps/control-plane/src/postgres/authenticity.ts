@@ -10,7 +10,7 @@ export interface Authenticity {
 
 /** The kind first, so that no mark of one kind is accepted for another. */
 export type MarkedParts = readonly [
-  kind: "seal" | "policy" | "manifest" | "origin" | "fact",
+  kind: "seal" | "policy" | "manifest" | "origin" | "fact" | "definitions",
   ...values: readonly (string | number)[],
 ];
 

@@ -1,4 +1,4 @@
-import { encodePolicyDocument, policySchemaVersion, serverName } from "@svc/core";
+import { type Definitions, encodePolicyDocument, policySchemaVersion, serverName } from "@svc/core";
 import { budgets } from "../budgets.ts";
 import {
   type AcceptedManifest,
@@ -12,6 +12,7 @@ import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { type Authenticity, isProven, type Marked, type MarkedParts } from "./authenticity.ts";
 import type { Transaction } from "./database.ts";
 import { addToRecord, namesOnRecord } from "./names-on-record.ts";
+import { addDefinitions, decodeDefinitions, encodeDefinitions } from "./tool-definitions.ts";
 
 /** Advisory locks share one 64-bit space; the seeds keep agents, scopes and servers apart. */
 const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125_103 } as const;
@@ -49,37 +50,33 @@ export async function openSubmission(
     async addAgent({ agentId, name, createdAtMs }) {
       await tx`insert into agent (agent_id, name, created_at) values (${agentId}, ${name}, ${new Date(createdAtMs)})`;
     },
-    async addVersion({ agentId, version, status, attestedBy, attestationReason, doc, scopes, createdAtMs }) {
+    async addVersion({ agentId, version, status, attestedBy, attestationReason, doc, scopes, createdAtMs, ...pinned }) {
+      const definitions = encodeDefinitions(pinned.definitions);
       await tx`
-        insert into manifest_version (agent_id, version, status, attested_by, attestation_reason, doc, created_at, mac)
+        insert into manifest_version (agent_id, version, status, attested_by, attestation_reason, doc, created_at, mac,
+          definitions, definitions_mac)
         values (${agentId}, ${version}, ${status}, ${attestedBy}, ${attestationReason}, ${doc},
-          ${new Date(createdAtMs)}, ${marks.mac(["manifest", agent, version, status, doc])})`;
+          ${new Date(createdAtMs)}, ${marks.mac(["manifest", agent, version, status, doc])},
+          ${definitions}, ${marks.mac(["definitions", agent, version, definitions])})`;
       await tx`
         insert into manifest_scope (agent_id, version, scope)
         select ${agentId}, ${version}, scope from unnest(${scopes as string[]}::text[]) scope`;
     },
-    async addReport({
-      reportId,
-      agentName,
-      agentId,
-      manifestVersion,
-      status,
-      discoveryOk,
-      diff,
-      discovery,
-      checkedAtMs,
-    }) {
+    addDefinitions: (definitions, atMs) => addDefinitions(tx, definitions, new Date(atMs)),
+    async addReport({ reportId, agentName, agentId, manifestVersion, status, discoveryOk, checkedAtMs, ...found }) {
       await tx`
         insert into reconciliation_report
-          (report_id, agent_name, agent_id, manifest_version, status, discovery_ok, diff, discovery, checked_at)
+          (report_id, agent_name, agent_id, manifest_version, status, discovery_ok, diff, discovery, definitions,
+          checked_at)
         values (${reportId}, ${agentName}, ${agentId}, ${manifestVersion}, ${status}, ${discoveryOk},
-          ${JSON.stringify(diff)}::text::jsonb, ${JSON.stringify(discovery)}::text::jsonb, ${new Date(checkedAtMs)})`;
+          ${JSON.stringify(found.diff)}::text::jsonb, ${JSON.stringify(found.discovery)}::text::jsonb,
+          ${JSON.stringify(found.definitions)}::text::jsonb, ${new Date(checkedAtMs)})`;
     },
     /** The latest version of each agent, even if it no longer touches the scope: one that dropped a scope stays out. */
     async acceptedManifests(scopes) {
-      const rows = await tx<(AcceptedManifest & Marked & { status: string })[]>`
-        select distinct on (m.agent_id) a.name as agent, m.version, m.doc, m.status, m.mac,
-          u.document_hash as "listedHash"
+      const rows = await tx<AcceptedRow[]>`
+        select distinct on (m.agent_id) a.name as agent, m.version, m.doc, m.status, m.mac, m.definitions,
+          m.definitions_mac as "definitionsMac", u.document_hash as "listedHash"
         from manifest_version m join agent a using (agent_id)
         left join unmarked u on u.kind = 'manifest' and u.name = m.agent_id::text and u.version = m.version
         where m.status in ('reconciled', 'attested')
@@ -91,7 +88,7 @@ export async function openSubmission(
           throw new AuthorityUnproven(`the manifest of agent ${row.agent}, version ${row.version},`);
         }
       }
-      return rows;
+      return rows.map((row) => ({ ...row, definitions: provenDefinitions(marks, row) }));
     },
     async latestPolicies(scopes) {
       const rows = await tx<(StoredPolicy & Marked & { scope: string })[]>`
@@ -115,6 +112,24 @@ export async function openSubmission(
     },
     addEvent: (event) => insertAdministrativeEvent(tx, event),
   };
+}
+
+interface AcceptedRow extends Omit<AcceptedManifest, "definitions">, Marked {
+  readonly status: string;
+  readonly definitions: string | null;
+  readonly definitionsMac: string | null;
+}
+
+/** None of a version that a release before stored. */
+function provenDefinitions(
+  marks: Authenticity,
+  { agent, version, definitions, definitionsMac }: AcceptedRow,
+): Definitions {
+  if (definitions === null) return new Map();
+  if (!marks.holds(definitionsMac, ["definitions", agent, version, definitions])) {
+    throw new AuthorityUnproven(`the tool definitions of agent ${agent}, version ${version},`);
+  }
+  return decodeDefinitions(definitions);
 }
 
 /** Always in the same order, so that two submissions never wait for each other. */

@@ -1,13 +1,19 @@
-import type { AgentSummary, ReconciledVersion, ScopeSummary } from "@svc/core";
+import type { AgentSummary, DefinitionChange, ReconciledVersion, ScopeSummary } from "@svc/core";
 import type { AuditReads } from "../ports/audit-reads.ts";
 import { AuthorityUnproven, type Manifests, type StoredManifest, type StoredReport } from "../ports/manifests.ts";
 import type { Authenticity } from "./authenticity.ts";
 import type { Pool, Pools } from "./database.ts";
 import { openSubmission } from "./manifest-submission.ts";
+import { withTexts } from "./tool-definitions.ts";
 
-interface ReportRow extends Omit<StoredReport, "attestation"> {
+interface ReportRow extends Omit<StoredReport, "attestation" | "definitions"> {
+  readonly definitions: readonly DefinitionChange[];
   readonly attestedBy: string | null;
   readonly attestationReason: string | null;
+}
+
+interface VersionRow extends Omit<ReconciledVersion, "definitions"> {
+  readonly definitions: readonly DefinitionChange[];
 }
 
 /** Submissions wait for each other while they hold a connection, so they need a pool of their own. */
@@ -40,12 +46,14 @@ export const manifests = (
   async report(agentId) {
     const [row] = await rows<ReportRow>`
       select r.manifest_version as "manifestVersion", r.status, r.discovery_ok as "discoveryOk", r.diff, r.discovery,
+        r.definitions,
         m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", r.checked_at as "checkedAtMs"
       from reconciliation_report r join manifest_version m on m.agent_id = r.agent_id and m.version = r.manifest_version
       where r.agent_id = ${agentId} order by r.manifest_version desc limit 1`;
-    if (row === undefined) return undefined;
-    const { attestedBy: by, attestationReason: reason, ...rest } = row;
-    return { ...rest, attestation: row.status === "attested" && by !== null ? { by, reason } : null };
+    const [report] = row === undefined ? [] : await withTexts({ rows }, [row]);
+    if (report === undefined) return undefined;
+    const { attestedBy: by, attestationReason: reason, ...rest } = report;
+    return { ...rest, attestation: report.status === "attested" && by !== null ? { by, reason } : null };
   },
   find: ({ scope, version, agent }) => rows<StoredManifest>`
     select a.name as agent, m.version, m.status, m.attested_by as "attestedBy", m.doc, m.created_at as "createdAtMs"
@@ -69,14 +77,17 @@ export const declarations = ({ rows, sql }: Pool): Pick<AuditReads, "scopes" | "
       group by scope order by scope collate "C" limit ${limit}
     ) newest join compiled_policy p using (scope, version)
     order by p.scope collate "C"`,
-  versions: ({ agentId, after, limit }) => rows<ReconciledVersion>`
+  versions: async ({ agentId, after, limit }) => {
+    const found = await rows<VersionRow>`
     select m.version, m.status, m.attested_by as "attestedBy", m.attestation_reason as "attestationReason", m.doc,
       m.created_at as "createdAtMs", coalesce(r.discovery_ok, false) as "discoveryOk", coalesce(r.diff, '[]') as diff,
-      coalesce(r.discovery, '[]') as discovery
+      coalesce(r.discovery, '[]') as discovery, coalesce(r.definitions, '[]') as definitions
     from manifest_version m left join reconciliation_report r
       on r.agent_id = m.agent_id and r.manifest_version = m.version
     where m.agent_id = ${agentId} ${after === undefined ? sql`` : sql`and m.version < ${after}`}
-    order by m.version desc limit ${limit}`,
+    order by m.version desc limit ${limit}`;
+    return withTexts({ rows }, found);
+  },
   async acceptedManifests(agents) {
     const accepted = await rows<{ name: string; doc: string }>`
       select distinct on (a.agent_id) a.name, m.doc

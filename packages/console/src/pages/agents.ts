@@ -1,4 +1,11 @@
-import { type DiffEntry, discoveryText, manifestStatuses, type ReconciledVersion, withoutDirection } from "@svc/core";
+import {
+  type ChangedDefinition,
+  type DiffEntry,
+  discoveryText,
+  manifestStatuses,
+  type ReconciledVersion,
+  withoutDirection,
+} from "@svc/core";
 import { html } from "hono/html";
 import { notFoundPage } from "../failure-page.ts";
 import { asOptions, type Field, filterForm } from "../form.ts";
@@ -75,10 +82,16 @@ function versionSection(version: ReconciledVersion, before: ReconciledVersion | 
   return html`<article class="version"><h3>Version ${version.version} ${manifestBadge(status)}</h3>
 <p class="quiet">Submitted ${time(createdAtMs)}${attestedBy !== null && html`, attested by ${isolated(attestedBy)}`}${attestationReason !== null && html`: ${isolated(attestationReason)}`}</p>
 ${reconciliation(version)}
+${version.definitions.map(changedDefinition)}
 ${version.discovery.length > 0 && html`<ul>${version.discovery.map((read) => html`<li>${isolated(discoveryText(read))}</li>`)}</ul>`}
 ${before && html`<details open><summary>Changes since version ${before.version}</summary>${lineDiff(readable(before.doc), text)}</details>`}
 <details><summary>The whole manifest</summary><pre tabindex="0">${text}</pre></details></article>`;
 }
+
+/** The server's own texts. */
+const changedDefinition = ({ ref, changed, before, now }: ChangedDefinition): Markup =>
+  html`<details open><summary>The definition of <code>${ref}</code> changed: ${changed.join(", ")}</summary>
+${before === null || now === null ? html`<p>Its texts are not stored.</p>` : lineDiff(readable(before), readable(now))}</details>`;
 
 function reconciliation({ diff, discoveryOk }: ReconciledVersion): Markup {
   if (diff.every(({ kind }) => kind === "undeclarable")) {

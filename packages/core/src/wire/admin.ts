@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { definitionMembers } from "../definitions.ts";
 import { blockKinds, manifestStatuses, sessionStatuses } from "../kinds.ts";
 import { agentManifest, discoveryKinds } from "../manifest.ts";
 import { agentName, scopeName, sentence, toolRef, userSub } from "../names.ts";
@@ -81,6 +82,15 @@ export const discoveryRead = z
   })
   .meta({ id: "DiscoveryRead" });
 
+export const changedDefinition = z
+  .object({
+    ref: z.string(),
+    changed: z.array(z.enum(definitionMembers)),
+    before: z.string().nullable(),
+    now: z.string().nullable(),
+  })
+  .meta({ id: "ChangedDefinition" });
+
 export const reconciliationReport = z
   .object({
     manifest_version: z.int(),
@@ -91,6 +101,10 @@ export const reconciliationReport = z
       .array(discoveryRead)
       .default([])
       .meta({ description: "How each source was read. Empty before this was recorded." }),
+    definitions: z.array(changedDefinition).default([]).meta({
+      description:
+        "MCP tools whose definition differs from the one of the accepted version before, 100 at most: the canonical forms.",
+    }),
     attestation: z.object({ by: z.string(), reason: z.string().nullable() }).nullable(),
     checked_at: timestamp,
   })

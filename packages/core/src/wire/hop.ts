@@ -126,5 +126,12 @@ export const sessionTarget = z.object({
   target_kind: z.enum(targetKinds),
   data_classes: z.array(z.string()),
   privileged: z.boolean(),
+  definition_hash: z.string().optional().meta({
+    description: "Of an MCP tool that discovery read: base64url(SHA-256) of the canonical form of its definition.",
+  }),
+  definition_parts: z.string().optional().meta({
+    description:
+      "8 characters of the hash of each member: title, description, inputSchema, outputSchema and annotations.",
+  }),
 });
 export const sessionTargetPage = page(sessionTarget);

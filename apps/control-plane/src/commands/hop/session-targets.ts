@@ -26,7 +26,11 @@ export async function sessionTargets(
   const allowed = (target: string, targetKind: TargetKind, declared: readonly string[] = []) =>
     allowedOf(deps, { ...state, session }, target, targetKind, declared);
   return [
-    ...[...tools].map(([tool, { dataClasses }]) => allowed(tool, "tool", dataClasses)),
+    ...[...tools].map(([tool, { dataClasses, definitionHash, definitionParts }]) => ({
+      ...allowed(tool, "tool", dataClasses),
+      definitionHash,
+      definitionParts,
+    })),
     ...[...downstream].map((agent) => allowed(agent, "agent", policy.agents.get(agent)?.reachableClasses)),
   ]
     .filter(({ dataClasses }) => dataClasses.length > 0)

@@ -42,17 +42,18 @@ export async function recompile(
   }
 }
 
-const decode = ({ agent, version, doc }: AcceptedManifest) => ({
+const decode = ({ agent, version, doc, definitions }: AcceptedManifest) => ({
   agent,
   version,
+  definitions,
   manifest: agentManifest.parse(JSON.parse(doc)),
 });
 
 const declarationsUnder =
   (scope: string) =>
-  ({ agent, version, manifest }: ReturnType<typeof decode>): readonly ScopeDeclaration[] => {
+  ({ agent, version, manifest, definitions }: ReturnType<typeof decode>): readonly ScopeDeclaration[] => {
     const declared = manifest.scopes.get(scope);
-    return declared === undefined ? [] : [{ agent, manifestVersion: version, declared }];
+    return declared === undefined ? [] : [{ agent, manifestVersion: version, declared, definitions }];
   };
 
 /** A row of an older schema counts as changed, since a resubmission must recompile it. */

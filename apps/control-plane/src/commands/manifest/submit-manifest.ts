@@ -1,13 +1,18 @@
 import {
   type AgentManifest,
   agentManifest,
+  changedDefinitions,
+  type Definitions,
   type DiffEntry,
   discoveryReport,
   heldAgainstRecord,
   type ManifestStatus,
+  pinnedDefinitions,
   type Reconciliation,
+  readDefinitions,
   reconcile,
   type SourceAnswer,
+  type ToolDefinition,
   toRecord,
 } from "@svc/core";
 import { sha256Base64url } from "@svc/tokens";
@@ -73,8 +78,13 @@ interface Reconciled {
   readonly answers: readonly SourceAnswer[];
 }
 
-/** What a report keeps. */
-type Outcome = Reconciliation & Pick<NewReport, "discovery">;
+interface Outcome extends Reconciliation, Pick<NewReport, "discovery" | "definitions"> {
+  readonly pinned: Definitions;
+  readonly read: ReadonlyMap<string, ToolDefinition>;
+}
+
+/** Of one report. */
+const maxChanges = 100;
 
 async function store(
   deps: SubmitDeps,
@@ -88,12 +98,22 @@ async function store(
   const scopes = [...new Set([...command.manifest.scopes.keys(), ...acceptedScopes])];
   await submission.lockScopes(scopes);
   const record = await submission.namesOnRecord(refsOf(command.manifest));
+  const accepted = await acceptedBefore(command.agent, acceptedScopes, submission);
   const held = heldAgainstRecord(reconciled.outcome, command.manifest, reconciled.answers, {
-    previous: await previousManifest(command.agent, acceptedScopes, submission),
+    previous: accepted?.manifest,
     record,
     overridden: command.override !== undefined,
   });
-  const outcome = { ...held, discovery: discoveryReport(reconciled.answers) };
+  const previous = accepted?.definitions ?? new Map();
+  const read = readDefinitions(command.manifest, reconciled.answers);
+  const pinned = pinnedDefinitions(command.manifest, reconciled.answers, read, previous);
+  const outcome = {
+    ...held,
+    discovery: discoveryReport(reconciled.answers),
+    definitions: changedDefinitions(previous, pinned).slice(0, maxChanges),
+    pinned,
+    read,
+  };
   const { status } = outcome;
   if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
   const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
@@ -103,21 +123,16 @@ async function store(
   }
   const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
   const version = await append(deps, command, outcome, submission, agentId);
-  const accepted = toRecord(outcome, command.manifest, reconciled.answers, record);
-  await submission.addToRecord(accepted, deps.clock.nowMs());
+  const names = toRecord(outcome, command.manifest, reconciled.answers, record);
+  await submission.addToRecord(names, deps.clock.nowMs());
   await recompile(submission, scopes, deps.clock.nowMs());
   return { kind: "accepted", agentId, version, status };
 }
 
 /** The manifest of this agent that is in force. */
-async function previousManifest(
-  agent: string,
-  scopes: readonly string[],
-  submission: ManifestSubmission,
-): Promise<AgentManifest | undefined> {
-  const accepted = await submission.acceptedManifests(scopes);
-  const doc = accepted.find((manifest) => manifest.agent === agent)?.doc;
-  return doc === undefined ? undefined : agentManifest.parse(JSON.parse(doc));
+async function acceptedBefore(agent: string, scopes: readonly string[], submission: ManifestSubmission) {
+  const accepted = (await submission.acceptedManifests(scopes)).find((manifest) => manifest.agent === agent);
+  return accepted && { ...accepted, manifest: agentManifest.parse(JSON.parse(accepted.doc)) };
 }
 
 async function register({ ids, clock }: SubmitDeps, { agent }: SubmitManifest, submission: ManifestSubmission) {
@@ -158,8 +173,10 @@ async function append(
     attestationReason: outcome.status === "attested" ? (command.override?.reason ?? null) : null,
     doc: command.doc,
     scopes: [...command.manifest.scopes.keys()],
+    definitions: outcome.pinned,
     createdAtMs: deps.clock.nowMs(),
   });
+  await submission.addDefinitions(outcome.read.values(), deps.clock.nowMs());
   await report(deps, command, outcome, submission, { agentId, version });
   return version;
 }
@@ -173,7 +190,7 @@ function attestedBy(status: ManifestStatus, submittedBy: string): string | null 
 async function report(
   { ids, clock }: SubmitDeps,
   { agent, doc, override, submittedBy }: SubmitManifest,
-  { status, discoveryOk, diff, discovery }: Outcome,
+  { status, discoveryOk, diff, discovery, definitions }: Outcome,
   submission: ManifestSubmission,
   stored: { readonly agentId: string; readonly version: number } | null,
 ): Promise<void> {
@@ -188,6 +205,7 @@ async function report(
     discoveryOk,
     diff,
     discovery,
+    definitions,
     checkedAtMs: atMs,
   });
   await submission.addEvent({
