@@ -16,7 +16,7 @@ let stack: DevStack;
 let server: Child;
 let env: Record<string, string>;
 
-const quickstarted = ["client", "verifier", "drift", "core", "tokens", "telemetry", "host"];
+const quickstarted = ["client", "verifier", "drift", "core", "classify", "tokens", "telemetry", "host"];
 
 beforeAll(async () => {
   work = mkdtempSync(join(tmpdir(), "svc-tarballs-"));
@@ -96,6 +96,7 @@ describe("the quickstarts of the READMEs, installed from tarballs", () => {
 
 test.each([
   ["core", "decide"],
+  ["classify", "classify"],
   ["tokens", "tokens"],
   ["telemetry", "telemetry"],
   ["host", "settings"],

@@ -13,6 +13,7 @@ import {
 import { decodeUnverifiedHopToken, isNarrowed } from "@svc/tokens";
 import { LRUCache } from "lru-cache";
 import type { Params } from "./authorized-request.ts";
+import type { DataClass } from "./data-class.ts";
 import {
   ControlPlaneUnavailable,
   errorOf,
@@ -28,13 +29,16 @@ export interface AuthorizeRequest {
   /** A tool reference, or an agent's name. */
   readonly target: string;
   readonly targetKind: TargetKind;
-  /** One data class; for an agent several, space-separated. */
-  readonly dataClass: string;
+  /** One data class; for an agent several, space-separated. A function gives it by `params`. */
+  readonly dataClass: DataClass;
   /** Raises the effective taint of the decision, never lowers it. */
   readonly taint?: Taint | undefined;
   /** The call's JSON body: required for a privileged target, otherwise ignored. */
   readonly params?: Params | undefined;
 }
+
+/** A hop whose data class is known. */
+export type HopRequest = AuthorizeRequest & { readonly dataClass: string };
 
 export interface AuthorizePorts {
   readonly hop: HopPorts;
@@ -49,7 +53,7 @@ export interface AuthorizePorts {
 export async function authorizeHop(
   { hop: ports, recordEdge }: AuthorizePorts,
   context: HopContext,
-  { target, targetKind, dataClass, taint }: AuthorizeRequest,
+  { target, targetKind, dataClass, taint }: HopRequest,
   paramsJson: (() => string) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Grant> {

@@ -2,6 +2,7 @@ import { isSessionMessage, protocolDataClass } from "@svc/core";
 import type { AuthorizeRequest } from "./authorize-hop.ts";
 import { type Params, withGrantHeaders } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
+import { type DataClass, dataClassOf } from "./data-class.ts";
 import type { Grant, HopContext } from "./hop-context.ts";
 
 /** The part of the MCP SDK's `Transport` that is used here, so that every version fits. */
@@ -21,9 +22,12 @@ export interface AuthorizedMcp {
   /** The server's name in target references: `mcp:<server>/<tool>`. */
   readonly server: string;
   /** Data class of every tool that `tools` does not name. */
-  readonly dataClass?: string | undefined;
-  /** Data class by tool, and by `#method` for methods that are tools of their own. */
-  readonly tools?: Readonly<Record<string, string>> | undefined;
+  readonly dataClass?: DataClass | undefined;
+  /**
+   * Data class by tool, and by `#method` for methods that are tools of their own. A function gives it by the tool's
+   * arguments, none being an empty object, or by the method's params.
+   */
+  readonly tools?: Readonly<Record<string, DataClass>> | undefined;
   /** Default: the runtime's own. */
   readonly fetch?: McpFetch | undefined;
 }
@@ -80,7 +84,11 @@ type ToolHopRequest = Omit<AuthorizeRequest, "taint">;
 
 /** @throws {TypeError} for a call whose data class is not configured */
 function hopOf({ server, dataClass, tools = {} }: AuthorizedMcp, message: unknown): ToolHopRequest {
-  const { id, method, params } = (message ?? {}) as { id?: unknown; method?: unknown; params?: { name?: unknown } };
+  const { id, method, params } = (message ?? {}) as {
+    id?: unknown;
+    method?: unknown;
+    params?: { name?: unknown; arguments?: unknown };
+  };
   const ofServer: ToolHopRequest = { target: `mcp:${server}`, targetKind: "tool", dataClass: protocolDataClass };
   if (typeof method !== "string" || isSessionMessage({ id, method })) return ofServer;
   const isTool = method === "tools/call";
@@ -88,5 +96,6 @@ function hopOf({ server, dataClass, tools = {} }: AuthorizedMcp, message: unknow
   const target = isTool ? `mcp:${server}/${name}` : `mcp:${server}${name}`;
   const declared = Object.hasOwn(tools, name) ? tools[name] : isTool ? dataClass : undefined;
   if (declared === undefined) throw new TypeError(`no data class is configured for ${target}`);
-  return { target, targetKind: "tool", dataClass: declared, params: message as Params };
+  const args = JSON.stringify((isTool ? params?.arguments : params) ?? {});
+  return { target, targetKind: "tool", dataClass: dataClassOf(declared, args), params: message as Params };
 }

@@ -27,6 +27,12 @@ export function prepareRequest(request: ToolRequest, params: Params | undefined)
     headers.set("content-type", "application/json");
   }
   return {
+    /** What the body holds; undefined without one. @throws {TypeError} for a body that is not the JSON of `params` */
+    sentJson(): string | undefined {
+      if (body === null && !snapshot) return undefined;
+      if (isJsonOf(body, snapshot?.text)) return snapshot?.text;
+      throw new TypeError("the body of a call whose data class depends on its params must be their JSON");
+    },
     paramsJson:
       snapshot &&
       (() => {

@@ -1,13 +1,15 @@
 import type { Taint } from "@svc/core";
 import type { Params } from "./authorized-request.ts";
 import type { AuthzClient } from "./client.ts";
+import type { DataClass } from "./data-class.ts";
 import type { Grant, HopContext } from "./hop-context.ts";
 import type { CallOptions } from "./plane.ts";
 
 /** The target and data class of a function. */
 export interface ToolHop {
   readonly target: string;
-  readonly dataClass: string;
+  /** A function gives it by the parameters. */
+  readonly dataClass: DataClass;
 }
 
 /** Options of one call of an authorized tool. */

@@ -5,6 +5,7 @@ import { type AdminPlane, adminPlane } from "./admin-plane.ts";
 import { type AuditPlane, auditPlane } from "./audit-plane.ts";
 import { type AuthorizePorts, type AuthorizeRequest, authorizeHop, edgeRecorder } from "./authorize-hop.ts";
 import { prepareRequest, snapshotOf, type ToolRequest } from "./authorized-request.ts";
+import { dataClassOf } from "./data-class.ts";
 import { isUnauthorized } from "./errors.ts";
 import { fetchTransport } from "./fetch-transport.ts";
 import { type Grant, type HopContext, type Session, sessionOf } from "./hop-context.ts";
@@ -118,11 +119,12 @@ export class AuthzClient {
    * Decides one hop, exchanges the context's token for the hop's, and for a privileged target mints the transaction
    * token that binds `params`. Without all of these there is no grant.
    * @throws {PolicyDenied} for a deny, {TransactionParamsRequired} for a privileged target without `params`,
-   * {TypeError} where they cannot be bound; none of these spends anything
+   * {TypeError} where they cannot be bound, and what a `dataClass` function throws; none of these spends anything
    */
   async authorize(context: HopContext, request: AuthorizeRequest, options: CallOptions = {}): Promise<Grant> {
     const snapshot = request.params && snapshotOf(request.params);
-    return authorizeHop(this.#hops, context, request, snapshot?.bindable, options.signal);
+    const dataClass = dataClassOf(request.dataClass, snapshot?.text);
+    return authorizeHop(this.#hops, context, { ...request, dataClass }, snapshot?.bindable, options.signal);
   }
 
   /** As `authorize`; also returns the next recipient's context: the same session with the narrowed token. */
@@ -142,8 +144,9 @@ export class AuthzClient {
    */
   async call(context: HopContext, call: CallRequest, options: CallOptions = {}): Promise<Response> {
     const { signal } = options;
-    const { url, paramsJson, withGrant } = prepareRequest(call.request, call.params);
-    const init = withGrant(await authorizeHop(this.#hops, context, call, paramsJson, signal));
+    const { url, sentJson, paramsJson, withGrant } = prepareRequest(call.request, call.params);
+    const dataClass = typeof call.dataClass === "string" ? call.dataClass : dataClassOf(call.dataClass, sentJson());
+    const init = withGrant(await authorizeHop(this.#hops, context, { ...call, dataClass }, paramsJson, signal));
     return this.#fetch(url, signal ? { ...init, signal } : init);
   }
 

@@ -44,6 +44,7 @@ export {
   type ServerMetadata,
   type SessionTarget,
 } from "./client.ts";
+export type { DataClass } from "./data-class.ts";
 export {
   ControlPlaneRejected,
   ControlPlaneUnavailable,
