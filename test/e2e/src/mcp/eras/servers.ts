@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
+import { McpServer as FirstServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { createMcpHandler, inputRequired, inputResponse, McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+
+export interface EraServer {
+  readonly url: string;
+  readonly hasSessions: boolean;
+  /** Calls of `wait` that began, so far. */
+  waits(): number;
+  /** Notifies every client that listens: the list of tools changed. */
+  announce(): void;
+  stop(): Promise<void>;
+}
+
+/** What the servers of both SDKs offer: one line for each part of the protocol. */
+export const offered = {
+  tools: ["ask", "count", "echo", "guarded", "sample", "wait"],
+  methods: ["completion/complete", "prompts/get", "prompts/list", "resources/list", "resources/read"],
+} as const;
+
+const text = (said: string) => ({ content: [{ type: "text" as const, text: said }] });
+const question = {
+  mode: "form" as const,
+  message: "Who are you?",
+  requestedSchema: { type: "object" as const, properties: { name: { type: "string" as const } }, required: ["name"] },
+};
+const prompt = {
+  messages: [{ role: "user" as const, content: { type: "text" as const, text: "a question" } }],
+  maxTokens: 9,
+};
+const resource = { uri: "test://static", mimeType: "text/plain", text: "the text" };
+const greeting = { messages: [{ role: "user" as const, content: { type: "text" as const, text: "Grüße" } }] };
+
+/** Waits until the client cancels. */
+function createWait() {
+  let waits = 0;
+  return {
+    waits: () => waits,
+    untilAborted(signal: AbortSignal): Promise<never> {
+      waits += 1;
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+    },
+  };
+}
+type UntilAborted = ReturnType<typeof createWait>["untilAborted"];
+
+/** Of SDK 1.x: it opens sessions, and sends the client requests. */
+function firstServer(untilAborted: UntilAborted): FirstServer {
+  const server = new FirstServer({ name: "first", version: "1" });
+  server.registerTool("echo", { inputSchema: { said: z.string() } }, ({ said }) => text(said));
+  server.registerTool("guarded", {}, () => text("reached"));
+  server.registerTool("ask", {}, async () => text(JSON.stringify(await server.server.elicitInput(question))));
+  server.registerTool("sample", {}, async () =>
+    text(JSON.stringify((await server.server.createMessage(prompt)).content)),
+  );
+  server.registerTool("count", {}, async ({ _meta, sendNotification }) => {
+    const progressToken = _meta?.progressToken ?? 0;
+    for (const progress of [1, 2, 3]) {
+      await sendNotification({ method: "notifications/progress", params: { progressToken, progress, total: 3 } });
+    }
+    return text("counted");
+  });
+  server.registerTool("wait", {}, ({ signal }) => untilAborted(signal));
+  server.registerResource("static", resource.uri, {}, () => ({ contents: [resource] }));
+  server.registerPrompt("greeting", {}, () => greeting);
+  return server;
+}
+
+/** Of SDK 2.x: each request stands alone, and what the server wants of the client is in its answer. */
+function secondServer(untilAborted: UntilAborted): McpServer {
+  const server = new McpServer({ name: "second", version: "1" });
+  server.registerTool("echo", { inputSchema: z.object({ said: z.string() }) }, ({ said }) => text(said));
+  server.registerTool("guarded", {}, () => text("reached"));
+  server.registerTool("ask", {}, ({ mcpReq }) => {
+    const view = inputResponse(mcpReq.inputResponses, "who");
+    if (view.kind === "missing") {
+      return inputRequired({ inputRequests: { who: inputRequired.elicit(question) }, requestState: "asked" });
+    }
+    return text(JSON.stringify(view));
+  });
+  server.registerTool("sample", {}, ({ mcpReq }) => {
+    const view = inputResponse(mcpReq.inputResponses, "model");
+    if (view.kind !== "sampling") {
+      return inputRequired({ inputRequests: { model: inputRequired.createMessage(prompt) } });
+    }
+    return text(JSON.stringify(view.result.content));
+  });
+  server.registerTool("count", {}, async ({ mcpReq }) => {
+    const progressToken = mcpReq._meta?.progressToken ?? 0;
+    for (const progress of [1, 2, 3]) {
+      await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: 3 } });
+    }
+    return text("counted");
+  });
+  server.registerTool("wait", {}, ({ mcpReq }) => untilAborted(mcpReq.signal));
+  server.registerResource("static", resource.uri, {}, () => ({ contents: [resource] }));
+  server.registerPrompt("greeting", {}, () => greeting);
+  return server;
+}
+
+type Rest = Omit<EraServer, "url" | "stop">;
+
+async function listening(handle: RequestListener, rest: Rest): Promise<EraServer> {
+  const http = createServer(handle);
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+    ...rest,
+    stop: () =>
+      new Promise((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+}
+
+/** @param json answers in JSON where one message is the answer, and in event streams otherwise */
+export function startFirst({ json = false } = {}): Promise<EraServer> {
+  const { waits, untilAborted } = createWait();
+  const sessions = new Map<string, { server: FirstServer; transport: StreamableHTTPServerTransport }>();
+  const open = async () => {
+    const server = firstServer(untilAborted);
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      enableJsonResponse: json,
+      onsessioninitialized: (id) => void sessions.set(id, { server, transport }),
+    });
+    await server.connect(transport as Parameters<FirstServer["connect"]>[0]);
+    return transport;
+  };
+  return listening(
+    async (request, response) => {
+      const known = sessions.get(String(request.headers["mcp-session-id"]));
+      await (known?.transport ?? (await open())).handleRequest(request, response);
+    },
+    {
+      hasSessions: true,
+      waits,
+      announce() {
+        for (const { server } of sessions.values()) server.sendToolListChanged();
+      },
+    },
+  );
+}
+
+/** @param legacy `reject`: it speaks 2026-07-28 alone */
+export function startSecond(legacy: "stateless" | "reject"): Promise<EraServer> {
+  const { waits, untilAborted } = createWait();
+  const handler = createMcpHandler(() => secondServer(untilAborted), { legacy });
+  const handle = toNodeHandler(handler);
+  return listening((request, response) => void handle(request as NodeIncomingMessageLike, response), {
+    hasSessions: false,
+    waits,
+    announce: () => handler.notify.toolsChanged(),
+  });
+}
