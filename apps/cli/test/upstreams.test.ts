@@ -91,6 +91,48 @@ describe("svc upstreams suggest", () => {
   });
 });
 
+describe("svc upstreams lint", () => {
+  const fileOf = (...classify: readonly object[]) => {
+    const file = join(stack.folder, "rules.yaml");
+    const route = { methods: ["POST"], path: "/pay", target: "http:bank/pay", classify, data_class: "pay.any" };
+    writeFileSync(file, JSON.stringify({ upstreams: [{ name: "bank", url: "http://bank", routes: [route] }] }));
+    return file;
+  };
+  const upTo = (max: number, data_class: string) => ({ when: { "/amount": { max } }, data_class });
+  const lint = (...args: string[]) => svc(["upstreams", "lint", ...args]);
+
+  test("names each dead rule with the rule before it, and exits 1", async () => {
+    const file = fileOf(upTo(5, "pay.small"), upTo(4, "pay.tiny"));
+    const { code, stdout } = await lint(file);
+    expect([code, stdout]).toEqual([
+      1,
+      "dead bank, POST /pay: rule 2 (pay.tiny) never decides: rule 1 (pay.small) holds for every call that it holds for\n2 rules, 1 dead, 0 overlaps\n",
+    ]);
+    const json = await lint(file, "--json");
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([
+      1,
+      { rules: 2, findings: [{ kind: "subsumed", by: 1 }] },
+    ]);
+  });
+
+  test("names overlaps, and exits 0", async () => {
+    const { code, stdout } = await lint(fileOf(upTo(4, "pay.tiny"), upTo(5, "pay.small")));
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^note bank, .*rule 1 decides\n2 rules, 0 dead, 1 overlaps\n$/),
+    ]);
+  });
+
+  test.each([
+    ["is no upstreams file", () => fileOf({ when: {} })],
+    ["does not exist", () => "/no/such/file"],
+  ])("exits 2 for a file that %s", async (_name, file) => {
+    const { code, stdout, stderr } = await lint(file());
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/rules.yaml|no such file/i);
+  });
+});
+
 describe("a list", () => {
   const list = (unlisted: readonly object[], dropped = 0) => {
     const file = join(stack.folder, "unlisted.json");

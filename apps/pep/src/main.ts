@@ -6,6 +6,7 @@ import { type Pep, startPep } from "./pep.ts";
 import { runCheck } from "./start/check.ts";
 import { type Config, readConfig } from "./start/config.ts";
 import { help } from "./start/help.ts";
+import { runLint } from "./start/lint.ts";
 import { printedConfig } from "./start/printed-config.ts";
 import { runSuggest } from "./start/suggest.ts";
 import { settingsFindings, weaknesses } from "./start/weaknesses.ts";
@@ -69,6 +70,9 @@ try {
       break;
     case "--check-settings":
       process.exitCode = checkSettings();
+      break;
+    case "--lint":
+      process.exitCode = runLint(rest[0], (line) => process.stdout.write(`${line}\n`), log);
       break;
     case "--print-config":
       process.stdout.write(printedConfig(configure(), process.env));

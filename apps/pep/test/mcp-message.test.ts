@@ -11,7 +11,7 @@ const read = (text: string | Uint8Array) => readMessage(typeof text === "string"
 const calls = (text: string, targets = declared) => {
   const message = read(text);
   const call = typeof message === "string" ? undefined : targets.ofMessage(message);
-  return call && `${call.target} ${call.dataClass}`;
+  return typeof call === "object" ? `${call.target} ${call.dataClass}` : undefined;
 };
 const request = (method: string, params?: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 

@@ -16,6 +16,7 @@ Examples:
   svc upstreams suggest unlisted.json --upstreams pep.yaml
                                    of a saved list, such as svc run --unlisted writes
   curl -s http://127.0.0.1:16020/__svc/unlisted | svc upstreams suggest - --json
+  svc upstreams lint pep.yaml      rules for arguments that never decide (exit 1), and rules that overlap
 `;
 
 interface SuggestFlags {
@@ -35,7 +36,25 @@ export const command = (): Command =>
       .option("--manifest", "print the manifest's tools for the suggested targets instead")
       .option("--json", "one line: {upstreams: [{name, routes, tools, open}], dropped}")
       .action(suggest),
+    new Command("lint")
+      .description("Find rules for arguments that can never decide, and rules that overlap.")
+      .argument("<file>", "an upstreams file")
+      .option("--json", "one line: {rules, findings: [{upstream, at, kind, rule, data_class, by, by_data_class}]}")
+      .action(lint),
   ]);
+
+async function lint(file: string, { json }: { readonly json?: boolean }): Promise<void> {
+  const [{ runEnforcementPoint }, { isDead, lintedText }, { lintedRules }] = await Promise.all([
+    import("../upstreams/run-enforcement-point.ts"),
+    import("../upstreams/linted-text.ts"),
+    import("@svc/core"),
+  ]);
+  const printed = await runEnforcementPoint(["--lint", file], "Correct the upstreams file.");
+  const linted = lintedRules.parse(JSON.parse(printed));
+  if (json) printJson(linted);
+  else print(lintedText(linted));
+  if (linted.findings.some(isDead)) process.exitCode = 1;
+}
 
 async function suggest(list: string | undefined, flags: SuggestFlags): Promise<void> {
   const { readSuggestions } = await import("../upstreams/read-suggestions.ts");

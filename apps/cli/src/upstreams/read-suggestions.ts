@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { type Suggestions, suggestions } from "@svc/core";
-import { withoutSettings } from "@svc/host";
-import { commandLineOf } from "@svc/host/child-program";
 import { notTried } from "../fault.ts";
+import { runEnforcementPoint } from "./run-enforcement-point.ts";
 
 interface Sources {
   readonly pep?: string;
@@ -16,7 +13,9 @@ interface Sources {
 export async function readSuggestions(list: string | undefined, { pep, upstreams }: Sources): Promise<Suggestions> {
   const json =
     list === undefined ? await fetchList(pep ?? adminUrl(process.env.SVC_PEP_ADMIN_LISTEN)) : await saved(list);
-  return suggestions.parse(JSON.parse(await suggest(json, upstreams)));
+  const args = ["--suggest", ...(upstreams === undefined ? [] : [upstreams])];
+  const stdout = await runEnforcementPoint(args, "Correct the list or the upstreams file that it names.", json);
+  return suggestions.parse(JSON.parse(stdout));
 }
 
 function saved(list: string): Promise<string> {
@@ -43,18 +42,4 @@ export async function fetchList(pep: string): Promise<string> {
 function adminUrl(listen = "127.0.0.1:16020"): string {
   const everywhere = /^(?:0\.0\.0\.0|\[::\]|\*)?(?=:\d+$)/;
   return `http://${listen.replace(everywhere, "127.0.0.1")}`;
-}
-
-/** Only the enforcement point reads its file and its routes. */
-async function suggest(json: string, upstreams: string | undefined): Promise<string> {
-  const args = ["--suggest", ...(upstreams === undefined ? [] : [upstreams])];
-  const child = spawn(process.execPath, commandLineOf(import.meta.resolve("@svc/pep/main"), args), {
-    env: withoutSettings(process.env),
-    stdio: ["pipe", "pipe", "pipe", "ipc"],
-  });
-  child.stdin?.on("error", () => {}).end(json);
-  const read = (stream: NodeJS.ReadableStream | null) => (stream ? text(stream) : "");
-  const [stdout, stderr, [code]] = await Promise.all([read(child.stdout), read(child.stderr), once(child, "exit")]);
-  if (code !== 0) throw notTried(stderr.trim(), "Correct the list or the upstreams file that it names.");
-  return stdout;
 }

@@ -1,3 +1,4 @@
+import { classification, isJsonPointer } from "@svc/classify";
 import { dataClass } from "@svc/core";
 import { z } from "zod";
 import { isJsonBody } from "../message/media-type.ts";
@@ -17,6 +18,12 @@ import type { AllowedTools, IdentifiedCall, ProtocolKind, ResponseFilter } from 
 const denialForms = ["error", "result"] as const;
 type Denials = (typeof denialForms)[number];
 
+/** A tool or method has no path and no query. */
+const classifiedTool = classification.refine(
+  ({ classify }) => classify.flatMap(({ when }) => Object.keys(when)).every(isJsonPointer),
+  { message: "must have JSON pointers alone, such as /amount", path: ["classify"] },
+);
+
 const entry = z
   .strictObject({
     ...commonSettings,
@@ -24,7 +31,7 @@ const entry = z
     ...stdioSettings,
     protocol: z.literal("mcp"),
     data_class: dataClass.optional(),
-    tools: z.record(z.string().min(1), dataClass).default({}),
+    tools: z.record(z.string().min(1), z.union([dataClass, classifiedTool])).default({}),
     filter_tool_lists: z.boolean().default(false),
     /** How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads. */
     denials: z.enum(denialForms).default("error"),
@@ -70,7 +77,9 @@ export const mcp: ProtocolKind<typeof entry> = {
         const read = { id, method, era: eraOf(message, headers), trace: traceIn(message) };
         if (!isMirrored(message, headers)) return { ...read, unresolved: blockedFor("header_mismatch") };
         const call = targets.ofMessage(message);
-        return { ...read, call, unresolved: call ? undefined : blockedFor("no_data_class", { upstream: name }) };
+        return typeof call === "string"
+          ? { ...read, unresolved: blockedFor(call, { upstream: name }) }
+          : { ...read, call };
       },
       blockAnswer: (block, call) => jsonRpcBlockAnswer(block, call, denials),
       filterFor({ method, id, era }, httpMethod, allowedTools) {

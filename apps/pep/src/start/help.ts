@@ -10,6 +10,10 @@ export const flags = [
     does: "prints as lines of JSON what a start with these settings would refuse or warn of; `svc check --pep-settings-from-env` shows them",
   },
   {
+    flag: "--lint FILE",
+    does: "prints as JSON which rules of FILE can never give a call its class, and which overlap; `svc upstreams lint` prints them as text",
+  },
+  {
     flag: "--print-config",
     does: "prints settings, proxies and upstreams in force as YAML, without secrets and without the content of files",
   },
@@ -40,5 +44,5 @@ Examples:
   svc-pep --schema > pep.schema.json
   curl -s http://127.0.0.1:16020/__svc/unlisted | svc-pep --suggest pep.yaml
 
-Exit codes: 0 done; 1 did not start, or a target is in no policy; 2 an input cannot be used, or the flag is unknown.
+Exit codes: 0 done; 1 did not start, a target is in no policy, or a rule is dead; 2 an input cannot be used, or the flag is unknown.
 `;

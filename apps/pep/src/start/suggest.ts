@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { type Suggestions, unlistedCalls } from "@svc/core";
-import { parse } from "yaml";
-import type { UpstreamEntry } from "../protocols/protocols.ts";
-import { readUpstreams, upstreamsFile } from "../upstreams/upstreams-file.ts";
+import { entriesOf } from "./file-entries.ts";
 import { suggestRoutes } from "./suggest-routes.ts";
 
 /**
@@ -33,12 +30,4 @@ function listOf(json: string) {
   } catch {
     throw new Error("standard input must be the answer of GET /__svc/unlisted");
   }
-}
-
-/** Of the file alone: what it names is not read, so that the file can be judged anywhere. */
-function entriesOf(file: string): readonly UpstreamEntry[] {
-  const content = readFileSync(file, "utf8");
-  const read = readUpstreams(content, { defaultMode: "observe", readFile: () => "unread" });
-  if (!read.ok) throw new Error(read.faults.map((fault) => `${file}: ${fault}`).join("\n"));
-  return upstreamsFile.parse(parse(content)).upstreams;
 }

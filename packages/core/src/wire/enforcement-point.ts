@@ -23,6 +23,26 @@ const suggestedRoute = z.object({
   note: z.string().optional(),
 });
 
+/** What `svc-pep --lint` prints (docs/reference/enforcement-point.md#checking-rules). Rules count from 1. */
+export const lintedRules = z.object({
+  /** How many were compared. */
+  rules: z.int().nonnegative(),
+  findings: z.array(
+    z.object({
+      upstream: z.string(),
+      /** Methods and path of a route, or a tool. */
+      at: z.string(),
+      kind: z.enum(["unsatisfiable", "subsumed", "overlap"]),
+      rule: z.int().positive(),
+      data_class: z.string(),
+      /** The earlier rule. */
+      by: z.int().positive().nullable(),
+      by_data_class: z.string().nullable(),
+    }),
+  ),
+});
+export type LintedRules = z.output<typeof lintedRules>;
+
 /** What `svc-pep --suggest` prints (docs/reference/enforcement-point.md#suggested-routes). */
 export const suggestions = z.object({
   upstreams: z.array(

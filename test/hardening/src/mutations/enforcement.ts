@@ -21,6 +21,15 @@ export const ofClassification = mutationsOf("packages/classify/src", [
 
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
+    "repeated-arguments-classified",
+    "protocols/mcp/targets.ts",
+    "if (!isExact) return undefined;",
+    "",
+    testsOf("apps/pep/test/classified-tools.test.ts")(
+      "the data class of a tool with rules is decided by its arguments > %s",
+    ),
+  ],
+  [
     "other-reading-accepted",
     "protocols/read-path.ts",
     "return other ? ambiguous(other, found) : found;",
@@ -148,7 +157,7 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "every-tool-listed",
     "protocols/mcp/held-message.ts",
-    'return declared !== undefined && isWithin(call?.dataClass ?? "", declared);',
+    "return declared !== undefined && call?.dataClasses.some((each) => isWithin(each, declared)) === true;",
     "return true;",
     testsOf("apps/pep/test/list-filter.test.ts")(
       "a JSON list keeps the tools that are allowed for their data class, and every other member",

@@ -75,7 +75,7 @@ export function holdMessage(context: ListContext) {
 function isAllowed({ targets, allowed }: ListContext, list: ListMember, name: string): boolean {
   const call = targets.ofListed(list, name);
   const declared = call && allowed?.get(call.target);
-  return declared !== undefined && isWithin(call?.dataClass ?? "", declared);
+  return declared !== undefined && call?.dataClasses.some((each) => isWithin(each, declared)) === true;
 }
 
 const callFailed = -32603;

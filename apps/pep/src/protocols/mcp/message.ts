@@ -1,3 +1,4 @@
+import { folded } from "@svc/classify";
 import type { TraceHeaders } from "@svc/telemetry";
 import { parseStrictJson } from "@svc/tokens";
 import { z } from "zod";
@@ -12,6 +13,8 @@ export interface McpMessage {
   /** Absent for an answer to the server. */
   readonly method: string | undefined;
   readonly params: Members;
+  /** Every reader finds the same values in it. */
+  readonly isExact: boolean;
 }
 
 /** Deeper messages are refused before anything recurses into them. */
@@ -37,7 +40,8 @@ export function readMessage(bytes: Uint8Array): McpMessage | MessageFault {
   const isAnswer = "result" in message || "error" in message;
   // A message must not be an answer here and a call at the server, or the reverse.
   if (isAnswer === (method !== undefined) || (isAnswer && id === undefined)) return "not_a_message";
-  return { id: isAnswer ? undefined : id, method, params };
+  const isExact = parsed.duplicateDepth === null && !parsed.unsafeNumber && !parsed.loneSurrogate;
+  return { id: isAnswer ? undefined : id, method, params, isExact };
 }
 
 /** The id that a request waits for which is too long to be a call. Nothing else of it counts. */
@@ -57,9 +61,6 @@ const messageShape = z.looseObject({
   method: z.string().optional(),
   params: z.looseObject({}).default({}),
 });
-
-/** Case folding of the most liberal JSON decoders: U+017F is an `s`, U+212A a `k`. */
-const folded = (name: string): string => name.toUpperCase().toLowerCase();
 
 /** Folded name to its one accepted spelling. */
 export const spellings = (...names: string[]) => new Map(names.map((name) => [folded(name), name]));
