@@ -60,6 +60,17 @@ upstreams:
   });
 });
 
+const spawned = { name: "spawned", protocol: "mcp", command: ["npx", "-y", "some-server"] };
+
+test("a server over stdio gets its variables from the file and from the files that it names", () => {
+  const result = read(JSON.stringify({ upstreams: [{ ...spawned, env: { A: "a", KEY: { file: "/secret" } } }] }));
+  expect(result).toMatchObject({ ok: true, files: ["/secret"] });
+  expect(result.ok && result.upstreams.byName.get("spawned")).toMatchObject({
+    credential: { kind: "session" },
+    stdio: { command: spawned.command, env: { A: "a", KEY: "s3cret" }, maxProcesses: 16, idleMs: 300_000 },
+  });
+});
+
 describe("a single fault rejects the whole file", () => {
   test.each<[string, unknown[], string]>([
     ["an unknown member", [{ ...ledger, retries: 3 }], "upstreams.0"],
@@ -74,6 +85,15 @@ describe("a single fault rejects the whole file", () => {
     ["two of one name", [ledger, { ...ledger, hosts: [] }], "upstream ledger is listed twice"],
     ["two of one host", [ledger, { ...files, hosts: ["LEDGER.internal.:80"] }], "host ledger.internal is listed twice"],
     ["no URL", [{ name: "a", url: "a" }], "upstreams.0.url"],
+    ["neither URL nor command", [{ name: "a", protocol: "mcp" }], "needs either url or command"],
+    ["a URL and a command", [{ ...files, command: ["x"] }], "needs either url or command"],
+    ["a command of another protocol", [{ name: "a", protocol: "http", command: ["x"] }], "upstreams.0"],
+    ["an empty command", [{ ...spawned, command: [] }], "upstreams.0.command"],
+    ["variables beside a URL", [{ ...files, env: {}, cwd: "/" }], "only with command: env, cwd"],
+    ["a credential beside a command", [{ ...spawned, credential: "none" }], "only with url: tls, credential, routes"],
+    ["a variable of ours", [{ ...spawned, env: { SVC_ADMIN_TOKEN: "x" } }], "upstreams.0.env"],
+    ["a variable without a name", [{ ...spawned, env: { "A=B": "x" } }], "upstreams.0.env"],
+    ["a value whose file is missing", [{ ...spawned, env: { KEY: { file: "/gone" } } }], "/gone cannot be read"],
     ["credentials in the URL", [{ name: "a", url: "http://u:p@a" }], "upstreams.0.url"],
     ["a query in the URL", [{ name: "a", url: "http://a/?x" }], "upstreams.0.url"],
     ["an ambiguous path in the URL", [{ name: "a", url: "http://a/x%2fy" }], "upstreams.0.url"],

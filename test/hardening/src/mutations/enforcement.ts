@@ -19,6 +19,8 @@ export const ofClassification = mutationsOf("packages/classify/src", [
   ],
 ]);
 
+const stdio = testsOf("apps/pep/test/stdio-server.test.ts");
+
 export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
   [
     "repeated-arguments-classified",
@@ -28,6 +30,27 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     testsOf("apps/pep/test/classified-tools.test.ts")(
       "the data class of a tool with rules is decided by its arguments > %s",
     ),
+  ],
+  [
+    "processes-see-our-environment",
+    "stdio/child-environment.ts",
+    "isPassed(name) && value ?",
+    "value ?",
+    stdio("a process gets a clean environment > none of our settings, and what the file says beside the usual"),
+  ],
+  [
+    "processes-shared-between-sessions",
+    "stdio/processes.ts",
+    "[...running].filter((each) => each.session === session),",
+    "[...running],",
+    stdio("a process belongs to one session > an MCP session is unknown to every other session"),
+  ],
+  [
+    "undecided-sessions-reach-processes",
+    "forward/outbound-credentials.ts",
+    "return isDecided && inbound.credential ?",
+    "return inbound.credential ?",
+    headers("the credentials that an upstream receives > %s"),
   ],
   [
     "other-reading-accepted",
