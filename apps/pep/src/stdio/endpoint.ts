@@ -36,8 +36,8 @@ export function createEndpoint({ name, processes, newId }: EndpointOptions) {
     sendJson(answer, 502, serverFailed(message, `the server of upstream ${name} ${why}`));
   const find = (session: string, mcpSessionId: string): SessionProcess | undefined =>
     processes.of(session).find((each) => each.mcpSessionId === mcpSessionId);
-  const noSession = (answer: AnswerSink) =>
-    refuse(answer, 404, errorCodes.unknownSession, "no such MCP session: initialize again");
+  const noSession = (answer: AnswerSink, id?: Message["id"]) =>
+    refuse(answer, 404, errorCodes.unknownSession, "no such MCP session: initialize again", id);
 
   const call = ({ message, request, answer }: Posted, { process }: SessionProcess, more: Partial<CallOptions> = {}) => {
     const { statusOf = () => 200, headers = [], onError = () => {} } = more;
@@ -61,7 +61,7 @@ export function createEndpoint({ name, processes, newId }: EndpointOptions) {
   const inSession = (posted: Posted, mcpSessionId: string) => {
     const { session, message, request, answer } = posted;
     const found = find(session, mcpSessionId);
-    if (!found) return noSession(answer);
+    if (!found) return noSession(answer, message.id);
     const { process } = found;
     if (message.kind !== "request") {
       process.send(request.body);
