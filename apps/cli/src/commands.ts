@@ -17,6 +17,11 @@ export const commands = [
     "Run a command behind a local enforcement point, and list the denied calls.",
     () => import("./commands/run.ts"),
   ),
+  entry(
+    "mcp",
+    "Run an MCP server over stdio behind a local enforcement point, for a desktop client.",
+    () => import("./commands/mcp.ts"),
+  ),
   entry("decisions", "List and follow decisions.", () => import("./commands/decisions.ts")),
   entry(
     "explain",

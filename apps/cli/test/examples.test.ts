@@ -19,6 +19,11 @@ const notRun: Readonly<Record<string, string>> = {
   "svc decisions --follow --agent planner": "runs until Ctrl-C: record.test.ts",
   ...Object.fromEntries(
     printed
+      .filter((line) => line.includes("svc mcp"))
+      .map((line) => [line, "speaks MCP with the client that starts it: test/e2e/svc-mcp.test.ts"]),
+  ),
+  ...Object.fromEntries(
+    printed
       .filter((line) => line.includes("svc audit verify"))
       .map((line) => [line, "reads a record that was sealed, as its auditor: audit-verify.test.ts"]),
   ),

@@ -47,7 +47,7 @@ const loading = `
   console.log(JSON.stringify([...packages].sort()));`;
 
 test("a command that only queries starts without schemas, signatures, drivers and parsers", async () => {
-  const others = ["run", "drift"];
+  const others = ["run", "mcp", "drift"];
   const commands = new URL("../src/commands.ts", import.meta.url).href;
   const options = ["--conditions=@svc/source", "--input-type=module", "--eval", loading];
   const child = spawn(process.execPath, [...options, commands, ...others], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,7 +1,8 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { type ControlPlaneFlags, openControlPlane, withControlPlane } from "../control-plane.ts";
 import { print, printJson, shown } from "../output.ts";
 import type { Lending } from "../run/session.ts";
+import { lifetime } from "./lifetime.ts";
 
 const examples = `
 The person delegates to the agent at once: the token is the agent's, and its calls are recorded as the agent's. It lives for
@@ -23,16 +24,10 @@ export const command = (): Command =>
     .requiredOption("--user <sub>", "the person who consents")
     .option("--agent <name>", "delegate to this entry agent at once, and print its token")
     .option("--data-class <classes>", "data classes to delegate, separated by spaces (default: all)")
-    .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", seconds)
+    .option("--ttl <seconds>", "lifetime, 60 to 86400 (default: the control plane's)", lifetime)
     .option("--json", "one line: {session_id, token, agent, scope, policy_version, hop_budget, expires_at, ...}")
     .addHelpText("after", examples)
     .action(consent);
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 60 || value > 86_400) throw new InvalidArgumentError("It must be 60 to 86400.");
-  return value;
-}
 
 async function consent({ json, ...flags }: Flags): Promise<void> {
   const { session, agent } = await openControlPlane(flags).call("admin", async (svc) => {

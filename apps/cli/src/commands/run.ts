@@ -6,6 +6,7 @@ import { colors, progress, shown, verdict } from "../output.ts";
 import { withoutSecretsInEnvironment } from "../run/clean-process.ts";
 import { type LocalPep, type PepFlags, startLocalPep } from "../run/local-pep.ts";
 import { catchSignals, exitCodeOf, runProgram } from "../run/program.ts";
+import { revokeSession } from "../run/revoke-session.ts";
 import { type Lending, lendSession } from "../run/session.ts";
 import { fetchList } from "../upstreams/read-suggestions.ts";
 
@@ -71,7 +72,7 @@ async function run(command: readonly string[], flags: Flags): Promise<void> {
     if (!interruption.signal.aborted) throw cause;
     process.exitCode = exitCodeOf(interruption.signal.reason);
   } finally {
-    await revoke(plane, session.session_id);
+    await revokeSession(plane, session.session_id, "svc run ended");
     await pep?.stop();
     interruption.release();
   }
@@ -86,22 +87,6 @@ const agentEnvironment = (pepUrl: string): NodeJS.ProcessEnv => ({
   ...direct("no_proxy"),
   SVC_PEP_URL: pepUrl.replace("127.0.0.1", "localhost"),
 });
-
-/** Of the end of a session: a control plane that does not respond must not hold the terminal. */
-const revokeMs = 10_000;
-
-/** Where it fails, standard error names the session, and the exit code is not 0. */
-async function revoke(plane: ControlPlane, sessionId: string): Promise<void> {
-  const signal = AbortSignal.timeout(revokeMs);
-  try {
-    await plane.call("admin", (svc) => svc.admin.revokeSession(sessionId, { reason: "svc run ended" }, { signal }));
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const command = `svc sessions revoke ${sessionId}`;
-    process.stderr.write(`${colors.red("error:")} the session is not revoked: ${why}\nRevoke it: ${command}\n`);
-    process.exitCode ||= 1;
-  }
-}
 
 /** The enforcement point serves path prefixes in origin form only, so its own address must not go through the proxy. */
 const direct = (name: "NO_PROXY" | "no_proxy") => ({

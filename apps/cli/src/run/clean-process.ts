@@ -46,11 +46,7 @@ function execute(execve: NonNullable<typeof process.execve>, secrets: object, en
     return execve(process.execPath, args, { ...env, [handoverVariable]: file });
   } catch (cause) {
     remove(file);
-    throw notTried(
-      "svc run cannot execute itself with a clean environment",
-      "Check the folder of temporary files.",
-      cause,
-    );
+    throw notTried("svc cannot execute itself with a clean environment", "Check the folder of temporary files.", cause);
   }
 }
 
@@ -60,7 +56,7 @@ function takeOver(file: string): void {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw notTried(`${handoverVariable} is set by svc run alone`, `Unset ${handoverVariable}.`, cause);
+    throw notTried(`${handoverVariable} is set by svc alone`, `Unset ${handoverVariable}.`, cause);
   }
   remove(file);
   const secrets: Record<string, string> = JSON.parse(text);

@@ -11,6 +11,13 @@ export interface PepFlags {
   readonly mode: "enforce" | "observe";
 }
 
+export interface LocalPepOptions {
+  /** Settings that the operator's own override. */
+  readonly defaults?: Readonly<Record<string, string>>;
+  /** Called with each line that it writes. */
+  readonly onLine?: (line: string) => void;
+}
+
 export type LocalPep = Awaited<ReturnType<typeof startLocalPep>>;
 
 /**
@@ -22,6 +29,7 @@ export async function startLocalPep(
   session: object,
   { upstreams, mode }: PepFlags,
   signal: AbortSignal,
+  { defaults = {}, onLine = () => {} }: LocalPepOptions = {},
 ) {
   signal.throwIfAborted();
   const folder = await mkdtemp(join(tmpdir(), "svc-run-"));
@@ -45,9 +53,11 @@ export async function startLocalPep(
     pep = startProgram({
       name: "enforcement point",
       url: import.meta.resolve("@svc/pep/main"),
+      onLine,
       env: {
         SVC_DEV: "true",
         SVC_LOG_LEVEL: "error",
+        ...defaults,
         ...pepEnvironment(process.env),
         SVC_PEP_GRACE_SECONDS: "0",
         SVC_CONTROL_PLANE_URL: controlPlaneUrl,
