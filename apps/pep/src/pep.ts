@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
-import { fetchAllowedTools } from "./decide/allowed-tools.ts";
+import { fetchAllowedTools, watchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
 import { edgeRecorder } from "./decide/record-edge.ts";
 import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
@@ -61,6 +61,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
     allowedTools: (credential) => fetchAllowedTools(hop, credential),
+    watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
     onSessionEnd: stdio.endSession,
     monotonicMs: hop.steps.monotonicMs,
     now: Date.now,

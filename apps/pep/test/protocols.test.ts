@@ -15,6 +15,7 @@ test("a protocol that no other file knows resolves its upstream's calls", () => 
     resolve: (method, path) => (method === "POST" ? "message" : path === "/echo" ? target : { ambiguous: "x" }),
     unmapped: { cause: "unresolvable_call" },
     readCall: async () => ({ call: target }),
+    listChanges: () => [],
     blockAnswer: httpBlockAnswer,
     filterFor: () => undefined,
   };

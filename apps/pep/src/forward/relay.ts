@@ -52,6 +52,8 @@ export interface Relay {
    * `lastEvent` where one can follow, and any other answer is cut.
    */
   stop(lastEvent: string | undefined): void;
+  /** Adds an event to an event stream, after the event that is under way. */
+  insert(event: string): void;
 }
 
 /**
@@ -68,9 +70,9 @@ export function forward(
   // The relay bounds the body's idle time itself: event streams have none.
   const request = { method: method as Dispatcher.HttpMethod, path, headers, body, headersTimeout, bodyTimeout: 0 };
   const { promise: ended, resolve } = Promise.withResolvers<RelayEnd>();
-  const { handler, stop } = createRelay(response, options, resolve);
+  const { handler, stop, insert } = createRelay(response, options, resolve);
   upstream.dispatch(request, handler);
-  return { ended, stop };
+  return { ended, stop, insert };
 }
 
 /** Streams an upstream's answer to the agent, no faster than the slower side. */
@@ -78,7 +80,7 @@ function createRelay(
   response: ServerResponse,
   options: RelayOptions,
   onEnd: (end: RelayEnd) => void,
-): { handler: Dispatcher.DispatchHandler; stop: Relay["stop"] } {
+): { handler: Dispatcher.DispatchHandler } & Pick<Relay, "stop" | "insert"> {
   const { limits, answerHeaders, onSent, onAnswered, onEventStream, filterFor } = options;
   let controller: Dispatcher.DispatchController | undefined;
   let filter: BodyFilter | undefined;
@@ -87,6 +89,7 @@ function createRelay(
   const interim = interimBudget();
   let boundary: ReturnType<typeof eventBoundary> | undefined;
   let status: number | undefined;
+  let inserted = "";
   let isOver = false;
 
   const finish = (end: RelayEnd) => {
@@ -110,6 +113,13 @@ function createRelay(
   const write = (chunk: Buffer) => {
     boundary?.push(chunk);
     if (chunk.length > 0 && !response.write(chunk)) controller?.pause();
+  };
+  const insert = (event: string) => {
+    inserted += event;
+    if (isOver || inserted === "" || !boundary?.isReached) return;
+    const events = Buffer.from(inserted);
+    inserted = "";
+    write(events);
   };
   const stop = (lastEvent: string | undefined) => {
     if (isOver) return;
@@ -176,6 +186,7 @@ function createRelay(
       idle?.refresh();
       countBodyBytes(chunk.length);
       write(filter ? filter.push(chunk) : chunk);
+      insert("");
     },
 
     onResponseEnd() {
@@ -202,7 +213,7 @@ function createRelay(
       finish({ kind: "failed", fault: faultOf(error), error, ...received });
     },
   };
-  return { handler, stop };
+  return { handler, stop, insert };
 }
 
 /** For an agent to read the last event of its stream. */

@@ -51,6 +51,8 @@ export interface PepPorts extends AdmitPorts {
   readonly unlisted: UnlistedCalls;
   /** What the caller may call at present; undefined: the control plane gave no usable answer. */
   readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
+  /** Calls back when that changes. @returns ends it */
+  readonly watchAllowedTools: (credential: HopCredential, onChange: () => void) => () => void;
   /** A decision found the session over. */
   readonly onSessionEnd: (sessionId: string) => void;
   /** Of a request that names no upstream. */

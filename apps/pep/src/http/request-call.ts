@@ -87,6 +87,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   const finish = (end: UninterruptedEnd) =>
     finishForwarded(call, admitted, { upstreamMs: upstreamMs(), refusal: lateBody?.refusal, ...answered(call, end) });
   let releaseStream: (() => void) | undefined;
+  let stopWatching: (() => void) | undefined;
   const relay = forward(
     generation.dispatcherOf(upstream),
     { method: request.method ?? "", path, headers, body },
@@ -103,7 +104,8 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
         // Recorded at its beginning: it may last for hours.
         finish({ kind: "answered", status });
         releaseStream = countAsStream(call);
-        if (!releaseStream) response.destroy();
+        if (!releaseStream) return void response.destroy();
+        stopWatching = watchLists(call, admitted, (event) => relay.insert(event));
       },
       filterFor,
     },
@@ -111,6 +113,7 @@ async function forwardRequest(call: RequestCall, admitted: AdmittedCall): Promis
   watch.onEnd((refusal) => relay.stop(lastEventOf(admitted, refusal)));
   const end = await relay.ended;
   releaseStream?.();
+  stopWatching?.();
   if (end.kind !== "stopped") return finish(end);
   const refusal = watch.refusal ?? lateBody?.refusal ?? { cause: "other" };
   if (end.status === undefined) block(refusal);
@@ -131,6 +134,19 @@ function responseFilterOf({ ports, inbound, request }: RequestCall, { resolved, 
   const { credential } = inbound;
   if (upstream.mode !== "enforce" || !credential) return undefined;
   return upstream.protocol.filterFor(identified, request.method, () => ports.allowedTools(credential));
+}
+
+/** A client that listens learns that its lists changed, also where the upstream's did not. */
+function watchLists(
+  { ports, inbound, request }: RequestCall,
+  { resolved, identified }: AdmittedCall,
+  insert: (event: string) => void,
+): (() => void) | undefined {
+  const { upstream } = resolved;
+  const messages = upstream.protocol.listChanges(identified, request.method);
+  if (upstream.mode !== "enforce" || messages.length === 0 || !inbound.credential) return undefined;
+  const events = messages.map((message) => `event: message\ndata: ${message}\n\n`).join("");
+  return ports.watchAllowedTools(inbound.credential, () => insert(events));
 }
 
 type SentBody = Buffer | Readable | null;

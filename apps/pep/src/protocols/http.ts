@@ -80,6 +80,7 @@ export const http: ProtocolKind<typeof entry> = {
       unmapped: blockedFor("no_route", { upstream: name }),
       readCall: async () => ({}),
       blockAnswer: httpBlockAnswer,
+      listChanges: () => [],
       filterFor: () => undefined,
     };
   },

@@ -8,6 +8,7 @@ import { blockAnswer, blockDetails, httpBlockAnswer } from "./answers.ts";
 import { type Block, blockedFor, blockMessage } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
 import { eraOf } from "./mcp/era.ts";
+import { sessionChanges, subscribedChanges } from "./mcp/list-changes.ts";
 import { listFilter } from "./mcp/list-filter.ts";
 import { mayList } from "./mcp/lists.ts";
 import { idOf, readMessage, traceIn } from "./mcp/message.ts";
@@ -74,7 +75,13 @@ export const mcp: ProtocolKind<typeof entry> = {
         const message = readMessage(bytes);
         if (typeof message === "string") return { unresolved: blockedFor(message) };
         const { id, method } = message;
-        const read = { id, method, era: eraOf(message, headers), trace: traceIn(message) };
+        const read = {
+          id,
+          method,
+          era: eraOf(message, headers),
+          trace: traceIn(message),
+          listChanges: subscribedChanges(message),
+        };
         if (!isMirrored(message, headers)) return { ...read, unresolved: blockedFor("header_mismatch") };
         const call = targets.ofMessage(message);
         return typeof call === "string"
@@ -82,6 +89,10 @@ export const mcp: ProtocolKind<typeof entry> = {
           : { ...read, call };
       },
       blockAnswer: (block, call) => jsonRpcBlockAnswer(block, call, denials),
+      listChanges: ({ listChanges = [] }, httpMethod) => {
+        if (!filtersLists) return [];
+        return httpMethod === "GET" ? sessionChanges : listChanges;
+      },
       filterFor({ method, id, era }, httpMethod, allowedTools) {
         if (!filtersLists) return undefined;
         const isList = mayList(method, httpMethod);

@@ -47,6 +47,8 @@ export interface IdentifiedCall {
   readonly method?: string | undefined;
   /** Of MCP: which revisions the message is written for. */
   readonly era?: Era | undefined;
+  /** Messages for a stream that listens for changes of lists, when what the caller may call changes. */
+  readonly listChanges?: readonly string[] | undefined;
   /** Trace context that the message itself has. */
   readonly trace?: TraceHeaders | undefined;
 }
@@ -95,6 +97,8 @@ export interface Protocol {
   readonly unmapped: UnresolvedCall;
   readonly readCall: ReadCall;
   blockAnswer(block: Block, call: IdentifiedCall): Answer;
+  /** The messages that its event stream gets when what the caller may call changes. */
+  listChanges(call: IdentifiedCall, httpMethod: string | undefined): readonly string[];
   /** The filter of the answer to a call while enforcing; undefined: nothing is filtered, and no body is rewritten. */
   filterFor(
     call: IdentifiedCall,

@@ -18,11 +18,17 @@ export interface Hurried {
 /** An enforcement point in this process, for a stand's control plane and upstream, that decides again often. */
 export async function startHurried(
   stand: Stand,
-  { redecideMs, otel }: { readonly redecideMs: number; readonly otel: Readonly<Record<string, string>> },
+  options: {
+    readonly redecideMs: number;
+    readonly otel: Readonly<Record<string, string>>;
+    /** Default: the stand's guarded application. */
+    readonly upstreams?: readonly object[];
+  },
 ): Promise<Hurried> {
   const folder = mkdtempSync(join(tmpdir(), "svc-hurried-"));
   const configFile = join(folder, "pep.json");
-  writeFileSync(configFile, JSON.stringify({ upstreams: [{ name: "app", url: stand.upstream.url, routes }] }));
+  const { redecideMs, otel, upstreams = [{ name: "app", url: stand.upstream.url, routes }] } = options;
+  writeFileSync(configFile, JSON.stringify({ upstreams }));
   const read = readConfig({
     SVC_CONTROL_PLANE_URL: stand.api.url,
     SVC_PEP_CONFIG: configFile,
