@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
+import { benchAgentDojo } from "./agentdojo/main.ts";
 import { percent } from "./measure/trial.ts";
 import { readOptions, usage } from "./options.ts";
 import { plotsOf } from "./report/curves.ts";
@@ -18,6 +19,7 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 async function main(args: readonly string[]): Promise<void> {
   if (args[0] === "telemetry") return benchTelemetry(args.slice(1));
+  if (args[0] === "agentdojo") return benchAgentDojo(buildFirst);
   const options = readOptions(args);
   if (options === undefined) return console.log(usage);
   buildFirst();

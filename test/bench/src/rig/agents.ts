@@ -41,18 +41,31 @@ interface ConsentAnswer {
   readonly root_grant: string;
 }
 
-/** A new session, delegated down the line: the token of the agent at `chain`, counted from 1. */
-export async function delegate(controlPlaneUrl: string, line: AgentLine, chain: number): Promise<Credential> {
+/**
+ * A new session, delegated down the line: the token of the agent at `chain`, counted from 1.
+ * @param dataClass what is delegated; several, space-separated
+ */
+export async function delegate(
+  controlPlaneUrl: string,
+  line: AgentLine,
+  chain: number,
+  dataClass = "bench",
+): Promise<Credential> {
   const consent = await admin<ConsentAnswer>(controlPlaneUrl, "/v1/consent", { scope: line.scope, user_sub: "bench" });
   let credential = { sessionId: consent.session_id, token: consent.root_grant };
   for (const agent of line.agents.slice(0, chain)) {
-    credential = { ...credential, token: await takeHop(controlPlaneUrl, credential, agent) };
+    credential = { ...credential, token: await takeHop(controlPlaneUrl, credential, agent, dataClass) };
   }
   return credential;
 }
 
-async function takeHop(controlPlaneUrl: string, { sessionId, token }: Credential, agent: string): Promise<string> {
-  const target = { target: agent, targetKind: "agent" as const, dataClass: "bench" };
+async function takeHop(
+  controlPlaneUrl: string,
+  { sessionId, token }: Credential,
+  agent: string,
+  dataClass: string,
+): Promise<string> {
+  const target = { target: agent, targetKind: "agent" as const, dataClass };
   const decision = await post<{ action_id: string; decision: string }>(
     `${controlPlaneUrl}/v1/authorize`,
     token,

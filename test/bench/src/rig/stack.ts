@@ -27,6 +27,8 @@ export interface StackOptions {
   readonly stores: Stores;
   /** Upstream of calls to `/bench/...`. */
   readonly upstream: string;
+  /** In place of the file with that upstream. */
+  readonly upstreams?: object;
   readonly env?: Readonly<Record<string, string>>;
   /** Called with a folder for files. */
   readonly pepEnv?: (folder: string) => Readonly<Record<string, string>>;
@@ -36,10 +38,17 @@ export interface StackOptions {
 export const readTool = { ref: "http:bench/read", data_classes: ["bench"] };
 export const writeTool = { ref: "http:bench/write", data_classes: ["bench"], access: "write", privileged: true };
 
-export async function startStack({ stores, upstream, env, pepEnv, controlPlaneEnv }: StackOptions): Promise<Stack> {
+export async function startStack({
+  stores,
+  upstream,
+  upstreams = upstreamsOf(upstream),
+  env,
+  pepEnv,
+  controlPlaneEnv,
+}: StackOptions): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), "svc-bench-"));
   const configFile = join(folder, "upstreams.json");
-  await writeFile(configFile, JSON.stringify(upstreamsOf(upstream)));
+  await writeFile(configFile, JSON.stringify(upstreams));
   const jwk = await generatePrivateJwk();
   const database = await stores.database();
   const controlPlane = await startControlPlane(
