@@ -62,6 +62,13 @@ describe("a deny in band", () => {
     });
   });
 
+  test("with denials: result is a complete result to a client of MCP 2026-07-28, which takes no other", async () => {
+    const { post } = await setup();
+    const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+    const response = await post("/told", message("tools/call", { name: "write", _meta }));
+    expect(await response.json()).toMatchObject({ result: { resultType: "complete", isError: true } });
+  });
+
   test("with denials: result is an error still for what is no denied tool call", async () => {
     const { post, controlPlane } = await setup();
     expect(await (await post("/told", message("resources/read", { uri: "x" }))).json()).toHaveProperty("error");

@@ -119,11 +119,12 @@ const methodNotFound = [404, -32601] as const;
  */
 function jsonRpcBlockAnswer(block: Block, call: IdentifiedCall, denials: Denials): Answer {
   const { cause } = block;
-  const { id, method } = call;
+  const { id, method, era } = call;
   if (id === undefined || cause === "unauthorized") return httpBlockAnswer(block);
   const message = blockMessage(block);
   if (cause === "policy" && denials === "result" && method === "tools/call") {
-    const result = { content: [{ type: "text", text: message }], isError: true };
+    const complete = era === "modern" && { resultType: "complete" };
+    const result = { ...complete, content: [{ type: "text", text: message }], isError: true };
     return blockAnswer(block, 200, { jsonrpc: "2.0", id, result });
   }
   const [status, code] = errorOf(block, call);
