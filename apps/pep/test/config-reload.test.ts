@@ -6,6 +6,7 @@ import { waitUntil } from "@svc/test-support";
 import { expect, test } from "vitest";
 import { mount } from "./support/kubelet.ts";
 import { startedPep } from "./support/pep.ts";
+import { callOf, initializing, scripted } from "./support/stdio-bridge.ts";
 import { startedUpstream } from "./support/upstream.ts";
 
 const route = (path: string) => ({ methods: ["GET"], path, target: "http:app/read", data_class: "docs" });
@@ -99,6 +100,40 @@ test("a secret of an upstream's own is read again when its file changes", async 
     await call();
     return first.received.at(-1)?.headers["x-key"] === "two";
   });
+});
+
+test("the processes of an unchanged server over stdio outlive a change of the file, and those of a changed one end", async () => {
+  const { write, url, session, pep, controlPlane } = await setup();
+  controlPlane.policies.set("mcp:notes", {});
+  controlPlane.policies.set("mcp:notes/count", {});
+  const notes = { name: "notes", protocol: "mcp", command: scripted(), data_class: "docs" };
+  write([notes]);
+  pep.reload();
+  const credentials = await session();
+  const post = (body: string, more: Record<string, string> = {}) =>
+    fetch(`${url}/notes`, {
+      method: "POST",
+      headers: { ...credentials, "content-type": "application/json", ...more },
+      body,
+    });
+  const headers = { "mcp-session-id": (await post(initializing)).headers.get("mcp-session-id") ?? "" };
+  const count = async () => {
+    const response = await post(callOf(1, "count"), headers);
+    return response.status === 200
+      ? ((await response.json()) as { result: { calls: number } }).result.calls
+      : response.status;
+  };
+  expect(await count()).toBe(1);
+  write([
+    { ...notes, mode: "observe" },
+    { ...notes, name: "more" },
+  ]);
+  pep.reload();
+  expect(await count()).toBe(2);
+  write([{ ...notes, env: { CHANGED: "1" } }]);
+  pep.reload();
+  // So the client initializes anew (MCP 2025-11-25: Session Management).
+  expect(await count()).toBe(404);
 });
 
 test("a ConfigMap, which is replaced by a link higher in its path, is applied", async () => {
