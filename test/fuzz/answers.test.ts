@@ -80,8 +80,8 @@ describe("a malformed response of a discovery source gives references of its own
       const asked: { id?: number; method?: string } = body === "" ? {} : JSON.parse(body);
       if (request.method === "POST" && asked.id === undefined) return response.writeHead(202).end();
       const text = (answers.get(key) ?? "").replace('"{id}"', String(asked.id));
-      const isSession = asked.method === "initialize";
-      response.writeHead(200, { "content-type": "application/json" }).end(isSession ? welcome(asked.id) : text);
+      const openings: Readonly<Record<string, string>> = { initialize: welcome(asked.id), "server/discover": refusal };
+      response.writeHead(200, { "content-type": "application/json" }).end(openings[asked.method ?? ""] ?? text);
     });
   });
   const welcome = (id: number | undefined) =>
@@ -90,6 +90,12 @@ describe("a malformed response of a discovery source gives references of its own
       id,
       result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } },
     });
+  /** A server of an earlier revision. */
+  const refusal = JSON.stringify({
+    jsonrpc: "2.0",
+    id: "server-discover-probe-1",
+    error: { code: -32601, message: "no" },
+  });
   let origin: string;
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

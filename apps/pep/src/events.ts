@@ -47,6 +47,7 @@ export function createEvents(telemetry: Telemetry<"pep">) {
     },
     configurationApplied: () => telemetry.emit({ log: ["info", "configuration applied"] }),
     configurationRefused: () => telemetry.emit({ log: ["warn", "configuration refused; the previous one stays"] }),
+    toolChanged: () => telemetry.emit({ log: ["warn", "an MCP tool differs from its accepted definition"] }),
     sessionFileRefused: () => telemetry.emit({ log: ["warn", "session file refused; the previous session stays"] }),
     render: (): Promise<{ contentType: string; body: string }> => telemetry.render(),
     async stop() {

@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type TraceRecorder, traceRecorder } from "@svc/drift/recorder";
 import { listen } from "@svc/host";
 import type { Telemetry } from "@svc/telemetry";
-import { fetchAllowedTools, watchAllowedTools } from "./decide/allowed-tools.ts";
+import { fetchSessionTargets, watchAllowedTools } from "./decide/allowed-tools.ts";
 import { ambientSession } from "./decide/ambient-session.ts";
 import { edgeRecorder } from "./decide/record-edge.ts";
+import { createSessionTargets } from "./decide/session-targets.ts";
+import { createToolDefinitions } from "./decide/tool-definitions.ts";
 import { createUnlistedCalls } from "./decide/unlisted-calls.ts";
 import { createEvents, type Events } from "./events.ts";
 import { createConcurrencyLimiter, type PepPorts } from "./http/call.ts";
@@ -46,6 +48,7 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
   const ambient = sessionFile === undefined ? undefined : ambientSession(sessionFile, events.sessionFileRefused);
   const { hop } = controlPlane;
   const unlisted = createUnlistedCalls();
+  const definitions = createToolDefinitions(events.toolChanged, Date.now);
   const recorder = recorderOf(config, log);
   const ports: PepPorts = {
     hop,
@@ -60,15 +63,19 @@ export async function startPep(config: Config, { telemetry, log, onQuit }: PepOp
     calls: createConcurrencyLimiter(limits.maxCalls),
     streams: createConcurrencyLimiter(limits.maxStreams),
     order: createSessionOrder(limits),
-    allowedTools: (credential) => fetchAllowedTools(hop, credential),
     watchAllowedTools: (credential, onChange) => watchAllowedTools(hop, credential, limits.redecideMs, onChange),
+    sessionTargets: createSessionTargets((credential) => fetchSessionTargets(hop, credential), hop.steps.monotonicMs),
+    definitions,
     onSessionEnd: stdio.endSession,
     monotonicMs: hop.steps.monotonicMs,
     now: Date.now,
   };
   let isReady = true;
   const endpoints = { events, isReady: () => isReady, quit: config.mayQuit ? onQuit : undefined };
-  const admin = await listen(createAdminServer({ ...endpoints, unlisted: unlisted.read }, limits), config.adminListen);
+  const admin = await listen(
+    createAdminServer({ ...endpoints, unlisted: unlisted.read, changed: definitions.read }, limits),
+    config.adminListen,
+  );
   const proxy = await listen(createProxyServer(ports, endpoints), config.listen);
   upstreams.watch();
   announce(upstreams.live.current);

@@ -17,6 +17,7 @@ test("a protocol that no other file knows resolves its upstream's calls", () => 
     readCall: async () => ({ call: target }),
     listChanges: () => [],
     blockAnswer: httpBlockAnswer,
+    onChange: undefined,
     filterFor: () => undefined,
   };
   const [upstream] = upstreamsFrom([ledger]).all;

@@ -1,6 +1,6 @@
-import { sessionTargetPage } from "@svc/core";
+import { type DefinitionPin, sessionTargetPage } from "@svc/core";
 import { type HopCredential, type HopPorts, parseBody, send } from "@svc/hop";
-import type { AllowedTools } from "../protocols/protocol.ts";
+import type { SessionTargets } from "../protocols/protocol.ts";
 
 const maxPages = 64;
 const maxResponseBytes = 1024 * 1024;
@@ -11,16 +11,20 @@ type PageRead = Awaited<ReturnType<ReturnType<typeof pageReader>>>;
 type ReadPage = (cursor: Cursor, etag?: string) => Promise<PageRead>;
 
 /** Reads every page of `GET /v1/session/targets`. It spends no token. Undefined if any page fails. */
-export const fetchAllowedTools = (ports: HopPorts, credential: HopCredential): Promise<AllowedTools | undefined> =>
+export const fetchSessionTargets = (ports: HopPorts, credential: HopCredential): Promise<SessionTargets | undefined> =>
   withReader(ports, credential, async (readPage) => {
     const allowed = new Map<string, readonly string[]>();
+    const pins = new Map<string, DefinitionPin>();
     let cursor: Cursor = null;
     for (let page = 0; page < maxPages; page++) {
       const read = await readPage(cursor);
       if (read === undefined || read === "same") return undefined;
-      for (const { target, data_classes } of read.data) allowed.set(target, data_classes);
+      for (const { target, data_classes, definition_hash: hash, definition_parts: parts = "" } of read.data) {
+        allowed.set(target, data_classes);
+        if (hash !== undefined) pins.set(target, { hash, parts });
+      }
       cursor = read.next;
-      if (cursor === null) return allowed;
+      if (cursor === null) return { allowed, pins };
     }
     return undefined;
   });

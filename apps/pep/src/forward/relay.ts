@@ -154,7 +154,7 @@ function createRelay(
         return abort(new CallStopped());
       }
       filter = filtered;
-      const kept = filter ? newBodyHeaders(headers) : headers;
+      const kept = filter && !filter.keepsBody ? newBodyHeaders(headers) : headers;
       response.writeHead(statusCode, [...settledHeaders(kept, statusCode, response.req), ...responseVia]);
       status = statusCode;
       onAnswered?.();

@@ -4,6 +4,8 @@ import type { HopCredential } from "@svc/hop";
 import type { AdmitPorts, Passing, Refusal } from "../decide/admit.ts";
 import type { Watch } from "../decide/decide-again.ts";
 import { type InboundCredentials, readInboundCredentials } from "../decide/inbound-credentials.ts";
+import type { SessionTargetStore } from "../decide/session-targets.ts";
+import type { ToolDefinitions } from "../decide/tool-definitions.ts";
 import type { UnlistedCalls } from "../decide/unlisted-calls.ts";
 import type { CallEnd, CallRecord, Events } from "../events.ts";
 import type { OutboundCredentials } from "../forward/outbound-credentials.ts";
@@ -13,7 +15,7 @@ import { type RequestBody, requestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
 import type { PepMode } from "../modes.ts";
 import { httpBlockAnswer } from "../protocols/answers.ts";
-import type { AllowedTools, IdentifiedCall } from "../protocols/protocol.ts";
+import type { IdentifiedCall } from "../protocols/protocol.ts";
 import type { Resolution, Resolved } from "../resolve/resolve.ts";
 import type { Generation, LiveUpstreams } from "../upstreams/configured-upstreams.ts";
 import type { Upstream } from "../upstreams/upstream.ts";
@@ -49,10 +51,10 @@ export interface PepPorts extends AdmitPorts {
   readonly streams: ConcurrencyLimiter;
   readonly order: SessionOrder;
   readonly unlisted: UnlistedCalls;
-  /** What the caller may call at present; undefined: the control plane gave no usable answer. */
-  readonly allowedTools: (credential: HopCredential) => Promise<AllowedTools | undefined>;
-  /** Calls back when that changes. @returns ends it */
+  /** Calls back when what the caller may call changes. @returns ends it */
   readonly watchAllowedTools: (credential: HopCredential, onChange: () => void) => () => void;
+  readonly sessionTargets: SessionTargetStore;
+  readonly definitions: ToolDefinitions;
   /** A decision found the session over. */
   readonly onSessionEnd: (sessionId: string) => void;
   /** Of a request that names no upstream. */

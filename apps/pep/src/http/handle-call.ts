@@ -1,5 +1,6 @@
 import type { BlockCause } from "@svc/core";
 import { type Admission, admit, type Passing } from "../decide/admit.ts";
+import { changedToolBlock } from "../decide/changed-tools.ts";
 import { unwatched, type Watch, watchSession } from "../decide/decide-again.ts";
 import { isOfForeignPage } from "../decide/inbound-credentials.ts";
 import { settleBody } from "../decide/settle-body.ts";
@@ -42,8 +43,9 @@ async function authorizeAndForward<C extends Call>(
 ): Promise<void> {
   const { ports, request, inbound, body, signal, record } = call;
   const { upstream } = resolved;
-  const identified = await identifyCall(call, resolved);
-  if (identified === "gone") return abandonCall(call);
+  const read = await identifyCall(call, resolved);
+  if (read === "gone") return abandonCall(call);
+  const identified = await withoutChangedTool(call, resolved, read);
   record.carries(identified.trace);
   const admission = await admit(ports, {
     inbound,
@@ -65,6 +67,19 @@ async function authorizeAndForward<C extends Call>(
   }
 }
 
+/** A tool that changed since its manifest was accepted is no call (docs/reference/enforcement-point.md#changed-tools). */
+async function withoutChangedTool(
+  { ports, inbound }: Call,
+  { upstream }: Resolved,
+  identified: IdentifiedCall,
+): Promise<IdentifiedCall> {
+  const { credential } = inbound;
+  const target = identified.call?.target;
+  if (!credential || target === undefined || !ports.definitions.wasListed(target)) return identified;
+  const unresolved = await changedToolBlock(ports, upstream, credential, target);
+  return unresolved ? { ...identified, call: undefined, unresolved } : identified;
+}
+
 const listedCauses: readonly BlockCause[] = ["unresolvable_call", "unbindable", "body_too_large"];
 
 /** For an operator who observes: what the upstreams file does not name yet, and which bodies could not be bound. */
@@ -76,6 +91,7 @@ function noteUnlisted(
 ): void {
   const refusal = admission.kind === "gone" ? undefined : admission.refusal;
   if (upstream.mode !== "observe" || !refusal || !listedCauses.includes(refusal.cause)) return;
+  if (refusal.reason === "changed_tool") return;
   const [sentPath = ""] = path.split("?");
   const { basePath } = upstream.protocol;
   const template = pathTemplate(sentPath.startsWith(`${basePath}/`) ? sentPath.slice(basePath.length) : sentPath);

@@ -16,11 +16,12 @@ export interface OwnEndpoints {
   readonly quit: (() => void) | undefined;
   /** For operators: undefined on the port of the agents. */
   readonly unlisted?: () => object;
+  readonly changed?: () => object;
 }
 
 const quitPath = "/__svc/quit";
 
-/** Probes and metrics; the unlisted calls on the admin port alone; `/__svc/quit` if allowed. */
+/** Probes and metrics; the unlisted calls and changed tools on the admin port alone; `/__svc/quit` if allowed. */
 export async function serveOwn(
   endpoints: OwnEndpoints,
   request: IncomingMessage,
@@ -33,6 +34,8 @@ export async function serveOwn(
       body,
     });
   const state = (status: number, word: string) => reply(status, "application/json", JSON.stringify({ status: word }));
+  const list = (read: (() => object) | undefined) =>
+    read ? reply(200, "application/json", JSON.stringify(read())) : state(404, "not_found");
   const allowOnly = (methods: string) =>
     reply(405, "application/json", JSON.stringify({ status: "method_not_allowed" }), ["allow", methods]);
   const path = pathOf(request);
@@ -56,8 +59,9 @@ export async function serveOwn(
       return reply(200, contentType, body);
     }
     case "/__svc/unlisted":
-      if (!endpoints.unlisted) return state(404, "not_found");
-      return reply(200, "application/json", JSON.stringify(endpoints.unlisted()));
+      return list(endpoints.unlisted);
+    case "/__svc/changed":
+      return list(endpoints.changed);
     default:
       return state(404, "not_found");
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import type { Refusal } from "../decide/admit.ts";
+import { watchDefinitions } from "../decide/changed-tools.ts";
 import { lateBodyOf } from "../decide/decide-again.ts";
 import { type AnswerHeaders, answerHeaders } from "../forward/answer-headers.ts";
 import { outgoingHeaders, secretsOf } from "../forward/outbound-credentials.ts";
@@ -132,8 +133,12 @@ function lastEventOf({ resolved, identified }: AdmittedCall, refusal: Refusal): 
 function responseFilterOf({ ports, inbound, request }: RequestCall, { resolved, identified }: AdmittedCall) {
   const { upstream } = resolved;
   const { credential } = inbound;
-  if (upstream.mode !== "enforce" || !credential) return undefined;
-  return upstream.protocol.filterFor(identified, request.method, () => ports.allowedTools(credential));
+  if (!credential) return undefined;
+  return upstream.protocol.filterFor(identified, request.method, {
+    mode: upstream.mode,
+    allowedTools: async () => (await ports.sessionTargets.read(credential))?.allowed,
+    watch: () => watchDefinitions(ports, upstream, credential),
+  });
 }
 
 /** A client that listens learns that its lists changed, also where the upstream's did not. */

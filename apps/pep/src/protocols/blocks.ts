@@ -155,6 +155,12 @@ export const blockTable = {
     text: "MCP-Protocol-Version, Mcp-Method, Mcp-Name or an Mcp-Param header differs from the message",
     remedy: "send each header as the message has its value, encoded as MCP 2026-07-28 says",
   },
+  changed_tool: {
+    ...{ cause: "unresolvable_call", status: 409 },
+    text: "{target} changed since its manifest was accepted: {changed}",
+    remedy:
+      "have the change reviewed, submit the manifest again with svc manifest submit, and call with the token of a new consent",
+  },
   body_too_large: {
     ...{ cause: "body_too_large", status: 413 },
     text: "the body of a privileged call has more than {limit} bytes, and is bound whole",

@@ -81,6 +81,7 @@ export const http: ProtocolKind<typeof entry> = {
       readCall: async () => ({}),
       blockAnswer: httpBlockAnswer,
       listChanges: () => [],
+      onChange: undefined,
       filterFor: () => undefined,
     };
   },

@@ -8,13 +8,21 @@ import { blockAnswer, blockDetails, httpBlockAnswer } from "./answers.ts";
 import { type Block, blockedFor, blockMessage } from "./blocks.ts";
 import { commonSettings, connectRoute } from "./common-settings.ts";
 import { eraOf } from "./mcp/era.ts";
+import type { ListContext } from "./mcp/held-message.ts";
 import { sessionChanges, subscribedChanges } from "./mcp/list-changes.ts";
 import { listFilter } from "./mcp/list-filter.ts";
-import { mayList } from "./mcp/lists.ts";
+import { listObserver } from "./mcp/list-observer.ts";
+import { mayList, mayListTools } from "./mcp/lists.ts";
 import { idOf, readMessage, traceIn } from "./mcp/message.ts";
 import { isMirrored } from "./mcp/mirrored-headers.ts";
 import { createTargets } from "./mcp/targets.ts";
-import type { AllowedTools, IdentifiedCall, ProtocolKind, ResponseFilter } from "./protocol.ts";
+import {
+  changeChoices,
+  type IdentifiedCall,
+  type Listing,
+  type ProtocolKind,
+  type ResponseFilter,
+} from "./protocol.ts";
 
 const denialForms = ["error", "result"] as const;
 type Denials = (typeof denialForms)[number];
@@ -36,6 +44,8 @@ const entry = z
     filter_tool_lists: z.boolean().default(false),
     /** How a denied `tools/call` is answered: a JSON-RPC error, or a result that the model reads. */
     denials: z.enum(denialForms).default("error"),
+    /** Of tools whose definition is another than the session pinned. */
+    on_change: z.enum(changeChoices).optional(),
     routes: z.array(connectRoute).default([]),
   })
   .check(checkStdio);
@@ -46,7 +56,7 @@ const answeredBytes = 1024 * 1024;
 /** One Streamable HTTP endpoint; the JSON-RPC message in the body names the call. */
 export const mcp: ProtocolKind<typeof entry> = {
   entry,
-  create({ url = stdioUrl, filter_tool_lists: filtersLists, denials, ...settings }) {
+  create({ url = stdioUrl, filter_tool_lists: filtersLists, on_change: onChange, denials, ...settings }) {
     const { name } = settings;
     // The endpoint is the URL exactly, a trailing slash included.
     const { pathname } = new URL(url);
@@ -93,18 +103,38 @@ export const mcp: ProtocolKind<typeof entry> = {
         if (!filtersLists) return [];
         return httpMethod === "GET" ? sessionChanges : listChanges;
       },
-      filterFor({ method, id, era }, httpMethod, allowedTools) {
-        if (!filtersLists) return undefined;
-        const isList = mayList(method, httpMethod);
-        const filterWith = (allowed: AllowedTools | undefined): ResponseFilter => {
-          const context = { targets, id, era, mayList: isList, allowed };
-          return (status, headers) => listFilter(context, status, headers);
-        };
-        return isList ? allowedTools().then(filterWith) : filterWith(undefined);
+      onChange,
+      filterFor({ method, id, era }, httpMethod, listing) {
+        const context = { targets, id, era, mayList: mayList(method, httpMethod) };
+        if (!filtersLists || listing.mode === "observe") {
+          return mayListTools(method, httpMethod) ? watchOnly(context, listing) : undefined;
+        }
+        return context.mayList ? filterLists(context, listing) : filterWith({ ...context, allowed: undefined });
       },
     };
   },
 };
+
+const filterWith =
+  (context: ListContext): ResponseFilter =>
+  (status, headers) =>
+    listFilter(context, status, headers);
+
+async function filterLists(context: Asked, { allowedTools, watch }: Listing): Promise<ResponseFilter> {
+  const allowed = await allowedTools();
+  return filterWith({ ...context, allowed, watch: await watch() });
+}
+
+/** Hides changed tools alone, or lists them for operators. */
+async function watchOnly(context: Asked, { watch }: Listing): Promise<ResponseFilter | undefined> {
+  const watched = await watch();
+  if (!watched) return undefined;
+  const whole: ListContext = { ...context, allowed: "all", watch: watched };
+  if (watched.onChange === "deny") return filterWith(whole);
+  return (status, headers) => listObserver(whole, status, headers);
+}
+
+type Asked = Omit<ListContext, "allowed" | "watch">;
 
 /** -32001 is the official SDK's own time-out, and MCP reserves -32020 to -32099. */
 const policyDenied = -32010;

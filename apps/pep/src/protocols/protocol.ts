@@ -1,11 +1,12 @@
 import type { CompiledRules } from "@svc/classify";
-import type { TargetKind } from "@svc/core";
+import type { DefinitionPin, Definitions, TargetKind } from "@svc/core";
 import type { TraceHeaders } from "@svc/telemetry";
 import type { z } from "zod";
 import type { Limits } from "../limits.ts";
 import type { RawHeaders } from "../message/headers.ts";
 import type { RequestBody } from "../message/request-body.ts";
 import type { Answer } from "../message/write-answer.ts";
+import type { PepMode } from "../modes.ts";
 import type { Block, UnresolvedCall } from "./blocks.ts";
 
 /** A call, as the decision point knows it. */
@@ -68,8 +69,37 @@ export interface UnreadCall extends ClassifiedTarget {
 /** Target to the data classes it may be called for. */
 export type AllowedTools = ReadonlyMap<string, readonly string[]>;
 
+/** What a caller may call at present, and the definitions of MCP tools that its session pinned. */
+export interface SessionTargets {
+  readonly allowed: AllowedTools;
+  readonly pins: Definitions;
+}
+
+export const changeChoices = ["deny", "report"] as const;
+/** What a changed definition means for a tool: it is hidden and its calls are refused, or it is listed for operators. */
+export type ChangeChoice = (typeof changeChoices)[number];
+
+/** Compares the tools of a list with what the caller's session pinned. */
+export interface DefinitionWatch {
+  readonly onChange: ChangeChoice;
+  /** @returns whether the tool differs from its pin */
+  isChanged(target: string, read: () => DefinitionPin | undefined): boolean;
+}
+
+/** What the answer to a call is filtered by. */
+export interface Listing {
+  /** In observe mode no list is filtered. */
+  readonly mode: PepMode;
+  /** Undefined: the control plane gave no usable answer. */
+  allowedTools(): Promise<AllowedTools | undefined>;
+  /** Undefined where the session pins no tool of the upstream, or that is not known. */
+  watch(): Promise<DefinitionWatch | undefined>;
+}
+
 /** Rewrites a response body while it streams. */
 export interface BodyFilter {
+  /** It passes every byte on. */
+  readonly keepsBody?: true;
   /** Returns the bytes that can be passed on now. */
   push(chunk: Buffer): Buffer;
   end(): Buffer;
@@ -99,12 +129,14 @@ export interface Protocol {
   blockAnswer(block: Block, call: IdentifiedCall): Answer;
   /** The messages that its event stream gets when what the caller may call changes. */
   listChanges(call: IdentifiedCall, httpMethod: string | undefined): readonly string[];
-  /** The filter of the answer to a call while enforcing; undefined: nothing is filtered, and no body is rewritten. */
+  /** What the settings say of changed tools. Default: `deny` while enforcing, `report` while observing. */
+  readonly onChange: ChangeChoice | undefined;
+  /** The filter of the answer to a call; undefined: it is not read, and no body is rewritten. */
   filterFor(
     call: IdentifiedCall,
     httpMethod: string | undefined,
-    allowedTools: () => Promise<AllowedTools | undefined>,
-  ): ResponseFilter | Promise<ResponseFilter> | undefined;
+    listing: Listing,
+  ): ResponseFilter | Promise<ResponseFilter | undefined> | undefined;
 }
 
 /** A protocol's settings in the upstreams file, and the protocol that they make. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Taint } from "@svc/core";
+import type { DefinitionPin, Taint } from "@svc/core";
 import {
   bindParams,
   decodeUnverifiedHopToken,
@@ -24,6 +24,8 @@ export interface TargetPolicy {
   readonly privileged?: boolean;
   readonly taint?: Taint;
   readonly acceptsTaint?: boolean;
+  /** What the session pinned. */
+  readonly definition?: DefinitionPin | undefined;
 }
 
 /** Responds in place of the double, or returns undefined; a promise delays the response. */
@@ -267,7 +269,8 @@ const targets: Route = (state, asked, response) => {
   if (!bearerOf(asked)) return refusal(response, 401, "unauthorized");
   const allowed = [...state.policies].filter(([, policy]) => policy.denyReason === undefined);
   const start = Number(new URLSearchParams(asked.path.split("?")[1]).get("cursor") ?? 0);
-  const data = allowed.slice(start, start + 2).map(([target, { privileged = false }]) => ({
+  const data = allowed.slice(start, start + 2).map(([target, { privileged = false, definition }]) => ({
+    ...(definition && { definition_hash: definition.hash, definition_parts: definition.parts }),
     target,
     target_kind: "tool",
     data_classes: ["docs"],

@@ -53,6 +53,15 @@ export const ofEnforcementPoint = mutationsOf("apps/pep/src", [
     headers("the credentials that an upstream receives > %s"),
   ],
   [
+    "changed-definition-passes",
+    "decide/tool-definitions.ts",
+    "if (seen === undefined || seen?.hash === pin.hash) return undefined;",
+    "return undefined;",
+    testsOf("apps/pep/test/changed-tools.test.ts")(
+      "a tool that a list shows changed, %s > is hidden, and a call of it is refused without a decision until a list matches again",
+    ),
+  ],
+  [
     "other-reading-accepted",
     "protocols/read-path.ts",
     "return other ? ambiguous(other, found) : found;",

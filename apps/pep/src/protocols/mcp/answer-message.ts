@@ -72,12 +72,15 @@ function createCuts(edits: Edit[]) {
   };
 }
 
+/** Of a list's element, by its name or URI, and its place in the message. */
+export type IsListed = (list: ListMember, name: string, start: number, end: number) => boolean;
+
 /**
  * Reads one message piece by piece, in one pass.
- * @param isAllowed of a list's element, by its name or URI
+ * @param isListed elements of which it is not true are cut out
  * @param hasHints a list without cache hints gets them
  */
-export function createMessageReader(isAllowed: (list: ListMember, name: string) => boolean, hasHints: boolean) {
+export function createMessageReader(isListed: IsListed, hasHints: boolean) {
   const message = membersOf(messageNames);
   const edits: Edit[] = [];
   let cuts = createCuts(edits);
@@ -103,7 +106,8 @@ export function createMessageReader(isAllowed: (list: ListMember, name: string) 
     const hint = depth === inResult && result ? cacheHints.get(result.latest) : undefined;
     if (hint !== undefined) edits.push({ start, end, text: hint });
     if (depth !== inList || list === undefined) return;
-    cuts.add(start, end, element?.isUnclear === false && elementName !== undefined && isAllowed(list, elementName));
+    const isClear = element?.isUnclear === false && elementName !== undefined;
+    cuts.add(start, end, isClear && isListed(list, elementName ?? "", start, end));
     element = undefined;
   };
 

@@ -1,6 +1,7 @@
 import { isWithin } from "@svc/core";
-import type { AllowedTools, Era, MessageId } from "../protocol.ts";
+import type { AllowedTools, DefinitionWatch, Era, MessageId } from "../protocol.ts";
 import { createMessageReader, edited, isIdOf } from "./answer-message.ts";
+import { definitionIn } from "./listed-definition.ts";
 import type { ListMember } from "./lists.ts";
 import type { McpTargets } from "./targets.ts";
 
@@ -16,8 +17,9 @@ export interface ListContext {
   /** The request lists what may be called, or opens a stream that may bring the answer to an earlier request. */
   readonly mayList: boolean;
   readonly era?: Era | undefined;
-  /** Undefined: the control plane did not say. */
-  readonly allowed: AllowedTools | undefined;
+  /** Undefined: the control plane did not say. `all`: only changed tools are hidden. */
+  readonly allowed: AllowedTools | "all" | undefined;
+  readonly watch?: DefinitionWatch | undefined;
 }
 
 /** Bytes of a refused message went to the agent: its connection must be cut, so that they stay incomplete. */
@@ -30,7 +32,10 @@ export type HeldMessage = ReturnType<typeof holdMessage>;
 /** Holds one message until it is read. A long one that needs no filter streams, all but its end. */
 export function holdMessage(context: ListContext) {
   const { mayList, allowed, id, era } = context;
-  const reader = createMessageReader((list, name) => isAllowed(context, list, name), era === "modern");
+  const reader = createMessageReader(
+    (list, name, start, end) => isListed(context, list, name, () => Buffer.concat(rangeOf(held, start, end))),
+    era === "modern",
+  );
   const cap = mayList ? maxListBytes : maxHeldBytes;
   let held: Buffer[] = [];
   let bytes = 0;
@@ -48,11 +53,11 @@ export function holdMessage(context: ListContext) {
   return {
     /** Returns the bytes that can be passed on now. */
     write(chunk: Buffer): Buffer {
+      if (bytes + chunk.length <= cap || !mayList) held.push(chunk);
+      else held = [];
       const isJson = reader.write(chunk);
       bytes += chunk.length;
       hasBrackets ||= chunk.includes("{") || chunk.includes("[");
-      if (bytes <= cap || !mayList) held.push(chunk);
-      else held = [];
       if (bytes <= cap || mayList) return Buffer.alloc(0);
       if (!isJson) throw new AnswerRefused("not JSON");
       isStreaming = true;
@@ -72,8 +77,28 @@ export function holdMessage(context: ListContext) {
   };
 }
 
-function isAllowed({ targets, allowed }: ListContext, list: ListMember, name: string): boolean {
+/** The pieces of a range. */
+function rangeOf(held: readonly Buffer[], start: number, end: number): readonly Buffer[] {
+  let from = 0;
+  return held.flatMap((piece) => {
+    const at = from;
+    from += piece.length;
+    return from <= start || at >= end ? [] : piece.subarray(Math.max(0, start - at), end - at);
+  });
+}
+
+/** @param bytes of the element */
+function isListed(
+  { targets, allowed, watch }: ListContext,
+  list: ListMember,
+  name: string,
+  bytes: () => Buffer,
+): boolean {
   const call = targets.ofListed(list, name);
+  const isChanged =
+    list === "tools" && call !== undefined && watch?.isChanged(call.target, () => definitionIn(bytes()));
+  if (isChanged && watch?.onChange === "deny") return false;
+  if (allowed === "all") return true;
   const declared = call && allowed?.get(call.target);
   return declared !== undefined && call?.dataClasses.some((each) => isWithin(each, declared)) === true;
 }

@@ -17,6 +17,10 @@ const listMethods: ReadonlySet<string> = new Set([
   "resources/templates/list",
 ]);
 
+/** The same for lists of tools. */
+export const mayListTools = (method: string | undefined, httpMethod: string | undefined): boolean =>
+  httpMethod === "GET" || method === "tools/list";
+
 /** Whether an answer may hold a list: of a request for one, or on a stream that may repeat earlier answers. */
 export const mayList = (method: string | undefined, httpMethod: string | undefined): boolean =>
   httpMethod === "GET" || (method !== undefined && listMethods.has(method));
