@@ -3,7 +3,7 @@ import { listFilter } from "../src/protocols/mcp/list-filter.ts";
 import { createTargets } from "../src/protocols/mcp/targets.ts";
 import type { Era } from "../src/protocols/protocol.ts";
 
-const targets = createTargets({
+const declared = createTargets({
   name: "files",
   data_class: "docs",
   tools: { "#prompts/get": "prompts", "#resources/read": "files" },
@@ -15,12 +15,13 @@ const allowed = new Map([
 ]);
 
 interface Options {
+  readonly targets?: typeof declared;
   readonly era?: Era;
   readonly without?: string;
 }
 
 /** The answer as the agent gets it. @param without a target that is not allowed */
-function filtered(result: string, { era, without = "" }: Options = {}): string {
+function filtered(result: string, { targets = declared, era, without = "" }: Options = {}): string {
   const some = new Map([...allowed].filter(([target]) => target !== without));
   const context = { targets, id: 1, mayList: true, era, allowed: some };
   const filter = listFilter(context, 200, ["content-type", "application/json"]);
@@ -74,5 +75,26 @@ describe("a filtered list is one caller's, and old at once:", () => {
 
   test("an earlier revision, which has no such members, gets none", () => {
     expect(filtered('{"tools":[]}', { era: "legacy" })).toContain('"result":{"tools":[]}');
+  });
+});
+
+describe("a list under rules for arguments", () => {
+  const ruled = createTargets({
+    name: "files",
+    tools: {
+      "#resources/read": {
+        classify: [{ when: { "/uri": { prefix: "/public" } }, data_class: "files" }],
+        data_class: "secrets",
+      },
+    },
+  });
+
+  test("holds the resources whose URI may be read, and every template that may lead to one", () => {
+    const list =
+      '{"resources":[{"uri":"/public/a"},{"uri":"/private/a"}],"resourceTemplates":[{"uriTemplate":"/{a}"}]}';
+    expect(resultOf(filtered(list, { targets: ruled }))).toEqual({
+      resources: [{ uri: "/public/a" }],
+      resourceTemplates: [{ uriTemplate: "/{a}" }],
+    });
   });
 });

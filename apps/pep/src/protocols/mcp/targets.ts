@@ -50,10 +50,14 @@ export function createTargets({ name: server, data_class: defaultClass, tools }:
       const dataClass = typeof given === "string" ? given : classify(given, { json: argumentsOf(message) });
       return dataClass === undefined ? "no_rule_holds" : tool(target, dataClass);
     },
-    /** The call of a listed element, by the same rule, with every class that it can get. */
+    /** The call of a listed element, by the same rule, with every class that it can get. A resource's URI is its call. */
     ofListed(list: ListMember, name: string) {
       const found = list === "tools" ? ofTool(name) : ofMethod(list === "prompts" ? "prompts/get" : "resources/read");
-      return found && { target: found.target, dataClasses: classesOf(found.dataClass) };
+      if (!found) return undefined;
+      const { target, dataClass: given } = found;
+      if (list !== "resources" || typeof given === "string") return { target, dataClasses: classesOf(given) };
+      const dataClass = classify(given, { json: { uri: name } });
+      return { target, dataClasses: dataClass === undefined ? [] : [dataClass] };
     },
   };
 }
