@@ -5,14 +5,15 @@ import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mc
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { z } from "zod";
 
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+export const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const wav = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
-const text = (said: string) => ({ type: "text", text: said }) as const;
+export const text = (said: string) => ({ type: "text", text: said }) as const;
 const image = { type: "image", data: png, mimeType: "image/png" } as const;
 const embedded = (uri: string) =>
   ({ type: "resource", resource: { uri, mimeType: "text/plain", text: "embedded" } }) as const;
 
-const contents = {
+/** By tool, what it answers in any revision. */
+export const contents = {
   test_simple_text: [text("This is a simple text response for testing.")],
   test_image_content: [image],
   test_audio_content: [{ type: "audio", data: wav, mimeType: "audio/wav" } as const],

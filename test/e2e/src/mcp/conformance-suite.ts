@@ -6,8 +6,11 @@ import { startChild } from "@svc/test-support";
 
 export type Outcomes = Readonly<Record<string, readonly string[]>>;
 
-/** Runs the official suite against a server: by scenario, the result of each check and its reason. */
-export const suiteAgainst = (url: string): Promise<Outcomes> => run(["server", "--url", url, "--suite", "all"]);
+export type Revision = "2025-11-25" | "2026-07-28";
+
+/** Runs what the official suite requires of servers of a revision: by scenario, the result of each check and its reason. */
+export const suiteAgainst = (url: string, revision: Revision): Promise<Outcomes> =>
+  run(["server", "--url", url, "--requirements", revision]);
 
 /** The scenarios for clients without OAuth: OAuth's paths beside the endpoint are no part of an MCP upstream. */
 export const clientScenarios = [
