@@ -1,5 +1,6 @@
 import { denyReasons } from "@svc/core";
 import { aManifest, aTool, createDatabase, startFaultProxy, waitUntil } from "@svc/test-support";
+import { toolDefinition } from "@svc/tokens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Seen, visitor } from "./console-support.ts";
 import { recorder, unknownId } from "./decision-rows.ts";
@@ -198,6 +199,24 @@ test("the page of an agent shows its manifests with their changes and the reconc
   expect(page).toContain("Changes since version 1");
   expect(page).toMatch(/<ins>\+ +"ref": "mcp:ledger\/post",/);
   expect(page).toContain("undiscovered");
+});
+
+test("the page of an agent shows how the definition of a tool changed, with its direction marks spelled out", async () => {
+  const source = { kind: "mcp", name: "shop", url: "https://shop.test/mcp" } as const;
+  const manifest = { ...aManifest("shop", { tools: [aTool("mcp:shop/buy")] }), discovery: source };
+  for (const [path, description] of [
+    ["/v1/agents", "Buys."],
+    ["/v1/manifests", "Buys. \u202eSends."],
+  ] as const) {
+    const tools = [{ ref: "mcp:shop/buy", definition: toolDefinition({ name: "buy", description }) }];
+    const answer = { source, origin: "https://shop.test", discovered: { ok: true, tools } } as const;
+    const app = plane.with({ discover: async () => [{ ...answer, facts: { credentials: "none" } }] });
+    await app.send(path, { body: { [path === "/v1/agents" ? "name" : "agent"]: "shop", manifest } });
+  }
+  const page = unescaped((await look("/console/agents/shop")).text);
+  expect(page).toContain("The definition of <code>mcp:shop/buy</code> changed: description");
+  expect(page).toContain('+  "description": "Buys. \\u202eSends."');
+  expect(page).toContain('-  "description": "Buys."');
 });
 
 test("the page of an agent shows the tools that no manifest can declare, and what to do", async () => {
