@@ -12,6 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const configFile = join(folder, "pep.yaml");
 const secretFile = join(folder, "api-key");
+const small = { when: { "/amount": { max: 5 }, "/cc": { absent: true } }, data_class: "finance.small" };
 const upstreams = {
   upstreams: [
     {
@@ -19,9 +20,18 @@ const upstreams = {
       url: "http://127.0.0.1:9/base",
       mode: "observe",
       credential: { header: "x-api-key", value_file: secretFile },
-      routes: [{ methods: ["GET"], path: "/entries/:id", target: "http:ledger/read", data_class: "finance.entries" }],
+      routes: [
+        { methods: ["GET"], path: "/entries/:id", target: "http:ledger/read", data_class: "finance.entries" },
+        { methods: ["POST"], path: "/entries", target: "http:ledger/post", classify: [small] },
+      ],
     },
-    { name: "files", url: "http://127.0.0.1:9/mcp", protocol: "mcp", data_class: "docs" },
+    {
+      name: "files",
+      url: "http://127.0.0.1:9/mcp",
+      protocol: "mcp",
+      data_class: "docs",
+      tools: { pay: { classify: [small] } },
+    },
   ],
 };
 writeFileSync(secretFile, "the-api-key-of-the-ledger");
@@ -50,6 +60,7 @@ test("--print-config shows the effective settings, defaults included, and no sec
   });
   expect(printed.upstreams.map(({ mode }: { mode: string }) => mode)).toEqual(["observe", "enforce"]);
   expect(printed.upstreams[0].credential.value_file).toBe(secretFile);
+  expect(printed.upstreams[0].routes[1].classify).toEqual([small]);
   for (const secret of [env.SVC_TELEMETRY_KEY, "the-api-key-of-the-ledger"])
     expect(child.output()).not.toContain(secret);
 });
@@ -81,6 +92,10 @@ test("--schema accepts what the enforcement point accepts, and rejects a misspel
   expect(validate(upstreams)).toBe(true);
   expect(validate({ upstreams: [{ ...upstreams.upstreams[0], mdoe: "observe" }] })).toBe(false);
   expect(validate({ upstreams: [{ name: "ledger" }] })).toBe(false);
+  const misspelled = { ...small, when: { "/amount": { maximum: 5 } } };
+  expect(validate({ upstreams: [{ ...upstreams.upstreams[1], tools: { pay: { classify: [misspelled] } } }] })).toBe(
+    false,
+  );
 });
 
 test("--help shows every flag with examples", async () => {
