@@ -4,7 +4,13 @@ import type { AddressInfo } from "node:net";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import { McpServer as FirstServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { createMcpHandler, inputRequired, inputResponse, McpServer } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  fromJsonSchema,
+  inputRequired,
+  inputResponse,
+  McpServer,
+} from "@modelcontextprotocol/server";
 import { z } from "zod";
 
 export interface EraServer {
@@ -19,7 +25,7 @@ export interface EraServer {
 
 /** What the servers of both SDKs offer: one line for each part of the protocol. */
 export const offered = {
-  tools: ["ask", "count", "echo", "guarded", "sample", "wait"],
+  tools: ["ask", "count", "echo", "guarded", "routed", "sample", "wait"],
   methods: ["completion/complete", "prompts/get", "prompts/list", "resources/list", "resources/read"],
 } as const;
 
@@ -53,6 +59,7 @@ type UntilAborted = ReturnType<typeof createWait>["untilAborted"];
 function firstServer(untilAborted: UntilAborted): FirstServer {
   const server = new FirstServer({ name: "first", version: "1" });
   server.registerTool("echo", { inputSchema: { said: z.string() } }, ({ said }) => text(said));
+  server.registerTool("routed", { inputSchema: { region: z.string() } }, ({ region }) => text(region));
   server.registerTool("guarded", {}, () => text("reached"));
   server.registerTool("ask", {}, async () => text(JSON.stringify(await server.server.elicitInput(question))));
   server.registerTool("sample", {}, async () =>
@@ -71,10 +78,18 @@ function firstServer(untilAborted: UntilAborted): FirstServer {
   return server;
 }
 
+/** Its clients repeat the argument in `Mcp-Param-Region`. */
+const routed = fromJsonSchema<{ region: string }>({
+  type: "object",
+  properties: { region: { type: "string", ...{ "x-mcp-header": "Region" } } },
+  required: ["region"],
+});
+
 /** Of SDK 2.x: each request stands alone, and what the server wants of the client is in its answer. */
 function secondServer(untilAborted: UntilAborted): McpServer {
   const server = new McpServer({ name: "second", version: "1" });
   server.registerTool("echo", { inputSchema: z.object({ said: z.string() }) }, ({ said }) => text(said));
+  server.registerTool("routed", { inputSchema: routed }, ({ region }) => text(region));
   server.registerTool("guarded", {}, () => text("reached"));
   server.registerTool("ask", {}, ({ mcpReq }) => {
     const view = inputResponse(mcpReq.inputResponses, "who");

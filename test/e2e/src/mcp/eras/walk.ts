@@ -32,6 +32,7 @@ const subscription: Step = async (client, server) => {
 export const steps: Readonly<Record<string, Step>> = {
   list: async (client) => (await client.listTools()).tools,
   call: (client) => client.callTool("echo", { said: "Grüße \u{1F44B}" }),
+  "argument that a header repeats": (client) => client.callTool("routed", { region: " Zürich" }),
   "unknown tool": (client) => client.callTool("absent"),
   progress,
   cancel: cancelled,
