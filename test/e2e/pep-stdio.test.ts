@@ -19,6 +19,7 @@ const tools = {
   memory: ["create_entities", "read_graph"],
   stateless: ["greet", "pid"],
   watched: ["pid"],
+  stubborn: ["pid"],
 };
 const settings = { protocol: "mcp", data_class: "docs" };
 const stand = await openStand({
@@ -35,6 +36,7 @@ const stand = await openStand({
       env: { MEMORY_FILE_PATH: join(folder, "memory.json"), KEY: { file: join(folder, "key") } },
     },
     { name: "stateless", command: statelessServer(), ...settings, filter_tool_lists: true },
+    { name: "stubborn", command: statelessServer("stubborn"), ...settings },
     { name: "watched", command: statelessServer(), ...settings, mode: "observe" },
   ],
 });
@@ -148,8 +150,8 @@ describe("a session's process", () => {
 });
 
 // The last one: it ends the enforcement point.
-test("a killed enforcement point leaves no process behind", async () => {
-  const { client } = await connectNext("stateless");
+test("a killed enforcement point leaves no process behind, not even one that outlives its input", async () => {
+  const { client } = await connectNext("stubborn");
   const pid = await pidOf(client);
   stand.enforcementPoint.kill("SIGKILL");
   await stand.enforcementPoint.exited;

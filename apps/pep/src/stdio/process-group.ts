@@ -32,7 +32,7 @@ function endWithThisProcess(): void {
  * @returns how to cancel it
  */
 function endAfterThisProcess(pid: number): () => void {
-  const script = 'read -r _ || kill -KILL -- "-$1"';
+  const script = 'read -r _ || kill -KILL "-$1"';
   const watcher = spawn("/bin/sh", ["-c", script, "sh", String(pid)], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],

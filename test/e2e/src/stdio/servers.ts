@@ -14,7 +14,8 @@ export const officialServer = (name: keyof typeof programs, ...args: string[]): 
 ];
 
 /** The command line of a server that speaks MCP 2026-07-28 alone, by the official SDK. */
-export const statelessServer = (): readonly [string, ...string[]] => [
+export const statelessServer = (...args: string[]): readonly [string, ...string[]] => [
   process.execPath,
   fileURLToPath(new URL("./stateless-server.ts", import.meta.url)),
+  ...args,
 ];

@@ -2,7 +2,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
-/** A server over stdio of MCP 2026-07-28 alone: it refuses `initialize`. */
+/** A server over stdio of MCP 2026-07-28 alone: it refuses `initialize`. `stubborn`: it outlives its input and SIGTERM. */
 serveStdio(
   () => {
     const server = new McpServer({ name: "stateless", version: "1" }, { capabilities: { tools: {} } });
@@ -19,3 +19,7 @@ serveStdio(
   },
   { legacy: "reject" },
 );
+if (process.argv.includes("stubborn")) {
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 1_000);
+}
