@@ -32,6 +32,12 @@ const upstreams = {
       data_class: "docs",
       tools: { pay: { classify: [small] } },
     },
+    {
+      name: "notes",
+      command: ["npx", "-y", "some-server"],
+      env: { API_KEY: "the-key-of-the-notes", OTHER: { file: secretFile } },
+      protocol: "mcp",
+    },
   ],
 };
 writeFileSync(secretFile, "the-api-key-of-the-ledger");
@@ -58,10 +64,11 @@ test("--print-config shows the effective settings, defaults included, and no sec
     SVC_PEP_LISTEN: "127.0.0.1:16001",
     SVC_TELEMETRY_KEY: "(set, not shown)",
   });
-  expect(printed.upstreams.map(({ mode }: { mode: string }) => mode)).toEqual(["observe", "enforce"]);
+  expect(printed.upstreams.map(({ mode }: { mode: string }) => mode)).toEqual(["observe", "enforce", "enforce"]);
+  expect(printed.upstreams[2].env).toEqual({ API_KEY: "(set, not shown)", OTHER: { file: secretFile } });
   expect(printed.upstreams[0].credential.value_file).toBe(secretFile);
   expect(printed.upstreams[0].routes[1].classify).toEqual([small]);
-  for (const secret of [env.SVC_TELEMETRY_KEY, "the-api-key-of-the-ledger"])
+  for (const secret of [env.SVC_TELEMETRY_KEY, "the-api-key-of-the-ledger", "the-key-of-the-notes"])
     expect(child.output()).not.toContain(secret);
 });
 

@@ -21,9 +21,17 @@ export function printedConfig(config: Config, environment: Environment): string 
   return stringify({
     settings: settingsInForce(environment),
     ...(config.egress && { proxies: proxiesInForce(config.egress) }),
-    upstreams: upstreams.map((upstream) => ({ ...upstream, mode: upstream.mode ?? config.mode })),
+    upstreams: upstreams.map((upstream) => ({
+      ...upstream,
+      mode: upstream.mode ?? config.mode,
+      ...("env" in upstream && { env: withoutValues(upstream.env) }),
+    })),
   });
 }
+
+/** A variable of a server over stdio may be a secret; the name of its file is none. */
+const withoutValues = (env: Readonly<Record<string, unknown>> = {}): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(env).map(([name, value]) => [name, typeof value === "string" ? redacted : value]));
 
 function settingsInForce(environment: Environment): Record<string, string> {
   const table = { ...pepSettings, ...sharedSettings };
