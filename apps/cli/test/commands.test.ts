@@ -315,6 +315,10 @@ test("a manifest whose server changed a tool is submitted with the differing lin
   expect(changed).toContain("! mcp:shop/buy changed since the version before: description");
   expect(changed).toContain('-  "description": "Buys."');
   expect(changed).toContain('+  "description": "Buys. \ufffdSends."');
+  const report = (await stack.svc("manifest", "report", "shop")).stdout;
+  expect(report).toMatch(/^shop version 2 is reconciled, checked /);
+  expect(report).toContain('+  "description": "Buys. \ufffdSends."');
+  expect(await stack.json("manifest", "report", "shop")).toMatchObject([{ definitions: [{ ref: "mcp:shop/buy" }] }]);
 });
 
 test("a manifest of a YAML file is submitted with its members in order and its numbers as they are spelled", async () => {

@@ -30,6 +30,7 @@ Examples:
   svc manifest submit planner.yaml --override "reviewed in change 4711"
                                                    a person attests what discovery cannot confirm
   svc manifest show expenses --agent planner
+  svc manifest report planner                      what discovery read, and how tools changed
 `;
 
 export const command = (): Command =>
@@ -52,6 +53,11 @@ export const command = (): Command =>
       .option("--version <n>", "this version")
       .option("--json", "one line: {agent, version, status, attested_by, created_at, doc}")
       .action(show),
+    withControlPlane(new Command("report"))
+      .description("Show how an agent's newest version was reconciled, and how its MCP tools changed.")
+      .argument("<agent>")
+      .option("--json", "one line: the report")
+      .action(report),
     withControlPlane(new Command("diff"))
       .description("Compare a file with the accepted manifest; exit 1 if they differ.")
       .argument("<file>")
@@ -97,19 +103,27 @@ async function submit(file: string, { override, json, ...flags }: ControlPlaneFl
   const registered = await submitOrRegister(plane, submission, manifestJson);
   if (json) return printBodies("agentRegistration", [registered]);
   print(`${colors.green("✓")} ${shown(manifest.agent)} version ${registered.manifestVersion} is ${registered.status}`);
-  await printReport(plane, registered);
+  const reconciled = await plane.call("admin", (svc) => svc.admin.reconciliation(registered.agentId));
+  if (reconciled.manifestVersion !== registered.manifestVersion) return;
+  // An override accepted what else differs.
+  await printReport({ ...reconciled, diff: reconciled.diff.filter(({ kind }) => kind === "undeclarable") });
 }
 
-/** How each source was read, and the remedies for tools of the manifest's servers that no manifest can declare. */
-async function printReport(plane: ControlPlane, { agentId, manifestVersion }: AgentRegistration): Promise<void> {
-  const report = await plane.call("admin", (svc) => svc.admin.reconciliation(agentId));
-  if (report.manifestVersion !== manifestVersion) return;
+async function report(agent: string, { json, ...flags }: ControlPlaneFlags): Promise<void> {
+  const found = await openControlPlane(flags).call("admin", async ({ admin }) =>
+    admin.reconciliation(await admin.agentId(agent)),
+  );
+  if (json) return printBodies("reconciliationReport", [found]);
+  print(`${shown(agent)} version ${found.manifestVersion} is ${found.status}, checked ${found.checkedAt}`);
+  await printReport(found);
+}
+
+/** How each source was read, how tools changed, and the remedies for what differs. */
+async function printReport({ discovery, definitions, diff }: ReconciliationReport): Promise<void> {
   const { discoveryText } = await import("@svc/core");
-  for (const read of report.discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
-  for (const change of report.definitions) await printChange(change);
-  for (const { kind, remedy } of report.diff) {
-    if (kind === "undeclarable") print(`${colors.yellow("!")} ${shown(remedy)}`);
-  }
+  for (const read of discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
+  for (const change of definitions) await printChange(change);
+  for (const { remedy } of diff) print(`${colors.yellow("!")} ${shown(remedy)}`);
 }
 
 /** What the server's definition of a tool was at the version before, and what it is now. */
