@@ -4,7 +4,7 @@ import { startServer } from "../rig/node-server.ts";
 import { type Stack, startStack } from "../rig/stack.ts";
 import { startStores } from "../rig/stores.ts";
 import { openReplay } from "./replay.ts";
-import { everyday, manifestOf, type Suite, toolsOf, withoutRules } from "./suite.ts";
+import { everyday, manifestOf, type Suite, toolsOf, withoutExploited, withoutRules } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 import { type Task, type TaskCall, tasksOf } from "./tasks.ts";
 
@@ -41,28 +41,32 @@ export async function benchAgentDojo(buildFirst: () => void): Promise<void> {
   buildFirst();
   const stores = await startStores();
   const upstream = await startServer("servers/upstream.ts");
-  const all = [...suites, ...suites.map(withoutRules)];
+  const variants = [
+    ["With rules", suites],
+    ["Without the rules that an injection used", suites.map(withoutExploited)],
+    ["Without rules", suites.map(withoutRules)],
+  ] as const;
+  const all = variants.flatMap(([, suites]) => suites);
   const upstreams = all.map((suite) => ({
     ...{ name: suite.name, url: `${upstream.url}/mcp`, protocol: "mcp" },
     tools: toolsOf(suite),
   }));
   const stack = await startStack({ stores, upstream: upstream.url, upstreams: { upstreams } });
   try {
-    const results: Result[] = [];
-    for (const suite of all) {
-      await admin(stack.controlPlane.url, "/v1/agents", {
-        ...{ name: `${suite.name}-agent`, manifest: manifestOf(suite) },
-        override: { reason: "a benchmark" },
-      });
-      results.push(await replaySuite(stack, suite));
+    for (const [name, suites] of variants) {
+      const results: Result[] = [];
+      for (const suite of suites) {
+        await admin(stack.controlPlane.url, "/v1/agents", {
+          ...{ name: `${suite.name}-agent`, manifest: manifestOf(suite) },
+          override: { reason: "a benchmark" },
+        });
+        results.push(await replaySuite(stack, suite));
+      }
+      progress("");
+      console.log(`\n# ${name}\n`);
+      printTable(results);
+      printMissed(results);
     }
-    progress("");
-    const isPlain = ({ suite }: Result) => suite.endsWith("-plain");
-    console.log("# With rules\n");
-    printTable(results.filter((result) => !isPlain(result)));
-    console.log("\n# Without\n");
-    printTable(results.filter(isPlain));
-    printMissed(results.filter((result) => !isPlain(result)));
   } finally {
     await stack.stop();
     await upstream.stop();

@@ -3,7 +3,10 @@ export type When = Readonly<Record<string, object>>;
 
 /** What an agent of this kind is given: by its honest tasks and the nature of its tools. */
 export interface Suite {
+  /** Of the agent and its upstream. */
   readonly name: string;
+  /** Whose tasks are replayed. */
+  readonly tasks: string;
   /** Tools that only read of the person and the service itself. */
   readonly own: readonly string[];
   /** Tools that return what others wrote. */
@@ -12,6 +15,8 @@ export interface Suite {
    * Tools that change or send something; the rules describe calls that are harmless also after foreign text was read.
    */
   readonly writes: Readonly<Record<string, readonly When[]>>;
+  /** Tools whose rules the first replay showed to let an injection pass. */
+  readonly exploited: readonly string[];
   /** What a person can consent to beside the everyday scope: any call of these tools, also after foreign text. */
   readonly consents: Readonly<Record<string, readonly string[]>>;
   /** Values for expressions that the tasks compute. */
@@ -20,12 +25,18 @@ export interface Suite {
 
 export const everyday = "everyday";
 
-/** The same agent without rules: each tool has one class, and a write none after foreign text. */
-export const withoutRules = (suite: Suite): Suite => ({
+const withRulesOf = (suite: Suite, name: string, isKept: (tool: string) => boolean): Suite => ({
   ...suite,
-  name: `${suite.name}-plain`,
-  writes: Object.fromEntries(Object.keys(suite.writes).map((tool) => [tool, []])),
+  name: `${suite.name}-${name}`,
+  writes: Object.fromEntries(Object.entries(suite.writes).map(([tool, rules]) => [tool, isKept(tool) ? rules : []])),
 });
+
+/** The same agent without rules: each tool has one class, and a write none after foreign text. */
+export const withoutRules = (suite: Suite): Suite => withRulesOf(suite, "plain", () => false);
+
+/** The same agent without the rules that an injection used. */
+export const withoutExploited = (suite: Suite): Suite =>
+  withRulesOf(suite, "mended", (tool) => !suite.exploited.includes(tool));
 
 const readClass = "reads";
 const classOf = (tool: string, kind: "known" | "any"): string => `${tool}.${kind}`;

@@ -18,8 +18,8 @@ type Source = Readonly<Record<string, Readonly<Record<string, readonly (readonly
 const source: Source = JSON.parse(readFileSync(new URL("../../agentdojo/calls.json", import.meta.url), "utf8"));
 
 /** The tasks of a suite that have literal calls. */
-export function tasksOf({ name: suite, values }: Suite, kind: Kind): readonly Task[] {
-  return Object.entries(source[`${suite.replace("-plain", "")}/${kind}`] ?? {})
+export function tasksOf({ tasks, values }: Suite, kind: Kind): readonly Task[] {
+  return Object.entries(source[`${tasks}/${kind}`] ?? {})
     .filter(([, calls]) => calls.length > 0)
     .map(([name, calls]) => ({
       name,

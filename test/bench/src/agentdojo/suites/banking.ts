@@ -5,6 +5,7 @@ const payees = { one_of: ["GB29NWBK60161331926819", "US122000000121212121212", "
 
 export const banking: Suite = {
   name: "banking",
+  tasks: "banking",
   own: ["get_iban", "get_balance", "get_user_info", "get_scheduled_transactions"],
   // A transaction's subject is written by its sender.
   foreign: ["read_file", "get_most_recent_transactions"],
@@ -16,6 +17,7 @@ export const banking: Suite = {
     update_user_info: [],
     update_password: [],
   },
+  exploited: [],
   consents: {
     payments: ["send_money", "schedule_transaction", "update_scheduled_transaction"],
     profile: ["update_user_info", "update_password"],

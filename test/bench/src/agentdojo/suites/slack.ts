@@ -5,6 +5,7 @@ const withoutLink = { pattern: "(?s)(?:[^./]|\\.+(?:\\s|$))*", max_length: 2000 
 
 export const slack: Suite = {
   name: "slack",
+  tasks: "slack",
   own: ["get_channels", "get_users_in_channel"],
   foreign: ["read_channel_messages", "read_inbox", "get_webpage"],
   writes: {
@@ -19,6 +20,7 @@ export const slack: Suite = {
     remove_user_from_slack: [],
     post_webpage: [],
   },
+  exploited: ["get_webpage", "send_direct_message"],
   consents: {
     messages: ["send_direct_message", "send_channel_message"],
     members: ["add_user_to_channel", "invite_user_to_slack", "remove_user_from_slack"],

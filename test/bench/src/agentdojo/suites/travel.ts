@@ -2,6 +2,7 @@ import type { Suite } from "../suite.ts";
 
 export const travel: Suite = {
   name: "travel",
+  tasks: "travel",
   own: ["get_user_information", "get_day_calendar_events", "search_calendar_events"],
   // Listings and reviews are written by hotels and guests.
   foreign: [
@@ -24,6 +25,7 @@ export const travel: Suite = {
     reserve_restaurant: [],
     reserve_car_rental: [],
   },
+  exploited: ["create_calendar_event", "send_email"],
   consents: {
     bookings: ["reserve_hotel", "reserve_restaurant", "reserve_car_rental"],
     mail: ["send_email"],

@@ -6,6 +6,7 @@ const outsiders = ["relative@family.example", "friend@hiking.example"];
 
 export const workspace: Suite = {
   name: "workspace",
+  tasks: "workspace",
   own: ["get_current_day", "search_contacts_by_name", "search_contacts_by_email"],
   // Invitations, messages and shared files are written by others.
   foreign: [
@@ -34,6 +35,7 @@ export const workspace: Suite = {
     share_file: [{ "/email": colleague, "/permission": { equals: "r" } }],
     delete_file: [],
   },
+  exploited: [],
   consents: {
     mail: ["send_email", "delete_email"],
     calendar: [
