@@ -39,7 +39,7 @@ export type { HopRequest } from "./hop.ts";
 export * from "./kinds.ts";
 export { entryAgents, isInGoodStanding, lendersOf, type PresentDenials } from "./lenders.ts";
 export { type AgentManifest, type AgentManifestDocument, agentManifest, type DiscoverySource } from "./manifest.ts";
-export { isSessionMessage } from "./mcp-methods.ts";
+export { firstModernRevision, isSessionMessage, mcpMeta } from "./mcp.ts";
 export {
   agentName,
   dataClass,

@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { mcpMeta } from "@svc/core";
 import { messagesOf } from "./answers.ts";
 import { byteLines } from "./byte-lines.ts";
 import { httpSession } from "./http-session.ts";
@@ -25,7 +26,6 @@ interface Message {
   readonly error?: { readonly message?: unknown };
 }
 
-const versionMember = "io.modelcontextprotocol/protocolVersion";
 const [parseError, internalError] = [-32700, -32603];
 /** For the answers to calls under way, once the server is lost. */
 const lastAnswersMs = 1_000;
@@ -45,7 +45,7 @@ export async function relayStdio({ url, input, output, signal }: RelayOptions): 
 
   const call = async (message: Message, line: Buffer) => {
     const key = JSON.stringify(message.id);
-    const { request, response: responding } = http.post(line, message.params?._meta?.[versionMember]);
+    const { request, response: responding } = http.post(line, message.params?._meta?.[mcpMeta.revision]);
     underWay.set(key, request);
     try {
       const response = await responding;

@@ -1,3 +1,4 @@
+import { firstModernRevision } from "@svc/core";
 import { valuesOf } from "../message/headers.ts";
 import { type AnswerSink, type BridgedRequest, errorCodes, rpcError, sendEmpty, sendJson } from "./answer.ts";
 import { httpCaller, serverFailed } from "./caller.ts";
@@ -19,9 +20,6 @@ export interface EndpointOptions {
   readonly processes: Processes;
   readonly newId: () => string;
 }
-
-/** Since this version requests carry all that `initialize` agreed on before. */
-const firstStateless = "2026-07-28";
 
 const header = ({ headers }: BridgedRequest, name: string): string | undefined => valuesOf(headers, name)[0];
 
@@ -94,7 +92,7 @@ export function createEndpoint({ name, processes, newId }: EndpointOptions) {
     if (mcpSessionId !== undefined) return inSession(posted, mcpSessionId);
     if (message.kind === "request" && message.method === "initialize") return initialize(posted);
     const named = header(request, "mcp-protocol-version");
-    if (message.version === undefined && (named === undefined || named < firstStateless)) {
+    if (message.version === undefined && (named === undefined || named < firstModernRevision)) {
       return refuse(answer, 400, errorCodes.noSession, "initialize first, and send Mcp-Session-Id", message.id);
     }
     if (message.version === undefined || message.version !== named || message.kind !== "request") {

@@ -1,3 +1,4 @@
+import { mcpMeta } from "@svc/core";
 import type { Message } from "./message.ts";
 import type { SessionProcess } from "./processes.ts";
 
@@ -17,9 +18,9 @@ const probeText = (version: string): string =>
     ...{ jsonrpc: "2.0", id: probe.id, method: probe.method },
     params: {
       _meta: {
-        "io.modelcontextprotocol/protocolVersion": version,
-        "io.modelcontextprotocol/clientInfo": { name: "svc-pep", version: "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
+        [mcpMeta.revision]: version,
+        [mcpMeta.clientInfo]: { name: "svc-pep", version: "1" },
+        [mcpMeta.clientCapabilities]: {},
       },
     },
   });

@@ -1,11 +1,9 @@
+import { mcpMeta } from "@svc/core";
 import { z } from "zod";
 
 /** A number that a double holds exactly, or a text. */
 const id = z.union([z.string(), z.number().refine((number) => Number.isSafeInteger(number))]);
 export type MessageId = z.infer<typeof id>;
-
-const subscription = "io.modelcontextprotocol/subscriptionId";
-const version = "io.modelcontextprotocol/protocolVersion";
 
 const shape = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -18,8 +16,8 @@ const shape = z.looseObject({
       _meta: z
         .looseObject({
           progressToken: id.optional().catch(undefined),
-          [subscription]: id.optional().catch(undefined),
-          [version]: z.string().optional().catch(undefined),
+          [mcpMeta.subscriptionId]: id.optional().catch(undefined),
+          [mcpMeta.revision]: z.string().optional().catch(undefined),
         })
         .optional()
         .catch(undefined),
@@ -62,8 +60,8 @@ export function readMessage(bytes: Uint8Array): Message | undefined {
   return {
     ...{ kind, id, method },
     progressToken: kind === "request" ? meta?.progressToken : params?.progressToken,
-    requestId: meta?.[subscription] ?? params?.requestId,
-    version: meta?.[version],
+    requestId: meta?.[mcpMeta.subscriptionId] ?? params?.requestId,
+    version: meta?.[mcpMeta.revision],
     errorCode: error?.code,
   };
 }

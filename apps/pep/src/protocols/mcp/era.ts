@@ -1,13 +1,11 @@
+import { firstModernRevision, mcpMeta } from "@svc/core";
 import { type RawHeaders, valuesInAnySpelling } from "../../message/headers.ts";
 import type { Era } from "../protocol.ts";
 import { type McpMessage, metaText } from "./message.ts";
-import { revisionMember } from "./mirrored-headers.ts";
-
-const firstModernRevision = "2026-07-28";
 
 /** The message decides, then the header (MCP 2026-07-28: Versioning). */
 export function eraOf(message: McpMessage, headers: RawHeaders): Era {
-  const revision = metaText(message, revisionMember);
+  const revision = metaText(message, mcpMeta.revision);
   if (revision !== undefined) return isModern(revision) ? "modern" : "legacy";
   return valuesInAnySpelling(headers, "mcp-protocol-version").some(isModern) ? "modern" : "legacy";
 }

@@ -1,3 +1,4 @@
+import { mcpMeta } from "@svc/core";
 import type { MessageId } from "../protocol.ts";
 import type { McpMessage } from "./message.ts";
 
@@ -25,5 +26,5 @@ const subscribed = (list: string, id: MessageId): string =>
   JSON.stringify({
     jsonrpc: "2.0",
     method: changed(list),
-    params: { _meta: { "io.modelcontextprotocol/subscriptionId": id } },
+    params: { _meta: { [mcpMeta.subscriptionId]: id } },
   });

@@ -1,9 +1,7 @@
+import { mcpMeta } from "@svc/core";
 import { foldedName } from "../../message/header-names.ts";
 import { pairs, type RawHeaders, valuesInAnySpelling } from "../../message/headers.ts";
 import { type McpMessage, metaText, textIn } from "./message.ts";
-
-/** The member of `_meta` with the revision that a request is written for (MCP 2026-07-28). */
-export const revisionMember = "io.modelcontextprotocol/protocolVersion";
 
 /** The member that `Mcp-Name` repeats (MCP 2026-07-28: Standard Request Headers; its extension for tasks). */
 const nameMembers: ReadonlyMap<string, string> = new Map([
@@ -19,7 +17,7 @@ const nameMembers: ReadonlyMap<string, string> = new Map([
 export function isMirrored(message: McpMessage, headers: RawHeaders): boolean {
   const all = (header: string, agrees: (value: string) => boolean) =>
     valuesInAnySpelling(headers, header).every(agrees);
-  const revision = metaText(message, revisionMember);
+  const revision = metaText(message, mcpMeta.revision);
   const names = namesOf(message);
   return (
     all("mcp-protocol-version", (value) => revision === undefined || value === revision) &&

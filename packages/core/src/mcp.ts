@@ -1,3 +1,14 @@
+/** The first revision of MCP whose requests stand alone: before it, a client opens a session by `initialize`. */
+export const firstModernRevision = "2026-07-28";
+
+/** Members of `_meta` (MCP 2026-07-28: Overview). */
+export const mcpMeta = {
+  revision: "io.modelcontextprotocol/protocolVersion",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+  subscriptionId: "io.modelcontextprotocol/subscriptionId",
+} as const;
+
 /** Methods of every revision that a client needs before it can call anything. */
 const sessionMethods: ReadonlySet<string> = new Set([
   "initialize",
