@@ -106,6 +106,20 @@ describe.each([
   });
 });
 
+test("where the pin of a caller cannot be read, a tool that changed is refused and any other is called", async () => {
+  const { list, caller, state, controlPlane } = await setup();
+  state.pages = [[poisoned, write]];
+  await list();
+  const other = await caller();
+  controlPlane.override = ({ path }, response) => {
+    if (!path.startsWith("/v1/session/targets")) return undefined;
+    response.writeHead(503).end();
+    return true;
+  };
+  expect(await other.call("read")).toMatchObject({ error: { data: { code: "pdp_unreachable" } } });
+  expect(await other.call("write")).toHaveProperty("result");
+});
+
 test("a change on a later page, seen by another agent, is refused too", async () => {
   const { call, caller, state } = await setup();
   state.pages = [[write], [{ ...read, inputSchema: { type: "object" }, annotations: {} }]];

@@ -32,15 +32,22 @@ export async function watchDefinitions(
   };
 }
 
-/** Why a call of a tool is refused that changed since the caller's session pinned it. */
+const unreadPins = { fault: "what the session pinned cannot be read" };
+
+/**
+ * Why a call of a tool is refused that changed since the caller's session pinned it. Where the pin cannot be read, a
+ * tool that changed for any session is refused.
+ */
 export async function changedToolBlock(
   { sessionTargets, definitions }: DefinitionPorts,
   upstream: Guarded,
   credential: HopCredential,
   target: string,
 ): Promise<Block | undefined> {
-  const pin = (await sessionTargets.pinsOf(credential))?.get(target);
+  const pins = await sessionTargets.pinsOf(credential);
+  const isDenied = onChangeOf(upstream) === "deny";
+  if (!pins) return isDenied && definitions.hasChanged(target) ? blockedFor("no_decision", unreadPins) : undefined;
+  const pin = pins.get(target);
   const changed = pin && definitions.changeOf(upstream.name, target, pin);
-  if (!changed || onChangeOf(upstream) === "report") return undefined;
-  return blockedFor("changed_tool", { target, changed: changed.join(", ") });
+  return changed && isDenied ? blockedFor("changed_tool", { target, changed: changed.join(", ") }) : undefined;
 }

@@ -48,6 +48,8 @@ export function createToolDefinitions(onChange: () => void, now: () => number) {
   return {
     changeOf,
     wasListed: (tool: string): boolean => listed.has(tool),
+    /** For some session: another may have pinned what is listed now. */
+    hasChanged: (tool: string): boolean => [...changes.values()].some((change) => change.tool === tool),
     /** Takes note of a listed tool. @returns what differs from the pin */
     note(upstream: string, tool: string, pin: DefinitionPin, definition: DefinitionPin | undefined) {
       if (listed.has(tool) || listed.size < maxEntries) {
