@@ -2,7 +2,7 @@ import { type KeyObject, verify } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { requires, waitUntil } from "@svc/test-support";
+import { budgets, requires, waitUntil } from "@svc/test-support";
 import postgres, { type Sql } from "postgres";
 import { request } from "undici";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
@@ -157,7 +157,7 @@ test("the pass-through forwards requests and responses unchanged", async () => {
 });
 
 test("the skeleton's requests and responses have the length of the product's", async () => {
-  const stack = use(await startStack({ stores, upstream: upstream.url }));
+  const stack = use(await startStack({ stores, upstream: upstream.url, env: budgets({}) }));
   const line = await registerLine(stack.controlPlane.url, "bench", 1);
   const ours = await delegate(stack.controlPlane.url, line, 1);
   const real = await answersOf(stack.controlPlane.url, ours.sessionId, ours.token);

@@ -47,6 +47,16 @@ describe("manifests", () => {
     expect(first.body).toMatchObject({ version: 1, doc: { scopes: { [scope]: { hop_budget: 1 } } } });
   });
 
+  test("are previewed with the status that they would have, and nothing is stored", async () => {
+    const [agent, scope] = [name("agent"), name("scope")];
+    const body = { agent, manifest: manifestOf(scope, "http:x/y") };
+    const preview = (body: object) => admin("POST", "/v1/manifests/preview", body);
+    expect((await preview(body)).body).toMatchObject({ status: "needs_review", discovery_ok: false });
+    expect((await preview({ ...body, override })).body).toMatchObject({ status: "attested" });
+    expect((await admin("GET", `/v1/manifests/${scope}`)).status).toBe(404);
+    expect((await admin("GET", `/v1/agents/resolve?name=${agent}`)).status).toBe(404);
+  });
+
   test.each(["1.0", "1e0", "10E-1", "1.00000"])("keep the spelling of a budget written %s", async (number) => {
     const [agent, scope] = [name("agent"), name("scope")];
     const doc = `{"scopes":{"${scope}":{"hop_budget":${number}}}}`;

@@ -24,6 +24,7 @@ const routes: readonly (readonly [method: string, path: string, plane: Plane])[]
   ["GET", `/v1/agents/${unknownId}/reconciliation`, "admin"],
   ["POST", `/v1/agents/${unknownId}/revoke`, "admin"],
   ["POST", "/v1/manifests", "admin"],
+  ["POST", "/v1/manifests/preview", "admin"],
   ["GET", "/v1/manifests/nowhere-at-all", "admin"],
   ["GET", "/v1/scopes/nowhere-at-all/catalog", "admin"],
   ["POST", "/v1/consent", "admin"],

@@ -41,6 +41,7 @@ const asks: Readonly<Record<string, Ask>> = {
   ready: (svc, _, signal) => svc.ready({ signal }),
   "admin.registerAgent": (svc, _, signal) => svc.admin.registerAgent({ name: "slow", manifest }, { signal }),
   "admin.submitManifest": (svc, _, signal) => svc.admin.submitManifest({ agent: "planner", manifest }, { signal }),
+  "admin.previewManifest": (svc, _, signal) => svc.admin.previewManifest({ agent: "planner", manifest }, { signal }),
   "admin.manifest": (svc, _, signal) => svc.admin.manifest("expenses", {}, { signal }),
   "admin.agents": (svc, _, signal) => svc.admin.agents({}, { signal }),
   "admin.agentId": (svc, _, signal) => svc.admin.agentId("planner", { signal }),

@@ -121,10 +121,9 @@ describe("manifests", () => {
   test("are shown as accepted, and compared with a file", async () => {
     const [shown] = await stack.json("manifest", "show", "books");
     expect(shown).toMatchObject({ agent: "clerk", version: 1, status: "attested", doc: clerkManifest.manifest });
-    expect(await stack.svc("manifest", "diff", file)).toMatchObject({
-      code: 0,
-      stdout: `${file} matches the accepted manifest.\n`,
-    });
+    const same = await stack.svc("manifest", "diff", file);
+    expect(same.code).toBe(0);
+    expect(same.stdout).toContain(`${file} matches the accepted manifest.\nSubmitted now it would be needs_review.\n`);
     const changed = join(stack.folder, "changed.yaml");
     writeFileSync(changed, readFileSync(file, "utf8").replace("finance.entries", "finance.totals"));
     const compared = await stack.svc("manifest", "diff", changed);
@@ -310,7 +309,12 @@ test("a manifest whose server changed a tool is submitted with the differing lin
   );
   const submit = async () => (await stack.svc("manifest", "submit", shop)).stdout;
   expect(await submit()).toContain(`mcp:shop at ${url} answered in MCP 2026-07-28, 1 page, without a credential`);
+  expect((await stack.svc("manifest", "diff", shop)).code).toBe(0);
   description = "Buys. \u202eSends.";
+  const previewed = await stack.svc("manifest", "diff", shop);
+  expect(previewed.code).toBe(1);
+  expect(previewed.stdout).toContain("matches the accepted manifest.\nSubmitted now it would be reconciled.");
+  expect(previewed.stdout).toContain('+  "description": "Buys. \ufffdSends."');
   const changed = await submit();
   expect(changed).toContain("! mcp:shop/buy changed since the version before: description");
   expect(changed).toContain('-  "description": "Buys."');

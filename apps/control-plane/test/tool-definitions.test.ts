@@ -18,7 +18,7 @@ const manifest = { ...aManifest("bills", { tools: [aTool("mcp:bank/pay")] }), di
 const rows = <Row extends object>(text: string) => query<Row>(plane.database.appUrl, text);
 
 /** Submits the same document while the server lists this tool; without one, it is silent. */
-async function submit(listed: typeof pay | undefined, { agent = "clerk", first = false } = {}) {
+async function submit(listed: typeof pay | undefined, { agent = "clerk", first = false, path = "/v1/manifests" } = {}) {
   const discovered = listed
     ? ({ ok: true, tools: [{ ref: "mcp:bank/pay", definition: toolDefinition(listed) }] } as const)
     : ({ ok: false, remedy: "Start it." } as const);
@@ -26,7 +26,7 @@ async function submit(listed: typeof pay | undefined, { agent = "clerk", first =
     discover: async () => [{ source, origin: "https://bank.test", discovered, facts: { credentials: "none" } }],
   });
   const body = { [first ? "name" : "agent"]: agent, manifest, override: { reason: "reviewed" } };
-  return app.send(first ? "/v1/agents" : "/v1/manifests", { body });
+  return app.send(first ? "/v1/agents" : path, { body });
 }
 
 const policyVersion = async () =>
@@ -67,6 +67,35 @@ describe("a resubmission of the same document", () => {
     expect((await submit(undefined)).json).toMatchObject({ status: "attested" });
     expect(await policyVersion()).toBe(1);
     expect(await (await consent())()).toMatchObject({ definition_hash: hashOf(pay) });
+  });
+});
+
+describe("a preview", () => {
+  test("has what a submission would find, and stores nothing", async () => {
+    await submit(pay, { first: true });
+    const stored = () =>
+      rows(
+        "select (select count(*) from manifest_version) as versions, (select count(*) from reconciliation_report) as reports, (select count(*) from tool_definition) as definitions, (select count(*) from administrative_event) as events",
+      );
+    const before = await stored();
+    const { status, json } = await submit(poisoned, { path: "/v1/manifests/preview" });
+    expect([status, json]).toMatchObject([
+      200,
+      {
+        status: "reconciled",
+        discovery_ok: true,
+        diff: [],
+        definitions: [{ ref: "mcp:bank/pay", changed: ["description"] }],
+      },
+    ]);
+    expect(await stored()).toEqual(before);
+    expect(await policyVersion()).toBe(1);
+  });
+
+  test("of an agent that is not registered claims no name", async () => {
+    const { status, json } = await submit(pay, { agent: "newcomer", path: "/v1/manifests/preview" });
+    expect([status, json]).toMatchObject([200, { status: "reconciled", definitions: [] }]);
+    expect((await submit(pay, { agent: "newcomer", first: true })).json).toMatchObject({ manifest_version: 1 });
   });
 });
 

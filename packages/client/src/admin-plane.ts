@@ -17,6 +17,8 @@ export type AgentRegistration = BodyOf<typeof core.agentRegistration>;
 export type ManifestRead = BodyOf<typeof core.manifestRead>;
 /** One agent, and the result of its latest submission. */
 export type AgentListItem = BodyOf<typeof core.agentListItem>;
+/** What submitting a manifest would find. */
+export type ManifestPreview = BodyOf<typeof core.manifestPreview>;
 /** The outcome of an agent's most recent submission. */
 export type ReconciliationReport = BodyOf<typeof core.reconciliationReport>;
 /** What consenting to a scope grants. */
@@ -64,6 +66,8 @@ export interface AdminPlane {
   registerAgent(agent: RegisterAgent, options?: CallOptions): Promise<AgentRegistration>;
   /** `POST /v1/manifests`: a further version. @throws {ManifestRejected} as for a first one */
   submitManifest(submission: SubmitManifest, options?: CallOptions): Promise<AgentRegistration>;
+  /** `POST /v1/manifests/preview`: what submitting it would find now; nothing is stored. */
+  previewManifest(submission: SubmitManifest, options?: CallOptions): Promise<ManifestPreview>;
   /** `GET /v1/manifests/{scope}`: the newest accepted one, unless `version` pins one. */
   manifest(scope: string, query?: RequestBody<typeof core.manifestQuery>, options?: CallOptions): Promise<ManifestRead>;
   /** `GET /v1/agents`, by name. `status` is matched against the latest submission's. */
@@ -111,6 +115,8 @@ export const adminPlane = ({ get, post, create, put, remove }: Plane): AdminPlan
     create("/v1/agents", core.agentRegistration, options, { name, ...submitted(submission) }),
   submitManifest: async ({ agent, ...submission }, options) =>
     create("/v1/manifests", core.agentRegistration, options, { agent, ...submitted(submission) }),
+  previewManifest: async ({ agent, ...submission }, options) =>
+    post("/v1/manifests/preview", core.manifestPreview, options, { agent, ...submitted(submission) }),
   manifest: async (scope, query, options) => get(`/v1/manifests/${segment(scope)}`, core.manifestRead, options, query),
   agents: (query, options) => get("/v1/agents", core.agentPage, options, query),
   agentId: async (name, options) => (await get("/v1/agents/resolve", core.resolvedAgent, options, { name })).agentId,

@@ -6,6 +6,7 @@ export type {
   IssuerEpoch,
   IssuerKey,
   KeyRotation,
+  ManifestPreview,
   ManifestRead,
   Reason,
   ReconciliationReport,

@@ -1,4 +1,4 @@
-import type { AgentRegistration, ManifestRead, ReconciliationReport } from "@svc/client";
+import type { AgentRegistration, ManifestPreview, ManifestRead } from "@svc/client";
 import { Command } from "commander";
 import { commandGroup } from "../command-group.ts";
 import {
@@ -25,7 +25,7 @@ A manifest file, JSON or YAML:
 
 Examples:
   svc manifest lint manifests/*.yaml               offline; exit 1 for any fault
-  svc manifest diff planner.yaml                   against the accepted manifest
+  svc manifest diff planner.yaml                   against the accepted manifest, and tools as they are now
   svc manifest submit planner.yaml
   svc manifest submit planner.yaml --override "reviewed in change 4711"
                                                    a person attests what discovery cannot confirm
@@ -59,9 +59,9 @@ export const command = (): Command =>
       .option("--json", "one line: the report")
       .action(report),
     withControlPlane(new Command("diff"))
-      .description("Compare a file with the accepted manifest; exit 1 if they differ.")
+      .description("Compare a file and its tools now with what was accepted; exit 1 if they differ.")
       .argument("<file>")
-      .option("--json", "one line: {agent, differs, diff}")
+      .option("--json", "one line: {agent, differs, diff, status, definitions}")
       .action(diff),
   ]);
 
@@ -119,7 +119,7 @@ async function report(agent: string, { json, ...flags }: ControlPlaneFlags): Pro
 }
 
 /** How each source was read, how tools changed, and the remedies for what differs. */
-async function printReport({ discovery, definitions, diff }: ReconciliationReport): Promise<void> {
+async function printReport({ discovery, definitions, diff }: ManifestPreview): Promise<void> {
   const { discoveryText } = await import("@svc/core");
   for (const read of discovery) print(colors.dim(`  ${shown(discoveryText(read))}`));
   for (const change of definitions) await printChange(change);
@@ -127,7 +127,7 @@ async function printReport({ discovery, definitions, diff }: ReconciliationRepor
 }
 
 /** What the server's definition of a tool was at the version before, and what it is now. */
-async function printChange({ ref, changed, before, now }: ReconciliationReport["definitions"][number]): Promise<void> {
+async function printChange({ ref, changed, before, now }: ManifestPreview["definitions"][number]): Promise<void> {
   print(`${colors.yellow("!")} ${shown(ref)} changed since the version before: ${changed.join(", ")}`);
   if (before === null || now === null) return;
   const { createTwoFilesPatch } = await import("diff");
@@ -167,14 +167,19 @@ async function diff(file: string, { json, ...flags }: ControlPlaneFlags): Promis
   const { agent, manifest } = (await read(file)).file;
   const plane = openControlPlane(flags);
   const accepted = await acceptedOf(plane, agent, Object.keys(manifest.scopes));
+  const preview = await plane.call("admin", ({ admin }) => admin.previewManifest({ agent, manifest }));
+  const { status, definitions } = preview;
   const before = accepted === undefined ? "" : indented(accepted.doc);
-  const differs = before !== indented(manifest);
+  const isOther = before !== indented(manifest);
   const { createTwoFilesPatch } = await import("diff");
   const named = accepted === undefined ? "nothing accepted" : `${agent} version ${accepted.version}`;
-  const patch = differs ? createTwoFilesPatch(named, file, before, indented(manifest)) : "";
+  const patch = isOther ? createTwoFilesPatch(named, file, before, indented(manifest)) : "";
+  const differs = isOther || definitions.length > 0;
   if (differs) process.exitCode = 1;
-  if (json) printJson({ agent, differs, diff: patch });
-  else print(differs ? colored(patch) : `${file} matches the accepted manifest.`);
+  if (json) return printJson({ agent, differs, diff: patch, status, definitions });
+  print(isOther ? colored(patch) : `${file} matches the accepted manifest.`);
+  print(`Submitted now it would be ${status}.`);
+  await printReport(preview);
 }
 
 /** The agent's newest accepted manifest of any of the scopes. */

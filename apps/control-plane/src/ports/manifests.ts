@@ -2,6 +2,7 @@ import type {
   AcceptedNames,
   AgentSummary,
   agentsQuery,
+  ChangedDefinition,
   DefinitionChange,
   Definitions,
   DiscoverySource,
@@ -51,6 +52,8 @@ export interface ManifestSubmission {
   addVersion(version: NewManifestVersion): Promise<void>;
   /** Keeps the texts of definitions that are new. */
   addDefinitions(definitions: Iterable<ToolDefinition>, atMs: number): Promise<void>;
+  /** Changes with the kept texts. */
+  withTexts(changes: readonly DefinitionChange[]): Promise<readonly ChangedDefinition[]>;
   addReport(report: NewReport): Promise<void>;
   /**
    * The latest accepted manifest of each agent with a version that touches one of the scopes.

@@ -12,7 +12,7 @@ import { insertAdministrativeEvent } from "./administrative-events.ts";
 import { type Authenticity, isProven, type Marked, type MarkedParts } from "./authenticity.ts";
 import type { Transaction } from "./database.ts";
 import { addToRecord, namesOnRecord } from "./names-on-record.ts";
-import { addDefinitions, decodeDefinitions, encodeDefinitions } from "./tool-definitions.ts";
+import { addDefinitions, decodeDefinitions, encodeDefinitions, withTexts } from "./tool-definitions.ts";
 
 /** Advisory locks share one 64-bit space; the seeds keep agents, scopes and servers apart. */
 const lockSeed = { agent: 7_270_125_101, scope: 7_270_125_102, server: 7_270_125_103 } as const;
@@ -63,6 +63,10 @@ export async function openSubmission(
         select ${agentId}, ${version}, scope from unnest(${scopes as string[]}::text[]) scope`;
     },
     addDefinitions: (definitions, atMs) => addDefinitions(tx, definitions, new Date(atMs)),
+    async withTexts(definitions) {
+      const [report] = await withTexts({ rows: (text, ...values) => tx(text, ...values) }, [{ definitions }]);
+      return report?.definitions ?? [];
+    },
     async addReport({ reportId, agentName, agentId, manifestVersion, status, discoveryOk, checkedAtMs, ...found }) {
       await tx`
         insert into reconciliation_report

@@ -2,6 +2,7 @@ import {
   agentCreate,
   agentRegistration,
   manifestCreate,
+  manifestPreview,
   manifestQuery,
   manifestRead,
   type PolicyIndex,
@@ -11,7 +12,7 @@ import {
 } from "@svc/core";
 import { memberText, withMemberText } from "@svc/tokens";
 import type { BodyOf } from "../commands/deps.ts";
-import { type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
+import { previewManifest, type SubmitManifest, submitManifest } from "../commands/manifest/submit-manifest.ts";
 import { ApiError, requireKind } from "../http/api-error.ts";
 import { type App, jsonResponse, routesOf } from "../http/routes.ts";
 import { iso } from "../http/times.ts";
@@ -53,6 +54,16 @@ export function manifestRoutes(app: App, deps: Deps): void {
     errors: ["agent_not_found", ...submissionErrors],
     handle: ({ caller, body, bodyText }) =>
       submit(deps, { ...toSubmission(body, bodyText, caller.label), place: "next", agent: body.agent }),
+  });
+
+  route("POST /v1/manifests/preview", {
+    access: "admin",
+    summary: "Show what submitting a manifest would find now; nothing is stored.",
+    body: manifestCreate,
+    reply: { description: "The status it would have, and how its tools changed.", schema: manifestPreview },
+    errors: ["database_unavailable"],
+    handle: async ({ body: { agent, manifest, override } }) =>
+      previewManifest(deps, { agent, manifest, override: override && { reason: override.reason ?? null } }),
   });
 
   route("GET /v1/manifests/{scope}", {

@@ -91,20 +91,28 @@ export const changedDefinition = z
   })
   .meta({ id: "ChangedDefinition" });
 
+/** What a reconciliation found. */
+const reconciled = {
+  status: z.enum(manifestStatuses),
+  discovery_ok: z.boolean(),
+  diff: z.array(diffEntry),
+  discovery: z
+    .array(discoveryRead)
+    .default([])
+    .meta({ description: "How each source was read. Empty before this was recorded." }),
+  definitions: z.array(changedDefinition).default([]).meta({
+    description:
+      "MCP tools whose definition differs from the one of the accepted version before, 100 at most: the canonical forms.",
+  }),
+};
+
+/** What a submission would find now; nothing is stored. */
+export const manifestPreview = z.object(reconciled).meta({ id: "ManifestPreview" });
+
 export const reconciliationReport = z
   .object({
     manifest_version: z.int(),
-    status: z.enum(manifestStatuses),
-    discovery_ok: z.boolean(),
-    diff: z.array(diffEntry),
-    discovery: z
-      .array(discoveryRead)
-      .default([])
-      .meta({ description: "How each source was read. Empty before this was recorded." }),
-    definitions: z.array(changedDefinition).default([]).meta({
-      description:
-        "MCP tools whose definition differs from the one of the accepted version before, 100 at most: the canonical forms.",
-    }),
+    ...reconciled,
     attestation: z.object({ by: z.string(), reason: z.string().nullable() }).nullable(),
     checked_at: timestamp,
   })

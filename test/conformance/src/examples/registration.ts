@@ -59,6 +59,14 @@ export const registration: Examples = {
       await source.stop();
     }
   },
+  "POST /v1/manifests/preview": async (api) => {
+    const agent = await newAgent(api);
+    const body = { agent, manifest: manifestOf("http:documented/read") };
+    return inTurn(
+      () => admin(api, "POST", "/v1/manifests/preview", body),
+      () => admin(api, "POST", "/v1/manifests/preview", { ...body, override: {} }),
+    );
+  },
   "GET /v1/agents": (api) =>
     inTurn(
       () => admin(api, "GET", "/v1/agents"),

@@ -81,6 +81,12 @@ const bases: Readonly<Record<string, readonly MakeBase[]>> = {
     }),
     async (api) => ({ params: {}, body: { agent: await newAgent(api), manifest: manifest() } }),
   ],
+  "POST /v1/manifests/preview": [
+    async (api) => ({
+      params: {},
+      body: { agent: await newAgent(api), manifest: manifest(), override: { reason: "seen" } },
+    }),
+  ],
   "GET /v1/agents/resolve": [async () => ({ params: {}, query: { name: clerk } })],
   "GET /v1/agents/{agent_id}/reconciliation": [withParams(async (api) => ({ agent_id: await agentId(api) }))],
   "GET /v1/manifests/{scope}": [withParams(async () => ({ scope }))],

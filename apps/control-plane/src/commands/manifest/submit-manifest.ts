@@ -16,7 +16,7 @@ import {
   toRecord,
 } from "@svc/core";
 import { sha256Base64url } from "@svc/tokens";
-import type { ManifestSubmission, NameClaim, NewReport } from "../../ports/manifests.ts";
+import type { ManifestSubmission, NameClaim, NewReport, StoredReport } from "../../ports/manifests.ts";
 import type { CommandDeps } from "../deps.ts";
 import { PolicyTooLarge, recompile } from "./recompile.ts";
 
@@ -68,6 +68,34 @@ export async function submitManifest(deps: SubmitDeps, command: SubmitManifest):
   }
 }
 
+/** What a submission would find now, from the same reads in a transaction that is taken back. */
+export async function previewManifest(deps: SubmitDeps, command: PreviewManifest): Promise<Preview> {
+  const answers = await deps.discover(command.manifest.discovery);
+  const outcome = reconcile(command.manifest, answers, command.override !== undefined);
+  try {
+    return await deps.manifests.submit(command.agent, async (submission) => {
+      const found = (await judge(command, { outcome, answers }, submission)).outcome;
+      await submission.addDefinitions(found.read.values(), deps.clock.nowMs());
+      throw new TakenBack({ ...found, definitions: await submission.withTexts(found.definitions) });
+    });
+  } catch (error) {
+    if (error instanceof TakenBack) return error.preview;
+    throw error;
+  }
+}
+
+export type PreviewManifest = Pick<SubmitManifest, "agent" | "manifest" | "override">;
+export type Preview = Reconciliation & Pick<StoredReport, "discovery" | "definitions">;
+
+class TakenBack extends Error {
+  readonly preview: Preview;
+
+  constructor(preview: Preview) {
+    super("a preview stores nothing");
+    this.preview = preview;
+  }
+}
+
 function judgePlace({ place }: SubmitManifest, isRegistered: boolean): Submitted | undefined {
   if (place === "first" && isRegistered) return { kind: "agent_exists" };
   return place === "next" && !isRegistered ? { kind: "agent_not_found" } : undefined;
@@ -94,6 +122,19 @@ async function store(
 ): Promise<Submitted> {
   const misplaced = judgePlace(command, submission.agent !== undefined);
   if (misplaced !== undefined) return misplaced;
+  const { outcome, scopes, record } = await judge(command, reconciled, submission);
+  const { status } = outcome;
+  if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
+  const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
+  const version = await append(deps, command, outcome, submission, agentId);
+  const names = toRecord(outcome, command.manifest, reconciled.answers, record);
+  await submission.addToRecord(names, deps.clock.nowMs());
+  await recompile(submission, scopes, deps.clock.nowMs());
+  return { kind: "accepted", agentId, version, status };
+}
+
+/** Holds what was discovered against what was accepted before. An acceptable manifest claims its names. */
+async function judge(command: PreviewManifest, reconciled: Reconciled, submission: ManifestSubmission) {
   const acceptedScopes = submission.agent?.acceptedScopes ?? [];
   const scopes = [...new Set([...command.manifest.scopes.keys(), ...acceptedScopes])];
   await submission.lockScopes(scopes);
@@ -107,26 +148,21 @@ async function store(
   const previous = accepted?.definitions ?? new Map();
   const read = readDefinitions(command.manifest, reconciled.answers);
   const pinned = pinnedDefinitions(command.manifest, reconciled.answers, read, previous);
-  const outcome = {
+  const outcome: Outcome = {
     ...held,
     discovery: discoveryReport(reconciled.answers),
     definitions: changedDefinitions(previous, pinned).slice(0, maxChanges),
     pinned,
     read,
   };
-  const { status } = outcome;
-  if (status === "rejected" || status === "needs_review") return refuse(deps, command, outcome, submission);
+  const found = { outcome, scopes, record };
+  if (outcome.status === "rejected" || outcome.status === "needs_review") return found;
   const conflicts = nameConflicts(await submission.claimNames(claimsOf(command.agent, command.manifest)));
-  if (conflicts.length > 0) {
-    const rejected = { ...outcome, status: "rejected", diff: withConflicts(outcome.diff, conflicts) } as const;
-    return refuse(deps, command, rejected, submission);
-  }
-  const agentId = submission.agent?.agentId ?? (await register(deps, command, submission));
-  const version = await append(deps, command, outcome, submission, agentId);
-  const names = toRecord(outcome, command.manifest, reconciled.answers, record);
-  await submission.addToRecord(names, deps.clock.nowMs());
-  await recompile(submission, scopes, deps.clock.nowMs());
-  return { kind: "accepted", agentId, version, status };
+  if (conflicts.length === 0) return found;
+  return {
+    ...found,
+    outcome: { ...outcome, status: "rejected" as const, diff: withConflicts(outcome.diff, conflicts) },
+  };
 }
 
 /** The manifest of this agent that is in force. */

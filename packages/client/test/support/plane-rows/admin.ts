@@ -23,6 +23,15 @@ export const adminRows: readonly Row[] = [
     want: { agentId: "id", manifestVersion: 2, status: "attested" },
   },
   {
+    name: "previewManifest",
+    call: (svc) => svc.admin.previewManifest({ agent: "planner", manifest }),
+    route: "POST /v1/manifests/preview",
+    body: { agent: "planner", manifest },
+    bearer: "admin-bearer",
+    response: [200, { status: "reconciled", discovery_ok: true, diff: [] }],
+    want: { status: "reconciled", discoveryOk: true, diff: [], discovery: [], definitions: [] },
+  },
+  {
     name: "manifest, of a scope that needs encoding",
     call: (svc) => svc.admin.manifest("a/b %2e?é", { version: 2, agent: "planner" }),
     route: "GET /v1/manifests/a%2Fb%20%252e%3F%C3%A9",
