@@ -21,8 +21,13 @@ export interface Exchange {
 export type Want =
   /** A block: status, body and header say so, the counter moved, and the upstream received nothing. */
   | { readonly blocked: BlockCause; readonly status: number; readonly answer?: RegExp }
-  /** A JSON-RPC error in a 200; only the header marks it. */
-  | { readonly inBand: BlockCause; readonly id: string | number }
+  /** A JSON-RPC error, in a 200 where nothing else is said; only the header marks it. */
+  | {
+      readonly inBand: BlockCause;
+      readonly id: string | number;
+      readonly status?: number;
+      readonly code?: number;
+    }
   /** Ambiguous framing: the parser refuses and closes, and no call results. */
   | { readonly malformed: readonly number[] }
   /** A failed upstream's status, which is no block. */

@@ -29,8 +29,8 @@ export function judge(want: Want, outcome: Outcome, fill: (text: string) => stri
     return void nothingSent(outcome);
   }
   if ("inBand" in want) {
-    expect([answer.status, answer.headers.get("x-svc-blocked")]).toEqual([200, want.inBand]);
-    const code = want.inBand === "policy" ? -32_010 : -32_603;
+    const { status = 200, code = want.inBand === "policy" ? -32_010 : -32_603 } = want;
+    expect([answer.status, answer.headers.get("x-svc-blocked")]).toEqual([status, want.inBand]);
     expect(JSON.parse(answer.body)).toMatchObject({
       jsonrpc: "2.0",
       id: want.id,

@@ -25,11 +25,11 @@ const inBand = (name: string, body: string, cause: BlockCause, id: string | numb
   want: { inBand: cause, id },
 });
 
-/** The message itself is valid, so its request gets a response. */
+/** MCP's own error, with the status that it prescribes. */
 const disagreeing = (name: string, headers: readonly string[]): Exchange => ({
   name: `an MCP message: ${name}`,
   send: post("/files", read, headers),
-  want: { inBand: "unresolvable_call", id: 7 },
+  want: { inBand: "unresolvable_call", id: 7, status: 400, code: -32_020 },
 });
 
 /**
